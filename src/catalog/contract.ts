@@ -1,0 +1,130 @@
+import { z } from 'zod'
+
+/**
+ * The Product Catalog Service Interface, version 0, as both sides see it: what travels (`Wire…`, snake case) and the
+ * rules that both sides keep. The caller reads it through parse.ts, which is tolerant; the service writes it.
+ */
+
+/** Path prefix of the interface version (contract, section 9). */
+export const VERSION_PATH = '/v0'
+
+/** Most products in a page of a list (contract, section 8). */
+export const MAX_PAGE_PRODUCTS = 200
+
+/** How long an answer may be cached, in seconds (contract, section 8). */
+export const CACHE_SECONDS = 300
+
+/** The kinds of channel (contract, section 2). */
+export const CHANNEL_KINDS = [
+  'website',
+  'instagram',
+  'tiktok',
+  'youtube',
+  'facebook',
+  'pinterest',
+  'newsletter',
+  'app',
+  'other',
+] as const
+export type ChannelKind = (typeof CHANNEL_KINDS)[number]
+
+/** The one value of `availability` that the contract names. */
+export const IN_STOCK = 'in_stock'
+
+/** A channel as it travels. An unknown `kind` is read as `other`: it decides nothing here. */
+export const wireChannelSchema = z.object({
+  id: z.uuid().transform((id) => id.toLowerCase()),
+  name: z.string(),
+  kind: z.enum(CHANNEL_KINDS).catch('other'),
+  url: z.string().nullish().transform((url) => url ?? null),
+})
+
+/** `{ items: [Channel, …] }`; the channels themselves are checked one by one. */
+export const wireChannelListSchema = z.object({ items: z.array(z.unknown()) })
+
+/** `{ items: [Product, …], next_cursor }`; the products themselves are checked one by one. */
+export const wireProductPageSchema = z.object({
+  items: z.array(z.unknown()),
+  next_cursor: z.string().min(1).nullish().transform((cursor) => cursor ?? null),
+})
+
+/** A product as it travels, with its parts still unchecked. `brand` and `images` may be absent. */
+export const wireProductSchema = z.object({
+  gtin: z.string().regex(/^\d{1,14}$/),
+  title: z.string().min(1),
+  brand: z.string().nullish(),
+  images: z.array(z.unknown()).nullish().catch(null),
+  offers: z.array(z.unknown()),
+})
+
+/** A decimal as it travels: text by the contract, a JSON number by mistake. */
+const wireDecimalSchema = z.union([z.string(), z.number().transform(String)])
+
+/** An offer as it travels. Values of `availability` and `network` are open. */
+export const wireOfferSchema = z.object({
+  merchant: z.object({ name: z.string() }),
+  network: z.string().nullish(),
+  price: wireDecimalSchema,
+  old_price: wireDecimalSchema.nullish().catch(null),
+  currency: z.string(),
+  availability: z.string().nullish().catch(null),
+  affiliate_url: z.string(),
+})
+
+/** An image as it travels. */
+export const wireImageSchema = z.object({ url: z.string() })
+
+/** A channel as the service sends it. */
+export type WireChannel = Readonly<{ id: string; name: string; kind: ChannelKind; url: string | null }>
+
+/** An offer as the service sends it; `old_price` is left out when the merchant gives none. */
+export type WireOffer = Readonly<{
+  merchant: Readonly<{ name: string }>
+  network: string
+  price: string
+  old_price?: string
+  currency: string
+  availability: string
+  affiliate_url: string
+}>
+
+/** A product as the service sends it; `brand` is left out when it is not known. */
+export type WireProduct = Readonly<{
+  gtin: string
+  title: string
+  brand?: string
+  images: readonly Readonly<{ url: string }>[]
+  offers: readonly WireOffer[]
+}>
+
+/** One page of a list as the service sends it. */
+export type WireProductPage = Readonly<{ items: readonly WireProduct[]; next_cursor: string | null }>
+
+/** A channel of the key's organization. */
+export type Channel = Readonly<{ id: string; name: string; kind: ChannelKind; url: string | null }>
+
+/** An offer that may be shown: price exact and positive, link usable, merchant named. */
+export type Offer = Readonly<{
+  merchant: string
+  network: string
+  /** Decimal text, one to twelve digits, up to four decimals. */
+  price: string
+  /** The merchant's former price, decimal text; `null` when none is given. */
+  oldPrice: string | null
+  /** ISO 4217 code, upper case. */
+  currency: string
+  availability: string
+  /** The catalog's tracking link, unchanged. */
+  affiliateUrl: string
+}>
+
+/** A product with its usable offers. `brand` is `null` when the answer had none. */
+export type Product = Readonly<{
+  /** 14 digits. */
+  gtin: string
+  title: string
+  brand: string | null
+  /** Usable picture addresses, best first. */
+  images: readonly string[]
+  offers: readonly Offer[]
+}>

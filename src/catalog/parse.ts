@@ -1,0 +1,148 @@
+import { findGtin } from '../offers/gtin.ts'
+import { isUsableImage, isUsableLink } from '../offers/links.ts'
+import { isPrice } from '../offers/money.ts'
+import { cleanText } from '../offers/text.ts'
+import { CatalogInvalidError } from '../errors.ts'
+import {
+  type Channel,
+  type Offer,
+  type Product,
+  wireChannelListSchema,
+  wireChannelSchema,
+  wireImageSchema,
+  wireOfferSchema,
+  wireProductPageSchema,
+  wireProductSchema,
+} from './contract.ts'
+
+/** Longest title and brand that are kept, in UTF-16 units: more is a feed gone wrong. */
+const MAX_TITLE_CHARACTERS = 300
+/** Longest name of a merchant, network, brand or channel. */
+const MAX_NAME_CHARACTERS = 100
+/** Offers of one product that are read; the rest is counted as dropped. */
+const MAX_OFFERS = 500
+/** Usable pictures of one product that are kept. */
+const MAX_IMAGES = 5
+
+/** Why something of an answer was left out. */
+export type DropReason = 'product' | 'merchant' | 'price' | 'currency' | 'link' | 'shape' | 'too_many'
+
+/** How many products (`product`) and offers (all other reasons) were left out. */
+export type Drops = Partial<Record<DropReason, number>>
+
+/** What a parsed answer depends on beside its text: pictures over http are usable from this server only. */
+export type ParseOptions = Readonly<{ ownOrigin: string }>
+
+/** A product with a count of what was left out of it. */
+export type ParsedProduct = Readonly<{ product: Product; drops: Drops }>
+
+/** A page of products with a count of what was left out of it. */
+export type ParsedPage = Readonly<{ products: readonly Product[]; nextCursor: string | null; drops: Drops }>
+
+/**
+ * Reads `{ items: [Channel] }`. Malformed channels are left out.
+ * @throws CatalogInvalidError when the answer is no list.
+ */
+export function parseChannelList(answer: unknown): readonly Channel[] {
+  const list = wireChannelListSchema.safeParse(answer)
+  if (!list.success) throw new CatalogInvalidError('the list of channels has no items')
+  return list.data.items.flatMap((item) => {
+    const channel = wireChannelSchema.safeParse(item)
+    return channel.success ? [{ ...channel.data, name: cleanText(channel.data.name, MAX_NAME_CHARACTERS) }] : []
+  })
+}
+
+/**
+ * Reads a page of products. A malformed offer costs the offer, a malformed product the product; both are counted.
+ * @throws CatalogInvalidError when the answer is no page.
+ */
+export function parseProductPage(answer: unknown, options: ParseOptions): ParsedPage {
+  const page = wireProductPageSchema.safeParse(answer)
+  if (!page.success) throw new CatalogInvalidError('the page of products has no items or no usable next_cursor')
+  const products: Product[] = []
+  const drops: Drops = {}
+  for (const item of page.data.items) {
+    const parsed = findProduct(item, options)
+    if (parsed === undefined) addDrop(drops, 'product')
+    else {
+      products.push(parsed.product)
+      addDrops(drops, parsed.drops)
+    }
+  }
+  return { products, nextCursor: page.data.next_cursor, drops }
+}
+
+/**
+ * Reads the answer to a look-up of `gtin`.
+ * @throws CatalogInvalidError when it is no product, or another one.
+ */
+export function parseProduct(answer: unknown, gtin: string, options: ParseOptions): ParsedProduct {
+  const parsed = findProduct(answer, options)
+  if (parsed === undefined) throw new CatalogInvalidError('the answer is no product')
+  if (parsed.product.gtin !== gtin) throw new CatalogInvalidError('the answer is another product than the one asked for')
+  return parsed
+}
+
+/** Adds the counts of `more` to `drops`. */
+export function addDrops(drops: Drops, more: Drops): void {
+  for (const [reason, count] of Object.entries(more) as [DropReason, number][]) addDrop(drops, reason, count)
+}
+
+function addDrop(drops: Drops, reason: DropReason, count = 1): void {
+  drops[reason] = (drops[reason] ?? 0) + count
+}
+
+function findProduct(item: unknown, options: ParseOptions): ParsedProduct | undefined {
+  const wire = wireProductSchema.safeParse(item)
+  const gtin = wire.success ? findGtin(wire.data.gtin) : undefined
+  if (!wire.success || gtin === undefined) return undefined
+  const title = cleanText(wire.data.title, MAX_TITLE_CHARACTERS)
+  if (title === '') return undefined
+  const brand = cleanText(wire.data.brand ?? '', MAX_NAME_CHARACTERS)
+  const drops: Drops = {}
+  const offers = collectOffers(wire.data.offers, drops)
+  const images = collectImages(wire.data.images ?? [], options.ownOrigin)
+  return { product: { gtin, title, brand: brand === '' ? null : brand, images, offers }, drops }
+}
+
+function collectOffers(items: readonly unknown[], drops: Drops): Offer[] {
+  if (items.length > MAX_OFFERS) addDrop(drops, 'too_many', items.length - MAX_OFFERS)
+  const offers: Offer[] = []
+  for (const item of items.slice(0, MAX_OFFERS)) {
+    const offer = parseOffer(item)
+    if (typeof offer === 'string') addDrop(drops, offer)
+    else offers.push(offer)
+  }
+  return offers
+}
+
+/** The offer, or why it cannot be used. */
+export function parseOffer(item: unknown): Offer | DropReason {
+  const wire = wireOfferSchema.safeParse(item)
+  if (!wire.success) return 'shape'
+  const merchant = cleanText(wire.data.merchant.name, MAX_NAME_CHARACTERS)
+  if (merchant === '') return 'merchant'
+  if (!isPrice(wire.data.price)) return 'price'
+  const currency = wire.data.currency.toUpperCase()
+  if (!/^[A-Z]{3}$/.test(currency)) return 'currency'
+  if (!isUsableLink(wire.data.affiliate_url)) return 'link'
+  return {
+    merchant,
+    network: cleanText(wire.data.network ?? '', MAX_NAME_CHARACTERS),
+    price: wire.data.price,
+    oldPrice: wire.data.old_price != null && isPrice(wire.data.old_price) ? wire.data.old_price : null,
+    currency,
+    availability: cleanText(wire.data.availability ?? '', MAX_NAME_CHARACTERS),
+    affiliateUrl: wire.data.affiliate_url,
+  }
+}
+
+function collectImages(items: readonly unknown[], ownOrigin: string): string[] {
+  const images: string[] = []
+  for (const item of items) {
+    if (images.length === MAX_IMAGES) break
+    const image = wireImageSchema.safeParse(item)
+    if (image.success && isUsableImage(image.data.url, ownOrigin)) images.push(image.data.url)
+  }
+  return images
+}

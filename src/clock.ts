@@ -1,0 +1,43 @@
+/** Milliseconds in a second, minute, hour and day: durations are arithmetic on these. */
+export const SECOND_MS = 1_000
+export const MINUTE_MS: number = 60 * SECOND_MS
+export const HOUR_MS: number = 60 * MINUTE_MS
+export const DAY_MS: number = 24 * HOUR_MS
+
+/** Seconds in a minute, hour and day, for cache lifetimes. */
+export const MINUTE_SECONDS = 60
+export const HOUR_SECONDS: number = 60 * MINUTE_SECONDS
+export const DAY_SECONDS: number = 24 * HOUR_SECONDS
+
+/** The only source of time. Tests pass a clock that they move by hand. */
+export type Clock = {
+  /** Unix milliseconds. */
+  nowMs(): number
+  /**
+   * Resolves after `delayMs`. Resolves at once, and leaves no timer behind, when `signal` aborts: the one who
+   * waits looks at the signal, not at an exception. The timer never keeps the process alive.
+   */
+  wait(delayMs: number, signal?: AbortSignal): Promise<void>
+}
+
+/** The machine's clock. */
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  wait: (delayMs, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      const done = (): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, delayMs)
+      timer.unref()
+      signal?.addEventListener('abort', done)
+    }),
+}
+
+/** The next 00:00 UTC after `nowMs`, Unix milliseconds: when the catalog's daily request limit resets. */
+export function nextMidnightUtcMs(nowMs: number): number {
+  return (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS
+}

@@ -1,0 +1,24 @@
+import { type Kysely, type Migration, Migrator } from 'kysely'
+import { StoreError, StoreNewerError } from '../errors.ts'
+
+/**
+ * Brings a database to the newest of `migrations` (name to migration, applied in the order of their names).
+ * @throws StoreNewerError when the database has migrations that this version does not know; it is left as it is.
+ * @throws StoreError when a migration fails; its transaction is rolled back.
+ */
+export async function migrateDatabase<T>(
+  database: Kysely<T>,
+  migrations: Readonly<Record<string, Migration>>,
+): Promise<void> {
+  const migrator = new Migrator({
+    db: database,
+    provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error === undefined) return
+  const reason = error instanceof Error ? error.message : String(error)
+  if (reason.includes('previously executed migration')) {
+    throw new StoreNewerError('the database was made by a newer version of Vitrine; nothing was changed')
+  }
+  throw new StoreError(`the database could not be brought to this version: ${reason}`, { cause: error })
+}

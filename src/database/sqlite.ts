@@ -1,0 +1,98 @@
+import { mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import type { SqliteDatabase, SqliteStatement } from 'kysely'
+import { StoreError } from '../errors.ts'
+import { SECOND_MS } from '../clock.ts'
+
+/** The part of `node:sqlite` that is used; `@photostructure/sqlite` offers the same. */
+type NativeStatement = {
+  all(...parameters: unknown[]): unknown[]
+  run(...parameters: unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint }
+  iterate(...parameters: unknown[]): IterableIterator<unknown>
+}
+type NativeDatabase = { exec(sql: string): void; prepare(sql: string): NativeStatement; close(): void }
+type NativeModule = { DatabaseSync: new (path: string, options?: { readOnly?: boolean }) => NativeDatabase }
+
+/** Prepared statements kept per connection; the code has fewer shapes of query than this. */
+const MAX_STATEMENTS = 200
+
+/** How long a writer waits for another process's transaction before it gives up. */
+const BUSY_TIMEOUT_MS: number = 5 * SECOND_MS
+
+/** `:memory:` or a file; its folder is made. A `writer` takes the write lock at the start of each transaction. */
+export type SqliteOptions = Readonly<{ path: string; role: 'reader' | 'writer' }>
+
+/**
+ * Opens a SQLite database in WAL mode as Kysely's SQLite dialect wants it, with a cache of prepared statements.
+ * @throws StoreError when no SQLite is at hand or the file cannot be opened.
+ */
+export function openSqlite(options: SqliteOptions): SqliteDatabase {
+  const { DatabaseSync } = loadSqlite()
+  try {
+    if (options.path !== ':memory:') mkdirSync(dirname(options.path), { recursive: true })
+    const database = new DatabaseSync(options.path)
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    database.exec('PRAGMA journal_mode = WAL')
+    database.exec('PRAGMA synchronous = NORMAL')
+    database.exec('PRAGMA foreign_keys = ON')
+    if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
+    return toKyselyDatabase(database, options.role)
+  } catch (error) {
+    throw new StoreError(`the database ${options.path} cannot be opened`, { cause: error })
+  }
+}
+
+function toKyselyDatabase(database: NativeDatabase, role: SqliteOptions['role']): SqliteDatabase {
+  const statements = new Map<string, SqliteStatement>()
+  return {
+    prepare(sql) {
+      const cached = statements.get(sql)
+      if (cached !== undefined) return cached
+      const statement = toKyselyStatement(database, sql === 'begin' && role === 'writer' ? 'begin immediate' : sql)
+      if (statements.size >= MAX_STATEMENTS) statements.clear()
+      statements.set(sql, statement)
+      return statement
+    },
+    close() {
+      statements.clear()
+      if (role === 'writer') database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      database.close()
+    },
+  }
+}
+
+function toKyselyStatement(database: NativeDatabase, sql: string): SqliteStatement {
+  const statement = database.prepare(sql)
+  return {
+    reader: /^\s*(?:select|with|values|pragma)\b|\breturning\b/i.test(sql),
+    all: (parameters) => statement.all(...toBindings(parameters)),
+    run: (parameters) => statement.run(...toBindings(parameters)),
+    iterate: (parameters) => statement.iterate(...toBindings(parameters)),
+  }
+}
+
+function toBindings(parameters: readonly unknown[]): unknown[] {
+  return parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
+}
+
+function loadSqlite(): NativeModule {
+  const own = loadBuiltIn()
+  if (own !== undefined) return own
+  try {
+    return createRequire(import.meta.url)('@photostructure/sqlite') as NativeModule
+  } catch (error) {
+    throw new StoreError('no SQLite: use Node 22.13 or newer, or install with optional dependencies', { cause: error })
+  }
+}
+
+/** `node:sqlite` where Node has it, without its line about being experimental. */
+function loadBuiltIn(): NativeModule | undefined {
+  const warn = process.emitWarning
+  process.emitWarning = () => {}
+  try {
+    return process.getBuiltinModule('node:sqlite' as 'node:fs') as unknown as NativeModule | undefined
+  } finally {
+    process.emitWarning = warn
+  }
+}

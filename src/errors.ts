@@ -1,0 +1,193 @@
+/**
+ * Every error of the project. `code` is the stable name (a heading in docs/errors.md), `message` is for the log,
+ * `publicMessage` for whoever asked. Neither ever holds a key, a query string or a body of the catalog.
+ */
+export abstract class VitrineError extends Error {
+  abstract override readonly name: string
+  /** Stable identifier, `VITRINE_…`. */
+  abstract readonly code: string
+  /** HTTP status where the error becomes an answer by itself. */
+  readonly statusCode: number = 500
+  /** Plain words for the one who made the request; constants and names of parameters only. */
+  readonly publicMessage: string = 'Something went wrong on this server.'
+}
+
+/** Throw this when settings are unknown, missing or malformed. The process ends with exit code 78. */
+export class ConfigError extends VitrineError {
+  override readonly name = 'ConfigError'
+  readonly code = 'VITRINE_CONFIG_INVALID'
+  /** One line a bad setting; names and expectations, never values. */
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`settings are not usable:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.problems = problems
+  }
+}
+
+/** What the catalog did instead of answering; the base of all its failures, a 404 look-up excepted. */
+export abstract class CatalogError extends VitrineError {
+  override readonly statusCode: number = 502
+  override readonly publicMessage: string = 'The product catalog gave no usable answer.'
+}
+
+/** Throw this when no connection came about or it broke: refused, reset, name not found, TLS. */
+export class CatalogUnreachableError extends CatalogError {
+  override readonly name = 'CatalogUnreachableError'
+  readonly code = 'VITRINE_CATALOG_UNREACHABLE'
+}
+
+/** Throw this when connection, headers and body were not complete within the one deadline. */
+export class CatalogDeadlineError extends CatalogError {
+  override readonly name = 'CatalogDeadlineError'
+  readonly code = 'VITRINE_CATALOG_DEADLINE'
+  override readonly statusCode: number = 504
+}
+
+/** Throw this for a 401 or 403: the key is missing, wrong or revoked. */
+export class CatalogKeyRefusedError extends CatalogError {
+  override readonly name = 'CatalogKeyRefusedError'
+  readonly code = 'VITRINE_CATALOG_KEY_REFUSED'
+  override readonly publicMessage: string = 'The product catalog refused the key of this server.'
+}
+
+/** Throw this for a 429: the plan's daily request limit is reached. */
+export class CatalogRateLimitedError extends CatalogError {
+  override readonly name = 'CatalogRateLimitedError'
+  readonly code = 'VITRINE_CATALOG_RATE_LIMITED'
+  override readonly publicMessage: string = 'The daily request limit of the product catalog is reached.'
+  /** How long the catalog asks to wait; `null` when it sent no usable `Retry-After`. */
+  readonly retryAfterMs: number | null
+
+  constructor(message: string, retryAfterMs: number | null) {
+    super(message)
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Throw this for a 3xx: redirects are never followed, the key would follow them. */
+export class CatalogRedirectError extends CatalogError {
+  override readonly name = 'CatalogRedirectError'
+  readonly code = 'VITRINE_CATALOG_REDIRECT'
+}
+
+/** Throw this for any other status that is not 200. */
+export class CatalogStatusError extends CatalogError {
+  override readonly name = 'CatalogStatusError'
+  readonly code = 'VITRINE_CATALOG_STATUS'
+  readonly upstreamStatus: number
+
+  constructor(message: string, upstreamStatus: number) {
+    super(message)
+    this.upstreamStatus = upstreamStatus
+  }
+}
+
+/** Throw this when an answer is larger than `VITRINE_CATALOG_MAX_BYTES`, decompressed. */
+export class CatalogTooLargeError extends CatalogError {
+  override readonly name = 'CatalogTooLargeError'
+  readonly code = 'VITRINE_CATALOG_TOO_LARGE'
+}
+
+/** Throw this when a 200 is not what the contract describes: no JSON, no page, another product, unknown encoding. */
+export class CatalogInvalidError extends CatalogError {
+  override readonly name = 'CatalogInvalidError'
+  readonly code = 'VITRINE_CATALOG_INVALID'
+}
+
+/** Throw this when a call was not made: a failure is remembered, the limit is reached, or the look-up budget is spent. */
+export class CallNotMadeError extends CatalogError {
+  override readonly name = 'CallNotMadeError'
+  readonly code = 'VITRINE_CALL_NOT_MADE'
+  override readonly statusCode: number = 503
+}
+
+/** Throw this when there is neither an answer nor a copy that may be shown. */
+export class UnavailableError extends VitrineError {
+  override readonly name = 'UnavailableError'
+  readonly code = 'VITRINE_UNAVAILABLE'
+  override readonly statusCode: number = 503
+  override readonly publicMessage: string = 'No usable data yet; this is tried again at the next visit.'
+}
+
+/** Throw this when a query parameter that we know has a bad value, or stands twice where it is single. */
+export class BadOptionError extends VitrineError {
+  override readonly name = 'BadOptionError'
+  readonly code = 'VITRINE_BAD_OPTION'
+  override readonly statusCode: number = 400
+  override readonly publicMessage: string
+
+  constructor(parameter: string, accepts: string) {
+    super(`bad value for the parameter ${parameter}`)
+    this.publicMessage = `The parameter "${parameter}" accepts ${accepts}.`
+  }
+}
+
+/** Throw this when a GTIN of an address is not 1 to 14 digits. */
+export class InvalidGtinError extends VitrineError {
+  override readonly name = 'InvalidGtinError'
+  readonly code = 'VITRINE_INVALID_GTIN'
+  override readonly statusCode: number = 200
+  override readonly publicMessage: string = 'A GTIN is 1 to 14 digits, without spaces or hyphens.'
+}
+
+/** Throw this when a fetched list of channels lacks the channel, or `VITRINE_CHANNELS` does not serve it. */
+export class UnknownChannelError extends VitrineError {
+  override readonly name = 'UnknownChannelError'
+  readonly code = 'VITRINE_UNKNOWN_CHANNEL'
+  override readonly statusCode: number = 404
+  override readonly publicMessage: string =
+    'This server serves no channel of that id. The ids are on its /studio page and in "vitrine check".'
+}
+
+/** Throw this for an address that this server does not have. */
+export class UnknownAddressError extends VitrineError {
+  override readonly name = 'UnknownAddressError'
+  readonly code = 'VITRINE_UNKNOWN_ADDRESS'
+  override readonly statusCode: number = 404
+  override readonly publicMessage: string = 'This server has no such address.'
+}
+
+/** Throw this when the database cannot be opened, read or written. A page still renders: memory and catalog go on. */
+export class StoreError extends VitrineError {
+  override readonly name = 'StoreError'
+  readonly code = 'VITRINE_STORE_FAILED'
+}
+
+/** Throw this when a database was made by a newer version: it is left as it is. */
+export class StoreNewerError extends VitrineError {
+  override readonly name = 'StoreNewerError'
+  readonly code = 'VITRINE_STORE_NEWER'
+}
+
+/** Throw this when the walk of a channel could not be finished; the old copy stays and the next walk resumes. */
+export class WalkError extends VitrineError {
+  override readonly name = 'WalkError'
+  readonly code = 'VITRINE_WALK_FAILED'
+}
+
+/** Throw this when a feed cannot be imported as a whole: unreadable, truncated, no product. Nothing is changed. */
+export class ImportError extends VitrineError {
+  override readonly name = 'ImportError'
+  readonly code = 'VITRINE_IMPORT_FAILED'
+}
+
+/** Throw this when a command was called with something it cannot use. The process ends with exit code 64. */
+export class UsageError extends VitrineError {
+  override readonly name = 'UsageError'
+  readonly code = 'VITRINE_USAGE'
+}
+
+/** Throw this inside the catalog service to answer `{ "error": … }` with a status of the contract. */
+export class ServiceError extends VitrineError {
+  override readonly name = 'ServiceError'
+  readonly code = 'VITRINE_SERVICE_ANSWER'
+  override readonly statusCode: number
+  override readonly publicMessage: string
+
+  constructor(statusCode: number, publicMessage: string) {
+    super(publicMessage)
+    this.statusCode = statusCode
+    this.publicMessage = publicMessage
+  }
+}

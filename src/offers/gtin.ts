@@ -1,0 +1,24 @@
+/** Digits of a padded GTIN. */
+const GTIN_DIGITS = 14
+
+/** `01234567890128` from a code of 1 to 14 digits, padded with zeros; `undefined` for anything else. */
+export function findGtin(text: string): string | undefined {
+  return /^\d{1,14}$/.test(text) ? text.padStart(GTIN_DIGITS, '0') : undefined
+}
+
+/**
+ * Is the last digit of a padded GTIN its GS1 check digit (GS1 General Specifications, section 7.9: weights 3 and 1
+ * from the left of 14 digits)?
+ */
+export function isCheckDigitRight(gtin: string): boolean {
+  return gtin.length === GTIN_DIGITS && Number(gtin.at(-1)) === computeCheckDigit(gtin.slice(0, -1))
+}
+
+/** The check digit for the first 13 digits of a padded GTIN. */
+export function computeCheckDigit(first13Digits: string): number {
+  let sum = 0
+  for (let index = 0; index < first13Digits.length; index++) {
+    sum += Number(first13Digits[index]) * (index % 2 === 0 ? 3 : 1)
+  }
+  return (10 - (sum % 10)) % 10
+}

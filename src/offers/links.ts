@@ -1,0 +1,27 @@
+/** Longest address that is used; affiliate links carry long query strings. */
+const MAX_URL_CHARACTERS = 4_096
+
+/** White space, controls, quotes, angle brackets, back-ticks and backslashes: no well-formed address has them raw. */
+// oxlint-disable-next-line no-control-regex -- these are what it refuses
+const FORBIDDEN = /[\u0000-\u0020\u007f-\u00a0"'<>`\\]/
+
+/**
+ * May a reader be sent there? Only absolute `https:` and `http:` addresses without credentials. The address itself
+ * stays unchanged: affiliate links are tracked byte by byte.
+ */
+export function isUsableLink(address: string): boolean {
+  return parseAddress(address) !== undefined
+}
+
+/** May a page load this picture: `https:`, or this server's own origin (`https://host` or `http://host:port`)? */
+export function isUsableImage(address: string, ownOrigin: string): boolean {
+  const url = parseAddress(address)
+  return url !== undefined && (url.protocol === 'https:' || url.origin === ownOrigin)
+}
+
+function parseAddress(address: string): URL | undefined {
+  if (address.length > MAX_URL_CHARACTERS || FORBIDDEN.test(address)) return undefined
+  if (!/^https?:\/\/[^/]/i.test(address) || !URL.canParse(address)) return undefined
+  const url = new URL(address)
+  return url.username === '' && url.password === '' && url.hostname !== '' ? url : undefined
+}

@@ -1,0 +1,50 @@
+/** Decimals that a price may have; prices are compared as whole numbers of this smallest step. */
+const DECIMALS = 4
+
+/** Digits before the point that a price may have. */
+const WHOLE_DIGITS = 12
+
+/** Digits of the exact price ratio, enough to tell any two prices of 16 digits apart (see docs/adr/0004). */
+const RATIO_DIGITS = 34
+
+const PRICE_PATTERN = /^\d{1,12}(?:\.\d{1,4})?$/
+
+/** A price of the catalog as it may be used: one to twelve digits, up to four decimals, above zero. */
+export function isPrice(text: string): boolean {
+  return PRICE_PATTERN.test(text) && /[1-9]/.test(text)
+}
+
+/** `12.9` as whole ten-thousandths (`129000n`), exact. The text must be a price. */
+export function toPriceSteps(price: string): bigint {
+  const [whole = '0', decimals = ''] = price.split('.')
+  return BigInt(whole + decimals.padEnd(DECIMALS, '0'))
+}
+
+/** Negative, zero or positive as `a` is below, equal to or above `b`; exact. */
+export function comparePrices(a: string, b: string): number {
+  const difference = toPriceSteps(a) - toPriceSteps(b)
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
+
+/** A text that sorts as the price does, byte by byte, in every database. */
+export function toPriceKey(price: string): string {
+  return toPriceSteps(price).toString().padStart(WHOLE_DIGITS + DECIMALS, '0')
+}
+
+/** A text that sorts as `price / oldPrice` does, exactly: the smaller, the higher the discount. */
+export function toRatioKey(price: string, oldPrice: string): string {
+  const scaled = (toPriceSteps(price) * 10n ** BigInt(RATIO_DIGITS)) / toPriceSteps(oldPrice)
+  return scaled.toString().padStart(RATIO_DIGITS + 1, '0')
+}
+
+/** A text that sorts as the saved amount does. `oldPrice` must be above `price`. */
+export function toSavingKey(price: string, oldPrice: string): string {
+  return (toPriceSteps(oldPrice) - toPriceSteps(price)).toString().padStart(WHOLE_DIGITS + DECIMALS, '0')
+}
+
+/** `oldPrice - price` as a decimal text without trailing zeros beyond two decimals (`"12.50"`). */
+export function subtractPrices(oldPrice: string, price: string): string {
+  const steps = (toPriceSteps(oldPrice) - toPriceSteps(price)).toString().padStart(DECIMALS + 1, '0')
+  const decimals = steps.slice(-DECIMALS).replace(/00$/, '')
+  return `${steps.slice(0, -DECIMALS)}.${decimals}`
+}

@@ -1,0 +1,37 @@
+/** C0 and C1 controls, zero-width spaces, byte order marks, bidi overrides and isolates, replacement characters. */
+// oxlint-disable-next-line no-control-regex -- these are what it removes
+const UNWANTED = /[\u0000-\u001f\u007f-\u009f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufffd]+/g
+
+/** Marks that may stand on one letter; more of them climb over the neighbouring lines. */
+const STACKED_MARKS = /(\p{M}{3})\p{M}+/gu
+
+/**
+ * Feed text as it may be shown: well-formed Unicode without controls, runs of white space as one space, at most
+ * `maxCharacters` (then an ellipsis). It is still text: only a template makes markup of it.
+ */
+export function cleanText(text: string, maxCharacters: number): string {
+  const head = text.length > maxCharacters * 4 ? text.slice(0, maxCharacters * 4) : text
+  const clean = head
+    .toWellFormed()
+    .replace(UNWANTED, ' ')
+    .replace(STACKED_MARKS, '$1')
+    .replace(/\s+/g, ' ')
+    .trim()
+  return clean.length > maxCharacters ? `${cutBetweenCharacters(clean, maxCharacters - 1)}…` : clean
+}
+
+/** Text without case and accents, for searching and for comparing names: `Crème` and `creme` are equal. */
+export function foldText(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}+/gu, '').toLowerCase().replace(/ß/g, 'ss').replace(/\s+/g, ' ').trim()
+}
+
+/** Text without case, for names: `Shop.example` and `SHOP.example` are equal, `Crème` and `Creme` are not. */
+export function foldCase(text: string): string {
+  return text.normalize('NFC').toLowerCase().replace(/\s+/g, ' ').trim()
+}
+
+function cutBetweenCharacters(text: string, maxCharacters: number): string {
+  const cut = text.slice(0, maxCharacters)
+  const last = cut.charCodeAt(cut.length - 1)
+  return (last >= 0xd800 && last <= 0xdbff ? cut.slice(0, -1) : cut).trimEnd()
+}

@@ -1,0 +1,10 @@
+import { fileURLToPath } from 'node:url'
+
+/** The package's own folder: `src/` and `dist/` are both one level below it. */
+export const PACKAGE_FOLDER: string = fileURLToPath(new URL('..', import.meta.url))
+
+/** Eta templates. */
+export const VIEWS_FOLDER: string = fileURLToPath(new URL('../views', import.meta.url))
+
+/** Built scripts and styles with hashed names, and their manifest (made by `npm run build`). */
+export const BUILT_FOLDER: string = fileURLToPath(new URL('../public/built', import.meta.url))
