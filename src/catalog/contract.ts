@@ -36,7 +36,10 @@ export const wireChannelSchema = z.object({
   id: z.uuid().transform((id) => id.toLowerCase()),
   name: z.string(),
   kind: z.enum(CHANNEL_KINDS).catch('other'),
-  url: z.string().nullish().transform((url) => url ?? null),
+  url: z
+    .string()
+    .nullish()
+    .transform((url) => url ?? null),
 })
 
 /** `{ items: [Channel, …] }`; the channels themselves are checked one by one. */
@@ -45,7 +48,11 @@ export const wireChannelListSchema = z.object({ items: z.array(z.unknown()) })
 /** `{ items: [Product, …], next_cursor }`; the products themselves are checked one by one. */
 export const wireProductPageSchema = z.object({
   items: z.array(z.unknown()),
-  next_cursor: z.string().min(1).nullish().transform((cursor) => cursor ?? null),
+  next_cursor: z
+    .string()
+    .min(1)
+    .nullish()
+    .transform((cursor) => cursor ?? null),
 })
 
 /** A product as it travels, with its parts still unchecked. `brand` and `images` may be absent. */

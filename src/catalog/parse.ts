@@ -48,7 +48,9 @@ export function parseChannelList(answer: unknown): readonly Channel[] {
   if (!list.success) throw new CatalogInvalidError('the list of channels has no items')
   return list.data.items.flatMap((item) => {
     const channel = wireChannelSchema.safeParse(item)
-    return channel.success ? [{ ...channel.data, name: cleanText(channel.data.name, MAX_NAME_CHARACTERS) }] : []
+    return channel.success
+      ? [{ ...channel.data, name: cleanText(channel.data.name, MAX_NAME_CHARACTERS) }]
+      : []
   })
 }
 
@@ -58,7 +60,8 @@ export function parseChannelList(answer: unknown): readonly Channel[] {
  */
 export function parseProductPage(answer: unknown, options: ParseOptions): ParsedPage {
   const page = wireProductPageSchema.safeParse(answer)
-  if (!page.success) throw new CatalogInvalidError('the page of products has no items or no usable next_cursor')
+  if (!page.success)
+    throw new CatalogInvalidError('the page of products has no items or no usable next_cursor')
   const products: Product[] = []
   const drops: Drops = {}
   for (const item of page.data.items) {
@@ -79,7 +82,8 @@ export function parseProductPage(answer: unknown, options: ParseOptions): Parsed
 export function parseProduct(answer: unknown, gtin: string, options: ParseOptions): ParsedProduct {
   const parsed = findProduct(answer, options)
   if (parsed === undefined) throw new CatalogInvalidError('the answer is no product')
-  if (parsed.product.gtin !== gtin) throw new CatalogInvalidError('the answer is another product than the one asked for')
+  if (parsed.product.gtin !== gtin)
+    throw new CatalogInvalidError('the answer is another product than the one asked for')
   return parsed
 }
 
@@ -130,7 +134,7 @@ export function parseOffer(item: unknown): Offer | DropReason {
     merchant,
     network: cleanText(wire.data.network ?? '', MAX_NAME_CHARACTERS),
     price: wire.data.price,
-    oldPrice: wire.data.old_price != null && isPrice(wire.data.old_price) ? wire.data.old_price : null,
+    oldPrice: isPrice(wire.data.old_price ?? '') ? (wire.data.old_price ?? null) : null,
     currency,
     availability: cleanText(wire.data.availability ?? '', MAX_NAME_CHARACTERS),
     affiliateUrl: wire.data.affiliate_url,

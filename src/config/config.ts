@@ -20,7 +20,8 @@ export type FreshnessConfig = Readonly<{
 }>
 
 /** The disclosure line: the locale's own, none, or the publisher's words. */
-export type Disclosure = Readonly<{ kind: 'locale' }> | Readonly<{ kind: 'off' }> | Readonly<{ kind: 'text'; text: string }>
+export type Disclosure =
+  Readonly<{ kind: 'locale' }> | Readonly<{ kind: 'off' }> | Readonly<{ kind: 'text'; text: string }>
 
 /** Every setting, typed once. Secrets are apart, in `Secrets`. */
 export type Config = Readonly<{

@@ -16,7 +16,7 @@ export async function migrateDatabase<T>(
   })
   const { error } = await migrator.migrateToLatest()
   if (error === undefined) return
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = error instanceof Error ? error.message : 'unknown'
   if (reason.includes('previously executed migration')) {
     throw new StoreNewerError('the database was made by a newer version of Vitrine; nothing was changed')
   }

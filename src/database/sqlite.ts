@@ -49,7 +49,10 @@ function toKyselyDatabase(database: NativeDatabase, role: SqliteOptions['role'])
     prepare(sql) {
       const cached = statements.get(sql)
       if (cached !== undefined) return cached
-      const statement = toKyselyStatement(database, sql === 'begin' && role === 'writer' ? 'begin immediate' : sql)
+      const statement = toKyselyStatement(
+        database,
+        sql === 'begin' && role === 'writer' ? 'begin immediate' : sql,
+      )
       if (statements.size >= MAX_STATEMENTS) statements.clear()
       statements.set(sql, statement)
       return statement
@@ -82,7 +85,9 @@ function loadSqlite(): NativeModule {
   try {
     return createRequire(import.meta.url)('@photostructure/sqlite') as NativeModule
   } catch (error) {
-    throw new StoreError('no SQLite: use Node 22.13 or newer, or install with optional dependencies', { cause: error })
+    throw new StoreError('no SQLite: use Node 22.13 or newer, or install with optional dependencies', {
+      cause: error,
+    })
   }
 }
 

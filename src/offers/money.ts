@@ -28,7 +28,9 @@ export function comparePrices(a: string, b: string): number {
 
 /** A text that sorts as the price does, byte by byte, in every database. */
 export function toPriceKey(price: string): string {
-  return toPriceSteps(price).toString().padStart(WHOLE_DIGITS + DECIMALS, '0')
+  return toPriceSteps(price)
+    .toString()
+    .padStart(WHOLE_DIGITS + DECIMALS, '0')
 }
 
 /** A text that sorts as `price / oldPrice` does, exactly: the smaller, the higher the discount. */

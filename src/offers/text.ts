@@ -22,7 +22,13 @@ export function cleanText(text: string, maxCharacters: number): string {
 
 /** Text without case and accents, for searching and for comparing names: `Crème` and `creme` are equal. */
 export function foldText(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}+/gu, '').toLowerCase().replace(/ß/g, 'ss').replace(/\s+/g, ' ').trim()
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .replace(/ß/g, 'ss')
+    .replace(/\s+/g, ' ')
+    .trim()
 }
 
 /** Text without case, for names: `Shop.example` and `SHOP.example` are equal, `Crème` and `Creme` are not. */

@@ -1,0 +1,58 @@
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip } from 'node:zlib'
+import type { Dispatcher } from 'undici'
+import { CatalogInvalidError, CatalogTooLargeError } from '../errors.ts'
+
+const decompressors = { gzip: promisify(gunzip), br: promisify(brotliDecompress) }
+
+/** A body as undici gives it. */
+type Body = Dispatcher.ResponseData['body']
+
+/** Reads a whole answer as JSON; `maxBytes` holds for what travels and for what comes out of it. */
+export async function readJson(answer: Dispatcher.ResponseData, maxBytes: number): Promise<unknown> {
+  const travelled = await readBytes(answer.body, maxBytes)
+  const bytes = await decompress(travelled, String(answer.headers['content-encoding'] ?? ''), maxBytes)
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    throw new CatalogInvalidError('the answer is not JSON in UTF-8')
+  }
+}
+
+/**
+ * Throws an unwanted body away. Without the listener, undici's destroy ends the whole process with an unhandled error
+ * (docs/notes/undici.md).
+ */
+export function discardBody(body: Body): void {
+  body.on('error', () => {})
+  body.destroy()
+}
+
+async function readBytes(body: Body, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > maxBytes) {
+      discardBody(body)
+      throw new CatalogTooLargeError(`the answer is larger than ${maxBytes} bytes`)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+async function decompress(bytes: Buffer, encoding: string, maxBytes: number): Promise<Buffer> {
+  const name = encoding.trim().toLowerCase()
+  if (name === '' || name === 'identity') return bytes
+  if (name !== 'gzip' && name !== 'br')
+    throw new CatalogInvalidError('the answer has a content encoding that was not asked for')
+  try {
+    return await decompressors[name](bytes, { maxOutputLength: maxBytes })
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new CatalogTooLargeError(`the answer is larger than ${maxBytes} bytes, decompressed`)
+    }
+    throw new CatalogInvalidError(`the answer is no ${name} data`)
+  }
+}

@@ -1,0 +1,127 @@
+import { Cron } from 'croner'
+import type { DatabaseAddress, Disclosure } from './config.ts'
+
+/** How one setting's text becomes a value; `undefined` says that the text is not what `expects` describes. */
+export type Reader<T> = Readonly<{ expects: string; read(text: string): T | undefined }>
+
+/** Any text. */
+export const anyText: Reader<string> = { expects: 'text', read: (text) => text }
+
+/** A whole number within bounds, both included. */
+export function wholeNumber(min: number, max: number): Reader<number> {
+  return {
+    expects: `a whole number from ${min} to ${max}`,
+    read(text) {
+      if (!/^\d{1,15}$/.test(text)) return undefined
+      const value = Number(text)
+      return value >= min && value <= max ? value : undefined
+    },
+  }
+}
+
+/** One of a few words. */
+export function oneOf<T extends string>(words: readonly T[]): Reader<T> {
+  return { expects: `one of ${words.join(', ')}`, read: (text) => words.find((word) => word === text) }
+}
+
+/** An absolute http(s) address without credentials, query or fragment; the slash at its end is dropped. */
+export const httpAddress: Reader<string> = {
+  expects: 'an http:// or https:// address without user, query or fragment',
+  read(text) {
+    if (!/^https?:\/\/[^\s?#\\@]+$/i.test(text) || !URL.canParse(text)) return undefined
+    const url = new URL(text)
+    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  },
+}
+
+/** `sqlite:PATH`. */
+export const databaseAddress: Reader<DatabaseAddress> = {
+  expects: 'sqlite:PATH, for example sqlite:data/vitrine.db',
+  read(text) {
+    const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
+    return path === undefined ? undefined : { kind: 'sqlite', path }
+  },
+}
+
+/** A comma list of uuids, lower-cased. */
+export const uuidList: Reader<readonly string[]> = {
+  expects: 'a comma list of channel ids (uuids)',
+  read(text) {
+    const ids = text.split(',').map((id) => id.trim().toLowerCase())
+    const isEvery = ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
+    return isEvery ? ids : undefined
+  },
+}
+
+/** A list of origins for `frame-ancestors`; `*` becomes `* file:`, so that a page opened from disk may frame too. */
+export const originList: Reader<readonly string[]> = {
+  expects:
+    'origins such as https://www.example.com or https://*.example.com, split by commas or spaces, or *',
+  read(text) {
+    const parts = text.split(/[\s,]+/).filter((part) => part !== '')
+    const isEvery = parts.every(
+      (part) => part === '*' || /^https?:\/\/(?:\*\.)?[a-z0-9.-]+(?::(?:\d{1,5}|\*))?\/?$/i.test(part),
+    )
+    if (!isEvery) return undefined
+    return parts.includes('*') ? ['*', 'file:'] : parts.map((part) => part.replace(/\/$/, '').toLowerCase())
+  },
+}
+
+/** A cron pattern, or `off` as `null`. */
+export const cronPattern: Reader<string | null> = {
+  expects: 'a cron pattern such as "7 * * * *", or off',
+  read(text) {
+    if (text === 'off') return null
+    try {
+      return new Cron(text, { paused: true, timezone: 'UTC' }).nextRun() === null ? undefined : text
+    } catch {
+      return undefined
+    }
+  },
+}
+
+/** A BCP 47 tag in its canonical form. */
+export const localeTag: Reader<string> = {
+  expects: 'a language tag such as en or de-AT',
+  read(text) {
+    try {
+      return Intl.getCanonicalLocales(text)[0]
+    } catch {
+      return undefined
+    }
+  },
+}
+
+/** An ISO 4217 code that Intl knows. */
+export const currencyCode: Reader<string> = {
+  expects: 'a currency code such as EUR',
+  read(text) {
+    const code = text.toUpperCase()
+    return Intl.supportedValuesOf('currency').includes(code) ? code : undefined
+  },
+}
+
+/** The publisher's own disclosure line, or `off`. */
+export const disclosureLine: Reader<Disclosure> = {
+  expects: 'a line of text up to 300 characters, or off',
+  read(text) {
+    if (text === 'off') return { kind: 'off' }
+    return text.length <= 300 ? { kind: 'text', text } : undefined
+  },
+}
+
+/** Express `trust proxy`: off, hops, or addresses. */
+export const proxyTrust: Reader<boolean | number | string> = {
+  expects: 'false, true, a number of hops, or a comma list of addresses (loopback, 10.0.0.0/8 …)',
+  read(text) {
+    if (text === 'true' || text === 'false') return text === 'true'
+    if (/^\d{1,2}$/.test(text)) return Number(text)
+    return /^[0-9a-f.:/, a-z]+$/i.test(text) ? text : undefined
+  },
+}
+
+/** A key or password that can stand in an HTTP header. */
+export const headerText: Reader<string> = {
+  expects: 'printable ASCII without spaces',
+  read: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
+}

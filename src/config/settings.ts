@@ -1,0 +1,156 @@
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../clock.ts'
+import { LOG_LEVELS } from '../logger.ts'
+import {
+  type Reader,
+  anyText,
+  cronPattern,
+  currencyCode,
+  databaseAddress,
+  disclosureLine,
+  headerText,
+  httpAddress,
+  localeTag,
+  oneOf,
+  originList,
+  proxyTrust,
+  uuidList,
+  wholeNumber,
+} from './readers.ts'
+
+/** One setting: its reader, what stands when it is not set (as text, read the same way), and what it means. */
+export type Setting<T> = Readonly<{
+  reader: Reader<T>
+  /** Text of the default; `null`: none. */
+  fallback: string | null
+  meaning: string
+  isSecret?: boolean
+}>
+
+/** Largest byte setting, 1 TiB: beyond it a number is a slip of the keyboard. */
+const MAX_BYTES: number = 1024 ** 4
+
+/** Longest lifetime, ten years. */
+const MAX_SECONDS: number = 3_650 * DAY_SECONDS
+
+function setting<T>(reader: Reader<T>, fallback: string | null, meaning: string): Setting<T> {
+  return { reader, fallback, meaning }
+}
+
+function seconds(fallbackSeconds: number, meaning: string): Setting<number> {
+  return setting(wholeNumber(1, MAX_SECONDS), String(fallbackSeconds), meaning)
+}
+
+/** Every setting by name, in the order of docs/configuration.md. `PORT` stands in for `VITRINE_PORT`. */
+export const SETTINGS = {
+  VITRINE_CATALOG_URL: setting(
+    httpAddress,
+    null,
+    '`{base_url}` of the catalog; without it the embedded catalog service runs with sample data',
+  ),
+  VITRINE_CATALOG_KEY: { ...setting(headerText, null, 'the API key of the catalog'), isSecret: true },
+  VITRINE_CATALOG_KEY_FILE: setting(
+    anyText,
+    null,
+    'a file that holds the API key instead, read again after a 401 and on SIGHUP: keys rotate without a restart',
+  ),
+  VITRINE_HOST: setting(anyText, '127.0.0.1', 'the address that the server listens on'),
+  VITRINE_PORT: setting(
+    wholeNumber(0, 65_535),
+    '3000',
+    'the port that it listens on; 0 takes a free one. `PORT` is honoured when this is not set',
+  ),
+  VITRINE_PUBLIC_URL: setting(
+    httpAddress,
+    null,
+    'how the outside reaches this server, with its path if it has one; without it `http://HOST:PORT`',
+  ),
+  VITRINE_DATABASE_URL: setting(
+    databaseAddress,
+    'sqlite:data/vitrine.db',
+    'where the stored copy of the catalog lives; a copy belongs to its catalog address',
+  ),
+  VITRINE_CATALOG_DATABASE_URL: setting(
+    databaseAddress,
+    'sqlite:data/catalog.db',
+    "the embedded catalog service's own data, also of `vitrine catalog …`",
+  ),
+  VITRINE_CHANNELS: setting(
+    uuidList,
+    null,
+    'comma list of the channel ids to serve; without it all of the key',
+  ),
+  VITRINE_FRAME_ANCESTORS: setting(
+    originList,
+    null,
+    "origins allowed to frame the embeds, beside each channel's own; `*` allows any, local files too",
+  ),
+  VITRINE_FRESH_SECONDS: setting(
+    wholeNumber(1, 5 * MINUTE_SECONDS),
+    String(5 * MINUTE_SECONDS),
+    'an answer this young is served as it is',
+  ),
+  VITRINE_STALE_SECONDS: seconds(
+    HOUR_SECONDS,
+    'older than fresh, up to this: served at once and refreshed behind, once',
+  ),
+  VITRINE_RESCUE_SECONDS: seconds(
+    7 * DAY_SECONDS,
+    "older than stale, up to this: the visitor's call is tried first, the copy served when it fails or is late",
+  ),
+  VITRINE_VISITOR_TIMEOUT_MS: setting(
+    wholeNumber(1, 10_000),
+    '800',
+    'longest wait of a visitor; the call goes on behind for those who come after',
+  ),
+  VITRINE_NOT_FOUND_SECONDS: seconds(5 * MINUTE_SECONDS, 'how long "no shop sells it" is remembered'),
+  VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: setting(
+    wholeNumber(0, 1_000_000),
+    '600',
+    'catalog calls an hour for GTINs that the copy does not know',
+  ),
+  VITRINE_PRICE_MAX_AGE_SECONDS: seconds(
+    DAY_SECONDS,
+    'an older price is not shown: the link stays and says "see price at shop"',
+  ),
+  VITRINE_CACHE_MAX_BYTES: setting(
+    wholeNumber(1, MAX_BYTES),
+    String(64 * 1024 ** 2),
+    'bound of the in-memory caches',
+  ),
+  VITRINE_CACHE_MAX_ENTRIES: setting(wholeNumber(1, 100_000_000), '20000', 'bound of the in-memory caches'),
+  VITRINE_SYNC_CRON: setting(
+    cronPattern,
+    '7 * * * *',
+    'when the whole catalog is walked (UTC), and once at a start without a copy; `off`: never by itself',
+  ),
+  VITRINE_CATALOG_TIMEOUT_MS: setting(
+    wholeNumber(1, 600_000),
+    '5000',
+    'one deadline over connection, headers and body of a catalog call',
+  ),
+  VITRINE_CATALOG_MAX_BYTES: setting(
+    wholeNumber(1, MAX_BYTES),
+    String(8 * 1024 ** 2),
+    'limit on one decompressed answer of the catalog',
+  ),
+  VITRINE_LOCALE: setting(localeTag, 'en', 'the language of widgets that name none'),
+  VITRINE_CURRENCY: setting(
+    currencyCode,
+    null,
+    'the currency of widgets that name none; without it the one most offers have',
+  ),
+  VITRINE_DISCLOSURE: setting(
+    disclosureLine,
+    null,
+    'the advertising disclosure line; without it the one of the language; `off` needs to be said',
+  ),
+  VITRINE_ADMIN_PASSWORD: {
+    ...setting(headerText, null, 'HTTP Basic password (user `admin`) of `/studio` and `/metrics`'),
+    isSecret: true,
+  },
+  VITRINE_TRUST_PROXY: setting(proxyTrust, 'false', 'Express `trust proxy` value'),
+  VITRINE_LOG_LEVEL: setting(oneOf(LOG_LEVELS), 'info', 'pino level'),
+} satisfies Record<string, Setting<unknown>>
+
+/** The name of a setting. */
+export type SettingName = keyof typeof SETTINGS

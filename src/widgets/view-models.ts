@@ -1,0 +1,180 @@
+/**
+ * What the templates are given: texts ready to print, in the reader's language, and addresses that have passed the
+ * link gate. Nothing here is markup; the templates escape everything.
+ */
+
+/** How the outside of a fragment looks and where its styles are. */
+export type Frame = Readonly<{
+  /** BCP 47 tag of the texts. */
+  lang: string
+  dir: 'ltr' | 'rtl'
+  theme: 'auto' | 'light' | 'dark'
+  /** Absolute addresses of the style sheets to link, in order; empty with `css=none`. */
+  styles: readonly string[]
+  /** Wrapped into declarative shadow DOM? */
+  isolate: 'none' | 'shadow'
+  /** Six hex digits of the accent; `null`: the theme's own. The rules are in `/accents/{hex}.css`. */
+  accent: string | null
+}>
+
+/** A price as it is read: formatted, with the words a screen reader needs to tell old from new. */
+export type PriceView = Readonly<{
+  /** `€12.99`. */
+  price: string
+  /** Spoken before the price when there is a former one: `now`. */
+  priceHint: string
+  /** The shop's former price, `null` when not on sale. */
+  oldPrice: string | null
+  /** Spoken and shown before it: `Shop's former price`. */
+  oldPriceHint: string
+  /** `−20%`; `null` when not on sale or below one per cent. */
+  discount: string | null
+}>
+
+/** One shop's offer as a row. */
+export type OfferView = Readonly<{
+  merchant: string
+  href: string
+  /** `null` when the price is too old to be shown: then `seePrice` stands in its place. */
+  price: PriceView | null
+  /** `See price at shop`. */
+  seePrice: string
+  availability: Readonly<{ text: string; kind: 'in' | 'out' | 'other' }>
+  /** The lowest price of those in stock. */
+  isBest: boolean
+  /** Names shop and price: `Buy at Kopje for €12.99`; the accessible name of the link. */
+  linkLabel: string
+  /** What the link shows: `To the shop`. */
+  linkText: string
+}>
+
+/** The small print that every box and grid carries. */
+export type HonestyView = Readonly<{
+  /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time. */
+  checked: Readonly<{ before: string; iso: string; time: string; after: string }>
+  /** How the offers are ordered; commission is no input. */
+  order: string
+  /** Shipping is not included. */
+  shipping: string
+  /** Not all shops are covered. */
+  coverage: string
+  /** The advertising disclosure; `null` when switched off. */
+  disclosure: string | null
+}>
+
+/** The where-to-buy box, layout `list`. */
+export type BoxView = Readonly<{
+  frame: Frame
+  /** Accessible name of the whole: `Where to buy Lumen Arc`. */
+  label: string
+  heading: string
+  title: string
+  brand: string | null
+  imageUrl: string | null
+  bestLabel: string
+  offers: readonly OfferView[]
+  /** Folded offers; empty when all are shown. */
+  more: readonly OfferView[]
+  /** `12 more shops`. */
+  moreLabel: string
+  honesty: HonestyView
+  /** JSON-LD text, already safe inside a script element; `null` without `markup=schema`. */
+  schema: string | null
+}>
+
+/** One product of a deal grid. */
+export type DealView = Readonly<{
+  title: string
+  brand: string | null
+  imageUrl: string | null
+  merchant: string
+  /** `at Kopje`. */
+  merchantText: string
+  href: string
+  /** Never `null` unless the price is too old to be shown. */
+  price: PriceView | null
+  seePrice: string
+  availability: OfferView['availability']
+  linkLabel: string
+}>
+
+/** The deal grid, layout `grid`. */
+export type GridView = Readonly<{
+  frame: Frame
+  label: string
+  heading: string
+  deals: readonly DealView[]
+  honesty: HonestyView
+  /** Links to the pages before and after; only frames have them. */
+  paging: Readonly<{ previous: PageLink | null; next: PageLink | null; label: string }> | null
+}>
+
+/** A link to another page of a grid. */
+export type PageLink = Readonly<{ href: string; text: string }>
+
+/** A whole document for an iframe. */
+export type EmbedView = Readonly<{
+  lang: string
+  dir: 'ltr' | 'rtl'
+  theme: Frame['theme']
+  title: string
+  state: 'shown' | 'hidden'
+  styles: readonly string[]
+  /** Address of the script that reports the height. */
+  frameScript: string
+  /** The fragment, already rendered; empty when hidden. */
+  body: string
+}>
+
+/** A short readable page for a mistake in an address. */
+export type MistakeView = Readonly<{ title: string; message: string; styles: readonly string[] }>
+
+/** A snippet to copy. */
+export type SnippetView = Readonly<{ id: string; label: string; code: string; note: string }>
+
+/** One widget of the start page: its frame and how to embed it. */
+export type StudioWidgetView = Readonly<{
+  kind: 'where-to-buy' | 'deals'
+  title: string
+  fragmentUrl: string
+  embedUrl: string
+  /** Attributes of the loader's placeholder, in order: `data-vitrine`, `data-channel` … */
+  attributes: readonly Readonly<{ name: string; value: string }>[]
+  snippets: readonly SnippetView[]
+}>
+
+/** The start page, first form of the studio. */
+export type StudioView = Readonly<{
+  publicUrl: string
+  styles: readonly string[]
+  studioScript: string
+  loaderScript: string
+  isSample: boolean
+  channels: readonly Readonly<{ id: string; name: string; url: string | null; isChosen: boolean }>[]
+  chosenChannelId: string
+  /** What was typed into the product search; empty at first. */
+  query: string
+  theme: Frame['theme']
+  locale: string
+  matches: readonly Readonly<{
+    gtin: string
+    title: string
+    brand: string | null
+    imageUrl: string | null
+    href: string
+    isChosen: boolean
+  }>[]
+  /** `null` while there is nothing to show, with `notice` saying why. */
+  box: StudioWidgetView | null
+  grid: StudioWidgetView | null
+  notice: string | null
+  health: readonly Readonly<{ label: string; value: string; isGood: boolean }>[]
+}>
+
+/** The demonstration shop that the sample's tracking links lead to. */
+export type DemoShopView = Readonly<{
+  styles: readonly string[]
+  listing: Readonly<{ shop: string; title: string; price: string; pictureUrl: string | null }> | null
+  /** The tracking parameters that arrived, in order. */
+  parameters: readonly Readonly<{ name: string; value: string }>[]
+}>
