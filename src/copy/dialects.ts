@@ -1,0 +1,42 @@
+import { Kysely, SqliteDialect } from 'kysely'
+import type { DatabaseAddress } from '../config/config.ts'
+import { migrateDatabase } from '../database/migrate.ts'
+import { openSqlite } from '../database/sqlite.ts'
+import { COPY_MIGRATIONS } from './migrations/index.ts'
+import type { CopyTables } from './schema.ts'
+
+/** Reading and writing connections to one database: on SQLite reads never queue behind a transaction. */
+export type CopyDatabase = Readonly<{
+  reader: Kysely<CopyTables>
+  writer: Kysely<CopyTables>
+  close(): Promise<void>
+}>
+
+/**
+ * Opens the stored copy's database and brings it to this version.
+ * @throws StoreError, StoreNewerError
+ */
+export async function openCopyDatabase(address: DatabaseAddress): Promise<CopyDatabase> {
+  const writer = openKysely(address, 'writer')
+  try {
+    await migrateDatabase(writer, COPY_MIGRATIONS)
+    const reader = address.path === ':memory:' ? writer : openKysely(address, 'reader')
+    return {
+      reader,
+      writer,
+      async close() {
+        if (reader !== writer) await reader.destroy()
+        await writer.destroy()
+      },
+    }
+  } catch (error) {
+    await writer.destroy()
+    throw error
+  }
+}
+
+function openKysely(address: DatabaseAddress, role: 'reader' | 'writer'): Kysely<CopyTables> {
+  return new Kysely<CopyTables>({
+    dialect: new SqliteDialect({ database: openSqlite({ path: address.path, role }) }),
+  })
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import type { Insertable } from 'kysely'
+import { z } from 'zod'
+import type { Offer, Product } from '../catalog/contract.ts'
+import type { Drops } from '../catalog/parse.ts'
+import { isUsableLink } from '../offers/links.ts'
+import { isPrice } from '../offers/money.ts'
+import { compareTexts } from '../offers/ranking.ts'
+import { collectDeals, toOfferKey } from '../offers/deals.ts'
+import { foldCase, foldText } from '../offers/text.ts'
+import type { DealsTable, ProductsTable } from './schema.ts'
+
+/** The part of a product's row that depends on the product alone. */
+export type ProductContent = Pick<
+  Insertable<ProductsTable>,
+  'gtin' | 'digest' | 'title' | 'brand' | 'search_text' | 'images' | 'offers'
+>
+
+/** The part of a deal's row that depends on the product alone. */
+export type DealContent = Omit<
+  Insertable<DealsTable>,
+  'id' | 'product_id' | 'copy_id' | 'from_walk' | 'until_walk' | 'first_seen_ms'
+>
+
+/** What is stored of a product, with its offers in an order that does not depend on the answer's. */
+export type StoredShape = Readonly<{ content: ProductContent; deals: readonly DealContent[] }>
+
+const offersSchema = z.array(
+  z.object({
+    merchant: z.string().min(1),
+    network: z.string(),
+    price: z.string().refine(isPrice),
+    oldPrice: z.string().refine(isPrice).nullable(),
+    currency: z.string().regex(/^[A-Z]{3}$/),
+    availability: z.string(),
+    affiliateUrl: z.string().refine(isUsableLink),
+  }),
+)
+const imagesSchema = z.array(z.string())
+
+/** Shapes a product for its rows. `knownBrand` stands in where the answer brought none. */
+export function toStoredShape(product: Product, knownBrand: string | null): StoredShape {
+  const brand = product.brand ?? knownBrand
+  const sorted = [...product.offers].sort(compareOffers)
+  const images = JSON.stringify(product.images)
+  const offers = JSON.stringify(sorted)
+  const digest = createHash('sha256')
+    .update(JSON.stringify([product.title, brand, images, offers]))
+    .digest('base64url')
+  const searchText = foldText(`${product.title} ${brand ?? ''}`)
+  const content = {
+    gtin: product.gtin,
+    digest,
+    title: product.title,
+    brand,
+    search_text: searchText,
+    images,
+    offers,
+  }
+  return { content, deals: toDealContents(sorted, { gtin: product.gtin, brand, searchText }) }
+}
+
+function toDealContents(
+  offers: readonly Offer[],
+  product: Readonly<{ gtin: string; brand: string | null; searchText: string }>,
+): DealContent[] {
+  return collectDeals(offers).map((deal) => ({
+    gtin: product.gtin,
+    offer_index: offers.indexOf(deal.offer),
+    offer_key: toOfferKey(deal.offer),
+    currency: deal.offer.currency,
+    merchant_key: foldCase(deal.offer.merchant),
+    brand_key: foldCase(product.brand ?? ''),
+    search_text: product.searchText,
+    is_in_stock: Number(deal.isInStock),
+    is_best: Number(deal.isBest),
+    is_best_in_stock: Number(deal.isBestInStock),
+    discount_percent: deal.discountPercent,
+    ratio_key: deal.ratioKey,
+    price_key: deal.priceKey,
+    saving_key: deal.savingKey,
+  }))
+}
+
+/** A product from its row. What the file holds is checked like an answer; `undefined` when it was tampered with. */
+export function findProductInRow(
+  row: Readonly<{ gtin: string; title: string; brand: string | null; images: string; offers: string }>,
+): Product | undefined {
+  const offers = offersSchema.safeParse(parseJson(row.offers))
+  const images = imagesSchema.safeParse(parseJson(row.images))
+  if (!offers.success || !images.success) return undefined
+  return { gtin: row.gtin, title: row.title, brand: row.brand, images: images.data, offers: offers.data }
+}
+
+/** Counts of what was left out, from their JSON; nothing when it is damaged. */
+export function parseDrops(json: string): Drops {
+  const drops = z.record(z.string(), z.number()).safeParse(parseJson(json))
+  return drops.success ? drops.data : {}
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+function compareOffers(a: Offer, b: Offer): number {
+  return (
+    compareTexts(a.currency, b.currency) ||
+    compareTexts(a.merchant, b.merchant) ||
+    compareTexts(a.network, b.network) ||
+    compareTexts(a.price, b.price) ||
+    compareTexts(a.affiliateUrl, b.affiliateUrl)
+  )
+}

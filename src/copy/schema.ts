@@ -1,0 +1,117 @@
+import type { Generated } from 'kysely'
+
+/** One row for each catalog address and channel: a copy belongs to both. */
+export type CopiesTable = {
+  id: Generated<number>
+  catalog: string
+  channel_id: string
+  /** The walk that readers see; 0 before the first complete one. */
+  current_walk: number
+  /** The walk that is being written; equal to `current_walk` when none is. */
+  running_walk: number
+  /** When the current walk began and ended, Unix milliseconds; `null` before the first. */
+  completed_started_at_ms: number | null
+  completed_at_ms: number | null
+  /** Products of the current walk, those with a deal, and what it left out, as JSON of reason and count. */
+  product_count: number
+  deal_count: number
+  drops: string
+  /** When the running or last walk began, and why the last one broke; an error code. */
+  started_at_ms: number | null
+  failure: string | null
+  failed_at_ms: number | null
+  /** Who walks, and until when nobody else may. */
+  lease_owner: string | null
+  lease_until_ms: number
+}
+
+/** The channels of a catalog as last listed. */
+export type ChannelsTable = {
+  catalog: string
+  channel_id: string
+  position: number
+  name: string
+  kind: string
+  url: string | null
+  /** When the channel was first missing in a list; `null` while it is listed. */
+  gone_at_ms: number | null
+}
+
+/** When the list of channels was last fetched. */
+export type ChannelListsTable = { catalog: string; as_of_ms: number }
+
+/** A page of the current or running walk: products in (`after_gtin`, `until_gtin`] are at least as fresh as it. */
+export type WalkPagesTable = {
+  copy_id: number
+  walk: number
+  after_gtin: string
+  until_gtin: string
+  as_of_ms: number
+  /** `null` on the last page. */
+  next_cursor: string | null
+  product_count: number
+  drops: string
+}
+
+/** One version of a product. */
+export type ProductsTable = {
+  id: Generated<number>
+  copy_id: number
+  gtin: string
+  from_walk: number
+  until_walk: number | null
+  /** Hash over everything that is shown, to tell whether a page brings a change. */
+  digest: string
+  title: string
+  brand: string | null
+  /** Title and brand without case and accents. */
+  search_text: string
+  /** JSON list of addresses. */
+  images: string
+  /** JSON list of offers. */
+  offers: string
+  as_of_ms: number
+}
+
+/** An offer on sale, ready for grids; it lives and ends with its product's row. */
+export type DealsTable = {
+  id: Generated<number>
+  product_id: number
+  copy_id: number
+  gtin: string
+  from_walk: number
+  until_walk: number | null
+  /** Index into the product's offers. */
+  offer_index: number
+  /** network, merchant and currency: the same offer over time. */
+  offer_key: string
+  currency: string
+  /** Merchant's name without case. */
+  merchant_key: string
+  brand_key: string
+  search_text: string
+  is_in_stock: number
+  /** The product's best deal in its currency, among all offers and among those in stock. */
+  is_best: number
+  is_best_in_stock: number
+  discount_percent: number
+  ratio_key: string
+  price_key: string
+  saving_key: string
+  /** When this offer was first seen on sale, Unix milliseconds. */
+  first_seen_ms: number
+}
+
+/** A remembered "no shop sells it". */
+export type AbsencesTable = { copy_id: number; gtin: string; as_of_ms: number }
+
+/** The stored copy's tables. */
+export type CopyTables = {
+  copies: CopiesTable
+  channels: ChannelsTable
+  channel_lists: ChannelListsTable
+  walk_pages: WalkPagesTable
+  products: ProductsTable
+  deals: DealsTable
+  absences: AbsencesTable
+}

@@ -1,0 +1,103 @@
+import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
+import { parseDrops } from './rows.ts'
+import type { CopyTables } from './schema.ts'
+import type { CopyState } from './store.ts'
+
+/** The copy of a channel and which walks matter to whom. */
+export type CopyRow = Readonly<{
+  id: number
+  currentWalk: number
+  /** Above `currentWalk` while a walk is unfinished. */
+  runningWalk: number
+  /** What boxes read: the current walk, or the running one before there is any. */
+  visibleWalk: number
+}>
+
+/** The copy's row; `undefined` while nothing was ever stored of the channel. */
+export async function findCopy(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  channelId: string,
+): Promise<CopyRow | undefined> {
+  const row = await database
+    .selectFrom('copies')
+    .select(['id', 'current_walk', 'running_walk'])
+    .where('catalog', '=', catalog)
+    .where('channel_id', '=', channelId)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const visibleWalk = row.current_walk > 0 ? row.current_walk : row.running_walk
+  return { id: row.id, currentWalk: row.current_walk, runningWalk: row.running_walk, visibleWalk }
+}
+
+/** The copy's row, made where there is none. */
+export async function getCopy(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  channelId: string,
+): Promise<CopyRow> {
+  const found = await findCopy(database, catalog, channelId)
+  if (found !== undefined) return found
+  await database
+    .insertInto('copies')
+    .values({
+      catalog,
+      channel_id: channelId,
+      current_walk: 0,
+      running_walk: 0,
+      product_count: 0,
+      deal_count: 0,
+      drops: '{}',
+      lease_until_ms: 0,
+    })
+    .onConflict((conflict) => conflict.columns(['catalog', 'channel_id']).doNothing())
+    .execute()
+  const made = await findCopy(database, catalog, channelId)
+  return made ?? { id: 0, currentWalk: 0, runningWalk: 0, visibleWalk: 0 }
+}
+
+/** Rows of a table with versions that a reader at `walk` sees. */
+export function isVisibleAt<T extends 'products' | 'deals'>(
+  walk: number,
+): (builder: ExpressionBuilder<CopyTables, T>) => Expression<SqlBool> {
+  return () =>
+    sql<SqlBool>`from_walk <= ${sql.lit(walk)} and (until_walk is null or until_walk > ${sql.lit(walk)})`
+}
+
+/** What `/studio`, `vitrine check` and the freshness rules ask of a copy. */
+export async function readCopyState(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  channelId: string,
+): Promise<CopyState> {
+  const row = await database
+    .selectFrom('copies')
+    .selectAll()
+    .where('catalog', '=', catalog)
+    .where('channel_id', '=', channelId)
+    .executeTakeFirst()
+  if (row === undefined) return EMPTY_STATE
+  return {
+    currentWalk: row.current_walk,
+    completedAtMs: row.completed_at_ms,
+    completedStartedAtMs: row.completed_started_at_ms,
+    productCount: row.product_count,
+    dealCount: row.deal_count,
+    drops: parseDrops(row.drops),
+    isRunning: row.running_walk > row.current_walk && row.failure === null,
+    failure: row.failure,
+    failedAtMs: row.failed_at_ms,
+  }
+}
+
+const EMPTY_STATE: CopyState = {
+  currentWalk: 0,
+  completedAtMs: null,
+  completedStartedAtMs: null,
+  productCount: 0,
+  dealCount: 0,
+  drops: {},
+  isRunning: false,
+  failure: null,
+  failedAtMs: null,
+}

@@ -1,0 +1,167 @@
+import { type Kysely, type Transaction, sql } from 'kysely'
+import type { Product } from '../catalog/contract.ts'
+import { foldText } from '../offers/text.ts'
+import { findProductInRow, toStoredShape } from './rows.ts'
+import type { CopyTables } from './schema.ts'
+import { type CopyRow, findCopy, getCopy, isVisibleAt } from './sql-copies.ts'
+import { deleteVersions, insertVersion, readFirstSeen, updateVersion } from './sql-versions.ts'
+import type { CopyEntry } from './store.ts'
+
+/** Columns of a product and, from its page, when an unchanged one was last seen by a walk. */
+const productColumns = ['id', 'gtin', 'title', 'brand', 'images', 'offers', 'as_of_ms'] as const
+
+/** What the copy knows of one product: the newer of its row and its remembered absence. */
+export async function findProduct(
+  database: Kysely<CopyTables>,
+  place: Readonly<{ catalog: string; channelId: string; gtin: string }>,
+): Promise<CopyEntry | undefined> {
+  const copy = await findCopy(database, place.catalog, place.channelId)
+  if (copy === undefined) return undefined
+  const [entry] = await readProducts(database, copy, { gtins: [place.gtin] })
+  const absence = await database
+    .selectFrom('absences')
+    .select('as_of_ms')
+    .where('copy_id', '=', copy.id)
+    .where('gtin', '=', place.gtin)
+    .executeTakeFirst()
+  if (absence === undefined || (entry !== undefined && entry.asOfMs >= absence.as_of_ms)) return entry
+  return { product: null, asOfMs: absence.as_of_ms }
+}
+
+/** Visible products by GTIN or by row, in no particular order; damaged rows are left out. */
+export async function readProducts(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  wanted: Readonly<{ gtins: readonly string[] } | { ids: readonly number[] }>,
+): Promise<readonly (CopyEntry & Readonly<{ product: Product; id: number }>)[]> {
+  const rows = await database
+    .selectFrom('products')
+    .select([...productColumns, selectPageTime(copy)])
+    .where('copy_id', '=', copy.id)
+    .$if('gtins' in wanted, (query) => query.where('gtin', 'in', 'gtins' in wanted ? wanted.gtins : []))
+    .$if('ids' in wanted, (query) => query.where('id', 'in', 'ids' in wanted ? wanted.ids : []))
+    .where(isVisibleAt<'products'>(copy.visibleWalk))
+    .execute()
+  return rows.flatMap((row) => {
+    const product = findProductInRow(row)
+    const asOfMs = Math.max(row.as_of_ms, row.page_as_of_ms ?? 0)
+    return product === undefined ? [] : [{ product, asOfMs, id: row.id }]
+  })
+}
+
+/** Products with every word in title or brand, or whose GTIN holds the digits. */
+export async function searchProducts(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  wanted: Readonly<{ text: string; limit: number }>,
+): Promise<readonly CopyEntry[]> {
+  const words = foldText(wanted.text)
+    .split(' ')
+    .filter((word) => word !== '')
+  const isGtin = /^\d{4,14}$/.test(wanted.text.trim())
+  let query = database
+    .selectFrom('products')
+    .select('id')
+    .where('copy_id', '=', copy.id)
+    .where(isVisibleAt<'products'>(copy.visibleWalk))
+  if (isGtin) query = query.where('gtin', 'like', `%${wanted.text.trim()}%`)
+  else for (const word of words) query = query.where(hasWord(word))
+  const rows = await query.orderBy('gtin').limit(wanted.limit).execute()
+  if (rows.length === 0) return []
+  const entries = await readProducts(database, copy, { ids: rows.map((row) => row.id) })
+  return [...entries].sort((a, b) => (a.product.gtin < b.product.gtin ? -1 : 1))
+}
+
+/** `search_text` holds the word; its own `%` and `_` are letters. */
+export function hasWord(word: string): ReturnType<typeof sql<boolean>> {
+  const pattern = `%${word.replace(/[\\%_]/g, '\\$&')}%`
+  return sql<boolean>`search_text like ${pattern} escape '\\'`
+}
+
+/** Writes a look-up over every version of the product; what is newer stays. */
+export async function putLookup(
+  database: Kysely<CopyTables>,
+  place: Readonly<{ catalog: string; channelId: string; gtin: string }>,
+  entry: CopyEntry,
+): Promise<void> {
+  await database.transaction().execute(async (transaction) => {
+    const copy = await getCopy(transaction, place.catalog, place.channelId)
+    const versions = await transaction
+      .selectFrom('products')
+      .select(['id', 'from_walk', 'brand', 'as_of_ms'])
+      .where('copy_id', '=', copy.id)
+      .where('gtin', '=', place.gtin)
+      .where((builder) =>
+        builder.or([builder('until_walk', 'is', null), builder('until_walk', '>', copy.visibleWalk)]),
+      )
+      .execute()
+    if (versions.some((version) => version.as_of_ms > entry.asOfMs)) return
+    if (entry.product === null)
+      await putAbsence(transaction, { copy, gtin: place.gtin, versions, asOfMs: entry.asOfMs })
+    else await putProduct(transaction, { copy, product: entry.product, versions, asOfMs: entry.asOfMs })
+  })
+}
+
+type Version = Readonly<{ id: number; from_walk: number; brand: string | null; as_of_ms: number }>
+type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
+
+async function putAbsence(
+  transaction: Transaction<CopyTables>,
+  put: Put & Readonly<{ gtin: string }>,
+): Promise<void> {
+  const ids = put.versions.map((version) => version.id)
+  await deleteVersions(transaction, ids)
+  await transaction
+    .insertInto('absences')
+    .values({ copy_id: put.copy.id, gtin: put.gtin, as_of_ms: put.asOfMs })
+    .onConflict((conflict) => conflict.columns(['copy_id', 'gtin']).doUpdateSet({ as_of_ms: put.asOfMs }))
+    .execute()
+}
+
+async function putProduct(
+  transaction: Transaction<CopyTables>,
+  put: Put & Readonly<{ product: Product }>,
+): Promise<void> {
+  const { copy, asOfMs } = put
+  const visible = put.versions.find((version) => version.from_walk <= copy.visibleWalk)
+  const staged = put.versions.filter((version) => version !== visible)
+  const knownBrand = put.versions.find((version) => version.brand !== null)?.brand ?? null
+  const shape = toStoredShape(put.product, knownBrand)
+  const firstSeen = await readFirstSeen(
+    transaction,
+    put.versions.map((version) => version.id),
+  )
+  await deleteVersions(
+    transaction,
+    staged.map((version) => version.id),
+  )
+  if (visible === undefined) {
+    await insertVersion(transaction, shape, {
+      copyId: copy.id,
+      fromWalk: copy.visibleWalk,
+      asOfMs,
+      firstSeen,
+    })
+  } else {
+    await updateVersion(transaction, shape, {
+      copyId: copy.id,
+      fromWalk: visible.from_walk,
+      asOfMs,
+      productId: visible.id,
+    })
+  }
+  await transaction
+    .deleteFrom('absences')
+    .where('copy_id', '=', copy.id)
+    .where('gtin', '=', put.product.gtin)
+    .execute()
+}
+
+function selectPageTime(copy: CopyRow): ReturnType<ReturnType<typeof sql<number | null>>['as']> {
+  return sql<
+    number | null
+  >`(select w.as_of_ms from walk_pages w where w.copy_id = ${copy.id} and w.walk = ${copy.visibleWalk}
+    and w.after_gtin < products.gtin and w.until_gtin >= products.gtin order by w.after_gtin desc limit 1)`.as(
+    'page_as_of_ms',
+  )
+}

@@ -1,0 +1,125 @@
+import type { Kysely } from 'kysely'
+import type { CopyTables } from './schema.ts'
+import { putChannelList } from './sql-channels.ts'
+import { type CopyRow, getCopy } from './sql-copies.ts'
+import { applyPage, countDeals, removeEnded, sumPages } from './sql-walk.ts'
+import type { WalkPlace, WalkStore } from './store.ts'
+
+/** The walk's side of the stored copy over one writing connection. */
+export function createSqlWalkStore(database: Kysely<CopyTables>, catalog: string): Omit<WalkStore, 'close'> {
+  const open = (channelId: string): Promise<CopyRow> => getCopy(database, catalog, channelId)
+  return {
+    async takeLease(channelId, lease) {
+      const copy = await open(channelId)
+      const { numUpdatedRows } = await database
+        .updateTable('copies')
+        .set({ lease_owner: lease.owner, lease_until_ms: lease.untilMs })
+        .where('id', '=', copy.id)
+        .where((builder) =>
+          builder.or([
+            builder('lease_owner', '=', lease.owner),
+            builder('lease_until_ms', '<=', lease.nowMs),
+          ]),
+        )
+        .executeTakeFirst()
+      return numUpdatedRows > 0n
+    },
+    async releaseLease(channelId, owner) {
+      const copy = await open(channelId)
+      await database
+        .updateTable('copies')
+        .set({ lease_owner: null, lease_until_ms: 0 })
+        .where('id', '=', copy.id)
+        .where('lease_owner', '=', owner)
+        .execute()
+    },
+    beginWalk: async (channelId, times) => beginWalk(database, await open(channelId), times),
+    applyPage: async (channelId, page) => applyPage(database, await open(channelId), page),
+    completeWalk: async (channelId, walk, nowMs) =>
+      completeWalk(database, await open(channelId), { walk, nowMs }),
+    async failWalk(channelId, code, nowMs) {
+      const copy = await open(channelId)
+      await database
+        .updateTable('copies')
+        .set({ failure: code, failed_at_ms: nowMs })
+        .where('id', '=', copy.id)
+        .execute()
+    },
+    putChannelList: (channels, asOfMs) => putChannelList(database, catalog, { channels, asOfMs }),
+  }
+}
+
+async function beginWalk(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
+): Promise<WalkPlace> {
+  await removeEnded(database, copy.id, copy.currentWalk)
+  const walk = copy.currentWalk + 1
+  const place =
+    copy.runningWalk === walk ? await findPlace(database, copy, times.resumableSinceMs) : undefined
+  if (place === undefined) {
+    await database.deleteFrom('walk_pages').where('copy_id', '=', copy.id).where('walk', '=', walk).execute()
+  }
+  await database
+    .updateTable('copies')
+    .set({
+      running_walk: walk,
+      failure: null,
+      failed_at_ms: null,
+      ...(place === undefined && { started_at_ms: times.nowMs }),
+    })
+    .where('id', '=', copy.id)
+    .execute()
+  return place ?? { walk, cursor: null, afterGtin: '', productCount: 0, isWalked: false }
+}
+
+async function findPlace(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  resumableSinceMs: number,
+): Promise<WalkPlace | undefined> {
+  const page = await database
+    .selectFrom('walk_pages')
+    .select(['until_gtin', 'next_cursor', 'as_of_ms'])
+    .where('copy_id', '=', copy.id)
+    .where('walk', '=', copy.runningWalk)
+    .orderBy('after_gtin', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (page === undefined || page.as_of_ms < resumableSinceMs) return undefined
+  const { productCount } = await sumPages(database, copy.id, copy.runningWalk)
+  return {
+    walk: copy.runningWalk,
+    cursor: page.next_cursor,
+    afterGtin: page.until_gtin,
+    productCount,
+    isWalked: page.next_cursor === null,
+  }
+}
+
+async function completeWalk(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  end: Readonly<{ walk: number; nowMs: number }>,
+): Promise<void> {
+  const { productCount, drops } = await sumPages(database, copy.id, end.walk)
+  const dealCount = await countDeals(database, copy.id, end.walk)
+  await database
+    .updateTable('copies')
+    .set(({ ref }) => ({
+      current_walk: end.walk,
+      running_walk: end.walk,
+      completed_started_at_ms: ref('started_at_ms'),
+      completed_at_ms: end.nowMs,
+      product_count: productCount,
+      deal_count: dealCount,
+      drops: JSON.stringify(drops),
+      failure: null,
+      failed_at_ms: null,
+    }))
+    .where('id', '=', copy.id)
+    .where('current_walk', '<', end.walk)
+    .execute()
+  await removeEnded(database, copy.id, end.walk)
+}

@@ -1,0 +1,113 @@
+import type { Channel, Product } from '../catalog/contract.ts'
+import type { Drops } from '../catalog/parse.ts'
+
+/** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
+export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
+
+/** The list of channels as last fetched, and those that were once listed. */
+export type ChannelList = Readonly<{
+  asOfMs: number
+  channels: readonly Channel[]
+  gone: readonly Readonly<{ channel: Channel; goneAtMs: number }>[]
+}>
+
+/** The walk that readers see, or the one under way. All times in Unix milliseconds. */
+export type CopyState = Readonly<{
+  /** 0 before the first complete walk. */
+  currentWalk: number
+  completedAtMs: number | null
+  completedStartedAtMs: number | null
+  productCount: number
+  /** Products with at least one offer on sale. */
+  dealCount: number
+  drops: Drops
+  isRunning: boolean
+  /** Code of the error that broke the last walk; `null` when it did not break. */
+  failure: string | null
+  failedAtMs: number | null
+}>
+
+/** How grids are sorted. */
+export const DEAL_SORTS = ['discount', 'saving', 'price', 'newest'] as const
+export type DealSort = (typeof DEAL_SORTS)[number]
+
+/** Which deals of a channel; texts are as the reader typed them. */
+export type DealQuery = Readonly<{
+  channelId: string
+  currency: string
+  isInStockOnly: boolean
+  merchants: readonly string[]
+  excluded: readonly string[]
+  minDiscountPercent: number
+  maxPrice: string | null
+  brand: string | null
+  words: string | null
+  sort: DealSort
+  limit: number
+  offset: number
+}>
+
+/** A product with the offer that makes it a deal. */
+export type DealEntry = Readonly<{ product: Product; offerIndex: number; asOfMs: number }>
+
+/** One page of a walk, as it is put into the copy. */
+export type WalkPage = Readonly<{
+  walk: number
+  /** The last GTIN of the page before; empty for the first page. */
+  afterGtin: string
+  products: readonly Product[]
+  nextCursor: string | null
+  asOfMs: number
+  drops: Drops
+}>
+
+/** Where a walk goes on: the first page has neither cursor nor GTIN. */
+export type WalkPlace = Readonly<{
+  walk: number
+  cursor: string | null
+  afterGtin: string
+  /** Products of the pages that are already in the copy. */
+  productCount: number
+  /** Every page is in the copy; only the end was missed. */
+  isWalked: boolean
+}>
+
+/** The stored copy of one catalog. Every method may throw a `StoreError`; the one who asks treats it as a miss. */
+export type CopyStore = Readonly<{
+  /** `undefined`: the copy knows nothing of it. */
+  findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
+  /** Writes a look-up's answer, or with `product: null` that no shop sells it. Newer data stays. */
+  putLookup(channelId: string, gtin: string, entry: CopyEntry): Promise<void>
+  findChannelList(): Promise<ChannelList | undefined>
+  putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
+  getCopyState(channelId: string): Promise<CopyState>
+  findDeals(query: DealQuery): Promise<readonly DealEntry[]>
+  /** The currency that most of the deals have; `undefined` without deals. */
+  findDealCurrency(channelId: string): Promise<string | undefined>
+  /** Products whose title or brand has every word, or whose GTIN begins with the digits. */
+  searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
+  /** Throws when the database cannot be read. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}>
+
+/** The walk's side of the copy. */
+export type WalkStore = Readonly<{
+  /** Takes or extends the lease; `false` while another owner holds it. */
+  takeLease(
+    channelId: string,
+    lease: Readonly<{ owner: string; nowMs: number; untilMs: number }>,
+  ): Promise<boolean>
+  releaseLease(channelId: string, owner: string): Promise<void>
+  /** The place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
+  beginWalk(
+    channelId: string,
+    times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
+  ): Promise<WalkPlace>
+  applyPage(channelId: string, page: WalkPage): Promise<void>
+  /** Makes the walk the one that readers see, then removes what ended with it. */
+  completeWalk(channelId: string, walk: number, nowMs: number): Promise<void>
+  failWalk(channelId: string, code: string, nowMs: number): Promise<void>
+  putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
+  close(): Promise<void>
+}>

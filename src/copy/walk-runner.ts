@@ -1,0 +1,64 @@
+import { Worker } from 'node:worker_threads'
+import type { DatabaseAddress } from '../config/config.ts'
+import { WalkError } from '../errors.ts'
+import type { ChannelWalk, WalkProgress } from './walk.ts'
+
+/** Everything that a walk in another thread needs; the key goes there and nowhere else. */
+export type WalkOrder = Readonly<{
+  database: DatabaseAddress
+  /** Which catalog's copy. */
+  catalog: string
+  baseUrl: string
+  key: string
+  timeoutMs: number
+  maxBytes: number
+  ownOrigin: string
+  channels: readonly string[] | null
+  /** No call leaves before, Unix milliseconds. */
+  pausedUntilMs: number
+  owner: string
+}>
+
+/** How a walk ended, and a pause that it learned of: a 429 met there holds for every call. */
+export type WalkReport = Readonly<{
+  walks: readonly ChannelWalk[]
+  /** Code of the error when not even the channels could be listed. */
+  failure: string | null
+  pausedUntilMs: number
+  calls: readonly Readonly<{ operation: string; outcome: string; count: number }>[]
+}>
+
+/** What the thread sends. */
+export type WalkMessage =
+  Readonly<{ type: 'progress'; progress: WalkProgress }> | Readonly<{ type: 'report'; report: WalkReport }>
+
+/** How a walk is watched and stopped. */
+export type WalkWatch = Readonly<{ signal: AbortSignal; onProgress?: (progress: WalkProgress) => void }>
+
+/** Runs one walk. */
+export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkReport>
+
+/**
+ * Runs a walk in a thread of its own, which ends with it: writing a page there delays no answer here.
+ * @throws WalkError when the thread ends without a report.
+ */
+export const runWalkInThread: WalkRunner = (order, watch) =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./walk-thread.js', import.meta.url), { workerData: order })
+    const stop = (): void => worker.postMessage('stop')
+    watch.signal.addEventListener('abort', stop)
+    if (watch.signal.aborted) stop()
+    let report: WalkReport | undefined
+    worker.on('message', (message: WalkMessage) => {
+      if (message.type === 'report') report = message.report
+      else watch.onProgress?.(message.progress)
+    })
+    worker.on('error', (error) => {
+      reject(new WalkError('the thread of the walk failed', { cause: error }))
+    })
+    worker.on('exit', () => {
+      watch.signal.removeEventListener('abort', stop)
+      if (report === undefined) reject(new WalkError('the thread of the walk ended without a report'))
+      else resolve(report)
+    })
+  })

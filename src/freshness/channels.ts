@@ -1,0 +1,154 @@
+import type { CallGate } from '../catalog/call-gate.ts'
+import type { CatalogClient } from '../catalog/client.ts'
+import type { Channel } from '../catalog/contract.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import type { FreshnessConfig } from '../config/config.ts'
+import type { ChannelList, CopyStore } from '../copy/store.ts'
+import { UnavailableError, UnknownChannelError } from '../errors.ts'
+import { judgeAge } from './age.ts'
+import type { Failures } from './failures.ts'
+import { createFlights } from './flights.ts'
+import { waitInTime } from './in-time.ts'
+
+/** A served channel. `isGone`: it was served and is no longer listed for longer than a copy may be shown. */
+export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean }>
+
+/** The channels of the key. */
+export type ChannelSource = Readonly<{
+  /**
+   * @throws UnknownChannelError when a fetched list lacks it, or `VITRINE_CHANNELS` does.
+   * @throws UnavailableError before any list could be fetched.
+   */
+  getChannel(channelId: string): Promise<ServedChannel>
+  /** The served channels as last listed; empty before any list. */
+  listChannels(): Promise<readonly Channel[]>
+  /** Is the channel in the newest list that can be had? A 404 for one of its products is believed only then. */
+  isListed(channelId: string): Promise<boolean>
+}>
+
+/** What a channel source is made of. */
+export type ChannelSourceDetails = Readonly<{
+  client: CatalogClient
+  gate: CallGate
+  store: Pick<CopyStore, 'findChannelList' | 'putChannelList'>
+  failures: Failures
+  clock: Clock
+  config: FreshnessConfig
+  /** Ids to serve; `null`: all. */
+  served: readonly string[] | null
+  onStoreFailure(error: unknown): void
+}>
+
+/** The one key of the list in flights and failures. */
+const LIST_KEY = 'channels'
+
+/**
+ * Makes the source of channels. A known channel costs no call: the walk renews the list. A channel that the list lacks
+ * makes it be fetched again, at most once in `freshSeconds`.
+ */
+export function createChannelSource(details: ChannelSourceDetails): ChannelSource {
+  const { clock, config, served } = details
+  const lists = createListSource(details)
+
+  /** The list for a channel: another process may have a newer one, and the catalog is asked when that is old, too. */
+  const findListFor = async (channelId: string): Promise<ChannelList | undefined> => {
+    const remembered = lists.findRemembered()
+    if (remembered !== undefined && hasChannel(remembered, channelId)) return remembered
+    const stored = await lists.findStored()
+    if (stored !== undefined && (hasChannel(stored, channelId) || !lists.isAged(stored))) return stored
+    return (await lists.fetchInTime()) ?? stored
+  }
+
+  return {
+    async getChannel(channelId) {
+      if (served !== null && !served.includes(channelId))
+        throw new UnknownChannelError('the channel is not served')
+      const list = await findListFor(channelId)
+      if (list === undefined) throw new UnavailableError('no list of channels could be fetched yet')
+      const channel = list.channels.find(({ id }) => id === channelId)
+      if (channel !== undefined) return { channel, isGone: false }
+      const gone = list.gone.find((entry) => entry.channel.id === channelId)
+      if (gone === undefined) throw new UnknownChannelError('the list of channels lacks it')
+      const isGone = clock.nowMs() - gone.goneAtMs > config.rescueSeconds * SECOND_MS
+      return { channel: gone.channel, isGone }
+    },
+    async listChannels() {
+      const list = (await lists.findStored()) ?? (await lists.fetchInTime())
+      return (list?.channels ?? []).filter(({ id }) => served === null || served.includes(id))
+    },
+    async isListed(channelId) {
+      const list = await lists.findStored()
+      const newest = list === undefined || lists.isAged(list) ? ((await lists.fetchInTime()) ?? list) : list
+      return newest !== undefined && hasChannel(newest, channelId)
+    },
+  }
+}
+
+type ListSource = Readonly<{
+  findRemembered(): ChannelList | undefined
+  /** The newer of memory and store, without a call. */
+  findStored(): Promise<ChannelList | undefined>
+  /** A list from the catalog within the visitor's patience. */
+  fetchInTime(): Promise<ChannelList | undefined>
+  /** Is it older than fresh? */
+  isAged(list: ChannelList): boolean
+}>
+
+function createListSource(details: ChannelSourceDetails): ListSource {
+  const flights = createFlights<ChannelList>()
+  let memory: ChannelList | undefined
+  const fetchList = (): Promise<ChannelList> =>
+    flights.join(LIST_KEY, async () => {
+      memory = await fetchChannelList(details, memory)
+      return memory
+    })
+  return {
+    findRemembered: () => memory,
+    async findStored() {
+      const stored = await details.store.findChannelList().catch((error: unknown) => {
+        details.onStoreFailure(error)
+        return undefined
+      })
+      if (stored !== undefined && stored.asOfMs > (memory?.asOfMs ?? 0)) memory = stored
+      return memory
+    },
+    async fetchInTime() {
+      if (details.failures.isRemembered(LIST_KEY) || !details.gate.isOpen('channels')) return undefined
+      return waitInTime(details.clock, details.config.visitorTimeoutMs, fetchList())
+    },
+    isAged: (list) => judgeAge(list.asOfMs, details.clock.nowMs(), details.config) !== 'fresh',
+  }
+}
+
+function hasChannel(list: ChannelList, channelId: string): boolean {
+  return list.channels.some(({ id }) => id === channelId)
+}
+
+async function fetchChannelList(
+  details: ChannelSourceDetails,
+  before: ChannelList | undefined,
+): Promise<ChannelList> {
+  try {
+    const { value, asOfMs } = await details.client.fetchChannels()
+    details.failures.forget(LIST_KEY)
+    await details.store.putChannelList(value, asOfMs).catch(details.onStoreFailure)
+    const stored = await details.store.findChannelList().catch(() => undefined)
+    return stored ?? { asOfMs, channels: value, gone: toGone(before, value, asOfMs) }
+  } catch (error) {
+    details.failures.remember(LIST_KEY, error)
+    throw error
+  }
+}
+
+/** What was listed and is no longer, where no store remembers it. */
+function toGone(
+  before: ChannelList | undefined,
+  channels: readonly Channel[],
+  asOfMs: number,
+): ChannelList['gone'] {
+  const isBack = (channelId: string): boolean => channels.some(({ id }) => id === channelId)
+  const fresh = (before?.channels ?? [])
+    .filter(({ id }) => !isBack(id))
+    .map((channel) => ({ channel, goneAtMs: asOfMs }))
+  return [...(before?.gone ?? []).filter(({ channel }) => !isBack(channel.id)), ...fresh]
+}

@@ -1,0 +1,47 @@
+import { LRUCache } from 'lru-cache'
+import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts'
+import {
+  CallNotMadeError,
+  CatalogInvalidError,
+  CatalogRedirectError,
+  CatalogTooLargeError,
+} from '../errors.ts'
+
+/** How long a passing failure is remembered: connection, deadline, status of the catalog. */
+const PASSING_MS: number = 5 * SECOND_MS
+/** How long an answer that cannot be used is remembered: it will hardly be another one in a moment. */
+const UNUSABLE_MS: number = MINUTE_MS
+/** Up to this share is added, so that products that failed together are not tried together again. */
+const JITTER_SHARE = 0.2
+/** Remembered failures at most; the oldest goes first. */
+const MAX_FAILURES = 20_000
+
+/** What failed a moment ago is not tried again by the next visitor. */
+export type Failures = Readonly<{
+  isRemembered(key: string): boolean
+  remember(key: string, error: unknown): void
+  forget(key: string): void
+}>
+
+/** Makes a memory of failures. `random` gives numbers from 0 to 1, for the jitter. */
+export function createFailures(clock: Clock, random: () => number = Math.random): Failures {
+  const untilMs = new LRUCache<string, number>({ max: MAX_FAILURES })
+  return {
+    isRemembered: (key) => (untilMs.get(key) ?? 0) > clock.nowMs(),
+    remember(key, error) {
+      if (error instanceof CallNotMadeError) return
+      untilMs.set(key, clock.nowMs() + toMemoryMs(error) * (1 + JITTER_SHARE * random()))
+    },
+    forget(key) {
+      untilMs.delete(key)
+    },
+  }
+}
+
+function toMemoryMs(error: unknown): number {
+  const isUnusable =
+    error instanceof CatalogInvalidError ||
+    error instanceof CatalogTooLargeError ||
+    error instanceof CatalogRedirectError
+  return isUnusable ? UNUSABLE_MS : PASSING_MS
+}

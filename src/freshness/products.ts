@@ -1,0 +1,181 @@
+import type { CallGate } from '../catalog/call-gate.ts'
+import type { CatalogClient } from '../catalog/client.ts'
+import type { Product } from '../catalog/contract.ts'
+import type { Drops } from '../catalog/parse.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import type { FreshnessConfig } from '../config/config.ts'
+import type { CopyEntry, CopyStore } from '../copy/store.ts'
+import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
+import { isCheckDigitRight } from '../offers/gtin.ts'
+import { judgeAge } from './age.ts'
+import type { Cached, CacheStatus } from './cached.ts'
+import type { ChannelSource } from './channels.ts'
+import type { Failures } from './failures.ts'
+import { createFlights } from './flights.ts'
+import { waitInTime } from './in-time.ts'
+import type { Memory } from './memory.ts'
+
+/** A product as the table "When the catalog is called" (product.md, section 2) gives it to a visitor. */
+export type ProductSource = Readonly<{
+  /**
+   * The product; `value: null` when no shop sells it.
+   * @throws UnavailableError when nothing is known and the catalog cannot say in time.
+   */
+  getProduct(channelId: string, gtin: string): Promise<Cached<Product | null>>
+}>
+
+/** What a product source is made of. */
+export type ProductSourceDetails = Readonly<{
+  client: CatalogClient
+  gate: CallGate
+  store: Pick<CopyStore, 'findProduct' | 'putLookup' | 'getCopyState'>
+  channels: ChannelSource
+  memory: Memory<CopyEntry>
+  failures: Failures
+  clock: Clock
+  config: FreshnessConfig
+  /** Two walks lie at most this far apart; `null` when none runs by itself. */
+  walkPeriodMs: number | null
+  onStoreFailure(error: unknown): void
+  onDrops(drops: Drops): void
+}>
+
+type Wanted = Readonly<{ channelId: string; gtin: string; key: string }>
+
+/** Makes the one way to a product: memory, then the stored copy, then the catalog. */
+export function createProductSource(details: ProductSourceDetails): ProductSource {
+  const { clock, config } = details
+  const refresher = createRefresher(details)
+
+  const getKnown = async (wanted: Wanted, entry: CopyEntry): Promise<Cached<Product | null> | undefined> => {
+    switch (judgeAge(entry.asOfMs, clock.nowMs(), config)) {
+      case 'fresh':
+        return toCached(entry, 'hit')
+      case 'stale':
+        refresher.refreshBehind(wanted)
+        return toCached(entry, 'stale')
+      case 'rescue': {
+        const fresh = await refresher.fetchInTime(wanted, 'refresh')
+        return fresh === undefined ? toCached(entry, 'rescued') : toCached(fresh, 'miss')
+      }
+      default:
+        return undefined
+    }
+  }
+
+  const getUnknown = async (wanted: Wanted): Promise<Cached<Product | null>> => {
+    const walkedAtMs = await findCompleteWalkTime(details, wanted.channelId)
+    if (walkedAtMs !== undefined) return { value: null, asOfMs: walkedAtMs, status: 'hit' }
+    if (!isCheckDigitRight(wanted.gtin)) return { value: null, asOfMs: clock.nowMs(), status: 'hit' }
+    const entry = await refresher.fetchInTime(wanted, 'lookup')
+    if (entry === undefined)
+      throw new UnavailableError('nothing is known of the product and the catalog gave no answer')
+    return toCached(entry, 'miss')
+  }
+
+  return {
+    async getProduct(channelId, gtin) {
+      const wanted = { channelId, gtin, key: `${channelId} ${gtin}` }
+      const entry = await findEntry(details, wanted)
+      if (entry?.product === null) {
+        const isRemembered = clock.nowMs() - entry.asOfMs < config.notFoundSeconds * SECOND_MS
+        return isRemembered ? toCached(entry, 'hit') : getUnknown(wanted)
+      }
+      return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted)
+    },
+  }
+}
+
+type Purpose = 'refresh' | 'lookup'
+
+type Refresher = Readonly<{
+  /** Starts a refresh that nobody waits for, unless one is under way, a failure is remembered, or calls are paused. */
+  refreshBehind(wanted: Wanted): void
+  /** The answer within the visitor's patience; `undefined` when it failed, is late, or no call may be made. */
+  fetchInTime(wanted: Wanted, purpose: Purpose): Promise<CopyEntry | undefined>
+}>
+
+function createRefresher(details: ProductSourceDetails): Refresher {
+  const flights = createFlights<CopyEntry>()
+  const refresh = (wanted: Wanted, purpose: Purpose): Promise<CopyEntry> =>
+    flights.join(wanted.key, () => lookUp(details, wanted, purpose))
+  const mayCall = (wanted: Wanted, purpose: Purpose): boolean =>
+    flights.has(wanted.key) || (!details.failures.isRemembered(wanted.key) && details.gate.isOpen(purpose))
+  return {
+    refreshBehind(wanted) {
+      if (mayCall(wanted, 'refresh')) refresh(wanted, 'refresh').catch(() => {})
+    },
+    async fetchInTime(wanted, purpose) {
+      if (!mayCall(wanted, purpose)) return undefined
+      return waitInTime(details.clock, details.config.visitorTimeoutMs, refresh(wanted, purpose))
+    },
+  }
+}
+
+function toCached(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
+  return { value: entry.product, asOfMs: entry.asOfMs, status }
+}
+
+/** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
+async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<CopyEntry | undefined> {
+  const { memory, clock, config } = details
+  const remembered = memory.get(wanted.key)
+  if (remembered !== undefined && judgeAge(remembered.asOfMs, clock.nowMs(), config) === 'fresh')
+    return remembered
+  const stored = await details.store.findProduct(wanted.channelId, wanted.gtin).catch((error: unknown) => {
+    details.onStoreFailure(error)
+    return undefined
+  })
+  if (stored === undefined || (remembered !== undefined && remembered.asOfMs >= stored.asOfMs))
+    return remembered
+  remember(details, wanted, stored)
+  return stored
+}
+
+function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): void {
+  details.memory.set(wanted.key, entry, entry.product === null ? 0 : JSON.stringify(entry.product).length * 2)
+}
+
+/** When the channel was last walked whole, if that is recent enough to believe that the copy knows every product. */
+async function findCompleteWalkTime(
+  details: ProductSourceDetails,
+  channelId: string,
+): Promise<number | undefined> {
+  if (details.walkPeriodMs === null) return undefined
+  const state = await details.store.getCopyState(channelId).catch(() => undefined)
+  const startedAtMs = state?.completedStartedAtMs ?? null
+  if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
+  const isRecent = details.clock.nowMs() - state.completedAtMs < 2 * details.walkPeriodMs
+  return isRecent ? startedAtMs : undefined
+}
+
+async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Purpose): Promise<CopyEntry> {
+  const { client, failures } = details
+  try {
+    const { value, asOfMs } = await client.findProduct({
+      channelId: wanted.channelId,
+      gtin: wanted.gtin,
+      purpose,
+    })
+    if (value === undefined && !(await details.channels.isListed(wanted.channelId))) {
+      throw new CatalogStatusError('404 for a product of a channel that is not listed', 404)
+    }
+    if (value !== undefined) details.onDrops(value.drops)
+    const entry: CopyEntry = { product: value?.product ?? null, asOfMs }
+    failures.forget(wanted.key)
+    await keep(details, wanted, entry)
+    return details.memory.get(wanted.key) ?? entry
+  } catch (error) {
+    if (!(error instanceof CallNotMadeError)) failures.remember(wanted.key, error)
+    throw error
+  }
+}
+
+/** A failing store costs the copy, not the answer. */
+async function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): Promise<void> {
+  const before = details.memory.get(wanted.key)
+  const brand = entry.product?.brand ?? before?.product?.brand ?? null
+  const kept = entry.product === null ? entry : { ...entry, product: { ...entry.product, brand } }
+  remember(details, wanted, kept)
+  await details.store.putLookup(wanted.channelId, wanted.gtin, kept).catch(details.onStoreFailure)
+}

@@ -1,0 +1,57 @@
+import { comparePrices } from './money.ts'
+import { foldCase } from './text.ts'
+
+/** What ranking looks at; commission is no part of it. */
+export type Rankable = Readonly<{
+  merchant: string
+  network: string
+  price: string
+  currency: string
+  availability: string
+  affiliateUrl: string
+}>
+
+/** The one `availability` that clients filter by (contract, section 2). */
+const IN_STOCK = 'in_stock'
+
+/** May the offer be bought now? */
+export function isInStock(offer: Readonly<{ availability: string }>): boolean {
+  return offer.availability === IN_STOCK
+}
+
+/**
+ * One offer for each merchant and currency: the cheapest in stock, or the cheapest when none is. Merchants are equal
+ * without case.
+ */
+export function pickOnePerMerchant<T extends Rankable>(offers: readonly T[]): T[] {
+  const picked = new Map<string, T>()
+  for (const offer of offers) {
+    const key = `${offer.currency} ${foldCase(offer.merchant)}`
+    const before = picked.get(key)
+    if (before === undefined || compareForBox(offer, before) < 0) picked.set(key, offer)
+  }
+  return [...picked.values()]
+}
+
+/** In stock first, then by price, merchant, network and link, so that the order never depends on the answer's. */
+export function compareForBox(a: Rankable, b: Rankable): number {
+  return (
+    Number(isInStock(b)) - Number(isInStock(a)) ||
+    comparePrices(a.price, b.price) ||
+    compareTexts(foldCase(a.merchant), foldCase(b.merchant)) ||
+    compareTexts(a.network, b.network) ||
+    compareTexts(a.affiliateUrl, b.affiliateUrl)
+  )
+}
+
+/** The currency that most of the offers have, the first by alphabet at a tie; `undefined` without offers. */
+export function findMainCurrency(offers: readonly Readonly<{ currency: string }>[]): string | undefined {
+  const counts = new Map<string, number>()
+  for (const { currency } of offers) counts.set(currency, (counts.get(currency) ?? 0) + 1)
+  return [...counts].sort(([a, countA], [b, countB]) => countB - countA || compareTexts(a, b))[0]?.[0]
+}
+
+/** By code units: the same on every machine and in every database with a byte-wise collation. */
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
