@@ -42,6 +42,9 @@ export type ChannelSourceDetails = Readonly<{
 /** The one key of the list in flights and failures. */
 const LIST_KEY = 'channels'
 
+/** How long the list in memory is used before the store is asked for a newer one. */
+const STORE_READ_EVERY_MS: number = 10 * SECOND_MS
+
 /**
  * Makes the source of channels. A known channel costs no call: the walk renews the list. A channel that the list lacks
  * makes it be fetched again, at most once in `freshSeconds`.
@@ -53,7 +56,7 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
   /** The list for a channel: another process may have a newer one, and the catalog is asked when that is old, too. */
   const findListFor = async (channelId: string): Promise<ChannelList | undefined> => {
     const remembered = lists.findRemembered()
-    if (remembered !== undefined && hasChannel(remembered, channelId)) return remembered
+    if (remembered !== undefined && hasChannel(remembered, channelId) && !lists.isDue()) return remembered
     const stored = await lists.findStored()
     if (stored !== undefined && (hasChannel(stored, channelId) || !lists.isAged(stored))) return stored
     return (await lists.fetchInTime()) ?? stored
@@ -88,6 +91,8 @@ type ListSource = Readonly<{
   findRemembered(): ChannelList | undefined
   /** The newer of memory and store, without a call. */
   findStored(): Promise<ChannelList | undefined>
+  /** Is it time to look whether another process or the walk has stored a newer list? */
+  isDue(): boolean
   /** A list from the catalog within the visitor's patience. */
   fetchInTime(): Promise<ChannelList | undefined>
   /** Is it older than fresh? */
@@ -97,6 +102,7 @@ type ListSource = Readonly<{
 function createListSource(details: ChannelSourceDetails): ListSource {
   const flights = createFlights<ChannelList>()
   let memory: ChannelList | undefined
+  let storeReadAtMs = 0
   const fetchList = (): Promise<ChannelList> =>
     flights.join(LIST_KEY, async () => {
       memory = await fetchChannelList(details, memory)
@@ -104,7 +110,9 @@ function createListSource(details: ChannelSourceDetails): ListSource {
     })
   return {
     findRemembered: () => memory,
+    isDue: () => details.clock.nowMs() - storeReadAtMs >= STORE_READ_EVERY_MS,
     async findStored() {
+      storeReadAtMs = details.clock.nowMs()
       const stored = await details.store.findChannelList().catch((error: unknown) => {
         details.onStoreFailure(error)
         return undefined

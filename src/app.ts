@@ -1,0 +1,29 @@
+import express, { type Express } from 'express'
+import type { Context } from './context.ts'
+import { createAssetsRouter } from './routes/assets.ts'
+import { createDemoRouter } from './routes/demo.ts'
+import { createEmbedsRouter } from './routes/embeds.ts'
+import { createErrorHandler, refuseOtherMethods, throwUnknownAddress } from './routes/error-handler.ts'
+import { createFragmentsRouter } from './routes/fragments.ts'
+import { createHealthRouter } from './routes/health.ts'
+import { createStudioRouter } from './routes/studio.ts'
+
+/** The widget server in reading order. It does no I/O of its own: everything long-lived comes in the context. */
+export function createApp(context: Context, isStopping: () => boolean = () => false): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('etag', false)
+  app.set('query parser', false)
+  app.set('trust proxy', context.config.trustProxy)
+
+  app.use(refuseOtherMethods)
+  app.use(createFragmentsRouter(context))
+  app.use(createEmbedsRouter(context))
+  app.use(createAssetsRouter(context))
+  app.use(createHealthRouter(context, isStopping))
+  app.use(createDemoRouter(context))
+  app.use(createStudioRouter(context))
+  app.use(throwUnknownAddress)
+  app.use(createErrorHandler(context))
+  return app
+}

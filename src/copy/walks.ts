@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import type { CallGate } from '../catalog/call-gate.ts'
+import type { KeySource } from '../catalog/key-source.ts'
+import { type Clock, MINUTE_MS } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
+import type { Logger } from '../logger.ts'
+import type { Metrics } from '../metrics.ts'
+import { type Schedule, startSchedule } from './schedule.ts'
+import type { CopyStore } from './store.ts'
+import type { WalkReport, WalkRunner } from './walk-runner.ts'
+import type { WalkProgress } from './walk.ts'
+
+/** The walks of one process: on a schedule, at a start without a copy, and on demand. */
+export type Walks = Readonly<{
+  /** Starts the schedule, and at once a walk when a served channel has no copy. Resolves when that walk has ended. */
+  start(): Promise<void>
+  /** Walks now; a walk that is under way is waited for instead. */
+  runNow(onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
+  /** Ends the schedule and the walk under way; what it has stored stays and is resumed. */
+  stop(): Promise<void>
+}>
+
+/** What the walks are made of; `channels` narrows `VITRINE_CHANNELS` for one `vitrine sync`. */
+export type WalksDetails = Readonly<{
+  config: Config
+  clock: Clock
+  logger: Logger
+  metrics: Metrics
+  gate: CallGate
+  store: CopyStore
+  catalog: Readonly<{ baseUrl: string; key: KeySource; identity: string }>
+  ownOrigin: string
+  walkRunner: WalkRunner
+  channels?: readonly string[]
+}>
+
+/** Waits after failed first walks, until one succeeds: without a copy there are no grids. */
+const FIRST_RETRY_MS: number = MINUTE_MS
+const LONGEST_RETRY_MS: number = 15 * MINUTE_MS
+
+/** Makes the walks; nothing runs before `start` or `runNow`. */
+export function createWalks(details: WalksDetails): Walks {
+  const stopping = new AbortController()
+  let running: Promise<WalkReport> | undefined
+  let schedule: Schedule | undefined
+
+  const runNow: Walks['runNow'] = (onProgress) => {
+    running ??= runWithFreshKey(details, { signal: stopping.signal, ...(onProgress && { onProgress }) })
+      .then((report) => noteReport(details, report))
+      .finally(() => {
+        running = undefined
+      })
+    return running
+  }
+  const runQuietly = async (): Promise<void> => {
+    await runNow().catch((error: unknown) => details.logger.error({ err: error }, 'the walk failed'))
+  }
+
+  return {
+    runNow,
+    async start() {
+      const pattern = details.config.syncCron
+      if (await hasCopies(details)) details.gate.startCountingLookups()
+      else if (pattern !== null) {
+        await runQuietly()
+        void retryUntilCopied(details, stopping.signal, runQuietly)
+      }
+      if (pattern !== null && !stopping.signal.aborted) schedule = startSchedule(pattern, runQuietly)
+    },
+    async stop() {
+      stopping.abort()
+      schedule?.stop()
+      await running?.catch(() => {})
+    },
+  }
+}
+
+/** Has every served channel of the last list a complete copy? */
+async function hasCopies({ store, config }: WalksDetails): Promise<boolean> {
+  const list = await store.findChannelList()
+  const served = (list?.channels ?? []).filter(
+    ({ id }) => config.channels === null || config.channels.includes(id),
+  )
+  const states = await Promise.all(served.map(({ id }) => store.getCopyState(id)))
+  return states.length > 0 && states.every((state) => state.currentWalk > 0)
+}
+
+async function retryUntilCopied(
+  details: WalksDetails,
+  signal: AbortSignal,
+  run: () => Promise<void>,
+): Promise<void> {
+  for (let waitMs = FIRST_RETRY_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+    if (await hasCopies(details).catch(() => false)) return
+    await details.clock.wait(waitMs, signal)
+    if (!signal.aborted) await run()
+  }
+}
+
+type Watch = Parameters<WalkRunner>[1]
+
+/** A refused key is read again, and if it is another one now, the walk is tried once more with it. */
+async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<WalkReport> {
+  const report = await runOnce(details, watch)
+  const refused = new CatalogKeyRefusedError('refused').code
+  const isRefused = report.failure === refused || report.walks.some((walk) => walk.failure === refused)
+  return isRefused && (await details.catalog.key.refresh()) ? runOnce(details, watch) : report
+}
+
+function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
+  const { config, catalog } = details
+  if (watch.signal.aborted) return Promise.reject(new WalkError('the server is stopping'))
+  const order = {
+    database: config.database,
+    catalog: catalog.identity,
+    baseUrl: catalog.baseUrl,
+    key: catalog.key.current().reveal(),
+    timeoutMs: config.catalogTimeoutMs,
+    maxBytes: config.catalogMaxBytes,
+    ownOrigin: details.ownOrigin,
+    channels: details.channels ?? config.channels,
+    pausedUntilMs: details.gate.pausedUntilMs(),
+    owner: randomUUID(),
+  }
+  return details.walkRunner(order, watch)
+}
+
+async function noteReport(details: WalksDetails, report: WalkReport): Promise<WalkReport> {
+  const { gate, logger, metrics, store } = details
+  gate.pauseUntil(report.pausedUntilMs)
+  for (const call of report.calls) metrics.countCall(call, call.count)
+  if (report.failure !== null)
+    logger.warn({ code: report.failure }, 'the channels could not be listed for a walk')
+  for (const walk of report.walks) {
+    const state = await store.getCopyState(walk.channelId)
+    metrics.measureWalk({ ...walk, channel: walk.channelId, completedAtMs: state.completedAtMs })
+    if (walk.outcome !== 'complete') {
+      logger.warn({ walk }, 'the walk of a channel did not complete; its old copy stays')
+      continue
+    }
+    gate.startCountingLookups()
+    metrics.countDrops(state.drops)
+    logger.info({ walk, drops: state.drops }, 'walked a channel')
+  }
+  return report
+}

@@ -1,0 +1,51 @@
+import { MINUTE_SECONDS, SECOND_MS } from '../clock.ts'
+import type { FreshnessConfig } from '../config/config.ts'
+import type { CacheStatus } from '../freshness/cached.ts'
+
+/** Shortest and longest `max-age` of a box: what is about to expire still spares a minute of requests. */
+const MIN_AGE_SECONDS: number = MINUTE_SECONDS
+const MAX_AGE_SECONDS: number = 5 * MINUTE_SECONDS
+
+/** How long caches may go on with an old answer: while they renew it, and while this server fails (RFC 5861). */
+const WHILE_REVALIDATE_SECONDS = 600
+const IF_ERROR_SECONDS = 86_400
+
+/** What the lifetime of an answer depends on. */
+export type Lifetime = Readonly<{
+  asOfMs: number
+  nowMs: number
+  config: FreshnessConfig
+  priceMaxAgeSeconds: number
+  /** A grid comes from the copy, so its own freshness does not count down. */
+  isGrid: boolean
+}>
+
+/**
+ * `Cache-Control` of boxes and grids. Never `s-maxage`: it switches the stale directives off in strict caches (RFC 9111,
+ * section 5.2.2.10). No cache may go on with a price beyond its age.
+ */
+export function toCacheControl(lifetime: Lifetime): string {
+  const ageSeconds = Math.max(0, Math.floor((lifetime.nowMs - lifetime.asOfMs) / SECOND_MS))
+  const freshLeftSeconds = lifetime.isGrid ? MAX_AGE_SECONDS : lifetime.config.freshSeconds - ageSeconds
+  const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, freshLeftSeconds))
+  const priceLeftSeconds = lifetime.priceMaxAgeSeconds - ageSeconds
+  const isPriceShown = priceLeftSeconds >= 0
+  const cut = (seconds: number): number => (isPriceShown ? Math.min(seconds, priceLeftSeconds) : seconds)
+  return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${cut(WHILE_REVALIDATE_SECONDS)}, stale-if-error=${cut(IF_ERROR_SECONDS)}`
+}
+
+/** `Cache-Status` in the terms of RFC 9211. */
+export function toCacheStatus(status: CacheStatus | 'unavailable'): string {
+  switch (status) {
+    case 'hit':
+      return 'vitrine; hit'
+    case 'miss':
+      return 'vitrine; fwd=miss; stored'
+    case 'stale':
+      return 'vitrine; fwd=stale; detail=stale'
+    case 'rescued':
+      return 'vitrine; fwd=stale; detail=rescued'
+    default:
+      return 'vitrine; fwd=miss; detail=unavailable'
+  }
+}

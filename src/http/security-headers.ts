@@ -1,0 +1,89 @@
+import helmet from 'helmet'
+import type { RequestHandler } from 'express'
+
+/** Who may frame an embed: what the operator allowed, this server, the channel's own site, and a local demonstration. */
+export type FrameRules = Readonly<{
+  ownOrigin: string
+  channelUrl: string | null
+  configured: readonly string[]
+  /** The embedded catalog on loopback: pages from disk and from localhost may frame, to try a snippet at once. */
+  isLocalDemo: boolean
+}>
+
+/** Sources for `frame-ancestors`; a `*` stands alone with `file:`, which it does not cover. */
+export function listFrameAncestors(rules: FrameRules): readonly string[] {
+  const sources = ["'self'", rules.ownOrigin, ...rules.configured]
+  const channelOrigin = findOrigin(rules.channelUrl)
+  if (channelOrigin !== undefined) sources.push(channelOrigin)
+  if (rules.isLocalDemo) sources.push('http://localhost:*', 'http://127.0.0.1:*', 'file:')
+  return [...new Set(sources)]
+}
+
+/** Where styles, scripts and pictures of our own pages come from: the public address may differ from the one asked. */
+const fromHere = (ownOrigin: string): readonly string[] => ["'self'", ownOrigin]
+
+/** The policy of an embed as a header's value: it may load this server's styles and script, and pictures. */
+export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string[]): string {
+  const here = fromHere(ownOrigin).join(' ')
+  return [
+    "default-src 'none'",
+    `style-src ${here}`,
+    `script-src ${here}`,
+    `img-src ${here} https:`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${frameAncestors.join(' ')}`,
+  ].join('; ')
+}
+
+/** The policy of a fragment that somebody opens as a page: it may show itself, and nothing may run. */
+export function toFragmentPolicy(ownOrigin: string): string {
+  const here = fromHere(ownOrigin).join(' ')
+  return `default-src 'none'; style-src ${here}; img-src ${here} https:; frame-ancestors 'none'`
+}
+
+/** For answers that other sites take in (fragments, assets, embeds): CORP must be cross-origin, framing is the CSP's. */
+export const takenInHeaders: RequestHandler = helmet({
+  contentSecurityPolicy: false,
+  crossOriginResourcePolicy: { policy: 'cross-origin' },
+  crossOriginOpenerPolicy: false,
+  originAgentCluster: false,
+  xFrameOptions: false,
+  strictTransportSecurity: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+})
+
+/** A fragment that somebody opens as a page: it may show itself, and nothing may run. */
+export const FRAGMENT_POLICY =
+  "default-src 'none'; style-src 'self'; img-src 'self' https:; frame-ancestors 'none'"
+
+/** For this server's own pages (studio, demonstration shop, mistakes). */
+export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
+  const here = [...fromHere(ownOrigin)]
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'style-src': here,
+        'script-src': here,
+        'img-src': [...here, 'https:'],
+        'frame-src': here,
+        'base-uri': ["'none'"],
+        'form-action': ["'self'"],
+        'frame-ancestors': ["'none'"],
+      },
+    },
+    crossOriginOpenerPolicy: { policy: 'same-origin' },
+    strictTransportSecurity: false,
+    referrerPolicy: { policy: 'no-referrer' },
+  })
+}
+
+function findOrigin(url: string | null): string | undefined {
+  if (url === null || !URL.canParse(url)) return undefined
+  const { protocol, origin } = new URL(url)
+  return protocol === 'https:' || protocol === 'http:' ? origin : undefined
+}

@@ -1,0 +1,65 @@
+import { type Request, type Response, Router } from 'express'
+import { DAY_SECONDS, MINUTE_SECONDS } from '../clock.ts'
+import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
+import { sendAnswer } from '../http/answer.ts'
+import type { Asset } from '../http/assets.ts'
+import { chooseEncoding } from '../http/encodings.ts'
+import { takenInHeaders } from '../http/security-headers.ts'
+import { renderAccentCss } from '../widgets/accent.ts'
+import { getParameter } from './widget-answer.ts'
+
+/** A name with its content's hash never changes its bytes. */
+const FOR_EVER = `public, max-age=${365 * DAY_SECONDS}, immutable`
+/** An old hash answers with the current file, so that cached fragments stay styled. */
+const SHORT = `public, max-age=${5 * MINUTE_SECONDS}`
+/** `/embed.js` has no hash: publishers paste it once. */
+const LOADER = `public, max-age=${5 * MINUTE_SECONDS}, stale-while-revalidate=${DAY_SECONDS}, stale-if-error=${DAY_SECONDS}`
+/** The few rules of an accent depend on its address alone, until a new version. */
+const ACCENT = `public, max-age=${DAY_SECONDS}`
+
+/** `/embed.js`, `/assets/…` and `/accents/….css`: what pages of other sites load. */
+export function createAssetsRouter(context: Context): Router {
+  const router = Router()
+  router.use(['/assets', '/accents', '/embed.js'], takenInHeaders, (_request, response, next) => {
+    response.setHeader('Access-Control-Allow-Origin', '*')
+    next()
+  })
+  router.get('/embed.js', (request, response) => {
+    sendAsset(request, response, { asset: context.assets.get('embed.js'), cacheControl: LOADER })
+  })
+  router.get('/assets/:file', (request, response) => {
+    const found = context.assets.findByFile(getParameter(request.params, 'file'))
+    if (found === undefined) throw new UnknownAddressError('no such asset')
+    sendAsset(request, response, { asset: found.asset, cacheControl: found.isCurrent ? FOR_EVER : SHORT })
+  })
+  router.get('/accents/:file', (request, response) => {
+    const hex = /^([0-9a-f]{6})\.css$/i.exec(getParameter(request.params, 'file'))?.[1]
+    if (hex === undefined) throw new UnknownAddressError('no such accent')
+    const headers = { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': ACCENT }
+    const body = Buffer.from(renderAccentCss(hex.toLowerCase()))
+    sendAnswer(request, response, { status: 200, headers, etag: null, getBody: () => body })
+  })
+  return router
+}
+
+function sendAsset(
+  request: Request,
+  response: Response,
+  file: Readonly<{ asset: Asset; cacheControl: string }>,
+): void {
+  const { asset, cacheControl } = file
+  const encoding = chooseEncoding(request.get('accept-encoding'))
+  const bodies = { br: asset.brotli, gzip: asset.gzip }
+  sendAnswer(request, response, {
+    status: 200,
+    headers: {
+      'Content-Type': asset.contentType,
+      'Cache-Control': cacheControl,
+      'Content-Encoding': encoding ?? undefined,
+      Vary: 'Accept-Encoding',
+    },
+    etag: `W/${asset.etag.replace(/^W\//, '')}`,
+    getBody: () => (encoding === null ? asset.body : bodies[encoding]),
+  })
+}

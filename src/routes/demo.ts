@@ -1,0 +1,47 @@
+import { Router } from 'express'
+import { HOUR_SECONDS } from '../clock.ts'
+import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
+import { createOwnPageHeaders, takenInHeaders } from '../http/security-headers.ts'
+import { formatPrice } from '../widgets/format.ts'
+import { getParameter, parseQuery } from './widget-answer.ts'
+
+/** Longest name and value of a tracking parameter that the demonstration shop prints, and how many it prints. */
+const MAX_PRINTED_CHARACTERS = 300
+const MAX_PRINTED_PARAMETERS = 20
+
+/** `/demo/…`: pictures of the sample data and the shop that its tracking links lead to. Only with the embedded catalog. */
+export function createDemoRouter(context: Context): Router {
+  const router = Router()
+  const { demo } = context
+  if (demo === null) return router
+
+  router.get('/demo/pictures/:name', takenInHeaders, (request, response) => {
+    const picture = demo.findPicture(getParameter(request.params, 'name'))
+    if (picture === undefined) throw new UnknownAddressError('no such picture')
+    response
+      .set({
+        'Content-Type': 'image/svg+xml',
+        'Cache-Control': `public, max-age=${HOUR_SECONDS}`,
+        'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      })
+      .send(picture)
+  })
+  router.get('/demo/shop', createOwnPageHeaders(context.ownOrigin), (request, response) => {
+    const query = parseQuery(request)
+    const listing = demo.findListing(query.get('url') ?? '')
+    const html = context.renderer.renderDemoShop({
+      styles: [`${context.publicUrl}${context.assets.get('studio.css').path}`],
+      listing:
+        listing === undefined
+          ? null
+          : { ...listing, price: formatPrice(listing.price, listing.currency, 'en') },
+      parameters: [...query].slice(0, MAX_PRINTED_PARAMETERS).map(([name, value]) => ({
+        name: name.slice(0, MAX_PRINTED_CHARACTERS),
+        value: value.slice(0, MAX_PRINTED_CHARACTERS),
+      })),
+    })
+    response.set({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' }).type('html').send(html)
+  })
+  return router
+}

@@ -1,0 +1,143 @@
+import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
+import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
+import { type Headers, sendAnswer } from '../http/answer.ts'
+import { chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
+import { createEtag } from '../http/etag.ts'
+import { listFrameAncestors, takenInHeaders, toEmbedPolicy } from '../http/security-headers.ts'
+import { isLocalDemo } from '../http/local-demo.ts'
+import { findSpeech, listStyles } from '../widgets/presentation.ts'
+import type { BoxView, EmbedView, GridView } from '../widgets/view-models.ts'
+import type { Widget } from '../widgets/widgets.ts'
+import { toFailureForm } from './failure-forms.ts'
+import { noteFailure } from './note-failure.ts'
+import {
+  countWidget,
+  getBody,
+  getParameter,
+  parseQuery,
+  renderView,
+  toEmptyHeaders,
+  toWidgetHeaders,
+} from './widget-answer.ts'
+
+/**
+ * `/embeds/…`: whole documents for iframes. Always 200 where an article is concerned; whether the box is hidden is said
+ * in the document, never measured by it. No `X-Frame-Options`: who may frame is in the policy.
+ */
+export function createEmbedsRouter(context: Context): Router {
+  const router = Router()
+  router.use('/embeds', takenInHeaders)
+  router.get('/embeds/:channel/where-to-buy{/*gtin}', async (request, response) => {
+    const widget = await context.widgets.getBox({
+      channelId: getParameter(request.params, 'channel'),
+      gtin: getParameter(request.params, 'gtin'),
+      query: parseQuery(request),
+      surface: 'embed',
+    })
+    await sendEmbed(context, { request, response, widget })
+  })
+  router.get('/embeds/:channel/deals', async (request, response) => {
+    const channelId = getParameter(request.params, 'channel')
+    const widget = await context.widgets.getGrid({ channelId, query: parseQuery(request), surface: 'embed' })
+    await sendEmbed(context, { request, response, widget })
+  })
+  router.use('/embeds', () => {
+    throw new UnknownAddressError('no such embed')
+  })
+  router.use('/embeds', createEmbedErrorHandler(context))
+  return router
+}
+
+type Exchange = Readonly<{ request: Request; response: Response; widget: Widget<BoxView | GridView> }>
+
+async function sendEmbed(context: Context, { request, response, widget }: Exchange): Promise<void> {
+  countWidget(context, 'embed', widget)
+  const headers = { ...toWidgetHeaders(context, widget), ...toEmbedHeaders(context, widget.channel.url) }
+  const outline = toEmbedOutline(context, widget)
+  const etag = `W/${createEtag({ outline, view: widget.view }, context.version)}`
+  const body = await getBody(context, `embed ${etag}`, () =>
+    encodeBody(context.renderer.renderEmbed({ ...outline, body: renderView(context, widget) })),
+  )
+  const encoding = chooseEncoding(request.get('accept-encoding'))
+  sendAnswer(request, response, {
+    status: 200,
+    headers: { ...headers, 'Content-Encoding': encoding ?? undefined, Vary: 'Accept-Encoding' },
+    etag,
+    getBody: () =>
+      pickBody({ ...body, gzip: body.gzip ?? body.identity, brotli: body.brotli ?? body.identity }, encoding),
+  })
+}
+
+function toEmbedHeaders(context: Context, channelUrl: string | null): Headers {
+  const ancestors = listFrameAncestors({
+    ownOrigin: context.ownOrigin,
+    channelUrl,
+    configured: context.config.frameAncestors,
+    isLocalDemo: isLocalDemo(context.config),
+  })
+  return {
+    'Content-Security-Policy': toEmbedPolicy(context.ownOrigin, ancestors),
+    'X-Robots-Tag': 'noindex, indexifembedded',
+  }
+}
+
+/** Everything of the document but the widget itself. */
+function toEmbedOutline(context: Context, widget: Widget<BoxView | GridView>): Omit<EmbedView, 'body'> {
+  const { lang, dir, messages } = findSpeech(widget.options.locale)
+  return {
+    lang,
+    dir,
+    theme: widget.options.theme,
+    title: widget.view?.label ?? (widget.kind === 'deals' ? messages.gridHeading : messages.boxHeading),
+    state: widget.view === undefined ? 'hidden' : 'shown',
+    styles: toEmbedStyles(context, widget.options.accent),
+    frameScript: `${context.publicUrl}${context.assets.get('frame.js').path}`,
+  }
+}
+
+function toEmbedStyles(context: Context, accent: string | null): readonly string[] {
+  const { publicUrl, assets } = context
+  return listStyles(accent, { publicUrl, stylePath: assets.get('vitrine.css').path })
+}
+
+/** Nothing to show is an empty document that reports `hidden`; a mistake in a template is a short readable page. */
+function createEmbedErrorHandler(context: Context): ErrorRequestHandler {
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error)
+    const form = toFailureForm(error, 'embed')
+    noteFailure(context, { error, surface: 'embed', state: form.state, path: request.path })
+    const headers = { ...toEmptyHeaders(context, form), ...toEmbedHeaders(context, null) }
+    const text = form.form === 'mistake' ? renderMistake(context, form.message) : renderHidden(context)
+    sendAnswer(request, response, {
+      status: form.status,
+      headers,
+      etag: null,
+      getBody: () => Buffer.from(text),
+    })
+  }
+}
+
+function renderMistake(context: Context, message: string | null): string {
+  const styles = [`${context.publicUrl}${context.assets.get('studio.css').path}`]
+  return context.renderer.renderMistake({
+    title: 'This address needs a change',
+    message: message ?? '',
+    styles,
+  })
+}
+
+function renderHidden(context: Context): string {
+  const { lang, dir, messages } = findSpeech(context.widgets.defaults.locale)
+  return context.renderer.renderEmbed({
+    lang,
+    dir,
+    theme: 'auto',
+    title: messages.boxHeading,
+    state: 'hidden',
+    styles: toEmbedStyles(context, null),
+    frameScript: `${context.publicUrl}${context.assets.get('frame.js').path}`,
+    body: '',
+  })
+}

@@ -1,0 +1,35 @@
+import type { ErrorRequestHandler, RequestHandler } from 'express'
+import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
+import { createOwnPageHeaders } from '../http/security-headers.ts'
+import { toFailureForm } from './failure-forms.ts'
+import { noteFailure } from './note-failure.ts'
+
+/** GET and HEAD only, everywhere. */
+export const refuseOtherMethods: RequestHandler = (request, response, next) => {
+  if (request.method === 'GET' || request.method === 'HEAD') return next()
+  response.status(405).set({ Allow: 'GET, HEAD', 'Cache-Control': 'no-store', Connection: 'close' })
+  response.type('text').send('Only GET and HEAD are answered here.\n')
+}
+
+/** Whatever no router knew. */
+export const throwUnknownAddress: RequestHandler = () => {
+  throw new UnknownAddressError('no such address')
+}
+
+/** The last handler: a short readable page for everything outside of fragments and embeds. */
+export function createErrorHandler(context: Context): ErrorRequestHandler {
+  const ownPageHeaders = createOwnPageHeaders(context.ownOrigin)
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error)
+    const form = toFailureForm(error, 'page')
+    noteFailure(context, { error, surface: 'page', state: form.state, path: request.path })
+    ownPageHeaders(request, response, () => {
+      const styles = [`${context.publicUrl}${context.assets.get('studio.css').path}`]
+      const view = { title: 'Nothing here', message: form.message ?? '', styles }
+      response.status(form.status).set({ 'Cache-Control': 'no-store', 'Vitrine-State': form.state })
+      response.type('html').send(context.renderer.renderMistake(view))
+    })
+  }
+}

@@ -1,0 +1,73 @@
+import {
+  type VitrineError,
+  BadOptionError,
+  InvalidGtinError,
+  UnavailableError,
+  UnknownAddressError,
+  UnknownChannelError,
+} from '../errors.ts'
+import type { WidgetState } from '../http/answer.ts'
+
+/** Where an answer goes: into an article, into a frame, or to somebody who looks at this server itself. */
+export type FailureSurface = 'fragment' | 'embed' | 'page'
+
+/**
+ * How a failure is answered.
+ * - `empty`: nothing at all (200, zero bytes; a frame gets an empty document that reports `hidden`)
+ * - `mistake`: somebody who builds a template reads why: a comment in a fragment, a short page elsewhere
+ */
+export type FailureForm = Readonly<{
+  status: number
+  form: 'empty' | 'mistake'
+  state: WidgetState
+  /** `null`: may not be stored; else as long as a box. */
+  isCacheable: boolean
+  /** Words for `Vitrine-Error` and for a mistake; `null` where the visitor is told nothing. */
+  message: string | null
+}>
+
+const UNAVAILABLE: FailureForm = {
+  status: 200,
+  form: 'empty',
+  state: 'unavailable',
+  isCacheable: false,
+  message: null,
+}
+
+/**
+ * The one table of surface and error: a reader of an article never sees an error; a mistake in a template is named.
+ * Anything without a row is a bug: nothing in an article, 500 on a page of our own.
+ */
+export function toFailureForm(failure: unknown, surface: FailureSurface): FailureForm {
+  const error = toKnownError(failure)
+  if (error instanceof InvalidGtinError) {
+    return { status: 200, form: 'empty', state: 'invalid', isCacheable: true, message: error.publicMessage }
+  }
+  if (isMistake(error)) {
+    return {
+      status: error.statusCode,
+      form: 'mistake',
+      state: 'invalid',
+      isCacheable: false,
+      message: error.publicMessage,
+    }
+  }
+  if (surface !== 'page') return UNAVAILABLE
+  const isKnown = error instanceof UnavailableError
+  const message = isKnown ? error.publicMessage : 'Something went wrong on this server. Its log says what.'
+  return { status: isKnown ? 503 : 500, form: 'mistake', state: 'unavailable', isCacheable: false, message }
+}
+
+/** Express reports an address that is no valid percent-encoding as an error with status 400 and without a code. */
+export function toKnownError(error: unknown): unknown {
+  const isMalformed = error instanceof URIError || (error as { status?: unknown } | null)?.status === 400
+  return isMalformed ? new UnknownAddressError('the address is no valid percent-encoding') : error
+}
+
+function isMistake(error: unknown): error is VitrineError {
+  return (
+    error instanceof BadOptionError ||
+    error instanceof UnknownChannelError ||
+    error instanceof UnknownAddressError
+  )
+}

@@ -1,0 +1,95 @@
+import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
+import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
+import { type Headers, sendAnswer } from '../http/answer.ts'
+import { createEtag } from '../http/etag.ts'
+import { takenInHeaders, toFragmentPolicy } from '../http/security-headers.ts'
+import type { BoxView, GridView } from '../widgets/view-models.ts'
+import type { Widget } from '../widgets/widgets.ts'
+import { toFailureForm } from './failure-forms.ts'
+import { noteFailure } from './note-failure.ts'
+import {
+  countWidget,
+  getBody,
+  getParameter,
+  parseQuery,
+  renderView,
+  toEmptyHeaders,
+  toWidgetHeaders,
+} from './widget-answer.ts'
+
+const EMPTY: Buffer = Buffer.alloc(0)
+
+/**
+ * `/fragments/…`: HTML for server-side includes. The same bytes whatever the visitor's headers are, never compressed,
+ * never chunked, never redirected; nothing to show is 200 with zero bytes (product.md, section 5).
+ */
+export function createFragmentsRouter(context: Context): Router {
+  const router = Router()
+  const common = {
+    'Access-Control-Allow-Origin': '*',
+    'Content-Security-Policy': toFragmentPolicy(context.ownOrigin),
+  }
+
+  router.use('/fragments', takenInHeaders)
+  router.get('/fragments/:channel/where-to-buy{/*gtin}', async (request, response) => {
+    const widget = await context.widgets.getBox({
+      channelId: getParameter(request.params, 'channel'),
+      gtin: getParameter(request.params, 'gtin'),
+      query: parseQuery(request),
+      surface: 'fragment',
+    })
+    await sendFragment(context, { request, response, widget, common })
+  })
+  router.get('/fragments/:channel/deals', async (request, response) => {
+    const channelId = getParameter(request.params, 'channel')
+    const widget = await context.widgets.getGrid({
+      channelId,
+      query: parseQuery(request),
+      surface: 'fragment',
+    })
+    await sendFragment(context, { request, response, widget, common })
+  })
+  router.use('/fragments', () => {
+    throw new UnknownAddressError('no such fragment')
+  })
+  router.use('/fragments', createFragmentErrorHandler(context, common))
+  return router
+}
+
+type Exchange = Readonly<{
+  request: Request
+  response: Response
+  widget: Widget<BoxView | GridView>
+  common: Headers
+}>
+
+async function sendFragment(
+  context: Context,
+  { request, response, widget, common }: Exchange,
+): Promise<void> {
+  countWidget(context, 'fragment', widget)
+  const headers = { ...toWidgetHeaders(context, widget), ...common }
+  if (widget.view === undefined) {
+    sendAnswer(request, response, { status: 200, headers, etag: null, getBody: () => EMPTY })
+    return
+  }
+  const etag = createEtag(widget.view, context.version)
+  const body = await getBody(context, `fragment ${etag}`, () =>
+    Promise.resolve({ identity: Buffer.from(renderView(context, widget)), gzip: null, brotli: null }),
+  )
+  sendAnswer(request, response, { status: 200, headers, etag, getBody: () => body.identity })
+}
+
+/** A mistake in a template is one HTML comment; everything else is nothing at all. */
+function createFragmentErrorHandler(context: Context, common: Headers): ErrorRequestHandler {
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error)
+    const form = toFailureForm(error, 'fragment')
+    noteFailure(context, { error, surface: 'fragment', state: form.state, path: request.path })
+    const headers = { ...toEmptyHeaders(context, form), ...common }
+    const body = form.form === 'mistake' ? Buffer.from(`<!-- Vitrine: ${form.message ?? ''} -->`) : EMPTY
+    sendAnswer(request, response, { status: form.status, headers, etag: null, getBody: () => body })
+  }
+}

@@ -1,0 +1,39 @@
+import { Router } from 'express'
+import type { Context } from '../context.ts'
+import { createAdminGate } from './admin-gate.ts'
+
+/** `/healthz`: the process is alive. `/readyz`: it can serve. `/metrics`: what it has done, for Prometheus. */
+export function createHealthRouter(context: Context, isStopping: () => boolean): Router {
+  const router = Router()
+  router.get('/healthz', (_request, response) => {
+    response.set('Cache-Control', 'no-store').json({ status: 'ok' })
+  })
+  router.get('/readyz', async (_request, response) => {
+    const readiness = isStopping() ? { ready: false, reason: 'stopping' } : await judgeReadiness(context)
+    response
+      .status(readiness.ready ? 200 : 503)
+      .set('Cache-Control', 'no-store')
+      .json(readiness)
+  })
+  router.get('/metrics', ...createAdminGate(context), async (_request, response) => {
+    const { contentType, text } = await context.metrics.print()
+    response.set({ 'Content-Type': contentType, 'Cache-Control': 'no-store' }).send(text)
+  })
+  return router
+}
+
+/** What `/readyz` tells. */
+type Readiness = Readonly<{ ready: boolean; reason: string }>
+
+/** Ready means: the store opens, and there is a copy or a catalog that has answered. */
+async function judgeReadiness(context: Context): Promise<Readiness> {
+  try {
+    await context.store.ping()
+  } catch {
+    return { ready: false, reason: 'the stored copy cannot be read' }
+  }
+  const channels = await context.channels.listChannels()
+  return channels.length > 0
+    ? { ready: true, reason: 'channels are known' }
+    : { ready: false, reason: 'no channel could be listed yet' }
+}

@@ -1,0 +1,97 @@
+import type { DealEntry, DealQuery } from '../copy/store.ts'
+import { type GridOptions, type OptionDefaults, toQuery } from './options.ts'
+import {
+  type Presentation,
+  type Speech,
+  findSpeech,
+  isPriceShown,
+  toAvailabilityView,
+  toFrame,
+  toHonesty,
+  toLinkLabel,
+  toPriceView,
+} from './presentation.ts'
+import type { DealView, GridView } from './view-models.ts'
+
+/** A page of deals; `asOfMs` is the age of the oldest price on it, Unix milliseconds. */
+export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; asOfMs: number }>
+
+/** Where the pages of a grid are; only frames have links to them. */
+export type GridPages = Readonly<{ path: string; defaults: OptionDefaults }>
+
+/** The question to the stored copy that a grid's options ask, with one deal more than shown: is there another page? */
+export function toDealQuery(channelId: string, currency: string, options: GridOptions): DealQuery {
+  return {
+    channelId,
+    currency,
+    isInStockOnly: options.stock === 'in',
+    merchants: options.merchants,
+    excluded: options.excluded,
+    minDiscountPercent: options.minDiscountPercent,
+    maxPrice: options.maxPrice,
+    brand: options.brand,
+    words: options.words,
+    sort: options.sort,
+    limit: options.limit + 1,
+    offset: (options.page - 1) * options.limit,
+  }
+}
+
+/** The view of a deal grid; `undefined` when there is nothing to show and the grid hides. */
+export function toGridView(
+  data: GridData,
+  options: GridOptions,
+  details: Readonly<{ presentation: Presentation; pages: GridPages | null }>,
+): GridView | undefined {
+  const speech = findSpeech(options.locale)
+  const deals = data.deals.flatMap((entry) => toDealView(entry, speech, details.presentation))
+  if (deals.length === 0) return undefined
+  const { messages } = speech
+  const { presentation } = details
+  return {
+    frame: toFrame(options, speech, presentation),
+    label: messages.gridHeading,
+    heading: messages.gridHeading,
+    deals,
+    honesty: toHonesty(data.asOfMs, messages.gridOrder[options.sort], {
+      speech,
+      disclosure: presentation.disclosure,
+    }),
+    paging: details.pages === null ? null : toPaging(data, options, { speech, pages: details.pages }),
+  }
+}
+
+function toDealView(entry: DealEntry, speech: Speech, presentation: Presentation): DealView[] {
+  const offer = entry.product.offers[entry.offerIndex]
+  if (offer === undefined) return []
+  const price = isPriceShown(entry.asOfMs, presentation) ? toPriceView(offer, speech) : null
+  return [
+    {
+      title: entry.product.title,
+      brand: entry.product.brand,
+      imageUrl: entry.product.images[0] ?? null,
+      merchant: offer.merchant,
+      merchantText: speech.messages.placeAt(offer.merchant),
+      href: offer.affiliateUrl,
+      price,
+      seePrice: speech.messages.seePrice,
+      availability: toAvailabilityView(offer, speech),
+      linkLabel: toLinkLabel(offer, price, speech),
+    },
+  ]
+}
+
+function toPaging(
+  data: GridData,
+  options: GridOptions,
+  details: Readonly<{ speech: Speech; pages: GridPages }>,
+): GridView['paging'] {
+  const { messages } = details.speech
+  const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
+    const query = toQuery({ ...options, page }, details.pages.defaults)
+    return { href: `${details.pages.path}${query === '' ? '' : `?${query}`}`, text }
+  }
+  const previous = options.page > 1 ? toLink(options.page - 1, messages.previousPage) : null
+  const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, messages.nextPage) : null
+  return previous === null && next === null ? null : { previous, next, label: messages.pages }
+}

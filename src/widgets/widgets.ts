@@ -1,0 +1,105 @@
+import type { Channel } from '../catalog/contract.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { InvalidGtinError } from '../errors.ts'
+import type { CacheStatus } from '../freshness/cached.ts'
+import type { ChannelSource } from '../freshness/channels.ts'
+import type { DealSource } from '../freshness/deals.ts'
+import type { ProductSource } from '../freshness/products.ts'
+import { findGtin } from '../offers/gtin.ts'
+import { toDealQuery, toGridView } from './deals.ts'
+import {
+  type CommonOptions,
+  type OptionDefaults,
+  type Surface,
+  parseBoxOptions,
+  parseGridOptions,
+  toOptionsKey,
+} from './options.ts'
+import type { Presentation } from './presentation.ts'
+import type { BoxView, GridView } from './view-models.ts'
+import { toBoxView } from './where-to-buy.ts'
+
+/** A widget that was asked for; without a `view` there is nothing to show and it hides. */
+export type Widget<View> = Readonly<{
+  kind: 'where-to-buy' | 'deals'
+  view: View | undefined
+  options: CommonOptions
+  channel: Channel
+  /** When the catalog gave the data, Unix milliseconds. */
+  asOfMs: number
+  status: CacheStatus
+}>
+
+/** An address of a widget, as it was asked. */
+export type WidgetRequest = Readonly<{ channelId: string; query: URLSearchParams; surface: Surface }>
+
+/** Both widgets as data to views. They throw `BadOptionError`, `UnknownChannelError`, `UnavailableError`. */
+export type Widgets = Readonly<{
+  /** @throws InvalidGtinError when `gtin` is not 1 to 14 digits. */
+  getBox(request: WidgetRequest & Readonly<{ gtin: string }>): Promise<Widget<BoxView>>
+  getGrid(request: WidgetRequest): Promise<Widget<GridView>>
+  /** What the options are where nothing is named. */
+  defaults: OptionDefaults
+}>
+
+/** What the widgets are made of. */
+export type WidgetDetails = Readonly<{
+  channels: ChannelSource
+  products: ProductSource
+  deals: DealSource
+  clock: Clock
+  config: Config
+  publicUrl: string
+  stylePath: string
+}>
+
+/** Makes the widgets. */
+export function createWidgets(details: WidgetDetails): Widgets {
+  const defaults = toDefaults(details.config)
+  const present = (): Presentation => ({
+    publicUrl: details.publicUrl,
+    stylePath: details.stylePath,
+    disclosure: details.config.disclosure,
+    priceMaxAgeSeconds: details.config.priceMaxAgeSeconds,
+    nowMs: details.clock.nowMs(),
+  })
+  return {
+    defaults,
+    async getBox({ channelId, gtin, query, surface }) {
+      const options = parseBoxOptions(query, defaults, surface)
+      const padded = findGtin(gtin)
+      if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
+      const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
+      const { value, asOfMs, status } = await details.products.getProduct(channel.id, padded)
+      const isShown = value !== null && !isGone
+      const view = isShown ? toBoxView({ product: value, asOfMs }, options, present()) : undefined
+      return { kind: 'where-to-buy', view, options, channel, asOfMs, status }
+    },
+    async getGrid({ channelId, query, surface }) {
+      const options = parseGridOptions(query, defaults, surface)
+      const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
+      const { value, asOfMs, status } = await details.deals.getDeals({
+        channelId: channel.id,
+        key: toOptionsKey(options),
+        currency: options.currency,
+        toQuery: (currency) => toDealQuery(channel.id, currency, options),
+      })
+      const path = `${details.publicUrl}/embeds/${channel.id}/deals`
+      const pages = surface === 'embed' ? { path, defaults } : null
+      const view = isGone
+        ? undefined
+        : toGridView({ ...value, asOfMs }, options, { presentation: present(), pages })
+      return { kind: 'deals', view, options, channel, asOfMs, status }
+    },
+  }
+}
+
+/** The defaults in the same form as parsed options. */
+function toDefaults(config: Config): OptionDefaults {
+  const { language, script, region } = new Intl.Locale(config.locale)
+  return {
+    locale: [language, script, region].filter((part) => part !== undefined).join('-'),
+    currency: config.currency,
+  }
+}
