@@ -53,8 +53,8 @@ export function createMetrics(): Metrics {
   })
   const walks = createWalkMetrics(registry)
   return {
-    countAnswer: (answer) => answers.inc(answer),
-    countCall: (call, count = 1) => calls.inc(call, count),
+    countAnswer: ({ surface, state, cache }) => answers.inc({ surface, state, cache }),
+    countCall: ({ operation, outcome }, count = 1) => calls.inc({ operation, outcome }, count),
     countDrops(left) {
       for (const [reason, count] of Object.entries(left)) drops.inc({ reason }, count)
     },

@@ -124,21 +124,32 @@ function collectOffers(items: readonly unknown[], drops: Drops): Offer[] {
 export function parseOffer(item: unknown): Offer | DropReason {
   const wire = wireOfferSchema.safeParse(item)
   if (!wire.success) return 'shape'
-  const merchant = cleanText(wire.data.merchant.name, MAX_NAME_CHARACTERS)
-  if (merchant === '') return 'merchant'
-  if (!isPrice(wire.data.price)) return 'price'
-  const currency = wire.data.currency.toUpperCase()
-  if (!/^[A-Z]{3}$/.test(currency)) return 'currency'
-  if (!isUsableLink(wire.data.affiliate_url)) return 'link'
-  return {
+  const {
     merchant,
-    network: cleanText(wire.data.network ?? '', MAX_NAME_CHARACTERS),
-    price: wire.data.price,
-    oldPrice: isPrice(wire.data.old_price ?? '') ? (wire.data.old_price ?? null) : null,
+    network,
+    price,
+    old_price: oldPrice,
     currency,
-    availability: cleanText(wire.data.availability ?? '', MAX_NAME_CHARACTERS),
-    affiliateUrl: wire.data.affiliate_url,
+    availability,
+    affiliate_url: link,
+  } = wire.data
+  const offer: Offer = {
+    merchant: cleanText(merchant.name, MAX_NAME_CHARACTERS),
+    network: cleanText(network ?? '', MAX_NAME_CHARACTERS),
+    price,
+    oldPrice: isPrice(oldPrice ?? '') ? (oldPrice ?? null) : null,
+    currency: currency.toUpperCase(),
+    availability: cleanText(availability ?? '', MAX_NAME_CHARACTERS),
+    affiliateUrl: link,
   }
+  return findFault(offer) ?? offer
+}
+
+function findFault(offer: Offer): DropReason | undefined {
+  if (offer.merchant === '') return 'merchant'
+  if (!isPrice(offer.price)) return 'price'
+  if (!/^[A-Z]{3}$/.test(offer.currency)) return 'currency'
+  return isUsableLink(offer.affiliateUrl) ? undefined : 'link'
 }
 
 function collectImages(items: readonly unknown[], ownOrigin: string): string[] {

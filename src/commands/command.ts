@@ -11,6 +11,8 @@ export type CommandIo = Readonly<{
   err(text: string): void
   /** Is standard error a terminal? Then a progress line may be drawn over itself. */
   isTerminal: boolean
+  /** Calls back on SIGHUP, which keeps the process. */
+  onHangUp(listener: () => void): void
   /** Aborts when the process was told to stop (Ctrl-C, SIGTERM). */
   signal: AbortSignal
 }>

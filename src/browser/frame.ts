@@ -1,0 +1,28 @@
+/** Runs inside an embed document: tells the page around it how high the content is, or that there is none. */
+import { type FrameMessage, PROTOCOL_VERSION } from './messages.ts'
+
+const content = document.querySelector('.vitrine-content')
+let lastHeightPx = 0
+
+function tell(message: FrameMessage): void {
+  // A height is no secret, and the frame cannot know which page it stands in.
+  window.parent.postMessage(message, '*')
+}
+
+function report(): void {
+  const heightPx = Math.ceil(content?.getBoundingClientRect().height ?? 0)
+  // A frame that is not rendered measures 0: only the server says that a box is hidden.
+  if (heightPx < 1 || heightPx === lastHeightPx) return
+  lastHeightPx = heightPx
+  tell({ vitrine: PROTOCOL_VERSION, type: 'height', heightPx })
+}
+
+if (window.parent !== window) {
+  tell({ vitrine: PROTOCOL_VERSION, type: 'ready' })
+  if (document.body.dataset['vitrineState'] === 'hidden') {
+    tell({ vitrine: PROTOCOL_VERSION, type: 'hidden' })
+  } else if (content) {
+    report()
+    new ResizeObserver(report).observe(content)
+  }
+}

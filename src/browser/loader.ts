@@ -1,0 +1,148 @@
+/** `/embed.js`: turns placeholders into frames that are as high as their content. */
+import { type FrameMessage, PROTOCOL_VERSION } from './messages.ts'
+
+type Vitrine = { scan(root?: ParentNode): void; destroy(element: Element): void }
+
+declare global {
+  interface Window {
+    vitrine?: Vitrine
+  }
+}
+
+/** Options that become query parameters; anything else on a placeholder belongs to the page. */
+const OPTIONS =
+  'theme accent locale currency stock merchant exclude layout limit page sort min_discount max_price brand q'.split(
+    ' ',
+  )
+
+/** Highest frame; a page stays usable whatever a frame says. */
+const MAX_HEIGHT_PX = 10_000
+
+/** How long a loaded frame may stay silent before its reserved place is given back to the page. */
+const SILENCE_MS = 4_000
+
+/** Titles for assistive technology where the placeholder has no `data-title`. */
+const TITLES: Record<string, string> = { 'where-to-buy': 'Where to buy', deals: 'Deals' }
+
+const base = findBase()
+const frames = new Map<Element, () => void>()
+
+/** Folder of this script: origin and path prefix of the server. */
+function findBase(): string {
+  const script = document.currentScript ?? document.querySelector('script[src*="/embed.js"]')
+  const src = script instanceof HTMLScriptElement ? script.src : ''
+  return URL.canParse(src) ? new URL('.', src).href : ''
+}
+
+function findAddress(element: HTMLElement): string | undefined {
+  const { vitrine: kind, channel, gtin } = element.dataset
+  const isBox = kind === 'where-to-buy'
+  if (!channel || !(isBox ? gtin : kind === 'deals')) return undefined
+  const parts = isBox ? [channel, kind, gtin] : [channel, kind]
+  const address = new URL(`embeds/${parts.map((part) => encodeURIComponent(part ?? '')).join('/')}`, base)
+  for (const name of OPTIONS) {
+    for (const value of readOption(element, name)) address.searchParams.append(name, value)
+  }
+  return address.href
+}
+
+/** None for an absent or empty attribute; several only for the options that may be repeated. */
+function readOption(element: HTMLElement, name: string): string[] {
+  const attribute = `data-${name}`
+  const text = element.getAttribute(attribute) ?? element.getAttribute(attribute.replace('_', '-')) ?? ''
+  const values = name === 'merchant' || name === 'exclude' ? text.split('|') : [text]
+  return values.map((value) => value.trim()).filter(Boolean)
+}
+
+function createFrame(element: HTMLElement, address: string): HTMLIFrameElement {
+  const { vitrine: kind = '', theme, title, height } = element.dataset
+  const frame = document.createElement('iframe')
+  const { style } = frame
+  frame.title = title ?? TITLES[kind] ?? ''
+  frame.loading = 'lazy'
+  // A scroll bar in a frame that is still closed would narrow the content and make it higher than it will be.
+  frame.setAttribute('scrolling', 'no')
+  style.cssText = 'display:block;width:100%;border:0;visibility:hidden'
+  style.height = `${toHeightPx(Number(height)) ?? 0}px`
+  // The same scheme as the document inside: with another one browsers paint an opaque ground.
+  style.colorScheme = theme === 'light' || theme === 'dark' ? theme : 'light dark'
+  frame.src = address
+  return frame
+}
+
+function toHeightPx(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? Math.min(Math.ceil(value), MAX_HEIGHT_PX) : undefined
+}
+
+function isFrameMessage(data: unknown): data is FrameMessage {
+  return typeof data === 'object' && data !== null && 'vitrine' in data && data.vitrine === PROTOCOL_VERSION
+}
+
+function mount(element: HTMLElement, address: string): void {
+  const frame = createFrame(element, address)
+  const { origin } = new URL(base)
+  let timer = 0
+
+  const show = (isShown: boolean): void => {
+    clearTimeout(timer)
+    // The page may have reserved the place before this script came; from here on the frame holds it.
+    element.style.minHeight = '0px'
+    frame.style.visibility = isShown ? 'visible' : 'hidden'
+    if (!isShown) frame.style.height = '0px'
+  }
+  const listen = ({ source, origin: from, data }: MessageEvent<unknown>): void => {
+    if (source !== frame.contentWindow || from !== origin || !isFrameMessage(data)) return
+    if (data.type === 'hidden') show(false)
+    if (data.type !== 'height') return
+    const heightPx = toHeightPx(data.heightPx)
+    if (heightPx === undefined) return
+    show(true)
+    frame.style.height = `${heightPx}px`
+  }
+
+  window.addEventListener('message', listen)
+  frame.addEventListener('load', () => {
+    // The frame speaks before it is loaded; a browser's own error page never does.
+    if (frame.style.visibility === 'hidden') timer = window.setTimeout(show, SILENCE_MS, false)
+  })
+  frames.set(element, () => {
+    clearTimeout(timer)
+    window.removeEventListener('message', listen)
+    frame.remove()
+  })
+  element.append(frame)
+}
+
+function scan(root: ParentNode = document): void {
+  const found = [...root.querySelectorAll('[data-vitrine]')]
+  if (root instanceof Element && root.matches('[data-vitrine]')) found.push(root)
+  for (const element of found) {
+    if (!(element instanceof HTMLElement) || frames.has(element)) continue
+    try {
+      const address = findAddress(element)
+      if (address) mount(element, address)
+    } catch {
+      // Half a surrogate pair in an attribute: no address, no frame.
+    }
+  }
+}
+
+function destroy(element: Element): void {
+  frames.get(element)?.()
+  frames.delete(element)
+}
+
+function watch(records: readonly MutationRecord[]): void {
+  for (const { addedNodes } of records) {
+    for (const node of addedNodes) if (node instanceof Element && node.isConnected) scan(node)
+  }
+  for (const element of frames.keys()) if (!element.isConnected) destroy(element)
+}
+
+if (window.vitrine) {
+  window.vitrine.scan()
+} else if (base) {
+  window.vitrine = { scan, destroy }
+  new MutationObserver(watch).observe(document.documentElement, { childList: true, subtree: true })
+  scan()
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { type FileHandle, open } from 'node:fs/promises'
+import { type Readable, pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { ImportError } from '../../errors.ts'
+
+/** First bytes of a gzip member (RFC 1952, section 2.3.1). */
+const GZIP_MAGIC = [0x1f, 0x8b] as const
+
+/** A feed being read. */
+export type OpenFeed = Readonly<{
+  /** The unpacked bytes. @throws ImportError while reading, when the file is truncated or unreadable. */
+  chunks: AsyncIterable<Buffer>
+  /** Size of the file as it lies there, packed or not. */
+  totalBytes: number
+  /** How much of the file has been read. */
+  getReadBytes(): number
+  /** Closes the file, read to its end or not. Closing twice does nothing. */
+  close(): Promise<void>
+}>
+
+/**
+ * Opens a feed, plain or gzip: told by its first bytes, because names lie.
+ * @throws ImportError when there is no such file, or it is no file, or it is empty.
+ */
+export async function openFeed(file: string): Promise<OpenFeed> {
+  const handle = await openFile(file)
+  try {
+    const stat = await handle.stat()
+    if (!stat.isFile()) throw new ImportError(`${file} is not a file`)
+    if (stat.size === 0) throw new ImportError(`${file} is empty`)
+    const isGzip = await hasGzipMagic(handle)
+    const source = handle.createReadStream({ start: 0 })
+    return {
+      chunks: readChunks(isGzip ? unpack(source) : source, file),
+      totalBytes: stat.size,
+      getReadBytes: () => source.bytesRead,
+      close: () => closeStream(source),
+    }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+async function openFile(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'r')
+  } catch (error) {
+    throw new ImportError(`${file} cannot be opened (${toReason(error)})`, { cause: error })
+  }
+}
+
+async function hasGzipMagic(handle: FileHandle): Promise<boolean> {
+  const head = Buffer.alloc(GZIP_MAGIC.length)
+  await handle.read(head, 0, head.length, 0)
+  return GZIP_MAGIC.every((byte, index) => head[index] === byte)
+}
+
+function unpack(source: Readable): Readable {
+  const gunzip = createGunzip()
+  // The pipeline hands a failure of the source to the one who reads `gunzip`.
+  pipeline(source, gunzip, () => {})
+  return gunzip
+}
+
+async function closeStream(stream: Readable): Promise<void> {
+  if (stream.closed) return
+  const closed = once(stream, 'close')
+  stream.destroy()
+  await closed
+}
+
+async function* readChunks(stream: Readable, file: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of stream) yield chunk as Buffer
+  } catch (error) {
+    throw new ImportError(`${file} cannot be read to its end (${toReason(error)})`, { cause: error })
+  }
+}
+
+function toReason(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+}

@@ -1,0 +1,75 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { ImportError } from '../../errors.ts'
+import type { Reject } from './parse-row.ts'
+
+/** Written lines are collected up to this size. */
+const BUFFER_CHARACTERS = 65_536
+
+/** The `.rejects` file of an import. It exists only when something was rejected. */
+export type Rejects = Readonly<{
+  add(rejects: readonly Reject[]): void
+  /** Writes what is left and closes the file. Closing twice does nothing. */
+  close(): void
+  getCount(): number
+  /** Where the file is; `null` when nothing was rejected. */
+  getPath(): string | null
+}>
+
+/**
+ * Removes the file of an earlier import and starts anew: beside the feed, or in `currentFolder` when the feed's
+ * folder is not writable.
+ */
+export function createRejects(file: string, currentFolder: string): Rejects {
+  const name = `${basename(file)}.rejects`
+  const candidates = [join(dirname(file), name), join(currentFolder, name)]
+  for (const candidate of candidates) removeIfPossible(candidate)
+  let opened: { path: string; descriptor: number } | undefined
+  let isClosed = false
+  let count = 0
+  let buffer = ''
+  const flush = (): void => {
+    if (buffer === '') return
+    opened ??= openFirst(candidates)
+    writeSync(opened.descriptor, buffer)
+    buffer = ''
+  }
+  return {
+    add(rejects) {
+      for (const reject of rejects) {
+        count += 1
+        buffer += `${JSON.stringify(reject)}\n`
+      }
+      if (buffer.length > BUFFER_CHARACTERS) flush()
+    },
+    close() {
+      if (isClosed) return
+      flush()
+      isClosed = true
+      if (opened !== undefined) closeSync(opened.descriptor)
+    },
+    getCount: () => count,
+    getPath: () => opened?.path ?? null,
+  }
+}
+
+function openFirst(candidates: readonly string[]): { path: string; descriptor: number } {
+  let cause: unknown
+  for (const path of candidates) {
+    try {
+      return { path, descriptor: openSync(path, 'w') }
+    } catch (error) {
+      cause = error
+    }
+  }
+  throw new ImportError(`rejected rows cannot be written to ${candidates.join(' or ')}`, { cause })
+}
+
+/** A folder that is not writable keeps the file of an earlier import: the new one then goes elsewhere. */
+function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // Nothing is lost: opening decides where the new file goes.
+  }
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { z } from 'zod'
+import { UsageError } from '../../errors.ts'
+import { renewCatalogId } from '../store/meta.ts'
+import { getOrMakeOrganizationId } from '../store/organizations.ts'
+import { isCatalogEmpty, isSampleOnly, removeSampleData } from '../store/sample-state.ts'
+import type { CatalogTables } from '../store/schema.ts'
+
+/** For which channel a feed is imported. */
+export type ImportTarget = Readonly<{
+  organizationId: string
+  channelId: string
+  /** Was sample data removed to make room? */
+  replacedSample: boolean
+}>
+
+/** `channelId` as it was typed; `undefined`: the catalog's only channel, or a new one in an empty catalog. */
+export type TargetOptions = Readonly<{ channelId: string | undefined; nowMs: number }>
+
+/**
+ * Finds the channel of an import. An empty catalog, or one that holds only sample data (which goes), gets a website
+ * channel, under the given id if there is one; its organization stays, because the key of a running server stands for it.
+ * @throws UsageError when the channel is unknown, or not named though there are several.
+ */
+export async function prepareTarget(
+  database: Kysely<CatalogTables>,
+  options: TargetOptions,
+): Promise<ImportTarget> {
+  const channelId = parseChannelId(options.channelId)
+  const replacedSample = await isSampleOnly(database)
+  if (replacedSample) {
+    await removeSampleData(database)
+    await renewCatalogId(database)
+  }
+  const organizationId = await getOrMakeOrganizationId(database, options.nowMs)
+  const channels = await database
+    .selectFrom('channels')
+    .select(['id', 'organization_id'])
+    .orderBy('id')
+    .execute()
+  const known = channels.find((channel) => channel.id === channelId)
+  if (known !== undefined)
+    return { organizationId: known.organization_id, channelId: known.id, replacedSample }
+  if (await isCatalogEmpty(database)) {
+    const newId = channelId ?? randomUUID()
+    await makeChannel(database, { id: newId, organizationId, nowMs: options.nowMs })
+    return { organizationId, channelId: newId, replacedSample }
+  }
+  const [only] = channels
+  if (channelId === undefined && only !== undefined && channels.length === 1) {
+    return { organizationId: only.organization_id, channelId: only.id, replacedSample }
+  }
+  const ids = channels.map((channel) => channel.id).join(', ')
+  if (channelId !== undefined)
+    throw new UsageError(`--channel: there is no such channel; the catalog has ${ids}`)
+  throw new UsageError(`name the channel with --channel; the catalog has ${ids}`)
+}
+
+function parseChannelId(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const id = z.uuid().safeParse(text)
+  if (!id.success) throw new UsageError('--channel accepts the id of a channel, a uuid')
+  return id.data.toLowerCase()
+}
+
+type NewChannel = Readonly<{ id: string; organizationId: string; nowMs: number }>
+
+async function makeChannel(database: Kysely<CatalogTables>, channel: NewChannel): Promise<void> {
+  await database
+    .insertInto('channels')
+    .values({
+      id: channel.id,
+      organization_id: channel.organizationId,
+      name: 'My website',
+      kind: 'website',
+      url: null,
+      created_at_ms: channel.nowMs,
+    })
+    .execute()
+}

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Express } from 'express'
+import { SECOND_MS } from '../clock.ts'
+import { UsageError } from '../errors.ts'
+import { type CatalogServiceOptions, createCatalogServiceApp } from './app.ts'
+import { getCatalogId } from './store/meta.ts'
+
+/** How long a client may take to send its headers, and its whole request; then the connection is closed. */
+const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
+const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
+
+/** How long `close` waits for answers that are under way; then their connections are cut. */
+const CLOSE_GRACE_MS: number = 2 * SECOND_MS
+
+/** The running catalog service. The store stays open when it closes: it belongs to whoever opened it. */
+export type CatalogService = Readonly<{
+  app: Express
+  /** Starts to listen; port 0 chooses a free one. `url` is `{base_url}`, without a slash at its end. */
+  listen(host: string, port: number): Promise<{ url: string }>
+  /** See `getCatalogId` of the store: read anew at each call. */
+  getCatalogId(): Promise<string>
+  /** Ends the listener and its connections. Closing twice, or before listening, does nothing. */
+  close(): Promise<void>
+}>
+
+/** Makes the catalog service over an open store. It listens only when told to. */
+export function createCatalogService(options: CatalogServiceOptions): CatalogService {
+  const app = createCatalogServiceApp(options)
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: SECOND_MS,
+    },
+    app,
+  )
+  return {
+    app,
+    listen: (host, port) => listen(server, host, port),
+    getCatalogId: () => getCatalogId(options.store),
+    close: () => close(server, options),
+  }
+}
+
+/** @throws UsageError when the address is taken, unknown or not allowed. */
+async function listen(server: Server, host: string, port: number): Promise<{ url: string }> {
+  try {
+    server.listen(port, host)
+    await once(server, 'listening')
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    throw new UsageError(`the catalog service cannot listen on ${host}, port ${port}: ${reason}`, {
+      cause: error,
+    })
+  }
+  const { port: chosenPort } = server.address() as AddressInfo
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${chosenPort}` }
+}
+
+async function close(server: Server, options: CatalogServiceOptions): Promise<void> {
+  if (!server.listening) return
+  const done = new AbortController()
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  await Promise.race([closed, options.clock.wait(CLOSE_GRACE_MS, done.signal)])
+  done.abort()
+  server.closeAllConnections()
+  await closed
+}

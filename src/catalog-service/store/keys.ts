@@ -1,0 +1,99 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { getOrMakeOrganizationId, type Organization } from './organizations.ts'
+import type { CatalogStore } from './open-store.ts'
+
+/** Random bytes of a key; 256 bits cannot be guessed. */
+const KEY_BYTES = 32
+
+/** Characters of a key that are kept to tell keys apart; 30 bits of it, far from enough to guess the rest. */
+const PREFIX_CHARACTERS = 8
+
+/** A key as it may be listed: without the key. */
+export type ApiKey = Readonly<{
+  id: string
+  name: string
+  /** The first characters of the key. */
+  prefix: string
+  createdAtMs: number
+  /** Unix milliseconds; `null` while it is valid. */
+  revokedAtMs: number | null
+}>
+
+/** A new key. `key` is nowhere stored: it is shown once. */
+export type NewApiKey = Readonly<{ id: string; key: string }>
+
+/** A random API key. */
+export function makeApiKey(): string {
+  return `vk_${randomBytes(KEY_BYTES).toString('base64url')}`
+}
+
+/** SHA-256 of a key, hex. A key has 256 random bits: a slow, salted hash would protect nothing more. */
+export function hashApiKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
+
+/** Makes a key for the first organization, which is made too when there is none. */
+export async function addApiKey(store: CatalogStore, name: string): Promise<NewApiKey> {
+  const id = randomUUID()
+  const key = makeApiKey()
+  const nowMs = store.clock.nowMs()
+  await store.writer.transaction().execute(async (transaction) => {
+    const organizationId = await getOrMakeOrganizationId(transaction, nowMs)
+    await transaction
+      .insertInto('api_keys')
+      .values({
+        id,
+        organization_id: organizationId,
+        name,
+        prefix: key.slice(0, PREFIX_CHARACTERS),
+        hash: hashApiKey(key),
+        created_at_ms: nowMs,
+        revoked_at_ms: null,
+      })
+      .execute()
+  })
+  return { id, key }
+}
+
+/** All keys, oldest first, revoked ones too. */
+export async function fetchApiKeys(store: CatalogStore): Promise<readonly ApiKey[]> {
+  const rows = await store.reader
+    .selectFrom('api_keys')
+    .select(['id', 'name', 'prefix', 'created_at_ms', 'revoked_at_ms'])
+    .orderBy('created_at_ms')
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    createdAtMs: row.created_at_ms,
+    revokedAtMs: row.revoked_at_ms,
+  }))
+}
+
+/** Revokes a key for good. Answers whether there was a valid one of this id. */
+export async function revokeApiKey(store: CatalogStore, id: string): Promise<boolean> {
+  const result = await store.writer
+    .updateTable('api_keys')
+    .set({ revoked_at_ms: store.clock.nowMs() })
+    .where('id', '=', id)
+    .where('revoked_at_ms', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Whose valid key has this hash; `undefined` for an unknown or revoked one. */
+export async function findOrganizationByKeyHash(
+  store: CatalogStore,
+  hash: string,
+): Promise<Organization | undefined> {
+  const row = await store.reader
+    .selectFrom('api_keys')
+    .innerJoin('organizations', 'organizations.id', 'api_keys.organization_id')
+    .select(['organizations.id', 'organizations.daily_limit'])
+    .where('api_keys.hash', '=', hash)
+    .where('api_keys.revoked_at_ms', 'is', null)
+    .executeTakeFirst()
+  return row === undefined ? undefined : { id: row.id, dailyLimit: row.daily_limit }
+}

@@ -1,0 +1,67 @@
+import { type Kysely, type Migration, sql } from 'kysely'
+
+/** The catalog's tables, by the name of the step that makes them. */
+export const CATALOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-accounts': { up: createAccounts },
+  '0002-offers': { up: createOffers },
+}
+
+/** The usage database's table. */
+export const USAGE_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-usage': { up: createUsage },
+}
+
+async function runAll(database: Kysely<unknown>, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(database)
+}
+
+async function createAccounts(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table organizations (
+      id text primary key not null, name text not null, daily_limit integer, created_at_ms integer not null)`,
+    `create table api_keys (
+      id text primary key not null, organization_id text not null references organizations (id) on delete cascade,
+      name text not null, prefix text not null, hash text not null unique,
+      created_at_ms integer not null, revoked_at_ms integer)`,
+    `create table channels (
+      id text primary key not null, organization_id text not null references organizations (id) on delete cascade,
+      name text not null, kind text not null, url text, created_at_ms integer not null)`,
+    `create index channels_organization on channels (organization_id)`,
+    `create table networks (id integer primary key, name text not null unique, link_template text)`,
+    `create table network_channels (
+      id integer primary key, organization_id text not null references organizations (id) on delete cascade,
+      network_id integer not null references networks (id) on delete cascade, reference text not null,
+      channel_id text references channels (id) on delete set null)`,
+    // The contract's "one per network": NULLs are distinct, so an organization may keep unassigned ones.
+    `create unique index network_channels_assigned on network_channels (network_id, channel_id)`,
+    `create table merchants (id integer primary key, name text not null unique)`,
+    `create table approvals (
+      network_channel_id integer not null references network_channels (id) on delete cascade,
+      merchant_id integer not null references merchants (id) on delete cascade, revoked_at_ms integer,
+      primary key (network_channel_id, merchant_id)) without rowid`,
+    `create table meta (key text primary key not null, value text not null)`,
+  ])
+}
+
+async function createOffers(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table products (
+      gtin text primary key not null, title text not null, brand text, images text not null) without rowid`,
+    // No foreign keys here: an import writes millions of rows and keeps the two tables together itself.
+    `create table offers (
+      id integer primary key, gtin text not null, merchant_id integer not null, network_id integer not null,
+      network_channel_id integer, price text not null, old_price text, currency text not null,
+      availability text not null, merchant_url text, feed_url text, import_id integer)`,
+    `create index offers_gtin on offers (gtin)`,
+    `create unique index offers_feed
+      on offers (network_channel_id, merchant_id, gtin, currency, feed_url) where network_channel_id is not null`,
+  ])
+}
+
+async function createUsage(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table usage (
+      organization_id text not null, day text not null, requests integer not null,
+      primary key (organization_id, day)) without rowid`,
+  ])
+}

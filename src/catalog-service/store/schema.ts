@@ -1,0 +1,104 @@
+import type { Generated } from 'kysely'
+import type { ChannelKind } from '../../catalog/contract.ts'
+
+/** The caller's company: keys, channels and the daily limit belong to it. */
+export type OrganizationsTable = {
+  id: string
+  name: string
+  /** Requests a UTC day; `null`: no limit. */
+  daily_limit: number | null
+  created_at_ms: number
+}
+
+/** API keys: only their SHA-256 is kept, and the first characters to tell them apart. */
+export type ApiKeysTable = {
+  id: string
+  organization_id: string
+  name: string
+  prefix: string
+  /** SHA-256 of the key, hex. */
+  hash: string
+  created_at_ms: number
+  revoked_at_ms: number | null
+}
+
+/** Places where an organization publishes. */
+export type ChannelsTable = {
+  id: string
+  organization_id: string
+  name: string
+  kind: ChannelKind
+  url: string | null
+  created_at_ms: number
+}
+
+/** Affiliate networks. `link_template` knows `{url}`, `{merchant}` and `{publisher}`. */
+export type NetworksTable = { id: Generated<number>; name: string; link_template: string | null }
+
+/** An organization's account at a network. `channel_id` is the channel that it is assigned to. */
+export type NetworkChannelsTable = {
+  id: Generated<number>
+  organization_id: string
+  network_id: number
+  /** What the network knows the publisher as: `{publisher}` of its link template. */
+  reference: string
+  channel_id: string | null
+}
+
+/** Shops, by the exact name that their feed gives. */
+export type MerchantsTable = { id: Generated<number>; name: string }
+
+/** Which merchants a network channel may advertise. A revoked row stays, so that an import does not approve again. */
+export type ApprovalsTable = { network_channel_id: number; merchant_id: number; revoked_at_ms: number | null }
+
+/** Products, by their padded GTIN. */
+export type ProductsTable = {
+  gtin: string
+  title: string
+  brand: string | null
+  /** JSON array of addresses. */
+  images: string
+}
+
+/** Offers. Prices are text and stay as they came. */
+export type OffersTable = {
+  id: Generated<number>
+  gtin: string
+  merchant_id: number
+  network_id: number
+  /** The one network channel that `feed_url` serves; `null` for an offer whose link is made from the template. */
+  network_channel_id: number | null
+  price: string
+  old_price: string | null
+  currency: string
+  availability: string
+  /** The merchant's own product page: `{url}` of the link template. */
+  merchant_url: string | null
+  /** The feed's own tracking link. */
+  feed_url: string | null
+  /** Which import wrote the row last; `null` for sample data. */
+  import_id: number | null
+}
+
+/** Single facts about the catalog; see meta.ts for the names. */
+export type MetaTable = { key: string; value: string }
+
+/** The tables of the catalog's database. */
+export type CatalogTables = {
+  organizations: OrganizationsTable
+  api_keys: ApiKeysTable
+  channels: ChannelsTable
+  networks: NetworksTable
+  network_channels: NetworkChannelsTable
+  merchants: MerchantsTable
+  approvals: ApprovalsTable
+  products: ProductsTable
+  offers: OffersTable
+  meta: MetaTable
+}
+
+/** Requests of an organization on a UTC day (`2026-05-01`). */
+export type UsageTable = { organization_id: string; day: string; requests: number }
+
+/** The one table of the usage database. */
+export type UsageTables = { usage: UsageTable }

@@ -1,0 +1,112 @@
+import { type ImportProgress, type ImportSummary, importFeed } from '../catalog-service/import/import-feed.ts'
+import { openCatalogStore } from '../catalog-service/store/open-store.ts'
+import { SECOND_MS } from '../clock.ts'
+import { UsageError } from '../errors.ts'
+import type { CommandContext, ExitCode } from './command.ts'
+
+/** Feed formats that can be read. */
+const FORMATS = ['ndjson'] as const
+
+/** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
+const REDRAW_MS: number = SECOND_MS / 10
+const PLAIN_LINE_MS: number = 3 * SECOND_MS
+
+/** Moves to the start of the line and empties it. */
+const CLEAR_LINE = '\r\u001b[2K'
+
+/** Options of `catalog import`, as typed. */
+export type CatalogImportOptions = Readonly<{
+  file: string
+  /** Id of the channel that the feed is for. */
+  channel?: string | undefined
+  /** The network of every offer, whatever the file says. */
+  network?: string | undefined
+  /** The merchant of every offer, whatever the file says. */
+  merchant?: string | undefined
+  /** Default `ndjson`. */
+  format?: string | undefined
+}>
+
+/**
+ * `vitrine catalog import FILE`.
+ * @throws UsageError for an unknown format or channel; ImportError when the file cannot be imported.
+ */
+export async function runCatalogImport(
+  context: CommandContext,
+  options: CatalogImportOptions,
+): Promise<ExitCode> {
+  checkFormat(options.format)
+  const { clock, config, io } = context
+  const progress = createProgressLine(context)
+  const store = await openCatalogStore({ path: config.catalogDatabase.path, clock })
+  try {
+    const summary = await importFeed({
+      store,
+      file: options.file,
+      channelId: options.channel,
+      network: options.network,
+      merchant: options.merchant,
+      signal: io.signal,
+      onProgress: progress.show,
+    })
+    progress.end()
+    printSummary(context, summary)
+    return 0
+  } finally {
+    progress.end()
+    await store.close()
+  }
+}
+
+function checkFormat(format: string | undefined): void {
+  if (format === undefined || FORMATS.some((known) => known === format)) return
+  throw new UsageError(`--format accepts ${FORMATS.join(', ')}`)
+}
+
+function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {
+  const { products, offers, rejected, channelId, rejectsPath, replacedSample } = summary
+  if (json) {
+    const result = { products, offers, rejected, channel: channelId, rejects: rejectsPath, replacedSample }
+    return io.out(JSON.stringify(result))
+  }
+  if (replacedSample) io.err('The sample data was replaced.\n')
+  if (rejectsPath !== null) io.out(`rejected rows: ${rejectsPath}`)
+  const counts = [count(products, 'product'), count(offers, 'offer'), `${formatCount(rejected)} rejected`]
+  io.out(`${counts.join(', ')}; channel ${channelId}`)
+}
+
+function count(number: number, noun: string): string {
+  return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`
+}
+
+function formatCount(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
+type ProgressLine = Readonly<{ show(progress: ImportProgress): void; end(): void }>
+
+/** On a terminal one line drawn over itself; elsewhere a plain line now and then. */
+function createProgressLine({ clock, io }: CommandContext): ProgressLine {
+  const everyMs = io.isTerminal ? REDRAW_MS : PLAIN_LINE_MS
+  let shownAtMs = clock.nowMs()
+  let isDrawn = false
+  return {
+    show(progress) {
+      const nowMs = clock.nowMs()
+      if (nowMs - shownAtMs < everyMs) return
+      shownAtMs = nowMs
+      const line = describeProgress(progress)
+      io.err(io.isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
+      isDrawn = io.isTerminal
+    },
+    end() {
+      if (isDrawn) io.err(CLEAR_LINE)
+      isDrawn = false
+    },
+  }
+}
+
+function describeProgress({ readBytes, totalBytes, products, rejected }: ImportProgress): string {
+  const percent = Math.min(100, Math.floor((100 * readBytes) / totalBytes))
+  return `${percent} % read, ${count(products, 'product')}, ${formatCount(rejected)} rejected`
+}

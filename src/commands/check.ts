@@ -1,0 +1,160 @@
+import { createCallGate } from '../catalog/call-gate.ts'
+import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
+import type { Channel } from '../catalog/contract.ts'
+import type { CatalogPlace } from '../context.ts'
+import { formatTime } from '../widgets/format.ts'
+import { openSqlStore } from '../copy/sql-store.ts'
+import type { CopyStore } from '../copy/store.ts'
+import { VitrineError } from '../errors.ts'
+import { openCatalog } from './catalog-place.ts'
+import type { CommandContext, ExitCode } from './command.ts'
+
+/** One thing that was tried. `cure` says what to do when it is wrong. */
+type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
+
+/** What to do about each failure, by code; the rest is in docs/errors.md. */
+const CURES: Readonly<Record<string, string>> = {
+  VITRINE_CATALOG_UNREACHABLE: 'Is VITRINE_CATALOG_URL right, and does this machine reach it?',
+  VITRINE_CATALOG_DEADLINE: 'The catalog is slow; VITRINE_CATALOG_TIMEOUT_MS is how long one call may take.',
+  VITRINE_CATALOG_KEY_REFUSED:
+    'Make a new key in the catalog under Settings, Team, API keys, and set VITRINE_CATALOG_KEY.',
+  VITRINE_CATALOG_RATE_LIMITED: 'The daily limit of the plan is reached; it resets at 00:00 UTC.',
+  VITRINE_CATALOG_REDIRECT:
+    'Set VITRINE_CATALOG_URL to the address that the redirect leads to; redirects are not followed.',
+  VITRINE_CATALOG_STATUS: 'VITRINE_CATALOG_URL is the part of the address before /v0.',
+  VITRINE_CATALOG_INVALID:
+    'What answers there is no product catalog; VITRINE_CATALOG_URL is the part before /v0.',
+  VITRINE_STORE_FAILED:
+    'Can this user write the folder of VITRINE_DATABASE_URL, and is there space on the disk?',
+  VITRINE_STORE_NEWER: 'Run the newer version, or name another file in VITRINE_DATABASE_URL.',
+}
+
+/**
+ * `vitrine check`: tries settings, database, catalog, key and channels, and prints what is wrong and how to mend it.
+ * Exit code 1 if anything is. (Wrong settings never come here: they stop every command with exit code 78.)
+ */
+export async function runCheck(command: CommandContext): Promise<ExitCode> {
+  const findings: Finding[] = [good('settings', describeSettings(command))]
+  const catalog = await attempt(findings, 'catalog service', () =>
+    openCatalog(command, {
+      publicUrl: command.config.publicUrl ?? 'http://127.0.0.1:3000',
+      mayPutSample: false,
+    }),
+  )
+  if (catalog !== undefined) {
+    await checkCatalog(command, findings, catalog.place)
+    await catalog.close()
+  }
+  print(command, findings)
+  return findings.every((finding) => finding.isGood) ? 0 : 1
+}
+
+async function checkCatalog(
+  command: CommandContext,
+  findings: Finding[],
+  place: CatalogPlace,
+): Promise<void> {
+  const { config } = command
+  const store = await attempt(findings, 'stored copy', () =>
+    openSqlStore({ database: config.database, catalog: place.identity }),
+  )
+  if (store !== undefined) findings.push(good('stored copy', `${config.database.path} opens`))
+  const client = createClient(command, place)
+  const listed = await attempt(findings, 'catalog and key', () => client.fetchChannels())
+  if (listed !== undefined) {
+    findings.push(good('catalog and key', 'the catalog answers and takes the key'))
+    await checkChannels(command, findings, { channels: listed.value, store })
+  }
+  await client.close()
+  await store?.close()
+}
+
+function createClient({ config, clock }: CommandContext, place: CatalogPlace): CatalogClient {
+  return createCatalogClient({
+    baseUrl: place.baseUrl,
+    key: place.key,
+    timeoutMs: config.catalogTimeoutMs,
+    maxBytes: config.catalogMaxBytes,
+    ownOrigin: 'http://localhost',
+    clock,
+    gate: createCallGate({ clock, unknownLookupsPerHour: 0 }),
+  })
+}
+
+async function checkChannels(
+  command: CommandContext,
+  findings: Finding[],
+  known: Readonly<{ channels: readonly Channel[]; store: CopyStore | undefined }>,
+): Promise<void> {
+  const wanted = command.config.channels
+  const served = known.channels.filter(({ id }) => wanted === null || wanted.includes(id))
+  const missing = (wanted ?? []).filter((id) => !known.channels.some((channel) => channel.id === id))
+  for (const id of missing) {
+    findings.push(
+      bad(
+        `channel ${id}`,
+        'the catalog does not list it',
+        'Take it out of VITRINE_CHANNELS, or mend the id.',
+      ),
+    )
+  }
+  if (served.length === 0 && missing.length === 0) {
+    findings.push(
+      bad('channels', 'none', 'Make a channel in the catalog, or import a feed: vitrine catalog import FILE'),
+    )
+  }
+  for (const channel of served) findings.push(await judgeCopy(channel, known.store))
+}
+
+async function judgeCopy(channel: Channel, store: CopyStore | undefined): Promise<Finding> {
+  const subject = `channel ${channel.name} (${channel.id})`
+  const state = await store?.getCopyState(channel.id)
+  if (state === undefined) return good(subject, 'listed')
+  const walked =
+    state.completedAtMs === null
+      ? 'not walked yet'
+      : `${state.productCount} products, ${state.dealCount} with a deal, walked ${formatTime(state.completedAtMs, 'en')}`
+  if (state.failure === null) return good(subject, walked)
+  const cure = CURES[state.failure] ?? 'See docs/errors.md.'
+  return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
+}
+
+function describeSettings({ config }: CommandContext): string {
+  const catalog =
+    config.catalog.kind === 'embedded'
+      ? 'embedded catalog service'
+      : `catalog at ${new URL(config.catalog.url).origin}`
+  return `${catalog}, listening on ${config.host}:${config.port}`
+}
+
+async function attempt<T>(
+  findings: Finding[],
+  subject: string,
+  action: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await action()
+  } catch (error) {
+    if (!(error instanceof VitrineError)) throw error
+    findings.push(
+      bad(subject, `${error.message} (${error.code})`, CURES[error.code] ?? 'See docs/errors.md.'),
+    )
+    return undefined
+  }
+}
+
+function good(subject: string, found: string): Finding {
+  return { subject, isGood: true, found, cure: null }
+}
+
+function bad(subject: string, found: string, cure: string): Finding {
+  return { subject, isGood: false, found, cure }
+}
+
+function print({ io, json }: CommandContext, findings: readonly Finding[]): void {
+  if (json) return io.out(JSON.stringify(findings))
+  for (const { subject, isGood, found, cure } of findings) {
+    io.out(`${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`)
+    if (cure !== null) io.out(`       ${cure}`)
+  }
+}

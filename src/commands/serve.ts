@@ -1,0 +1,115 @@
+import { createApp } from '../app.ts'
+import { runWalkInThread } from '../copy/walk-runner.ts'
+import { type Context, createContext } from '../context.ts'
+import { type HttpServer, listenHttp } from '../http/server.ts'
+import { isStudioReachable } from '../routes/admin-gate.ts'
+import { openCatalog } from './catalog-place.ts'
+import type { CommandContext, ExitCode } from './command.ts'
+
+/**
+ * `vitrine serve`: runs the widget server, and with it the embedded catalog service when no other is set, until it is
+ * told to stop. Prints addresses that really open once the first walk has ended.
+ * @throws UsageError when the address cannot be listened on.
+ */
+export async function runServe(command: CommandContext): Promise<ExitCode> {
+  const { config, secrets, clock, logger, io } = command
+  const server = await listenHttp(config.host, config.port, clock)
+  const publicUrl = config.publicUrl ?? `http://${toUrlHost(config.host)}:${server.port}`
+  try {
+    const catalog = await openCatalog(command, { publicUrl, mayPutSample: true })
+    const { place, demo } = catalog
+    const context = await createContext({
+      config,
+      secrets,
+      clock,
+      logger,
+      publicUrl,
+      catalog: place,
+      demo,
+      walkRunner: runWalkInThread,
+    })
+    server.answerWith(createApp(context, server.isStopping))
+    logger.info({ publicUrl, catalog: config.catalog.kind }, 'listening')
+    io.onHangUp(() => void place.key.refresh())
+    const stopped = waitForStop(io.signal)
+    await Promise.race([context.walks.start(), stopped])
+    if (!io.signal.aborted) await announce(command, context)
+    await stopped
+    await stopAll(server, context, catalog.close)
+    return 0
+  } finally {
+    await server.stop()
+  }
+}
+
+async function stopAll(
+  server: HttpServer,
+  context: Context,
+  closeCatalog: () => Promise<void>,
+): Promise<void> {
+  await Promise.all([server.stop(), context.walks.stop()])
+  await context.dispose()
+  await closeCatalog()
+}
+
+function waitForStop(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })
+}
+
+/** What a newcomer opens next, on standard output. */
+async function announce({ io, json }: CommandContext, context: Context): Promise<void> {
+  const addresses = await findAddresses(context)
+  if (json) return io.out(JSON.stringify(addresses))
+  io.out('')
+  io.out('Vitrine is ready.')
+  if (addresses.studio !== null) io.out(`  start page   ${addresses.studio}`)
+  if (addresses.box !== null) io.out(`  a box        ${addresses.box}`)
+  if (addresses.grid !== null) io.out(`  a deal grid  ${addresses.grid}`)
+  if (addresses.box === null)
+    io.out('  The catalog could not be walked yet; "vitrine check" says why. It is tried again.')
+  io.out('  Ctrl-C ends it.')
+  io.out('')
+}
+
+/** Addresses that really open; `null` where there is nothing to show. */
+type Addresses = Readonly<{
+  publicUrl: string
+  studio: string | null
+  box: string | null
+  grid: string | null
+}>
+
+async function findAddresses(context: Context): Promise<Addresses> {
+  const { publicUrl, store, demo } = context
+  const studio = isStudioReachable(context) ? `${publicUrl}/studio` : null
+  const channels = await context.channels.listChannels()
+  const preferred = channels.find(({ id }) => id === demo?.showcase.channelId)
+  for (const channel of preferred === undefined ? channels : [preferred, ...channels]) {
+    const state = await store.getCopyState(channel.id)
+    const gtin = await findShownGtin(context, channel.id)
+    if (gtin === undefined) continue
+    const base = `${publicUrl}/embeds/${channel.id}`
+    const grid = state.dealCount > 0 ? `${base}/deals` : null
+    return { publicUrl, studio, box: `${base}/where-to-buy/${gtin}`, grid }
+  }
+  return { publicUrl, studio, box: null, grid: null }
+}
+
+/** A product to show: the demonstration's own, else the first of the copy. */
+async function findShownGtin({ store, demo }: Context, channelId: string): Promise<string | undefined> {
+  if (demo !== null && demo.showcase.channelId === channelId) {
+    const entry = await store.findProduct(channelId, demo.showcase.gtin)
+    if (entry !== undefined && entry.product !== null) return entry.product.gtin
+  }
+  const [first] = await store.searchProducts(channelId, '', 1)
+  return first?.product?.gtin
+}
+
+/** A wildcard listener is reached from this machine by its name. */
+function toUrlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}

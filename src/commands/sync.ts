@@ -1,0 +1,94 @@
+import { type WalkReport, runWalkInThread } from '../copy/walk-runner.ts'
+import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
+import { type Context, createContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { openCatalog } from './catalog-place.ts'
+import type { CommandContext, CommandIo, ExitCode } from './command.ts'
+
+/** `--channel ID` narrows the walk to one channel. */
+export type SyncOptions = Readonly<{ channel: string | null }>
+
+/**
+ * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
+ * code 1 when a channel could not be walked.
+ * @throws UsageError when the channel is none of those that are served.
+ */
+export async function runSync(command: CommandContext, options: SyncOptions): Promise<ExitCode> {
+  const channel = options.channel?.toLowerCase() ?? null
+  checkChannel(command, channel)
+  const context = await openForCommand(command, channel === null ? null : [channel])
+  const stop = (): void => void context.walks.stop()
+  command.io.signal.addEventListener('abort', stop)
+  try {
+    const report = await context.walks.runNow(createProgressPrinter(command.io))
+    printReport(command, report)
+    if (channel !== null && report.failure === null && report.walks.length === 0) {
+      throw new UsageError(`the catalog lists no channel ${channel}`)
+    }
+    return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
+  } finally {
+    command.io.signal.removeEventListener('abort', stop)
+    await context.dispose()
+  }
+}
+
+/** A context for a command that serves nobody; it closes its catalog with it. */
+export async function openForCommand(
+  command: CommandContext,
+  channels: readonly string[] | null = null,
+): Promise<Context> {
+  const { config, secrets, clock, logger } = command
+  const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
+  const catalog = await openCatalog(command, { publicUrl, mayPutSample: false })
+  try {
+    const context = await createContext({
+      config: channels === null ? config : { ...config, channels },
+      secrets,
+      clock,
+      logger,
+      publicUrl,
+      catalog: catalog.place,
+      demo: null,
+      walkRunner: runWalkInThread,
+    })
+    const dispose = async (): Promise<void> => {
+      await context.dispose()
+      await catalog.close()
+    }
+    return { ...context, dispose }
+  } catch (error) {
+    await catalog.close()
+    throw error
+  }
+}
+
+function printReport({ io, json }: CommandContext, report: WalkReport): void {
+  if (report.failure !== null) {
+    io.err(`The channels could not be listed: ${report.failure}. "vitrine check" says more.\n`)
+  }
+  if (json) return io.out(JSON.stringify(report.walks))
+  for (const walk of report.walks) io.out(describeWalk(walk))
+}
+
+function checkChannel({ config }: CommandContext, channel: string | null): void {
+  if (channel === null || config.channels === null || config.channels.includes(channel)) return
+  throw new UsageError(`VITRINE_CHANNELS does not serve the channel ${channel}`)
+}
+
+/** A terminal gets one line that is drawn over; a log gets one line a channel at its end. */
+function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void {
+  return ({ channel, productCount, isDone }) => {
+    const text = `${channel.name}: ${productCount.toLocaleString('en')} products`
+    if (io.isTerminal) io.err(`\r\u001b[K${text}${isDone ? '\n' : ' …'}`)
+    else if (isDone) io.err(`${text}\n`)
+  }
+}
+
+function describeWalk(walk: ChannelWalk): string {
+  const seconds = (walk.durationMs / 1_000).toFixed(1)
+  const name = `${walk.channelName} (${walk.channelId})`
+  if (walk.outcome === 'complete')
+    return `${name}: ${walk.productCount.toLocaleString('en')} products in ${seconds} s`
+  if (walk.outcome === 'busy') return `${name}: another process is walking it`
+  return `${name}: failed with ${walk.failure ?? 'no code'}; the old copy stays`
+}

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { type RequestListener, type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import { UsageError } from '../errors.ts'
+
+/** Headers of a request, all together; visitors' cookies of a host page come along through includes. */
+const MAX_HEADER_BYTES: number = 8 * 1024
+/** How long a client may take for its headers and for a whole request; a slow one costs its own connection. */
+const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
+const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
+/** Longer than the proxies' own (nginx keeps a connection for 60 s), so that they never write into a closing one. */
+const KEEP_ALIVE_MS: number = 65 * SECOND_MS
+/** Answers under way may end within this; then their connections are cut. */
+const STOP_WITHIN_MS: number = 10 * SECOND_MS
+/** How often idle connections are closed while stopping. */
+const STOP_LOOK_MS = 50
+
+/** The listening server of a process. */
+export type HttpServer = Readonly<{
+  host: string
+  /** The port that was taken; with 0 asked for, the free one that was found. */
+  port: number
+  /** From now on requests go there; those that came before have waited. */
+  answerWith(listener: RequestListener): void
+  isStopping(): boolean
+  /** Takes no new connection, lets answers under way end, and closes the rest. Twice is once. */
+  stop(): Promise<void>
+}>
+
+/**
+ * Listens at once, so that the port is known, and answers when `answerWith` was called.
+ * @throws UsageError when the address cannot be listened on.
+ */
+export async function listenHttp(host: string, port: number, clock: Clock): Promise<HttpServer> {
+  const { promise: ready, resolve: answerWith } = createDeferred<RequestListener>()
+  let stopped: Promise<void> | undefined
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: SECOND_MS,
+    },
+    (request, response) => {
+      if (stopped !== undefined) response.setHeader('Connection', 'close')
+      void ready.then((listener) => listener(request, response))
+    },
+  )
+  await listen(server, host, port)
+  return {
+    host,
+    port: (server.address() as AddressInfo).port,
+    answerWith,
+    isStopping: () => stopped !== undefined,
+    stop: () => (stopped ??= stopServer(server, clock)),
+  }
+}
+
+function createDeferred<T>(): Readonly<{ promise: Promise<T>; resolve(value: T): void }> {
+  const resolvers: ((value: T) => void)[] = []
+  const promise = new Promise<T>((resolve) => resolvers.push(resolve))
+  return { promise, resolve: (value) => resolvers.forEach((resolve) => resolve(value)) }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  try {
+    server.listen(port, host)
+    await once(server, 'listening')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+    const reason =
+      code === 'EADDRINUSE' ? 'another program listens there; set VITRINE_PORT to a free port' : code
+    throw new UsageError(`cannot listen on ${host}, port ${port}: ${reason}`)
+  }
+}
+
+async function stopServer(server: Server, clock: Clock): Promise<void> {
+  const closed = once(server, 'close')
+  const done = new AbortController()
+  server.close()
+  const untilMs = clock.nowMs() + STOP_WITHIN_MS
+  void closed.then(() => done.abort())
+  while (!done.signal.aborted && clock.nowMs() < untilMs) {
+    server.closeIdleConnections()
+    await clock.wait(STOP_LOOK_MS, done.signal)
+  }
+  server.closeAllConnections()
+  await closed
+}

@@ -1,0 +1,75 @@
+type Rgb = readonly [red: number, green: number, blue: number]
+
+/** WCAG 2.2 AA for text of ordinary size. */
+const TEXT_CONTRAST_RATIO = 4.5
+
+/** The sheets of public/styles/vitrine.css in the light and the dark theme; accents must be readable on them. */
+const LIGHT_SURFACE: Rgb = [0xfa, 0xf8, 0xf4]
+const DARK_SURFACE: Rgb = [0x1b, 0x1a, 0x18]
+const WHITE: Rgb = [255, 255, 255]
+const BLACK: Rgb = [0, 0, 0]
+
+/** Steps from the accent to black or white; fine enough that no step is seen. */
+const MIX_STEPS = 50
+
+/**
+ * The rules of `/accents/{hex}.css`: the accent, black or white text on it, and the accent as text for the light and
+ * the dark sheet, moved towards black or white until it reaches 4.5:1. Takes effect only on widgets of that accent.
+ *
+ * @param hex six hexadecimal digits without `#`, in any case; the caller has checked them.
+ */
+export function renderAccentCss(hex: string): string {
+  const accent = toRgb(hex)
+  const onAccent = contrastRatio(accent, WHITE) >= contrastRatio(accent, BLACK) ? WHITE : BLACK
+  return [
+    `.vitrine[data-accent="${hex.toLowerCase()}"]{`,
+    `--vitrine-accent:${toHex(accent)};`,
+    `--vitrine-accent-dark:${toHex(accent)};`,
+    `--vitrine-on-accent:${toHex(onAccent)};`,
+    `--vitrine-on-accent-dark:${toHex(onAccent)};`,
+    `--vitrine-accent-text:${toHex(toReadable(accent, LIGHT_SURFACE, BLACK))};`,
+    `--vitrine-accent-text-dark:${toHex(toReadable(accent, DARK_SURFACE, WHITE))}`,
+    '}\n',
+  ].join('')
+}
+
+/** Contrast of two colours (`#rrggbb` or `rrggbb`), 1 to 21, as WCAG 2.2 defines it. */
+export function getContrastRatio(one: string, other: string): number {
+  return contrastRatio(toRgb(one.replace('#', '')), toRgb(other.replace('#', '')))
+}
+
+function toReadable(colour: Rgb, surface: Rgb, target: Rgb): Rgb {
+  for (let step = 0; step < MIX_STEPS; step += 1) {
+    const mixed = mix(colour, target, step / MIX_STEPS)
+    if (contrastRatio(mixed, surface) >= TEXT_CONTRAST_RATIO) return mixed
+  }
+  return target
+}
+
+function mix(from: Rgb, to: Rgb, share: number): Rgb {
+  const channel = (index: 0 | 1 | 2): number => Math.round(from[index] + (to[index] - from[index]) * share)
+  return [channel(0), channel(1), channel(2)]
+}
+
+function contrastRatio(one: Rgb, other: Rgb): number {
+  const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+  return (lighter + 0.05) / (darker + 0.05)
+}
+
+function luminance([red, green, blue]: Rgb): number {
+  return 0.2126 * toLinear(red) + 0.7152 * toLinear(green) + 0.0722 * toLinear(blue)
+}
+
+function toLinear(channel: number): number {
+  const share = channel / 255
+  return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+}
+
+function toRgb(hex: string): Rgb {
+  const channel = (start: number): number => Number.parseInt(hex.slice(start, start + 2), 16)
+  return [channel(0), channel(2), channel(4)]
+}
+
+function toHex(colour: Rgb): string {
+  return `#${colour.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`
+}
