@@ -1,0 +1,77 @@
+/**
+ * `npm run build`: the server to dist/, the page's scripts and style sheets to public/built/. Every file is written
+ * beside its place and renamed into it, so that two builds at once, or a server that reads meanwhile, see whole files.
+ * `--page` builds only the second part.
+ */
+import { spawn } from 'node:child_process'
+import { chmod, readFile, readdir, rm } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildPage } from './build-page.mjs'
+import { replaceFile } from './replace-file.mjs'
+
+const ROOT_FOLDER = fileURLToPath(new URL('..', import.meta.url))
+const DIST_FOLDER = join(ROOT_FOLDER, 'dist')
+
+async function buildServer() {
+  // Inside dist/, which every other tool ignores.
+  const folder = join(DIST_FOLDER, `.build-${process.pid}`)
+  try {
+    await compile(folder)
+    const files = await listFiles(folder)
+    await Promise.all(files.map(async (file) => moveFile(folder, file)))
+    await removeOthers(new Set(files))
+    await chmod(join(DIST_FOLDER, 'main.js'), 0o755).catch(ignoreMissing)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function compile(folder) {
+  const tsc = join(ROOT_FOLDER, 'node_modules/typescript/bin/tsc')
+  const parameters = [tsc, '-p', 'tsconfig.build.json', '--outDir', folder, '--pretty', 'false']
+  const child = spawn(process.execPath, parameters, { cwd: ROOT_FOLDER, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = []
+  child.stdout.on('data', (chunk) => output.push(chunk))
+  child.stderr.on('data', (chunk) => output.push(chunk))
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  if (code !== 0) throw new Error(`the server does not compile:\n${Buffer.concat(output).toString().trim()}`)
+}
+
+async function moveFile(folder, file) {
+  const from = join(folder, file)
+  const text = await readFile(from, 'utf8')
+  // The compiler wrote one folder deeper than the file will stand.
+  const moved = file.endsWith('.map') ? text.replaceAll('"../', '"') : text
+  await replaceFile(join(DIST_FOLDER, file), moved)
+}
+
+/** Deletes what an earlier build left of sources that are gone. */
+async function removeOthers(files) {
+  const present = await listFiles(DIST_FOLDER)
+  const others = present.filter(
+    (file) => !files.has(file) && !file.startsWith('.build-') && !file.endsWith('.tmp'),
+  )
+  await Promise.all(others.map(async (file) => rm(join(DIST_FOLDER, file), { force: true })))
+}
+
+async function listFiles(folder) {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(ignoreMissing)
+  return (entries ?? [])
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath ?? dirname(entry.path), entry.name)))
+}
+
+function ignoreMissing(error) {
+  if (error.code !== 'ENOENT') throw error
+}
+
+try {
+  await Promise.all([buildPage(), ...(process.argv.includes('--page') ? [] : [buildServer()])])
+} catch (error) {
+  process.stderr.write(`build failed: ${error.message}\n`)
+  process.exitCode = 1
+}

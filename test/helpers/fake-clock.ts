@@ -1,0 +1,42 @@
+import type { Clock } from '../../src/clock.ts'
+
+/** A clock that stands still until the test moves it. */
+export type FakeClock = Clock & {
+  /** Moves time on; every wait that ends by then resolves. */
+  advance(byMs: number): void
+  /** Waits that have not ended. */
+  readonly pendingWaits: number
+}
+
+type Waiter = { dueMs: number; resolve: () => void }
+
+/** Makes a clock that shows `startMs`, Unix milliseconds. */
+export function createFakeClock(startMs: number): FakeClock {
+  let nowMs = startMs
+  const waiters = new Set<Waiter>()
+  return {
+    nowMs: () => nowMs,
+    wait: (delayMs, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted || delayMs <= 0) return resolve()
+        const waiter: Waiter = {
+          dueMs: nowMs + delayMs,
+          resolve: () => {
+            waiters.delete(waiter)
+            signal?.removeEventListener('abort', waiter.resolve)
+            resolve()
+          },
+        }
+        waiters.add(waiter)
+        signal?.addEventListener('abort', waiter.resolve)
+      }),
+    advance(byMs) {
+      nowMs += byMs
+      const due = [...waiters].filter((waiter) => waiter.dueMs <= nowMs)
+      for (const waiter of due.toSorted((a, b) => a.dueMs - b.dueMs)) waiter.resolve()
+    },
+    get pendingWaits() {
+      return waiters.size
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import type {
+  BoxView,
+  DealView,
+  Frame,
+  GridView,
+  HonestyView,
+  OfferView,
+} from '../../src/widgets/view-models.ts'
+
+/** Small print as the English words make it. */
+export const HONESTY: HonestyView = {
+  checked: {
+    before: 'Prices checked on ',
+    iso: '2026-11-21T05:12:00Z',
+    time: '21 Nov 2026, 05:12 UTC',
+    after: '.',
+  },
+  order: 'In stock first, then by price',
+  shipping: 'Shipping not included',
+  coverage: 'Not all shops are compared.',
+  disclosure: 'We may earn a commission when you buy through these links.',
+}
+
+/** A frame in English, light, with one style sheet; `changes` replaces what a test needs. */
+export function makeFrame(changes: Partial<Frame> = {}): Frame {
+  return {
+    lang: 'en',
+    dir: 'ltr',
+    theme: 'light',
+    styles: ['https://widgets.example/assets/vitrine.00000000.css'],
+    isolate: 'none',
+    accent: null,
+    ...changes,
+  }
+}
+
+/** An offer in stock without a former price. */
+export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
+  return {
+    merchant: 'Kopje',
+    href: 'https://shop.example/a?id=1&ref=x',
+    price: {
+      price: '€12.99',
+      priceHint: 'now',
+      oldPrice: null,
+      oldPriceHint: 'Shop’s former price',
+      discount: null,
+    },
+    seePrice: 'See price at shop',
+    availability: { text: 'In stock', kind: 'in' },
+    isBest: false,
+    linkLabel: 'Buy at Kopje for €12.99',
+    linkText: 'To the shop',
+    ...changes,
+  }
+}
+
+/** The price of an offer on sale. */
+export const SALE_PRICE: NonNullable<OfferView['price']> = {
+  price: '€12.99',
+  priceHint: 'now',
+  oldPrice: '€15.99',
+  oldPriceHint: 'Shop’s former price',
+  discount: '−19%',
+}
+
+/** A box with one offer. */
+export function makeBox(changes: Partial<BoxView> = {}): BoxView {
+  return {
+    frame: makeFrame(),
+    label: 'Where to buy Lumen Arc',
+    heading: 'Where to buy',
+    title: 'Lumen Arc',
+    brand: 'Lumen',
+    imageUrl: 'https://images.example/arc.jpg',
+    bestLabel: 'Best price',
+    offers: [makeOffer({ isBest: true })],
+    more: [],
+    moreLabel: '',
+    honesty: HONESTY,
+    schema: null,
+    ...changes,
+  }
+}
+
+/** A product on sale. */
+export function makeDeal(changes: Partial<DealView> = {}): DealView {
+  return {
+    title: 'Lumen Arc',
+    brand: 'Lumen',
+    imageUrl: 'https://images.example/arc.jpg',
+    merchant: 'Kopje',
+    merchantText: 'at Kopje',
+    href: 'https://shop.example/a?id=1&ref=x',
+    price: SALE_PRICE,
+    seePrice: 'See price at shop',
+    availability: { text: 'In stock', kind: 'in' },
+    linkLabel: 'Buy at Kopje for €12.99',
+    ...changes,
+  }
+}
+
+/** A grid with one card. */
+export function makeGrid(changes: Partial<GridView> = {}): GridView {
+  return {
+    frame: makeFrame(),
+    label: 'Deals',
+    heading: 'Deals',
+    deals: [makeDeal()],
+    honesty: { ...HONESTY, order: 'Largest discount first' },
+    paging: null,
+    ...changes,
+  }
+}

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterAll, describe, expect, test } from 'vitest'
+import { loadAssets } from '../../src/http/assets.ts'
+import { BUILT_FOLDER, PACKAGE_FOLDER } from '../../src/paths.ts'
+
+const empty = mkdtempSync(join(tmpdir(), 'vitrine-assets-'))
+afterAll(() => rmSync(empty, { recursive: true }))
+
+describe('loadAssets', () => {
+  const assets = loadAssets(BUILT_FOLDER)
+
+  test.each([
+    ['vitrine.css', 'text/css; charset=utf-8'],
+    ['studio.css', 'text/css; charset=utf-8'],
+    ['frame.js', 'text/javascript; charset=utf-8'],
+    ['embed.js', 'text/javascript; charset=utf-8'],
+    ['studio.js', 'text/javascript; charset=utf-8'],
+  ] as const)('%s – whole, compressed twice, with a digest that browsers check', (name, contentType) => {
+    const asset = assets.get(name)
+    expect(asset.path).toBe(`/assets/${asset.fileName}`)
+    expect(asset.contentType).toBe(contentType)
+    expect(gunzipSync(asset.gzip)).toEqual(asset.body)
+    expect(brotliDecompressSync(asset.brotli)).toEqual(asset.body)
+    expect(asset.integrity).toBe(`sha384-${createHash('sha384').update(asset.body).digest('base64')}`)
+    expect(asset.etag).toMatch(/^"[\w-]{22}"$/)
+  })
+
+  test('file name – current, of another time, or of nobody', () => {
+    const asset = assets.get('vitrine.css')
+    expect(assets.findByFile(asset.fileName)).toEqual({ asset, isCurrent: true })
+    expect(assets.findByFile('vitrine.00000000.css')).toEqual({ asset, isCurrent: false })
+    for (const name of [
+      'vitrine.css',
+      'vitrine.00000000.js',
+      'other.00000000.css',
+      '../manifest.json',
+      '__proto__',
+      '',
+    ]) {
+      expect(assets.findByFile(name)).toBeUndefined()
+    }
+  })
+
+  test('nothing built – throws, also when a file is missing in the manifest', () => {
+    expect(() => loadAssets(empty)).toThrow(/manifest\.json/)
+    writeFileSync(join(empty, 'manifest.json'), '{}')
+    expect(() => loadAssets(empty)).toThrow(/vitrine\.css/)
+  })
+
+  test('no name that filter lists catch', () => {
+    const text = assets.get('vitrine.css').body.toString() + assets.get('embed.js').body.toString()
+    expect(text).not.toMatch(/\b(?:ads?|affiliate|sponsor|banner|promo|track)\b/i)
+  })
+})
+
+describe('build of the page', () => {
+  test('three at once – all succeed, quietly, and leave whole files', async () => {
+    const run = promisify(execFile)
+    const parameters = [join(PACKAGE_FOLDER, 'scripts/build.mjs'), '--page']
+    const results = await Promise.all([1, 2, 3].map(async () => run(process.execPath, parameters)))
+    for (const { stdout, stderr } of results) expect(stdout + stderr).toBe('')
+    const manifest = JSON.parse(readFileSync(join(BUILT_FOLDER, 'manifest.json'), 'utf8')) as Record<
+      string,
+      { file: string; bytes: number }
+    >
+    for (const { file, bytes } of Object.values(manifest)) {
+      expect(readFileSync(join(BUILT_FOLDER, file)).byteLength).toBe(bytes)
+    }
+  })
+})

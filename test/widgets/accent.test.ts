@@ -1,0 +1,40 @@
+import { assert, integer, property } from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { getContrastRatio, renderAccentCss } from '../../src/widgets/accent.ts'
+
+const LIGHT_SURFACE = '#faf8f4'
+const DARK_SURFACE = '#1b1a18'
+
+function readColour(css: string, name: string): string {
+  return new RegExp(`${name}:(#[0-9a-f]{6})[;}]`).exec(css)?.[1] ?? ''
+}
+
+describe('renderAccentCss', () => {
+  test('an orange – the accent as it is, black on it, text variants of their own', () => {
+    const css = renderAccentCss('FF6600')
+    expect(css).toMatch(/^\.vitrine\[data-accent="ff6600"\]\{/)
+    expect(readColour(css, '--vitrine-accent')).toBe('#ff6600')
+    expect(readColour(css, '--vitrine-on-accent')).toBe('#000000')
+    expect(readColour(css, '--vitrine-accent-text')).not.toBe('#ff6600')
+    expect(readColour(css, '--vitrine-accent-text-dark')).toBe('#ff6600')
+  })
+
+  test('any colour – readable text on it, and readable itself on both sheets', () => {
+    const isReadable = property(integer({ min: 0, max: 0xffffff }), (colour) => {
+      const hex = colour.toString(16).padStart(6, '0')
+      const css = renderAccentCss(hex)
+      const pairs = [
+        [readColour(css, '--vitrine-on-accent'), `#${hex}`],
+        [readColour(css, '--vitrine-accent-text'), LIGHT_SURFACE],
+        [readColour(css, '--vitrine-accent-text-dark'), DARK_SURFACE],
+      ] as const
+      return pairs.every(([one, other]) => getContrastRatio(one, other) >= 4.5)
+    })
+    expect(() => assert(isReadable, { numRuns: 300 })).not.toThrow()
+  })
+
+  test('black on white – 21, the same colour – 1', () => {
+    expect(getContrastRatio('#000000', 'ffffff')).toBeCloseTo(21)
+    expect(getContrastRatio('#0f5257', '#0f5257')).toBe(1)
+  })
+})

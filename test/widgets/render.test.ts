@@ -1,0 +1,335 @@
+import { gzipSync } from 'node:zlib'
+import { HtmlValidate } from 'html-validate'
+import { type DefaultTreeAdapterMap, parse, parseFragment } from 'parse5'
+import { describe, expect, test } from 'vitest'
+import { createRenderer } from '../../src/widgets/render.ts'
+import { makeStudio } from '../helpers/studio-view.ts'
+import { HONESTY, SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../helpers/views.ts'
+
+type Node = DefaultTreeAdapterMap['node']
+type Element = DefaultTreeAdapterMap['element']
+
+const ELEMENTS = 'section div p ul li a img span bdi s time details summary link template nav script'.split(
+  ' ',
+)
+const ATTRIBUTES =
+  'class lang dir data-theme data-accent data-kind data-best aria-label role href rel target src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
+    ' ',
+  )
+
+const HOSTILE = [
+  '"><script>alert(1)</script>',
+  "' onclick='alert(1)' x='",
+  '<?php system("id"); ?>',
+  '<!--#include virtual="/etc/passwd" -->',
+  '<esi:include src="/x"/>',
+  '</template></section><img src=x onerror=alert(1)>',
+  '</script><script>alert(1)</script>',
+  '<% throw 1 %><%= it %><%~ it %>',
+  '--></title></textarea><style>*{display:none}</style>',
+  '`${alert(1)}` \u2028 &lt;b&gt; &quot;',
+]
+
+const renderer = createRenderer()
+
+function listElements(node: Node): Element[] {
+  const own = 'tagName' in node ? [node] : []
+  const inside = 'content' in node ? [node.content] : 'childNodes' in node ? node.childNodes : []
+  return [...own, ...inside.flatMap(listElements)]
+}
+
+function getAttribute(element: Element, name: string): string | undefined {
+  return element.attrs.find((attribute) => attribute.name === name)?.value
+}
+
+function findAll(html: string, tagName: string): Element[] {
+  return listElements(parseFragment(html)).filter((element) => element.tagName === tagName)
+}
+
+function getText(node: Node): string {
+  if ('value' in node) return node.value
+  return 'childNodes' in node ? node.childNodes.map(getText).join('') : ''
+}
+
+/** Every text field of a model becomes `text`; addresses, enums and numbers stay. */
+function poison<T>(value: T, text: string, key = ''): T {
+  const kept = [
+    'href',
+    'imageUrl',
+    'theme',
+    'dir',
+    'lang',
+    'isolate',
+    'accent',
+    'kind',
+    'styles',
+    'iso',
+    'schema',
+  ]
+  if (kept.includes(key)) return value
+  if (typeof value === 'string') return text as T
+  if (Array.isArray(value)) return value.map((item) => poison<unknown>(item, text)) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, poison<unknown>(item, text, name)]),
+  ) as T
+}
+
+const box = makeBox({
+  offers: [makeOffer({ isBest: true, price: SALE_PRICE }), makeOffer({ price: null })],
+  more: [makeOffer()],
+  moreLabel: '1 more shop',
+  schema: '{"@type":"Product"}',
+})
+const grid = makeGrid({
+  deals: [makeDeal(), makeDeal({ price: null, imageUrl: null, brand: null })],
+  paging: {
+    label: 'Pages',
+    previous: { href: '?page=1', text: 'Previous page' },
+    next: { href: '?page=3', text: 'Next' },
+  },
+})
+
+describe('hostile texts', () => {
+  const forms = (['none', 'shadow'] as const).flatMap((isolate) =>
+    HOSTILE.map((text) => [isolate, text] as const),
+  )
+
+  test.each(forms)('isolate %s, %s – the same elements as with tame texts', (isolate, text) => {
+    const frame = makeFrame({ isolate })
+    for (const render of [
+      (hostile: string | null) => {
+        const view = { ...box, frame }
+        return renderer.renderBox(hostile === null ? view : poison(view, hostile))
+      },
+      (hostile: string | null) => {
+        const view = { ...grid, frame }
+        return renderer.renderGrid(hostile === null ? view : poison(view, hostile))
+      },
+    ]) {
+      const html = render(text)
+      const elements = listElements(parseFragment(html))
+      expect(elements.map(({ tagName }) => tagName)).toEqual(
+        listElements(parseFragment(render(null))).map(({ tagName }) => tagName),
+      )
+      for (const { tagName, attrs } of elements) {
+        expect(ELEMENTS).toContain(tagName)
+        for (const { name } of attrs) expect(ATTRIBUTES).toContain(name)
+      }
+      expect(html).not.toMatch(/<\?|<!--|<esi:|<%/)
+      expect(html).toMatch(/^<(?:section|div) /)
+    }
+  })
+
+  test.each(HOSTILE)('pages with %s – the same elements as with tame texts', (text) => {
+    const shop = {
+      styles: [],
+      listing: { shop: 'a', title: 'b', price: 'c', pictureUrl: null },
+      parameters: [{ name: 'd', value: 'e' }],
+    }
+    const mistake = { title: 'a', message: 'b', styles: [] }
+    const studio = makeStudio()
+    const kept = {
+      box: studio.box,
+      grid: studio.grid,
+      styles: [],
+      studioScript: 'a.js',
+      loaderScript: 'b.js',
+    }
+    const pairs = [
+      [renderer.renderDemoShop(shop), renderer.renderDemoShop(poison(shop, text))],
+      [renderer.renderMistake(mistake), renderer.renderMistake(poison(mistake, text))],
+      [
+        renderer.renderStudio({ ...studio, ...kept }),
+        renderer.renderStudio({ ...poison(studio, text), ...kept, theme: 'light' }),
+      ],
+    ] as const
+    for (const [tame, hostile] of pairs) {
+      const names = (html: string): string[] => listElements(parse(html)).map(({ tagName }) => tagName)
+      expect(names(hostile)).toEqual(names(tame))
+    }
+  })
+
+  test('JSON-LD that would end its element – stays the same JSON without a raw <', () => {
+    const data = { name: '</script><script>alert(1)</script><!--' }
+    const html = renderer.renderBox(makeBox({ schema: JSON.stringify(data) }))
+    const scripts = findAll(html, 'script')
+    expect(scripts).toHaveLength(1)
+    expect(JSON.parse(getText(scripts[0] as Node))).toEqual(data)
+    expect(html).not.toContain('<!--')
+  })
+})
+
+describe('box', () => {
+  test('links – unchanged address, rel and target on each, named after what they show', () => {
+    const links = findAll(renderer.renderBox(box), 'a')
+    expect(links).toHaveLength(3)
+    for (const link of links) {
+      expect(getAttribute(link, 'href')).toBe('https://shop.example/a?id=1&ref=x')
+      expect(getAttribute(link, 'rel')).toBe('sponsored nofollow noopener')
+      expect(getAttribute(link, 'target')).toBe('_blank')
+      expect(getAttribute(link, 'aria-label')).toBe('To the shop: Buy at Kopje for €12.99')
+    }
+  })
+
+  test('price on sale – now, price, whose former price, former price struck, discount, in this order', () => {
+    const html = renderer.renderBox(makeBox({ offers: [makeOffer({ price: SALE_PRICE })] }))
+    const [row] = findAll(html, 'li')
+    expect(getText(row as Node).replace(/\s+/g, ' ')).toContain('now €12.99 Shop’s former price €15.99 −19%')
+    expect(getText(findAll(html, 's')[0] as Node)).toBe('€15.99')
+  })
+
+  test('price too old – the words instead, and still a link', () => {
+    const html = renderer.renderBox(makeBox({ offers: [makeOffer({ price: null })] }))
+    expect(html).toContain('See price at shop')
+    expect(html).not.toContain('vitrine-price')
+    expect(findAll(html, 'a')).toHaveLength(1)
+  })
+
+  test('small print – time, order, shipping, coverage, disclosure before the first link', () => {
+    const html = renderer.renderBox(makeBox())
+    for (const text of [HONESTY.order, HONESTY.shipping, HONESTY.coverage]) expect(html).toContain(text)
+    expect(getAttribute(findAll(html, 'time')[0] as Element, 'datetime')).toBe('2026-11-21T05:12:00Z')
+    expect(html.indexOf('We may earn')).toBeLessThan(html.indexOf('<a '))
+    expect(html.indexOf('We may earn')).toBeGreaterThan(0)
+    const quiet = renderer.renderBox(makeBox({ honesty: { ...HONESTY, disclosure: null } }))
+    expect(quiet).not.toContain('vitrine-note')
+  })
+
+  test('picture – sized, lazy, without referrer; a stand-in of the same place when there is none', () => {
+    const [image] = findAll(renderer.renderBox(makeBox()), 'img')
+    const names = ['alt', 'width', 'height', 'loading', 'decoding', 'referrerpolicy']
+    expect(names.map((name) => image && getAttribute(image, name))).toEqual([
+      '',
+      '96',
+      '96',
+      'lazy',
+      'async',
+      'no-referrer',
+    ])
+    const bare = renderer.renderBox(makeBox({ imageUrl: null }))
+    expect(bare).toContain('<div class="vitrine-picture"></div>')
+  })
+
+  test('styles – linked inside the root, inside the shadow root, or not at all', () => {
+    const plain = renderer.renderBox(makeBox())
+    expect(plain).toMatch(/^<section [^>]*>\s*<link rel="stylesheet" href="https:\/\/widgets\.example/)
+    const shadow = renderer.renderBox(makeBox({ frame: makeFrame({ isolate: 'shadow' }) }))
+    expect(shadow).toMatch(
+      /^<div class="vitrine-host" lang="en" dir="ltr"><template shadowrootmode="open">\s*<link /,
+    )
+    expect(renderer.renderBox(makeBox({ frame: makeFrame({ styles: [] }) }))).not.toContain('<link')
+  })
+
+  test('accent – an attribute that the rules of /accents/ select, absent without one', () => {
+    expect(renderer.renderBox(makeBox({ frame: makeFrame({ accent: 'ff6600' }) }))).toContain(
+      'data-accent="ff6600"',
+    )
+    expect(renderer.renderBox(makeBox())).not.toContain('data-accent')
+  })
+
+  test('JSON-LD with shadow – outside the shadow root', () => {
+    const html = renderer.renderBox(makeBox({ frame: makeFrame({ isolate: 'shadow' }), schema: '{"a":1}' }))
+    expect(html).toMatch(/<\/template><\/div>\s*<script type="application\/ld\+json">\{"a":1\}<\/script>$/)
+  })
+})
+
+describe('grid', () => {
+  test('cards – title is the link, its name starts with it; availability only when not in stock', () => {
+    const html = renderer.renderGrid(makeGrid())
+    const [link] = findAll(html, 'a')
+    expect(link && getAttribute(link, 'aria-label')).toBe('Lumen Arc: Buy at Kopje for €12.99')
+    expect(html).not.toContain('In stock<')
+    const out = makeDeal({ availability: { text: 'Out of stock', kind: 'out' } })
+    expect(renderer.renderGrid(makeGrid({ deals: [out] }))).toContain('Out of stock')
+  })
+
+  test('paging – the links that exist, none without any', () => {
+    const paging = { label: 'Pages', previous: null, next: { href: '?page=2', text: 'Next page' } }
+    const html = renderer.renderGrid(makeGrid({ paging }))
+    expect(findAll(html, 'nav')).toHaveLength(1)
+    expect(html).not.toContain('rel="prev"')
+    expect(renderer.renderGrid(makeGrid({ paging: { ...paging, next: null } }))).not.toContain('<nav')
+  })
+})
+
+const varied = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i))
+const price = (index: number): typeof SALE_PRICE => ({ ...SALE_PRICE, price: `€${index * 17 + 9}.95` })
+const href = (index: number): string =>
+  `https://track.example/c/${index * 7_919}?u=https%3A%2F%2Fshop.example%2F${index}`
+
+describe('sizes', () => {
+  test('box of 5 and grid of 12 – within 4 kB and 8 kB compressed, without blank lines', () => {
+    const offers = varied(5, (i) => makeOffer({ merchant: `Shop ${i}`, href: href(i), price: price(i) }))
+    const deals = varied(12, (i) =>
+      makeDeal({ title: `Product ${i * 31} of some length`, href: href(i), price: price(i) }),
+    )
+    const five = renderer.renderBox(makeBox({ offers }))
+    const twelve = renderer.renderGrid(makeGrid({ deals }))
+    expect(gzipSync(five).byteLength).toBeLessThan(4_000)
+    expect(gzipSync(twelve).byteLength).toBeLessThan(8_000)
+    expect(five + twelve).not.toMatch(/\n\s*\n/)
+  })
+})
+
+describe('documents', () => {
+  const embed = { lang: 'de', dir: 'ltr', title: 'T', styles: ['/a.css'], frameScript: '/f.js' } as const
+
+  test('embed – state, scheme, deferred script, body as it is', () => {
+    const body = renderer.renderBox(makeBox())
+    const html = renderer.renderEmbed({ ...embed, theme: 'auto', state: 'shown', body })
+    expect(html).toMatch(/^<!doctype html>\s*<html lang="de" dir="ltr">/)
+    expect(html).toContain('data-vitrine-state="shown"')
+    expect(html).toContain('<meta name="color-scheme" content="light dark">')
+    expect(html).toContain('<script src="/f.js" defer></script>')
+    expect(html).toContain(body)
+    const hidden = renderer.renderEmbed({ ...embed, theme: 'dark', state: 'hidden', body: '' })
+    expect(hidden).toContain('<meta name="color-scheme" content="dark">')
+    expect(hidden).toContain('<div class="vitrine-content"></div>')
+  })
+
+  const checker = new HtmlValidate({
+    extends: ['html-validate:recommended'],
+    rules: {
+      // list-style none takes the role from a list in WebKit: it is said again.
+      'no-redundant-role': 'off',
+      'void-style': 'off',
+      // A picture beside its own title says nothing new.
+      'no-implicit-button-type': 'error',
+      'doctype-style': 'off',
+      'long-title': 'off',
+      'no-trailing-whitespace': 'off',
+      'require-sri': 'off',
+      'prefer-native-element': 'off',
+    },
+  })
+
+  test.each([
+    ['box', () => renderer.renderBox(box)],
+    ['grid', () => renderer.renderGrid(grid)],
+    ['shadow box', () => renderer.renderBox({ ...box, frame: makeFrame({ isolate: 'shadow' }) })],
+    [
+      'embed',
+      () =>
+        renderer.renderEmbed({ ...embed, theme: 'auto', state: 'shown', body: renderer.renderGrid(grid) }),
+    ],
+    ['mistake', () => renderer.renderMistake({ title: 'A mistake', message: 'Why', styles: [] })],
+    ['studio', () => renderer.renderStudio(makeStudio())],
+    [
+      'empty studio',
+      () => renderer.renderStudio(makeStudio({ box: null, grid: null, matches: [], query: '' })),
+    ],
+    [
+      'demonstration shop',
+      () => renderer.renderDemoShop({ styles: [], listing: null, parameters: [{ name: 'a', value: 'b' }] }),
+    ],
+  ])('%s – valid HTML', async (_name, render) => {
+    const report = await checker.validateString(render())
+    expect(
+      report.results.flatMap(({ messages }) =>
+        messages.map(({ ruleId, message }) => `${ruleId}: ${message}`),
+      ),
+    ).toEqual([])
+  })
+})
