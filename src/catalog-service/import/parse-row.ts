@@ -16,7 +16,7 @@ const DEFAULT_NETWORK = 'feed'
 const UNKNOWN_AVAILABILITY = 'unknown'
 
 /** An offer as the feed has it; only the currency is brought to upper case. */
-export type FeedOffer = Readonly<{
+type FeedOffer = Readonly<{
   merchant: string
   network: string
   price: string
@@ -65,7 +65,7 @@ type WireRow = z.output<typeof wireProductSchema>
 export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
   const text = decodeLine(line.bytes)
   if (text?.trim() === '') return { product: undefined, rejects: [] }
-  const json = text === undefined || line.isTooLong ? undefined : parseJson(text)
+  const json = parseJson(text)
   const wire = wireProductSchema.safeParse(json)
   const refusal = findLineRefusal(line, text, json) ?? findRowRefusal(wire.data, json)
   if (refusal !== undefined || !wire.success) {
@@ -203,9 +203,9 @@ function decodeLine(bytes: Buffer): string | undefined {
   }
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return text === undefined ? undefined : (JSON.parse(text) as unknown)
   } catch {
     return undefined
   }

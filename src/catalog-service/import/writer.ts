@@ -7,7 +7,7 @@ import type { ImportTarget } from './target.ts'
 const MAX_CACHED_PAIRS = 50_000
 
 /** The rows that an import has left in the catalog. */
-export type Written = Readonly<{ products: number; offers: number }>
+type Written = Readonly<{ products: number; offers: number }>
 
 /** Writes products in the import's transaction. */
 export type FeedWriter = Readonly<{

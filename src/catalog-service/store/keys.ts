@@ -23,7 +23,7 @@ export type ApiKey = Readonly<{
 export type NewApiKey = Readonly<{ id: string; key: string }>
 
 /** A random API key. */
-export function makeApiKey(): string {
+function makeApiKey(): string {
   return `vk_${randomBytes(KEY_BYTES).toString('base64url')}`
 }
 

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { ChannelKind } from '../../catalog/contract.ts'
 
 /** The caller's company: keys, channels and the daily limit belong to it. */
-export type OrganizationsTable = {
+type OrganizationsTable = {
   id: string
   name: string
   /** Requests a UTC day; `null`: no limit. */
@@ -11,7 +11,7 @@ export type OrganizationsTable = {
 }
 
 /** API keys: only their SHA-256 is kept, and the first characters to tell them apart. */
-export type ApiKeysTable = {
+type ApiKeysTable = {
   id: string
   organization_id: string
   name: string
@@ -23,7 +23,7 @@ export type ApiKeysTable = {
 }
 
 /** Places where an organization publishes. */
-export type ChannelsTable = {
+type ChannelsTable = {
   id: string
   organization_id: string
   name: string
@@ -33,10 +33,10 @@ export type ChannelsTable = {
 }
 
 /** Affiliate networks. `link_template` knows `{url}`, `{merchant}` and `{publisher}`. */
-export type NetworksTable = { id: Generated<number>; name: string; link_template: string | null }
+type NetworksTable = { id: Generated<number>; name: string; link_template: string | null }
 
 /** An organization's account at a network. `channel_id` is the channel that it is assigned to. */
-export type NetworkChannelsTable = {
+type NetworkChannelsTable = {
   id: Generated<number>
   organization_id: string
   network_id: number
@@ -46,13 +46,13 @@ export type NetworkChannelsTable = {
 }
 
 /** Shops, by the exact name that their feed gives. */
-export type MerchantsTable = { id: Generated<number>; name: string }
+type MerchantsTable = { id: Generated<number>; name: string }
 
 /** Which merchants a network channel may advertise. A revoked row stays, so that an import does not approve again. */
-export type ApprovalsTable = { network_channel_id: number; merchant_id: number; revoked_at_ms: number | null }
+type ApprovalsTable = { network_channel_id: number; merchant_id: number; revoked_at_ms: number | null }
 
 /** Products, by their padded GTIN. */
-export type ProductsTable = {
+type ProductsTable = {
   gtin: string
   title: string
   brand: string | null
@@ -61,7 +61,7 @@ export type ProductsTable = {
 }
 
 /** Offers. Prices are text and stay as they came. */
-export type OffersTable = {
+type OffersTable = {
   id: Generated<number>
   gtin: string
   merchant_id: number
@@ -98,7 +98,7 @@ export type CatalogTables = {
 }
 
 /** Requests of an organization on a UTC day (`2026-05-01`). */
-export type UsageTable = { organization_id: string; day: string; requests: number }
+type UsageTable = { organization_id: string; day: string; requests: number }
 
 /** The one table of the usage database. */
 export type UsageTables = { usage: UsageTable }

@@ -1,0 +1,176 @@
+import { join } from 'node:path'
+import request from 'supertest'
+import { describe, expect, it } from 'vitest'
+import { createCatalogService } from '../../src/catalog-service/service.ts'
+import { addApiKey, fetchApiKeys, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
+import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
+import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { Secret } from '../../src/config/secrets.ts'
+import { createLogger } from '../../src/logger.ts'
+import { type ServiceUnderTest, importRows, makeProduct, openTestStore, startTestService } from './harness.ts'
+
+async function setLimit(under: ServiceUnderTest, dailyLimit: number | null): Promise<void> {
+  await under.store.writer.updateTable('organizations').set({ daily_limit: dailyLimit }).execute()
+}
+
+async function fetchUsage(under: ServiceUnderTest): Promise<number> {
+  const rows = await under.store.usage.selectFrom('usage').selectAll().execute()
+  return rows.reduce((sum, row) => sum + row.requests, 0)
+}
+
+describe('contract, section 5: authentication', () => {
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic dXNlcjpwYXNz',
+    'Bearer wrong',
+    'Bearer a b',
+    `Bearer ${'x'.repeat(300)}`,
+  ])('key - Authorization is %s - 401, not counted, for any address', async (authorization) => {
+    const under = await startTestService()
+    for (const path of ['/v0/channels', '/v0/channels/x/products', '/nowhere']) {
+      const answer = request(under.url).get(path)
+      if (authorization !== undefined) answer.set('Authorization', authorization)
+      const { status, headers, body } = await answer
+      expect(status).toBe(401)
+      expect(headers['www-authenticate']).toBe('Bearer')
+      expect(body).toEqual({ error: expect.any(String) })
+    }
+    expect(await fetchUsage(under)).toBe(0)
+  })
+
+  it('key - scheme in any case - is accepted', async () => {
+    const { url, key } = await startTestService()
+    expect((await request(url).get('/v0/channels').set('Authorization', `bearer ${key}`)).status).toBe(200)
+  })
+
+  it('key - revoked - 401 at once', async () => {
+    const under = await startTestService()
+    const [key] = await fetchApiKeys(under.store)
+    expect(await revokeApiKey(under.store, key?.id ?? '')).toBe(true)
+    expect(await revokeApiKey(under.store, key?.id ?? '')).toBe(false)
+    expect(await under.get('/v0/channels')).toMatchObject({
+      status: 401,
+      body: { error: 'the API key is wrong or revoked' },
+    })
+  })
+
+  it('key - stored - only its hash is in the database', async () => {
+    const { store } = await openTestStore()
+    const { key } = await addApiKey(store, 'one')
+    const row = await store.reader.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
+    expect(JSON.stringify(row)).not.toContain(key)
+    expect(row.hash).toMatch(/^[0-9a-f]{64}$/)
+    expect(key.startsWith(row.prefix)).toBe(true)
+    expect(row.prefix).toHaveLength(8)
+  })
+
+  it('key - any answer - is in no header, body or log line', async () => {
+    const under = await startTestService()
+    for (const path of [
+      '/v0/channels',
+      `/v0/channels/${under.key}/products`,
+      `/v0/channels?limit=${under.key}`,
+    ]) {
+      const answer = await under.get(path)
+      expect(JSON.stringify([answer.headers, answer.text])).not.toContain(under.key)
+    }
+    expect(under.logs.join('')).not.toContain(under.key)
+  })
+})
+
+describe('own key', () => {
+  it('own key - import makes the organization later - stands for the first one at each call', async () => {
+    const prepared = await openTestStore()
+    const logger = createLogger({ level: 'silent' })
+    const ownKey = new Secret('own-key')
+    const service = createCatalogService({ store: prepared.store, clock: prepared.clock, logger, ownKey })
+    const { url } = await service.listen('127.0.0.1', 0)
+    const get = () => request(url).get('/v0/channels').set('Authorization', 'Bearer own-key')
+    expect(await get()).toMatchObject({
+      status: 503,
+      body: { error: 'the catalog is empty: import a feed first' },
+    })
+    const { channelId } = await importRows(prepared, [makeProduct('17')])
+    const { body } = await get().expect(200)
+    expect(body.items[0].id).toBe(channelId)
+    expect((await request(url).get('/v0/channels').set('Authorization', 'Bearer own-kez')).status).toBe(401)
+    await service.close()
+  })
+
+  it('own key - none given - no key is special', async () => {
+    const under = await startTestService()
+    expect(
+      (await request(under.url).get('/v0/channels').set('Authorization', 'Bearer undefined')).status,
+    ).toBe(401)
+  })
+})
+
+describe('contract, section 8: daily request limit', () => {
+  it('limit - reached - 429 with the seconds until 00:00 UTC, then open again', async () => {
+    const under = await startTestService()
+    await setLimit(under, 2)
+    expect((await under.get('/v0/channels')).status).toBe(200)
+    expect((await under.get('/nowhere')).status).toBe(404)
+    const refused = await under.get('/v0/channels').expect(429)
+    expect(refused.headers['retry-after']).toBe('1800')
+    expect(refused.headers['cache-control']).toBe('no-store')
+    under.clock.advance(30 * MINUTE_MS - 1)
+    expect((await under.get('/v0/channels').expect(429)).headers['retry-after']).toBe('1')
+    under.clock.advance(1)
+    expect((await under.get('/v0/channels')).status).toBe(200)
+  })
+
+  it('limit - 304, 400, 404 and 405 - count; 429 does not', async () => {
+    const under = await startTestService()
+    const { headers } = await under.get('/v0/channels')
+    expect((await under.get('/v0/channels').set('If-None-Match', String(headers['etag']))).status).toBe(304)
+    expect((await under.get('/v0/channels/x/products?limit=0')).status).toBe(400)
+    expect((await under.get('/nowhere')).status).toBe(404)
+    expect(
+      (await request(under.url).post('/v0/channels').set('Authorization', `Bearer ${under.key}`)).status,
+    ).toBe(405)
+    expect(await fetchUsage(under)).toBe(5)
+    await setLimit(under, 5)
+    expect((await under.get('/v0/channels')).status).toBe(429)
+    expect(await fetchUsage(under)).toBe(5)
+  })
+
+  it('limit - zero - nothing is allowed', async () => {
+    const under = await startTestService()
+    await setLimit(under, 0)
+    expect((await under.get('/v0/channels')).status).toBe(429)
+  })
+
+  it('limit - 20 requests at once - exactly the limit passes', async () => {
+    const under = await startTestService()
+    await setLimit(under, 7)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => under.get('/v0/channels')))
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(7)
+  })
+
+  it('count - restart - goes on from where it was; a cursor stays good', async () => {
+    const under = await startTestService()
+    const { channelId } = await importRows(under, [makeProduct('17'), makeProduct('24')])
+    const { body } = await under.get(`/v0/channels/${channelId}/products?limit=1`)
+    await under.service.close()
+    const store = await openCatalogStore({ path: join(under.folder, 'catalog.db'), clock: under.clock })
+    const again = await startTestService({ prepared: { ...under, store } })
+    const next = await again.get(`/v0/channels/${channelId}/products?limit=1&cursor=${body.next_cursor}`)
+    expect(next.body.items[0].gtin).toBe('00000000000024')
+    expect(await fetchUsage(again)).toBe(2)
+    await store.close()
+  })
+
+  it('count - import holds the write lock - requests are still counted and answered', async () => {
+    const under = await startTestService()
+    await under.store.writer.transaction().execute(async (transaction) => {
+      await transaction.updateTable('organizations').set({ name: 'changed' }).execute()
+      expect((await under.get('/v0/channels')).status).toBe(200)
+    })
+    under.clock.advance(HOUR_MS)
+    expect(await fetchUsage(under)).toBe(1)
+  })
+})

@@ -1,0 +1,288 @@
+import { request as httpRequest } from 'node:http'
+import request from 'supertest'
+import { describe, expect, it } from 'vitest'
+import { putSampleData } from '../../src/catalog-service/sample/put-sample.ts'
+import { SAMPLE_CHANNELS } from '../../src/catalog-service/sample/shops.ts'
+import {
+  GTINS,
+  type ServiceUnderTest,
+  importRows,
+  makeOffer,
+  makeProduct,
+  startTestService,
+} from './harness.ts'
+
+async function startWithProducts(): Promise<ServiceUnderTest & { channelId: string }> {
+  const under = await startTestService()
+  const rows = GTINS.map((gtin) =>
+    makeProduct(gtin, { images: [{ url: 'https://img.example/1.jpg', width: 9 }] }),
+  )
+  const { channelId } = await importRows(under, rows)
+  return { ...under, channelId }
+}
+
+describe('contract, section 2: resources', () => {
+  it('channel - address unknown - url is null', async () => {
+    const { get, channelId } = await startWithProducts()
+    const { body } = await get('/v0/channels').expect(200)
+    expect(body).toEqual({ items: [{ id: channelId, name: 'My website', kind: 'website', url: null }] })
+  })
+
+  it('product - as imported - has exactly the fields of the contract', async () => {
+    const { get, channelId } = await startWithProducts()
+    const { body } = await get(`/v0/channels/${channelId}/products/${GTINS[0]}`).expect(200)
+    expect(body).toEqual({
+      gtin: GTINS[0],
+      title: `Product ${GTINS[0]}`,
+      brand: 'Brand',
+      images: [{ url: 'https://img.example/1.jpg' }],
+      offers: [makeOffer()],
+    })
+  })
+
+  it('offer - strings of the feed - come back byte by byte', async () => {
+    const under = await startTestService()
+    const offer = makeOffer({
+      merchant: { name: ' Shop  Ä™ ' },
+      price: '0010.5',
+      old_price: '12.5000',
+      availability: 'Soon!',
+    })
+    const { channelId } = await importRows(under, [
+      makeProduct('17', { title: 'A\u00a0 "b" <c>', offers: [offer] }),
+    ])
+    const { body } = await under.get(`/v0/channels/${channelId}/products/17`)
+    expect(body.title).toBe('A\u00a0 "b" <c>')
+    expect(body.offers).toEqual([offer])
+  })
+
+  it('old_price - merchant gives none - is left out', async () => {
+    const { get, channelId } = await startWithProducts()
+    const { body } = await get(`/v0/channels/${channelId}/products`)
+    expect(body.items[0].offers[0]).not.toHaveProperty('old_price')
+  })
+})
+
+describe('contract, section 4.1: list channels', () => {
+  it('channels - sample data - all of the organization, in order', async () => {
+    const under = await startTestService()
+    await putSampleData(under.store, 'http://127.0.0.1:3000')
+    const { body, headers } = await under.get('/v0/channels').expect(200)
+    expect(headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(body.items).toEqual(SAMPLE_CHANNELS.map(({ id, name, kind, url }) => ({ id, name, kind, url })))
+  })
+})
+
+describe('contract, section 4.2: list products', () => {
+  it('page - no limit - holds up to 50, null on the last page', async () => {
+    const under = await startTestService()
+    await putSampleData(under.store, 'http://127.0.0.1:3000')
+    const { body } = await under.get(`/v0/channels/${SAMPLE_CHANNELS[0].id}/products`).expect(200)
+    expect(body.items).toHaveLength(50)
+    expect(body.next_cursor).toEqual(expect.any(String))
+    const all = await under.get(`/v0/channels/${SAMPLE_CHANNELS[0].id}/products?limit=200`)
+    expect(all.body.next_cursor).toBeNull()
+    expect(all.body.items).toHaveLength(124)
+  })
+
+  it('walk - cursor passed unchanged - each product once, ordered by gtin', async () => {
+    const { get, channelId } = await startWithProducts()
+    const seen: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const query: string = cursor === '' ? '' : `&cursor=${cursor}`
+      const { body } = await get(`/v0/channels/${channelId}/products?limit=2${query}`).expect(200)
+      seen.push(...body.items.map((item: { gtin: string }) => item.gtin))
+      cursor = body.next_cursor
+    }
+    expect(seen).toEqual([...GTINS])
+  })
+
+  it('page - exactly full and last - next_cursor is null', async () => {
+    const { get, channelId } = await startWithProducts()
+    const { body } = await get(`/v0/channels/${channelId}/products?limit=5`)
+    expect(body.next_cursor).toBeNull()
+  })
+
+  it('walk - import between the pages - skips and doubles nothing that was there all along', async () => {
+    const under = await startWithProducts()
+    const first = await under.get(`/v0/channels/${under.channelId}/products?limit=2`)
+    const kept = [GTINS[1], GTINS[2], GTINS[4]].map((gtin) => makeProduct(gtin))
+    await importRows(under, [makeProduct('00000000000062'), ...kept])
+    const second = await under.get(
+      `/v0/channels/${under.channelId}/products?limit=2&cursor=${first.body.next_cursor}`,
+    )
+    expect(second.body.items.map((item: { gtin: string }) => item.gtin)).toEqual([GTINS[2], GTINS[4]])
+  })
+
+  it.each(['0', '201', '-1', '1.5', 'ten', '', '050', '1e2', '5&limit=5', '%20'])(
+    'limit - %s - 400',
+    async (limit) => {
+      const { get, channelId } = await startWithProducts()
+      const { body } = await get(`/v0/channels/${channelId}/products?limit=${limit}`).expect(400)
+      expect(body).toEqual({ error: 'limit must be a whole number from 1 to 200' })
+    },
+  )
+
+  it.each(['', 'x', 'Z3Rpbjp4', '00000000000017', 'Z3RpbjowMDAwMDAwMDAwMDAxNw==', 'a&cursor=b'])(
+    'cursor - "%s" - 400',
+    async (cursor) => {
+      const { get, channelId } = await startWithProducts()
+      const { body } = await get(`/v0/channels/${channelId}/products?cursor=${cursor}`).expect(400)
+      expect(body.error).toContain('cursor')
+    },
+  )
+
+  it.each(['952a0000-0000-4000-8000-00000000ffff', 'nonsense', '%00', "'--"])(
+    'channel - %s is unknown - 404',
+    async (id) => {
+      const { get } = await startWithProducts()
+      expect(await get(`/v0/channels/${id}/products`)).toMatchObject({
+        status: 404,
+        body: { error: 'there is no such channel' },
+      })
+    },
+  )
+
+  it('channel - of another organization - 404 like an unknown one', async () => {
+    const under = await startWithProducts()
+    await under.store.writer
+      .insertInto('organizations')
+      .values({ id: 'other', name: 'Other', daily_limit: null, created_at_ms: 9e12 })
+      .execute()
+    await under.store.writer.updateTable('channels').set({ organization_id: 'other' }).execute()
+    await under
+      .get(`/v0/channels/${under.channelId}/products`)
+      .expect(404, { error: 'there is no such channel' })
+    expect((await under.get(`/v0/channels/${under.channelId}/products/17`)).status).toBe(404)
+    expect(await under.get('/v0/channels')).toMatchObject({ status: 200, body: { items: [] } })
+  })
+
+  it('channel - id in upper case - is the same channel', async () => {
+    const { get, channelId } = await startWithProducts()
+    expect((await get(`/v0/channels/${channelId.toUpperCase()}/products`)).status).toBe(200)
+  })
+})
+
+describe('contract, section 4.3: look up one product', () => {
+  it('gtin - fewer than 14 digits - is padded with zeros', async () => {
+    const { get, channelId } = await startWithProducts()
+    const { body } = await get(`/v0/channels/${channelId}/products/17`).expect(200)
+    expect(body.gtin).toBe('00000000000017')
+  })
+
+  it.each(['abc', '123456789012345', '1-7', '%C2%B2', '1%2F2'])('gtin - %s - 400', async (gtin) => {
+    const { get, channelId } = await startWithProducts()
+    expect(await get(`/v0/channels/${channelId}/products/${gtin}`)).toMatchObject({
+      status: 400,
+      body: { error: 'gtin must be 1 to 14 digits' },
+    })
+  })
+
+  it('gtin - not in the catalog - 404', async () => {
+    const { get, channelId } = await startWithProducts()
+    const { body } = await get(`/v0/channels/${channelId}/products/99999999999994`).expect(404)
+    expect(body).toEqual({ error: expect.any(String) })
+  })
+})
+
+describe('contract, section 7: errors', () => {
+  it.each(['post', 'put', 'delete', 'patch', 'options'] as const)(
+    'method - %s - 405 with Allow',
+    async (method) => {
+      const { url, key, channelId } = await startWithProducts()
+      for (const path of ['', `/${channelId}/products`, `/${channelId}/products/17`]) {
+        const answer = await request(url)[method](`/v0/channels${path}`).set('Authorization', `Bearer ${key}`)
+        expect(answer.status).toBe(405)
+        expect(answer.headers['allow']).toBe('GET, HEAD')
+        expect(answer.body).toEqual({ error: expect.any(String) })
+      }
+    },
+  )
+
+  it('method - HEAD - is GET without a body', async () => {
+    const { url, key } = await startWithProducts()
+    const answer = await request(url).head('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
+    expect(answer.text).toBeUndefined()
+  })
+
+  it.each(['/', '/v0', '/v1/channels', '/v0/channels/x/y'])('address - %s is unknown - 404', async (path) => {
+    const { get } = await startTestService()
+    expect(await get(path)).toMatchObject({ status: 404, body: { error: 'there is no such address' } })
+  })
+
+  it('address - badly encoded - 400', async () => {
+    const { get } = await startTestService()
+    expect(await get('/v0/channels/%ZZ/products')).toMatchObject({
+      status: 400,
+      body: { error: 'the address is malformed' },
+    })
+  })
+
+  it('fault of the service - database gone - 500 in plain words, logged, without the key', async () => {
+    const under = await startTestService()
+    await under.store.writer.schema.dropTable('channels').execute()
+    expect(await under.get('/v0/channels')).toMatchObject({
+      status: 500,
+      body: { error: 'something went wrong in the catalog service' },
+    })
+    expect(under.logs).toHaveLength(1)
+    expect(under.logs[0]).not.toContain(under.key)
+  })
+})
+
+describe('contract, section 8: caching', () => {
+  it('answer - 200 - private, five minutes, with a strong ETag', async () => {
+    const { get } = await startWithProducts()
+    const { headers } = await get('/v0/channels').expect(200)
+    expect(headers['cache-control']).toBe('private, max-age=300')
+    expect(headers['etag']).toMatch(/^"/)
+    expect(headers['vary']).toBe('Authorization')
+    expect(headers).not.toHaveProperty('x-powered-by')
+  })
+
+  it('If-None-Match - same state - 304; after a change - 200', async () => {
+    const under = await startWithProducts()
+    const path = `/v0/channels/${under.channelId}/products`
+    const { headers } = await under.get(path)
+    expect((await under.get(path).set('If-None-Match', String(headers['etag']))).status).toBe(304)
+    await importRows(under, [makeProduct(GTINS[0])])
+    expect((await under.get(path).set('If-None-Match', String(headers['etag']))).status).toBe(200)
+  })
+
+  it.each([
+    ['/v0/channels?x', 'wrong', 401],
+    ['/v0/channels/x/products?limit=0', undefined, 400],
+  ])('answer - %s with key %s - %d is not stored', async (path, key, status) => {
+    const under = await startTestService()
+    const answer = await request(under.url)
+      .get(path)
+      .set('Authorization', `Bearer ${key ?? under.key}`)
+    expect(answer.status).toBe(status)
+    expect(answer.headers['cache-control']).toBe('no-store')
+  })
+})
+
+describe('service, life', () => {
+  it('close - idle keep-alive connection - ends at once', async () => {
+    const under = await startTestService()
+    await new Promise<void>((resolve, reject) => {
+      httpRequest(`${under.url}/v0/channels`, { agent: undefined }, (response) => {
+        response.resume().on('end', resolve)
+      })
+        .on('error', reject)
+        .end()
+    })
+    await under.service.close()
+    await under.service.close()
+    await expect(request(under.url).get('/v0/channels')).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('listen - address taken - UsageError', async () => {
+    const under = await startTestService()
+    const port = Number(new URL(under.url).port)
+    const second = await startTestService()
+    await second.service.close()
+    await expect(second.service.listen('127.0.0.1', port)).rejects.toMatchObject({ code: 'VITRINE_USAGE' })
+  })
+})

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import request, { type Test } from 'supertest'
+import { onTestFinished } from 'vitest'
+import {
+  type ImportFeedOptions,
+  type ImportSummary,
+  importFeed,
+} from '../../src/catalog-service/import/import-feed.ts'
+import { type CatalogService, createCatalogService } from '../../src/catalog-service/service.ts'
+import { addApiKey } from '../../src/catalog-service/store/keys.ts'
+import { type CatalogStore, openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
+import type { Secret } from '../../src/config/secrets.ts'
+import { createLogger } from '../../src/logger.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+
+/** Half an hour before midnight UTC. */
+const START_MS: number = Date.UTC(2026, 4, 1, 23, 30)
+
+/** A folder that is removed after the test. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-catalog-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** An open store over files of its own. */
+export type StoreUnderTest = { store: CatalogStore; folder: string; path: string; clock: FakeClock }
+
+/** Opens a store that is closed after the test. */
+export async function openTestStore(): Promise<StoreUnderTest> {
+  const folder = makeFolder()
+  const clock = createFakeClock(START_MS)
+  const path = join(folder, 'catalog.db')
+  const store = await openCatalogStore({ path, clock })
+  onTestFinished(() => store.close())
+  return { store, folder, path, clock }
+}
+
+/** A service on a port of its own, with one valid key. `logs` are the lines it logged. */
+export type ServiceUnderTest = StoreUnderTest & {
+  service: CatalogService
+  url: string
+  key: string
+  logs: string[]
+  /** A GET with the valid key. */
+  get(path: string): Test
+}
+
+/** Starts a service that is closed after the test. */
+export async function startTestService(
+  options: { ownKey?: Secret; prepared?: StoreUnderTest } = {},
+): Promise<ServiceUnderTest> {
+  const prepared = options.prepared ?? (await openTestStore())
+  const { store, clock } = prepared
+  const logs: string[] = []
+  const logger = createLogger({ level: 'trace', stream: { write: (line: string) => logs.push(line) } })
+  const ownKey = options.ownKey === undefined ? {} : { ownKey: options.ownKey }
+  const service = createCatalogService({ store, clock, logger, ...ownKey })
+  const { url } = await service.listen('127.0.0.1', 0)
+  onTestFinished(() => service.close())
+  const { key } = await addApiKey(store, 'test')
+  const get = (path: string): Test => request(url).get(path).set('Authorization', `Bearer ${key}`)
+  return { ...prepared, service, url, key, logs, get }
+}
+
+/** An offer in the Product shape. */
+export function makeOffer(change: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    merchant: { name: 'Shop A' },
+    network: 'Net',
+    price: '10.00',
+    currency: 'EUR',
+    availability: 'in_stock',
+    affiliate_url: 'https://track.example/a?b=1&c=%2F',
+    ...change,
+  }
+}
+
+/** A product in the Product shape. */
+export function makeProduct(gtin: string, change: Record<string, unknown> = {}): Record<string, unknown> {
+  return { gtin, title: `Product ${gtin}`, brand: 'Brand', images: [], offers: [makeOffer()], ...change }
+}
+
+/** GTINs with right check digits, in order. */
+export const GTINS = [
+  '00000000000017',
+  '00000000000024',
+  '00000000000031',
+  '00000000000048',
+  '00000000000055',
+] as const
+
+/** Writes rows as NDJSON; strings and buffers as they are. */
+export function writeFeed(file: string, rows: readonly unknown[], options: { gzip?: boolean } = {}): string {
+  const lines = rows.map((row) =>
+    Buffer.isBuffer(row) ? row : Buffer.from(typeof row === 'string' ? row : JSON.stringify(row)),
+  )
+  const bytes = Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')]))
+  writeFileSync(file, options.gzip ? gzipSync(bytes) : bytes)
+  return file
+}
+
+/** Imports rows, written to a file in the store's folder. */
+export async function importRows(
+  under: StoreUnderTest,
+  rows: readonly unknown[],
+  options: Partial<ImportFeedOptions> = {},
+): Promise<ImportSummary> {
+  const file = writeFeed(join(under.folder, 'feed.ndjson'), rows)
+  return importFeed({ store: under.store, file, currentFolder: under.folder, ...options })
+}

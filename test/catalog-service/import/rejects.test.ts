@@ -1,0 +1,154 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
+import { fetchProductPage } from '../../../src/catalog-service/store/products.ts'
+import type { WireProduct } from '../../../src/catalog/contract.ts'
+import {
+  type StoreUnderTest,
+  importRows,
+  makeFolder,
+  makeOffer,
+  makeProduct,
+  openTestStore,
+  writeFeed,
+} from '../harness.ts'
+
+async function fetchAll(under: StoreUnderTest, channelId: string): Promise<readonly WireProduct[]> {
+  return (await fetchProductPage(under.store, { channelId, afterGtin: '', limit: 200 })).items
+}
+
+function readRejects(path: string | null): { row: number; field: string; reason: string; raw: string }[] {
+  const lines = readFileSync(path ?? '', 'utf8')
+    .trimEnd()
+    .split('\n')
+  return lines.map((line) => JSON.parse(line))
+}
+
+describe('import, rejects', () => {
+  it('rows - each kind of fault - a line each, the rest is imported', async () => {
+    const under = await openTestStore()
+    const summary = await importRows(under, [
+      '{"gtin":',
+      { title: 'no gtin', offers: [makeOffer()] },
+      makeProduct('18'),
+      makeProduct('123456789012345'),
+      makeProduct('0'),
+      makeProduct('17', { title: ' \u200b ' }),
+      makeProduct('17', { offers: [] }),
+      makeProduct('17', { images: 'x' }),
+      Buffer.concat([Buffer.from('{"gtin":"17","title":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]),
+      '[]',
+      'null',
+      '',
+      makeProduct('17'),
+    ])
+    expect(summary).toMatchObject({ products: 1, offers: 1, rejected: 11 })
+    const rejects = readRejects(summary.rejectsPath)
+    expect(rejects.map(({ row, field }) => [row, field])).toEqual([
+      [1, 'row'],
+      [2, 'gtin'],
+      [3, 'gtin'],
+      [4, 'gtin'],
+      [5, 'gtin'],
+      [6, 'title'],
+      [7, 'offers'],
+      [8, 'images'],
+      [9, 'row'],
+      [10, 'row'],
+      [11, 'row'],
+    ])
+    expect(rejects[1]?.reason).toBe('there is no gtin')
+    expect(rejects[2]).toMatchObject({
+      reason: 'the check digit is wrong',
+      raw: JSON.stringify(makeProduct('18')),
+    })
+  })
+
+  it('offers - malformed - a line an offer, the others stay', async () => {
+    const under = await openTestStore()
+    const bad = [
+      makeOffer({ price: '1,00' }),
+      makeOffer({ merchant: { name: ' ' } }),
+      makeOffer({ currency: 'euro' }),
+      makeOffer({ affiliate_url: 'javascript:1' }),
+      makeOffer({ merchant: 'A' }),
+      'x',
+      makeOffer({ price: '20', affiliate_url: 'https://b.example/', old_price: '25 EUR' }),
+      makeOffer({ old_price: '0.00' }),
+    ]
+    const rows = [makeProduct('17', { offers: bad, images: [{}, { url: 'https://a.example/b.png' }] })]
+    const summary = await importRows(under, rows)
+    expect(summary).toMatchObject({ products: 1, offers: 2, rejected: 8 })
+    expect(readRejects(summary.rejectsPath).map(({ field }) => field)).toEqual([
+      'images[0]',
+      'offers[0].price',
+      'offers[1].merchant.name',
+      'offers[2].currency',
+      'offers[3].affiliate_url',
+      'offers[4].merchant',
+      'offers[5]',
+      'offers[6].old_price',
+    ])
+    const [product] = await fetchAll(under, summary.channelId)
+    expect(product?.offers.every((offer) => offer.old_price === undefined)).toBe(true)
+  })
+
+  it('row - with U+0000 - is rejected, as the database would cut the text; an escaped backslash is not one', async () => {
+    const under = await openTestStore()
+    const rows = [
+      makeProduct('17', { title: 'a\u0000b' }),
+      makeProduct('24', { title: String.raw`a\u0000b` }),
+    ]
+    const summary = await importRows(under, rows)
+    expect(summary).toMatchObject({ products: 1, rejected: 1 })
+    const [product] = await fetchAll(under, summary.channelId)
+    expect(product?.title).toBe(String.raw`a\u0000b`)
+  })
+
+  it('line - longer than the limit - is rejected, the next one read', async () => {
+    const under = await openTestStore()
+    const rows = [makeProduct('17', { title: 'x'.repeat(100_000) }), makeProduct('24')]
+    const summary = await importRows(under, rows, { maxLineBytes: 50_000 })
+    expect(summary).toMatchObject({ products: 1, rejected: 1 })
+    expect(readRejects(summary.rejectsPath)[0]).toMatchObject({ row: 1, reason: 'the line is too long' })
+  })
+
+  it('line - nested a hundred thousand deep - costs that line only', async () => {
+    const under = await openTestStore()
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const rows = [`{"gtin":"17","title":"T","offers":[${deep}]}`, makeProduct('24')]
+    expect(await importRows(under, rows)).toMatchObject({ products: 1, rejected: 1 })
+  })
+
+  it('rejects file - of an earlier import - is gone after one without rejects', async () => {
+    const under = await openTestStore()
+    const { rejectsPath } = await importRows(under, ['x', makeProduct('17')])
+    expect(rejectsPath).toBe(join(under.folder, 'feed.ndjson.rejects'))
+    await importRows(under, [makeProduct('17')])
+    expect(existsSync(rejectsPath ?? '')).toBe(false)
+  })
+
+  // The superuser may write everywhere.
+  it.skipIf(process.getuid?.() === 0)(
+    'rejects file - folder not writable - goes to the current folder',
+    async () => {
+      const under = await openTestStore()
+      const folder = makeFolder()
+      const file = writeFeed(join(folder, 'feed.ndjson'), ['x', makeProduct('17')])
+      chmodSync(folder, 0o500)
+      const { rejectsPath } = await importFeed({ store: under.store, file, currentFolder: under.folder })
+      chmodSync(folder, 0o700)
+      expect(rejectsPath).toBe(join(under.folder, 'feed.ndjson.rejects'))
+    },
+  )
+
+  it('rejects file - its place is taken by a folder - goes to the current folder', async () => {
+    const under = await openTestStore()
+    const folder = makeFolder()
+    const file = writeFeed(join(folder, 'feed.ndjson'), ['x', makeProduct('17')])
+    mkdirSync(`${file}.rejects`)
+    const { rejectsPath } = await importFeed({ store: under.store, file, currentFolder: under.folder })
+    expect(rejectsPath).toBe(join(under.folder, 'feed.ndjson.rejects'))
+  })
+})

@@ -1,0 +1,241 @@
+import { parseFragment } from 'parse5'
+import { describe, expect, it } from 'vitest'
+import { findSampleListing } from '../../../src/catalog-service/sample/listing.ts'
+import { getSampleOffers, makePageUrl } from '../../../src/catalog-service/sample/offers.ts'
+import { PICTURE_NAMES, findSamplePicture } from '../../../src/catalog-service/sample/pictures/pictures.ts'
+import { EVERYWHERE_GTIN, SAMPLE_PRODUCTS } from '../../../src/catalog-service/sample/products/all.ts'
+import {
+  SAMPLE_SHOWCASE,
+  putSampleData,
+  refreshSampleData,
+} from '../../../src/catalog-service/sample/put-sample.ts'
+import { SAMPLE_CHANNELS, SAMPLE_NETWORKS, SAMPLE_SHOPS } from '../../../src/catalog-service/sample/shops.ts'
+import { fetchChannels } from '../../../src/catalog-service/store/channels.ts'
+import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
+import { fetchProductPage, findVisibleProduct } from '../../../src/catalog-service/store/products.ts'
+import { parseProduct } from '../../../src/catalog/parse.ts'
+import type { WireProduct } from '../../../src/catalog/contract.ts'
+import { isCheckDigitRight } from '../../../src/offers/gtin.ts'
+import { computeDiscountPercent, isOnSale } from '../../../src/offers/sale.ts'
+import { type StoreUnderTest, importRows, makeProduct, openTestStore } from '../harness.ts'
+
+const BASE = 'http://127.0.0.1:3000'
+
+async function openWithSample(): Promise<StoreUnderTest> {
+  const under = await openTestStore()
+  await putSampleData(under.store, BASE)
+  return under
+}
+
+async function fetchChannelProducts(
+  under: StoreUnderTest,
+  index: 0 | 1 | 2,
+): Promise<readonly WireProduct[]> {
+  const query = { channelId: SAMPLE_CHANNELS[index].id, afterGtin: '', limit: 200 }
+  return (await fetchProductPage(under.store, query)).items
+}
+
+describe('sample data, as the catalog gives it', () => {
+  it('products - of the first channel - all of them, all offers usable', async () => {
+    const products = await fetchChannelProducts(await openWithSample(), 0)
+    expect(products.length).toBe(SAMPLE_PRODUCTS.length)
+    expect(products.length).toBeGreaterThanOrEqual(120)
+    for (const wire of products) {
+      const { product, drops } = parseProduct(wire, wire.gtin, { ownOrigin: BASE })
+      expect(drops).toEqual({})
+      expect(product.images).toHaveLength(wire.images.length)
+    }
+  })
+
+  it('channels - three - see different shares of the offers', async () => {
+    const under = await openWithSample()
+    const counts = await Promise.all(
+      ([0, 1, 2] as const).map(async (index) =>
+        (await fetchChannelProducts(under, index)).reduce((sum, product) => sum + product.offers.length, 0),
+      ),
+    )
+    expect(counts[0]).toBe(getSampleOffers().length)
+    expect(counts[1]).toBeLessThan(counts[0] ?? 0)
+    expect(counts[2]).toBeLessThan(counts[1] ?? 0)
+    expect(counts[2]).toBeGreaterThan(20)
+    const channels = await fetchChannels(under.store)
+    expect(channels.map(({ kind }) => kind)).toEqual(['website', 'website', 'youtube'])
+    expect(channels.map(({ url }) => url === null)).toEqual([false, false, true])
+  })
+
+  it('showcase - the start page - a picture, at least seven euro offers in stock, three on sale', async () => {
+    const under = await openWithSample()
+    const product = await findVisibleProduct(under.store, SAMPLE_SHOWCASE.channelId, SAMPLE_SHOWCASE.gtin)
+    const euros = product?.offers.filter((offer) => offer.currency === 'EUR') ?? []
+    expect(product?.images).toHaveLength(1)
+    expect(euros).toHaveLength(8)
+    expect(euros.filter((offer) => offer.availability === 'in_stock')).toHaveLength(7)
+    expect(euros.filter((offer) => offer.old_price !== undefined)).toHaveLength(4)
+  })
+
+  it("link - each network - leads to the demonstration shop with the shop's own page", async () => {
+    const under = await openWithSample()
+    const products = await fetchChannelProducts(under, 0)
+    const links = products.flatMap((product) => product.offers.map((offer) => new URL(offer.affiliate_url)))
+    expect(new Set(links.map((link) => link.searchParams.get('network')))).toEqual(
+      new Set(SAMPLE_NETWORKS.map((network) => network.name.toLowerCase())),
+    )
+    for (const link of links) {
+      expect(`${link.origin}${link.pathname}`).toBe(`${BASE}/demo/shop`)
+      expect(findSampleListing(link.searchParams.get('url') ?? '', BASE)).toBeDefined()
+    }
+  })
+})
+
+describe('sample data, its variety', () => {
+  const offers = getSampleOffers()
+  const count = (gtin: string): number => offers.filter((offer) => offer.product.gtin === gtin).length
+  const onSale = offers.flatMap(({ priceCents, oldPriceCents, product }) =>
+    isOnSale({ price: String(priceCents), oldPrice: oldPriceCents === null ? null : String(oldPriceCents) })
+      ? [{ product, percent: computeDiscountPercent(String(priceCents), String(oldPriceCents)) }]
+      : [],
+  )
+
+  it('gtins - of the demonstration prefix - unique, check digits right', () => {
+    const gtins = SAMPLE_PRODUCTS.map((product) => product.gtin)
+    expect(new Set(gtins).size).toBe(gtins.length)
+    expect(gtins.every((gtin) => /^0952\d{10}$/.test(gtin) && isCheckDigitRight(gtin))).toBe(true)
+  })
+
+  it('shops and networks - ten and four - all have offers', () => {
+    expect(SAMPLE_SHOPS).toHaveLength(10)
+    expect(SAMPLE_NETWORKS).toHaveLength(4)
+    expect(new Set(offers.map((offer) => offer.shop.name)).size).toBe(10)
+    expect(new Set(offers.map((offer) => offer.network)).size).toBe(4)
+    expect(SAMPLE_SHOPS.every((shop) => shop.host.endsWith('.example'))).toBe(true)
+  })
+
+  it('discounts - 3 to 60 percent - several products share one', () => {
+    const percents = onSale.map(({ percent }) => percent)
+    expect(Math.min(...percents)).toBe(3)
+    expect(Math.max(...percents)).toBe(60)
+    const at20 = new Set(onSale.filter(({ percent }) => percent === 20).map(({ product }) => product.gtin))
+    expect(at20.size).toBeGreaterThan(5)
+    expect(onSale.length).toBeLessThan(offers.length / 2)
+  })
+
+  it('offers - from one to thirty a product', () => {
+    const counts = SAMPLE_PRODUCTS.map((product) => count(product.gtin))
+    expect(counts.filter((number) => number === 1).length).toBeGreaterThan(5)
+    expect(count(EVERYWHERE_GTIN)).toBe(30)
+    expect(Math.min(...counts)).toBe(1)
+  })
+
+  it('currencies and availability - three, and unknown words', () => {
+    expect(new Set(offers.map((offer) => offer.currency))).toEqual(new Set(['EUR', 'USD', 'GBP']))
+    const words = new Set(offers.map((offer) => offer.availability))
+    expect([...words].sort()).toEqual([
+      'backorder',
+      'in_stock',
+      'out_of_stock',
+      'preorder',
+      'ships_in_5_days',
+    ])
+  })
+
+  it('titles - one of about 200 characters, German, Arabic, Japanese', () => {
+    const titles = SAMPLE_PRODUCTS.map((product) => product.title)
+    expect(Math.max(...titles.map((title) => title.length))).toBeGreaterThanOrEqual(190)
+    expect(titles.filter((title) => /[äöüß]/.test(title)).length).toBeGreaterThan(3)
+    expect(titles.filter((title) => /\p{Script=Arabic}/u.test(title))).toHaveLength(1)
+    expect(titles.filter((title) => /\p{Script=Katakana}/u.test(title))).toHaveLength(1)
+  })
+
+  it('pages - one price each, whatever the network', () => {
+    const prices = new Map<string, number>()
+    for (const offer of offers) {
+      const page = makePageUrl(offer)
+      expect(prices.get(page) ?? offer.priceCents).toBe(offer.priceCents)
+      prices.set(page, offer.priceCents)
+    }
+  })
+})
+
+describe('sample pictures', () => {
+  it('products - with a picture - all drawn; some have none', () => {
+    const names = SAMPLE_PRODUCTS.map((product) => product.pictureName)
+    expect(names.filter((name) => name === null).length).toBeGreaterThan(3)
+    expect(names.every((name) => name === null || findSamplePicture(name) !== undefined)).toBe(true)
+  })
+
+  it.each([...PICTURE_NAMES])('picture - %s - well-formed, without script, text or references', (name) => {
+    const svg = findSamplePicture(name) ?? ''
+    expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 480 480"/)
+    expect(svg).not.toMatch(/<script|<text|<image|<use|href|url\(|on\w+=|style=|undefined|NaN/i)
+    expect(findImbalance(svg)).toBeUndefined()
+    const errors: string[] = []
+    parseFragment(svg, { onParseError: (error) => errors.push(error.code) })
+    expect(errors).toEqual([])
+  })
+
+  it.each(['headphones-0.svg', 'headphones-7.svg', 'headphones-1', '../x.svg', '__proto__-1.svg', ''])(
+    'picture - "%s" - undefined',
+    (name) => {
+      expect(findSamplePicture(name)).toBeUndefined()
+    },
+  )
+})
+
+describe('sample listing', () => {
+  it('page of a shop - usual currency - price, title and picture', () => {
+    const page = `https://novabrueck.example/p/${SAMPLE_SHOWCASE.gtin}`
+    expect(findSampleListing(page, BASE)).toEqual({
+      shop: 'Novabrück',
+      title: 'Sonderby Arne 2 Wireless Over-Ear Headphones, Sand',
+      price: '199.00',
+      oldPrice: '249.00',
+      currency: 'EUR',
+      pictureUrl: `${BASE}/demo/pictures/headphones-4.svg`,
+    })
+  })
+
+  it.each(['', 'https://novabrueck.example/p/1', 'https://example.com/', 'javascript:1'])(
+    'page - "%s" - undefined',
+    (page) => {
+      expect(findSampleListing(page, BASE)).toBeUndefined()
+    },
+  )
+})
+
+describe('putSampleData and refreshSampleData', () => {
+  it('put - catalog not empty - changes nothing', async () => {
+    const under = await openTestStore()
+    await importRows(under, [makeProduct('17')])
+    const catalogId = await getCatalogId(under.store)
+    expect(await putSampleData(under.store, BASE)).toBe(false)
+    expect(await refreshSampleData(under.store, BASE)).toBe(false)
+    expect(await fetchChannels(under.store)).toHaveLength(1)
+    expect(await getCatalogId(under.store)).toBe(catalogId)
+  })
+
+  it('refresh - same address - changes nothing; another one - new links, same products, new catalog id', async () => {
+    const under = await openWithSample()
+    const catalogId = await getCatalogId(under.store)
+    expect(await refreshSampleData(under.store, BASE)).toBe(false)
+    expect(await getCatalogId(under.store)).toBe(catalogId)
+    expect(await refreshSampleData(under.store, 'https://widgets.example/v')).toBe(true)
+    expect(await getCatalogId(under.store)).not.toBe(catalogId)
+    const products = await fetchChannelProducts(under, 0)
+    expect(products).toHaveLength(SAMPLE_PRODUCTS.length)
+    expect(products[0]?.images[0]?.url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/pictures\//)
+    expect(products[0]?.offers[0]?.affiliate_url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/shop\?/)
+  })
+})
+
+/** The first tag that is not closed or was not open; attributes must all be quoted. */
+function findImbalance(xml: string): string | undefined {
+  const open: string[] = []
+  for (const [tag, close, name, attributes, selfClosing] of xml.matchAll(
+    /<(\/?)([\w-]+)((?:\s+[\w-]+="[^"<&]*")*)\s*(\/?)>/g,
+  )) {
+    if (close === '/' ? open.pop() !== name || attributes !== '' : false) return tag
+    if (close === '' && selfClosing === '') open.push(name ?? '')
+  }
+  const rest = xml.replace(/<(\/?)([\w-]+)((?:\s+[\w-]+="[^"<&]*")*)\s*(\/?)>/g, '')
+  return rest.trim() === '' ? open.at(-1) : rest
+}

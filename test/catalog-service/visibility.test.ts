@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { makeAffiliateLink } from '../../src/catalog-service/affiliate-link.ts'
+import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
+import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
+
+const FIRST = '952a0000-0000-4000-8000-0000000000a1'
+const SECOND = '952a0000-0000-4000-8000-0000000000a2'
+const GTIN = '00000000000017'
+
+/** Two channels, each with its own network channel in one network with a template; one offer of one merchant. */
+async function startWithTemplate(): Promise<ServiceUnderTest> {
+  const under = await startTestService()
+  const { writer } = under.store
+  const organization_id = await getOrMakeOrganizationId(writer, 0)
+  const link_template = 'https://net.example/c?m={merchant}&p={publisher}&u={url}&x={other}'
+  await writer.insertInto('networks').values({ id: 1, name: 'Net', link_template }).execute()
+  await writer.insertInto('merchants').values({ id: 1, name: 'A & B' }).execute()
+  for (const [index, id] of [FIRST, SECOND].entries()) {
+    const channel = {
+      id,
+      organization_id,
+      name: id,
+      kind: 'website',
+      url: null,
+      created_at_ms: index,
+    } as const
+    await writer.insertInto('channels').values(channel).execute()
+    const networkChannel = {
+      id: index + 1,
+      organization_id,
+      network_id: 1,
+      reference: `pub/${index}`,
+      channel_id: id,
+    }
+    await writer.insertInto('network_channels').values(networkChannel).execute()
+  }
+  await writer.insertInto('products').values({ gtin: GTIN, title: 'T', brand: null, images: '[]' }).execute()
+  const offer = {
+    gtin: GTIN,
+    merchant_id: 1,
+    network_id: 1,
+    price: '1',
+    currency: 'EUR',
+    availability: 'in_stock',
+  }
+  await writer
+    .insertInto('offers')
+    .values({ ...offer, merchant_url: 'https://shop.example/p?a=1&b=ü' })
+    .execute()
+  return under
+}
+
+async function approve(under: ServiceUnderTest, networkChannelId: number): Promise<void> {
+  await under.store.writer
+    .insertInto('approvals')
+    .values({ network_channel_id: networkChannelId, merchant_id: 1, revoked_at_ms: null })
+    .execute()
+}
+
+describe('contract, section 4.2 rule 3: only approved merchants', () => {
+  it('offer - no network channel is approved - left out of lists, 404 on look-up', async () => {
+    const under = await startWithTemplate()
+    expect(await under.get(`/v0/channels/${FIRST}/products`)).toMatchObject({
+      status: 200,
+      body: { items: [], next_cursor: null },
+    })
+    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+  })
+
+  it('offer - one of two network channels is approved - only its channel sees it', async () => {
+    const under = await startWithTemplate()
+    await approve(under, 2)
+    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+    const { body } = await under.get(`/v0/channels/${SECOND}/products/${GTIN}`).expect(200)
+    expect(body.offers).toHaveLength(1)
+    expect(body).not.toHaveProperty('brand')
+  })
+
+  it('offer - approval revoked - gone', async () => {
+    const under = await startWithTemplate()
+    await approve(under, 1)
+    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(200)
+    await under.store.writer.updateTable('approvals').set({ revoked_at_ms: 5 }).execute()
+    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+  })
+
+  it('offer - network channel not assigned to a channel - seen by none', async () => {
+    const under = await startWithTemplate()
+    await approve(under, 1)
+    await under.store.writer
+      .updateTable('network_channels')
+      .set({ channel_id: null })
+      .where('id', '=', 1)
+      .execute()
+    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+  })
+
+  it('network channel - a second one of the same network for a channel - is refused', async () => {
+    const under = await startWithTemplate()
+    const second = under.store.writer
+      .updateTable('network_channels')
+      .set({ channel_id: FIRST })
+      .where('id', '=', 2)
+    await expect(second.execute()).rejects.toThrow('UNIQUE')
+  })
+})
+
+describe('contract, section 2: affiliate_url', () => {
+  it("link - made from the template - each channel's own reference, percent-encoded", async () => {
+    const under = await startWithTemplate()
+    await approve(under, 1)
+    await approve(under, 2)
+    const links = await Promise.all(
+      [FIRST, SECOND].map(async (id) => {
+        const { body } = await under.get(`/v0/channels/${id}/products/${GTIN}`)
+        return body.offers[0].affiliate_url as string
+      }),
+    )
+    const tail = 'u=https%3A%2F%2Fshop.example%2Fp%3Fa%3D1%26b%3D%C3%BC&x={other}'
+    expect(links).toEqual([
+      `https://net.example/c?m=A%20%26%20B&p=pub%2F0&${tail}`,
+      `https://net.example/c?m=A%20%26%20B&p=pub%2F1&${tail}`,
+    ])
+  })
+
+  it('link - network without a template - the offer is not visible', async () => {
+    const under = await startWithTemplate()
+    await approve(under, 1)
+    await under.store.writer.updateTable('networks').set({ link_template: null }).execute()
+    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+  })
+
+  it("link - the feed's own - serves only the network channel that it was imported for", async () => {
+    const under = await startWithTemplate()
+    await importRows(under, [makeProduct('24')], { channelId: FIRST })
+    const rows = await under.store.reader.selectFrom('offers').select('merchant_id').execute()
+    for (const row of rows) {
+      await under.store.writer
+        .insertInto('approvals')
+        .values({ network_channel_id: 2, merchant_id: row.merchant_id, revoked_at_ms: null })
+        .execute()
+    }
+    const { body } = await under.get(`/v0/channels/${FIRST}/products/24`).expect(200)
+    expect(body.offers[0].affiliate_url).toBe('https://track.example/a?b=1&c=%2F')
+    expect((await under.get(`/v0/channels/${SECOND}/products/24`)).status).toBe(404)
+  })
+
+  it('template - lone surrogate and repeated names - stays an address', () => {
+    const parts = { merchantUrl: 'https://a.example/', merchant: '\ud800', publisher: '{url}' }
+    expect(makeAffiliateLink({ ...parts, template: '{merchant}/{publisher}/{publisher}' })).toBe(
+      '%EF%BF%BD/%7Burl%7D/%7Burl%7D',
+    )
+  })
+})

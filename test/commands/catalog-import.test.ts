@@ -1,0 +1,98 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type CatalogImportOptions, runCatalogImport } from '../../src/commands/catalog-import.ts'
+import { SECOND_MS } from '../../src/clock.ts'
+import { type CommandUnderTest, makeCommandContext, withJson } from './catalog-harness.ts'
+
+const OFFER = {
+  merchant: { name: 'Shop' },
+  network: 'Net',
+  price: '1.00',
+  currency: 'EUR',
+  availability: 'in_stock',
+  affiliate_url: 'https://a.example/',
+}
+const ROW = JSON.stringify({ gtin: '17', title: 'T', offers: [OFFER, { ...OFFER, currency: 'USD' }] })
+
+function run(
+  under: CommandUnderTest,
+  content: string,
+  options: Partial<CatalogImportOptions> = {},
+): Promise<number> {
+  const file = join(under.folder, 'feed.ndjson')
+  writeFileSync(file, content)
+  return runCatalogImport(under.context, { file, ...options })
+}
+
+describe('catalog import', () => {
+  it('feed - good - ends with the line of counts and channel', async () => {
+    const under = makeCommandContext()
+    expect(await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)).toBe(0)
+    expect(under.out).toHaveLength(1)
+    expect(under.out[0]).toMatch(/^2 products, 4 offers, 0 rejected; channel [0-9a-f-]{36}$/)
+    expect(under.err).toEqual([])
+  })
+
+  it('feed - over a thousand, with rejects - thousands are marked, the path is said before', async () => {
+    const under = makeCommandContext()
+    await run(under, `${'x\n'.repeat(1_200)}${ROW}\n`)
+    expect(under.out[0]).toBe(`rejected rows: ${join(under.folder, 'feed.ndjson.rejects')}`)
+    expect(under.out[1]).toMatch(/^1 product, 2 offers, 1,200 rejected; channel /)
+  })
+
+  it('json - one object', async () => {
+    const under = withJson(makeCommandContext())
+    await run(under, `x\n${ROW}\n`)
+    expect(under.out).toHaveLength(1)
+    expect(JSON.parse(under.out[0] ?? '')).toEqual({
+      products: 1,
+      offers: 2,
+      rejected: 1,
+      channel: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      rejects: join(under.folder, 'feed.ndjson.rejects'),
+      replacedSample: false,
+    })
+  })
+
+  it.each(['csv', 'NDJSON', ''])('format - "%s" - UsageError that says what is accepted', async (format) => {
+    const under = makeCommandContext()
+    await expect(run(under, ROW, { format })).rejects.toMatchObject({
+      code: 'VITRINE_USAGE',
+      message: '--format accepts ndjson',
+    })
+  })
+
+  it('format, channel, network and merchant - named - are used', async () => {
+    const under = makeCommandContext()
+    const channel = '952a0000-0000-4000-8000-00000000000a'
+    await run(under, ROW, { format: 'ndjson', channel, network: 'N', merchant: 'M' })
+    expect(under.out[0]).toBe(`1 product, 2 offers, 0 rejected; channel ${channel}`)
+  })
+
+  it('progress - time passes - plain lines, or one line redrawn on a terminal', async () => {
+    for (const isTerminal of [false, true]) {
+      const under = makeCommandContext({ isTerminal })
+      const nowMs = under.context.clock.nowMs
+      const clock = {
+        ...under.context.clock,
+        nowMs: () => {
+          under.clock.advance(2 * SECOND_MS)
+          return nowMs()
+        },
+      }
+      const rows = Array.from({ length: 1_100 }, () => ROW).join('\n')
+      await run({ ...under, context: { ...under.context, clock } }, rows)
+      const text = under.err.join('')
+      expect(text).toContain('% read, ')
+      expect(text.includes('\r')).toBe(isTerminal)
+      expect(text.endsWith(isTerminal ? '\r\u001b[2K' : '\n')).toBe(true)
+    }
+  })
+
+  it('file - missing - ImportError', async () => {
+    const { context, folder } = makeCommandContext()
+    const missing = runCatalogImport(context, { file: join(folder, 'missing') })
+    await expect(missing).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
+  })
+})

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { WireChannel, WireProduct } from '../../src/catalog/contract.ts'
+
+/** The key that the fake takes; tests search all output for it. */
+export const FAKE_KEY = 'fake-key-7f3a9c51e2'
+
+/** A channel of the fake. */
+export const CHANNEL_ID = '3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f'
+
+/** What a fault does with a call; it may answer, hang, or break the connection. */
+export type Fault = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A call as it arrived. */
+export type SeenCall = Readonly<{ path: string; headers: IncomingMessage['headers'] }>
+
+/** A catalog over real HTTP whose data and faults the test sets while it runs. */
+export type FakeCatalog = {
+  readonly url: string
+  readonly calls: SeenCall[]
+  channels: WireChannel[]
+  /** By channel id; kept in the order of their GTINs by the fake. */
+  products: Map<string, WireProduct[]>
+  /** When set, answers every call whose path matches. */
+  fault: { matches: RegExp; does: Fault } | null
+  countCalls(matches: RegExp): number
+  close(): Promise<void>
+}
+
+/** Starts a fake on a free port of loopback, with one channel and no products. */
+export async function startFakeCatalog(): Promise<FakeCatalog> {
+  const server = createServer((request, response) => answer(fake, request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const fake: FakeCatalog = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls: [],
+    channels: [{ id: CHANNEL_ID, name: 'Test magazine', kind: 'website', url: 'https://magazine.example/' }],
+    products: new Map(),
+    fault: null,
+    countCalls: (matches) => fake.calls.filter((call) => matches.test(call.path)).length,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  return fake
+}
+
+/** Sends JSON as the contract does. */
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+/** A product with one offer in EUR, changed by `over`. */
+export function makeWireProduct(over: Partial<WireProduct> = {}): WireProduct {
+  return {
+    gtin: '09521234567899',
+    title: 'Lumen Arc desk lamp',
+    brand: 'Lumen',
+    images: [{ url: 'https://pictures.example/lamp.jpg' }],
+    offers: [makeWireOffer()],
+    ...over,
+  }
+}
+
+/** An offer in stock at 49.90 EUR, changed by `over`. */
+export function makeWireOffer(
+  over: Partial<WireProduct['offers'][number]> = {},
+): WireProduct['offers'][number] {
+  return {
+    merchant: { name: 'Kopje' },
+    network: 'brightlink',
+    price: '49.90',
+    currency: 'EUR',
+    availability: 'in_stock',
+    affiliate_url: 'https://links.example/c?shop=kopje',
+    ...over,
+  }
+}
+
+function answer(fake: FakeCatalog, request: IncomingMessage, response: ServerResponse): void {
+  const path = request.url ?? '/'
+  fake.calls.push({ path, headers: request.headers })
+  if (fake.fault?.matches.test(path) === true) return fake.fault.does(request, response)
+  if (request.headers.authorization !== `Bearer ${FAKE_KEY}`)
+    return sendJson(response, 401, { error: 'no such key' })
+  if (path === '/v0/channels') return sendJson(response, 200, { items: fake.channels })
+  answerProducts(fake, new URL(path, fake.url), response)
+}
+
+function answerProducts(fake: FakeCatalog, url: URL, response: ServerResponse): void {
+  const [, channelId = '', gtin] = /^\/v0\/channels\/([^/]+)\/products(?:\/(\d+))?$/.exec(url.pathname) ?? []
+  const products = (fake.products.get(channelId) ?? []).toSorted((a, b) => (a.gtin < b.gtin ? -1 : 1))
+  if (!fake.channels.some(({ id }) => id === channelId))
+    return sendJson(response, 404, { error: 'no such channel' })
+  if (gtin !== undefined) {
+    const product = products.find((item) => item.gtin === gtin)
+    return product === undefined
+      ? sendJson(response, 404, { error: 'no shop sells it' })
+      : sendJson(response, 200, product)
+  }
+  const after = url.searchParams.get('cursor') ?? ''
+  const limit = Number(url.searchParams.get('limit') ?? 50)
+  const rest = products.filter((item) => item.gtin > after)
+  const items = rest.slice(0, limit)
+  sendJson(response, 200, { items, next_cursor: rest.length > limit ? (items.at(-1)?.gtin ?? null) : null })
+}

@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Express } from 'express'
+import { createApp } from '../../src/app.ts'
+import { createFixedKey } from '../../src/catalog/key-source.ts'
+import { type Context, type ContextDetails, createContext } from '../../src/context.ts'
+import { type Environment, parseConfig } from '../../src/config/parse-config.ts'
+import { Secret } from '../../src/config/secrets.ts'
+import { runWalkHere } from '../../src/copy/walk-here.ts'
+import { createLogger } from '../../src/logger.ts'
+import { type FakeCatalog, FAKE_KEY, startFakeCatalog } from './fake-catalog.ts'
+import { type FakeClock, createFakeClock } from './fake-clock.ts'
+
+/** Noon of a day, so that 00:00 UTC is twelve hours away. */
+export const NOON_MS: number = Date.UTC(2026, 10, 21, 12)
+
+/** The widget server over a fake catalog and a clock that the test moves. */
+export type Harness = {
+  app: Express
+  context: Context
+  catalog: FakeCatalog
+  clock: FakeClock
+  /** Everything that was logged, as text. */
+  logs(): string
+  dispose(): Promise<void>
+}
+
+/** `settings` are VITRINE_ variables; `over` replaces parts of the context. */
+export type HarnessOptions = Readonly<{
+  settings?: Environment
+  over?: Partial<ContextDetails>
+  key?: string
+}>
+
+/** Builds the real app on a real SQLite file; only the catalog and the clock are the test's. */
+export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitrine-test-'))
+  const catalog = await startFakeCatalog()
+  const clock = createFakeClock(NOON_MS)
+  const lines: string[] = []
+  const logger = createLogger({ level: 'trace', stream: { write: (line) => void lines.push(line) } })
+  const { config, secrets } = parseConfig({
+    VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`,
+    VITRINE_CATALOG_URL: catalog.url,
+    VITRINE_CATALOG_KEY: options.key ?? FAKE_KEY,
+    VITRINE_PUBLIC_URL: 'https://widgets.example',
+    ...options.settings,
+  })
+  const context = await createContext({
+    config,
+    secrets,
+    clock,
+    logger,
+    publicUrl: config.publicUrl ?? 'https://widgets.example',
+    catalog: {
+      baseUrl: catalog.url,
+      key: createFixedKey(new Secret(options.key ?? FAKE_KEY)),
+      identity: catalog.url,
+    },
+    demo: null,
+    walkRunner: (order, watch) => runWalkHere(order, watch, clock),
+    ...options.over,
+  })
+  return {
+    app: createApp(context),
+    context,
+    catalog,
+    clock,
+    logs: () => lines.join(''),
+    async dispose() {
+      await context.dispose()
+      await catalog.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
