@@ -34,7 +34,7 @@ export function formatTime(timeMs: number, locale: string): string {
         year: 'numeric',
         month: 'short',
         day: 'numeric',
-        hour: '2-digit',
+        hour: 'numeric',
         minute: '2-digit',
         timeZone: 'UTC',
         timeZoneName: 'short',

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
-import { renewCatalogId } from '../store/meta.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
 import { isCatalogEmpty, isSampleOnly, removeSampleData } from '../store/sample-state.ts'
 import type { CatalogTables } from '../store/schema.ts'
@@ -29,10 +28,7 @@ export async function prepareTarget(
 ): Promise<ImportTarget> {
   const channelId = parseChannelId(options.channelId)
   const replacedSample = await isSampleOnly(database)
-  if (replacedSample) {
-    await removeSampleData(database)
-    await renewCatalogId(database)
-  }
+  if (replacedSample) await removeSampleData(database)
   const organizationId = await getOrMakeOrganizationId(database, options.nowMs)
   const channels = await database
     .selectFrom('channels')
