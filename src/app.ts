@@ -3,7 +3,12 @@ import type { Context } from './context.ts'
 import { createAssetsRouter } from './routes/assets.ts'
 import { createDemoRouter } from './routes/demo.ts'
 import { createEmbedsRouter } from './routes/embeds.ts'
-import { createErrorHandler, refuseOtherMethods, throwUnknownAddress } from './routes/error-handler.ts'
+import {
+  createErrorHandler,
+  refuseLongAddresses,
+  refuseOtherMethods,
+  throwUnknownAddress,
+} from './routes/error-handler.ts'
 import { createFragmentsRouter } from './routes/fragments.ts'
 import { createHealthRouter } from './routes/health.ts'
 import { createStudioRouter } from './routes/studio.ts'
@@ -16,7 +21,7 @@ export function createApp(context: Context, isStopping: () => boolean = () => fa
   app.set('query parser', false)
   app.set('trust proxy', context.config.trustProxy)
 
-  app.use(refuseOtherMethods)
+  app.use(refuseOtherMethods, refuseLongAddresses)
   app.use(createFragmentsRouter(context))
   app.use(createEmbedsRouter(context))
   app.use(createAssetsRouter(context))

@@ -12,6 +12,16 @@ export const refuseOtherMethods: RequestHandler = (request, response, next) => {
   response.type('text').send('Only GET and HEAD are answered here.\n')
 }
 
+/** Longest address that is answered, in characters: options are short, and a longer one is nobody's page. */
+const MAX_ADDRESS_CHARACTERS = 2_048
+
+/** Looks at the length of an address before anything reads it. */
+export const refuseLongAddresses: RequestHandler = (request, response, next) => {
+  if (request.originalUrl.length <= MAX_ADDRESS_CHARACTERS) return next()
+  response.status(414).set({ 'Cache-Control': 'no-store', Connection: 'close' }).type('text')
+  response.send(`An address has at most ${MAX_ADDRESS_CHARACTERS} characters here.\n`)
+}
+
 /** Whatever no router knew. */
 export const throwUnknownAddress: RequestHandler = () => {
   throw new UnknownAddressError('no such address')

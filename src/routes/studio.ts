@@ -50,7 +50,11 @@ type ChannelData = Pick<StudioData, 'matches' | 'product' | 'state'>
 
 const NOTHING: ChannelData = { matches: [], product: null, state: null }
 
-async function findChannelData(context: Context, channel: Channel, choice: StudioChoice): Promise<ChannelData> {
+async function findChannelData(
+  context: Context,
+  channel: Channel,
+  choice: StudioChoice,
+): Promise<ChannelData> {
   const matches = await findMatches(context, channel, choice)
   const product = await findProduct(context, channel, { choice, matches })
   return { matches, product, state: await context.store.getCopyState(channel.id) }

@@ -1,9 +1,11 @@
+import { LRUCache } from 'lru-cache'
 import { SECOND_MS } from '../clock.ts'
 import type { Disclosure } from '../config/config.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'
-import { type AvailabilityWord, type Messages, findMessages } from './locales/index.ts'
+import { findMessages } from './locales/index.ts'
+import type { AvailabilityWord, Messages } from './locales/messages.ts'
 import type { CommonOptions } from './options.ts'
 import type { Frame, HonestyView, OfferView, PriceView } from './view-models.ts'
 
@@ -30,11 +32,18 @@ type ShownOffer = Readonly<{
   availability: string
 }>
 
+/** Locales whose words are kept ready: every answer needs them, and finding them costs more than using them. */
+const speeches = new LRUCache<string, Speech>({ max: 500 })
+
 /** Finds the words for a reader's locale. */
 export function findSpeech(locale: string): Speech {
+  const kept = speeches.get(locale)
+  if (kept !== undefined) return kept
   const { lang, dir, messages } = findMessages(locale)
   const isSameLanguage = new Intl.Locale(locale).language === new Intl.Locale(lang).language
-  return { lang, dir, messages, locale: isSameLanguage ? locale : lang }
+  const speech = { lang, dir, messages, locale: isSameLanguage ? locale : lang }
+  speeches.set(locale, speech)
+  return speech
 }
 
 /** The outside of a fragment. */

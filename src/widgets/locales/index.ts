@@ -2,8 +2,6 @@ import { de } from './de.ts'
 import { en } from './en.ts'
 import type { Messages } from './messages.ts'
 
-export type { AroundTime, AvailabilityWord, GridSort, Messages } from './messages.ts'
-
 /** Words, the language that they are in, and the direction that it is written in. */
 export type FoundMessages = Readonly<{ lang: string; dir: 'ltr' | 'rtl'; messages: Messages }>
 

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import * as errors from '../src/errors.ts'
+import { SETTINGS, type Setting } from '../src/config/settings.ts'
+import { PACKAGE_FOLDER } from '../src/paths.ts'
+
+const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
+
+function listFiles(folder: string, ending: string): string[] {
+  return readdirSync(join(PACKAGE_FOLDER, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending))
+    .map((file) => `${folder}/${file.replaceAll('\\', '/')}`)
+    .sort()
+}
+
+/** Every path of the tables in docs/architecture.md: rows below "### `folder`" are relative to it. */
+function listDocumentedFiles(): string[] {
+  const files: string[] = []
+  let folder = ''
+  for (const line of read('docs/architecture.md').split('\n')) {
+    if (line.startsWith('#')) folder = /^### `([^`]+)\/`/.exec(line)?.[1] ?? ''
+    const path = /^\| `([^`]+\.ts)` \|/.exec(line)?.[1]
+    if (path !== undefined) files.push(path.startsWith('src/') ? path : `${folder}/${path}`)
+  }
+  return files.sort()
+}
+
+describe('the repository', () => {
+  it('docs/architecture.md - its tables - name every source file and no other', () => {
+    expect(listDocumentedFiles()).toEqual(listFiles('src', '.ts'))
+  })
+
+  it('docs/errors.md - its headings - are the codes of src/errors.ts', () => {
+    const codes = [...read('src/errors.ts').matchAll(/readonly code = '(VITRINE_[A-Z_]+)'/g)].map(
+      ([, code]) => code,
+    )
+    const headings = [...read('docs/errors.md').matchAll(/^## (VITRINE_[A-Z_]+)$/gm)].map(([, code]) => code)
+    expect(new Set(headings)).toEqual(new Set(codes))
+    expect(codes.length).toBe(new Set(codes).size)
+  })
+
+  it('errors - each exported class - ends in Error and has its name as a field', () => {
+    const source = read('src/errors.ts')
+    const concrete = Object.keys(errors).filter((name) => name !== 'VitrineError' && name !== 'CatalogError')
+    expect(concrete.length).toBeGreaterThan(15)
+    for (const name of concrete) {
+      expect(name).toMatch(/Error$/)
+      expect(source).toContain(`override readonly name = '${name}'`)
+    }
+  })
+
+  it('settings - numeric ones - name their unit', () => {
+    const settings = Object.entries(SETTINGS) as [string, Setting<unknown>][]
+    const numeric = settings.filter(([, { reader }]) => reader.expects.startsWith('a whole number'))
+    expect(numeric.length).toBeGreaterThan(8)
+    for (const [name] of numeric) expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|PORT)$/)
+  })
+
+  it('docs - relative links - lead to files', () => {
+    for (const page of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...listFiles('docs', '.md')]) {
+      for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+        expect(existsSync(join(PACKAGE_FOLDER, dirname(page), target)), `${page} -> ${target}`).toBe(true)
+      }
+    }
+  })
+
+  it('source - comments that point to docs - point to files', () => {
+    for (const file of listFiles('src', '.ts')) {
+      for (const [path] of read(file).matchAll(/docs\/[\w/.-]+\.md/g)) {
+        expect(existsSync(join(PACKAGE_FOLDER, path)), `${file} -> ${path}`).toBe(true)
+      }
+    }
+  })
+
+  it('exported names - in src - have a doc comment', () => {
+    const missing: string[] = []
+    for (const file of listFiles('src', '.ts')) {
+      const lines = read(file).split('\n')
+      for (const [index, line] of lines.entries()) {
+        if (!/^export (?:async |abstract )?(?:function|class|const|type)\b/.test(line)) continue
+        if (!hasDocComment(lines, index)) missing.push(`${file}:${index + 1} ${line}`)
+      }
+    }
+    expect(missing).toEqual([])
+  })
+
+  it('views - raw output - is only for partials, the body of an embed, and JSON-LD', () => {
+    for (const file of listFiles('views', '.eta')) {
+      for (const [raw] of read(file).matchAll(/<%~[^%]*%>/g)) {
+        expect(raw, file).toMatch(/^<%~ (?:include\('@[a-z-]+'|it\.body |it\.schema )/)
+      }
+    }
+  })
+
+  it('tracked files - lock file and texts - hold no registry address and no path of a machine', () => {
+    const tracked = execFileSync('git', ['ls-files'], { cwd: PACKAGE_FOLDER, encoding: 'utf8' }).split('\n')
+    const texts = tracked.filter(
+      (file) =>
+        /\.(?:ts|mjs|json|md|eta|css|yml)$|^\.ci\//.test(file) && existsSync(join(PACKAGE_FOLDER, file)),
+    )
+    expect(texts.length).toBeGreaterThan(100)
+    for (const file of texts) {
+      expect(read(file).includes(PACKAGE_FOLDER), file).toBe(false)
+      expect(/"resolved": "https?:/.test(read(file)), file).toBe(false)
+    }
+  })
+})
+
+/** A comment stands above the name, or above the first of a group of constants. */
+function hasDocComment(lines: readonly string[], index: number): boolean {
+  const before = lines[index - 1]?.trim() ?? ''
+  if (before.endsWith('*/')) return true
+  const isGrouped = /^(?:\] as const|export const )/.test(before)
+  return isGrouped && (before.startsWith(']') || hasDocComment(lines, index - 1))
+}
