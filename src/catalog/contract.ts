@@ -28,9 +28,6 @@ export const CHANNEL_KINDS = [
 ] as const
 export type ChannelKind = (typeof CHANNEL_KINDS)[number]
 
-/** The one value of `availability` that the contract names. */
-export const IN_STOCK = 'in_stock'
-
 /** A channel as it travels. An unknown `kind` is read as `other`: it decides nothing here. */
 export const wireChannelSchema = z.object({
   id: z.uuid().transform((id) => id.toLowerCase()),

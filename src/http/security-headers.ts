@@ -55,10 +55,6 @@ export const takenInHeaders: RequestHandler = helmet({
   xPermittedCrossDomainPolicies: false,
 })
 
-/** A fragment that somebody opens as a page: it may show itself, and nothing may run. */
-export const FRAGMENT_POLICY =
-  "default-src 'none'; style-src 'self'; img-src 'self' https:; frame-ancestors 'none'"
-
 /** For this server's own pages (studio, demonstration shop, mistakes). */
 export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
   const here = [...fromHere(ownOrigin)]

@@ -43,10 +43,3 @@ export function toRatioKey(price: string, oldPrice: string): string {
 export function toSavingKey(price: string, oldPrice: string): string {
   return (toPriceSteps(oldPrice) - toPriceSteps(price)).toString().padStart(WHOLE_DIGITS + DECIMALS, '0')
 }
-
-/** `oldPrice - price` as a decimal text without trailing zeros beyond two decimals (`"12.50"`). */
-export function subtractPrices(oldPrice: string, price: string): string {
-  const steps = (toPriceSteps(oldPrice) - toPriceSteps(price)).toString().padStart(DECIMALS + 1, '0')
-  const decimals = steps.slice(-DECIMALS).replace(/00$/, '')
-  return `${steps.slice(0, -DECIMALS)}.${decimals}`
-}
