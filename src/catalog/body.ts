@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
 import type { Dispatcher } from 'undici'
@@ -48,7 +49,10 @@ async function decompress(bytes: Buffer, encoding: string, maxBytes: number): Pr
   if (name !== 'gzip' && name !== 'br')
     throw new CatalogInvalidError('the answer has a content encoding that was not asked for')
   try {
-    return await decompressors[name](bytes, { maxOutputLength: maxBytes })
+    return await decompressors[name](bytes, {
+      // A limit beyond the longest buffer is refused by zlib, whatever the answer is.
+      maxOutputLength: Math.min(maxBytes, constants.MAX_LENGTH),
+    })
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') {
       throw new CatalogTooLargeError(`the answer is larger than ${maxBytes} bytes, decompressed`)

@@ -26,6 +26,13 @@ import { parseRetryAfter } from './retry-after.ts'
 /** Connections to the catalog at once; further calls queue within their own deadline. */
 const MAX_CONNECTIONS = 32
 
+/** The second net under the deadline, where undici's own timers come first: it is the same failure. */
+const TIMEOUT_CODES: ReadonlySet<string> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+])
+
 /** Oldest `Age` of a cache between the catalog and us that is believed. */
 const MAX_AGE_SECONDS = 86_400
 
@@ -78,40 +85,50 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     bodyTimeout: options.timeoutMs,
   })
   const parseOptions = { ownOrigin: options.ownOrigin }
-  const call = (details: Call): Promise<Reply> => callThroughGate(options, pool, details)
+  const call = <T>(details: Call, parse: (reply: Reply) => T): Promise<Answer<T>> =>
+    callThroughGate(options, () => callWithDeadline(options, pool, details), { ...details, parse })
 
   return {
-    async fetchChannels() {
-      const reply = await call({ operation: 'channels', purpose: 'channels', path: `${basePath}/channels` })
-      return { value: parseChannelList(reply.json), asOfMs: reply.asOfMs }
+    fetchChannels() {
+      const path = `${basePath}/channels`
+      return call({ operation: 'channels', purpose: 'channels', path }, ({ json }) => parseChannelList(json))
     },
-    async fetchProductPage({ channelId, cursor, limit }) {
+    fetchProductPage({ channelId, cursor, limit }) {
       const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
-      const reply = await call({ operation: 'products', purpose: 'walk', path })
-      return { value: parseProductPage(reply.json, parseOptions), asOfMs: reply.asOfMs }
+      return call({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
+        parseProductPage(json, parseOptions),
+      )
     },
-    async findProduct({ channelId, gtin, purpose }) {
+    findProduct({ channelId, gtin, purpose }) {
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products/${encodeURIComponent(gtin)}`
-      const reply = await call({ operation: 'product', purpose, path })
-      const value = reply.isNotFound ? undefined : parseProduct(reply.json, gtin, parseOptions)
-      return { value, asOfMs: reply.asOfMs }
+      return call({ operation: 'product', purpose, path }, ({ json, isNotFound }) =>
+        isNotFound ? undefined : parseProduct(json, gtin, parseOptions),
+      )
     },
     close: () => pool.destroy(),
   }
 }
 
-async function callThroughGate(options: CatalogClientOptions, pool: Pool, call: Call): Promise<Reply> {
-  options.gate.enter(call.purpose)
+type GatedCall<T> = Call & Readonly<{ parse: (reply: Reply) => T }>
+
+/** Passes the gate, calls, and reads what came: an answer that cannot be used is a failure of the call, too. */
+async function callThroughGate<T>(
+  { gate, onCall }: CatalogClientOptions,
+  send: () => Promise<Reply>,
+  { operation, purpose, parse }: GatedCall<T>,
+): Promise<Answer<T>> {
+  gate.enter(purpose)
   try {
-    const reply = await callWithDeadline(options, pool, call)
-    options.gate.noteAnswer()
-    options.onCall?.({ operation: call.operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
-    return reply
+    const reply = await send()
+    gate.noteAnswer()
+    const value = parse(reply)
+    onCall?.({ operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
+    return { value, asOfMs: reply.asOfMs }
   } catch (error) {
     const failure = error instanceof CatalogError ? error : new CatalogUnreachableError(describe(error))
-    options.gate.noteFailure(failure)
-    options.onCall?.({ operation: call.operation, outcome: failure.code })
+    gate.noteFailure(failure)
+    onCall?.({ operation, outcome: failure.code })
     throw failure
   }
 }
@@ -124,7 +141,7 @@ async function callWithDeadline(options: CatalogClientOptions, pool: Pool, call:
   try {
     return await callWithKey(options, pool, { ...call, signal: deadline.signal })
   } catch (error) {
-    if (deadline.signal.aborted)
+    if (deadline.signal.aborted || TIMEOUT_CODES.has(findCode(error) ?? ''))
       throw new CatalogDeadlineError(`no complete answer within ${options.timeoutMs} ms`)
     throw error
   } finally {
@@ -143,12 +160,15 @@ async function abortAfter(
 
 type SignalledCall = Call & Readonly<{ signal: AbortSignal }>
 
+/** A refused key is read again; the call is tried once more with another one, whichever call it was that read it. */
 async function callWithKey(options: CatalogClientOptions, pool: Pool, call: SignalledCall): Promise<Reply> {
+  const { key } = options
+  const used = key.current()
   try {
     return await request(options, pool, call)
   } catch (error) {
-    if (error instanceof CatalogKeyRefusedError && (await options.key.refresh()))
-      return request(options, pool, call)
+    if (!(error instanceof CatalogKeyRefusedError)) throw error
+    if ((await key.refresh()) || key.current() !== used) return request(options, pool, call)
     throw error
   }
 }
@@ -198,8 +218,11 @@ function readAgeMs(header: string | string[] | undefined): number {
 
 /** A failure by its code alone: undici's errors may carry pieces of what the catalog sent. */
 function describe(error: unknown): string {
+  const code = findCode(error)
+  return code === undefined ? 'the connection failed' : `the connection failed: ${code}`
+}
+
+function findCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[A-Z_0-9]{1,60}$/.test(code)
-    ? `the connection failed: ${code}`
-    : 'the connection failed'
+  return typeof code === 'string' && /^[A-Z_0-9]{1,60}$/.test(code) ? code : undefined
 }

@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { isUsableLink } from '../offers/links.ts'
+import { isPrice } from '../offers/money.ts'
+import { cleanText } from '../offers/text.ts'
 
 /**
  * The Product Catalog Service Interface, version 0, as both sides see it: what travels (`Wire…`, snake case) and the
@@ -132,3 +135,41 @@ export type Product = Readonly<{
   images: readonly string[]
   offers: readonly Offer[]
 }>
+
+/** Longest name of a merchant, network, brand or channel. */
+export const MAX_NAME_CHARACTERS = 100
+
+/** Why something of an answer was left out. */
+export type DropReason = 'product' | 'merchant' | 'price' | 'currency' | 'link' | 'shape' | 'too_many'
+
+/** The offer, or why it cannot be used. */
+export function parseOffer(item: unknown): Offer | DropReason {
+  const wire = wireOfferSchema.safeParse(item)
+  if (!wire.success) return 'shape'
+  const {
+    merchant,
+    network,
+    price,
+    old_price: oldPrice,
+    currency,
+    availability,
+    affiliate_url: link,
+  } = wire.data
+  const offer: Offer = {
+    merchant: cleanText(merchant.name, MAX_NAME_CHARACTERS),
+    network: cleanText(network ?? '', MAX_NAME_CHARACTERS),
+    price,
+    oldPrice: isPrice(oldPrice ?? '') ? (oldPrice ?? null) : null,
+    currency: currency.toUpperCase(),
+    availability: cleanText(availability ?? '', MAX_NAME_CHARACTERS),
+    affiliateUrl: link,
+  }
+  return findFault(offer) ?? offer
+}
+
+function findFault(offer: Offer): DropReason | undefined {
+  if (offer.merchant === '') return 'merchant'
+  if (!isPrice(offer.price)) return 'price'
+  if (!/^[A-Z]{3}$/.test(offer.currency)) return 'currency'
+  return isUsableLink(offer.affiliateUrl) ? undefined : 'link'
+}

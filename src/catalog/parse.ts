@@ -1,31 +1,27 @@
 import { findGtin } from '../offers/gtin.ts'
-import { isUsableImage, isUsableLink } from '../offers/links.ts'
-import { isPrice } from '../offers/money.ts'
+import { isUsableImage } from '../offers/links.ts'
 import { cleanText } from '../offers/text.ts'
 import { CatalogInvalidError } from '../errors.ts'
 import {
   type Channel,
+  type DropReason,
+  MAX_NAME_CHARACTERS,
   type Offer,
   type Product,
+  parseOffer,
   wireChannelListSchema,
   wireChannelSchema,
   wireImageSchema,
-  wireOfferSchema,
   wireProductPageSchema,
   wireProductSchema,
 } from './contract.ts'
 
 /** Longest title and brand that are kept, in UTF-16 units: more is a feed gone wrong. */
 const MAX_TITLE_CHARACTERS = 300
-/** Longest name of a merchant, network, brand or channel. */
-const MAX_NAME_CHARACTERS = 100
 /** Offers of one product that are read; the rest is counted as dropped. */
 const MAX_OFFERS = 500
 /** Usable pictures of one product that are kept. */
 const MAX_IMAGES = 5
-
-/** Why something of an answer was left out. */
-export type DropReason = 'product' | 'merchant' | 'price' | 'currency' | 'link' | 'shape' | 'too_many'
 
 /** How many products (`product`) and offers (all other reasons) were left out. */
 export type Drops = Partial<Record<DropReason, number>>
@@ -118,38 +114,6 @@ function collectOffers(items: readonly unknown[], drops: Drops): Offer[] {
     else offers.push(offer)
   }
   return offers
-}
-
-/** The offer, or why it cannot be used. */
-export function parseOffer(item: unknown): Offer | DropReason {
-  const wire = wireOfferSchema.safeParse(item)
-  if (!wire.success) return 'shape'
-  const {
-    merchant,
-    network,
-    price,
-    old_price: oldPrice,
-    currency,
-    availability,
-    affiliate_url: link,
-  } = wire.data
-  const offer: Offer = {
-    merchant: cleanText(merchant.name, MAX_NAME_CHARACTERS),
-    network: cleanText(network ?? '', MAX_NAME_CHARACTERS),
-    price,
-    oldPrice: isPrice(oldPrice ?? '') ? (oldPrice ?? null) : null,
-    currency: currency.toUpperCase(),
-    availability: cleanText(availability ?? '', MAX_NAME_CHARACTERS),
-    affiliateUrl: link,
-  }
-  return findFault(offer) ?? offer
-}
-
-function findFault(offer: Offer): DropReason | undefined {
-  if (offer.merchant === '') return 'merchant'
-  if (!isPrice(offer.price)) return 'price'
-  if (!/^[A-Z]{3}$/.test(offer.currency)) return 'currency'
-  return isUsableLink(offer.affiliateUrl) ? undefined : 'link'
 }
 
 function collectImages(items: readonly unknown[], ownOrigin: string): string[] {

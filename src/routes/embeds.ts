@@ -9,7 +9,7 @@ import { isLocalDemo } from '../http/local-demo.ts'
 import { findSpeech, listStyles } from '../widgets/presentation.ts'
 import type { BoxView, EmbedView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
-import { toFailureForm } from './failure-forms.ts'
+import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-failure.ts'
 import {
   countWidget,
@@ -104,8 +104,9 @@ function toEmbedStyles(context: Context, accent: string | null): readonly string
 /** Nothing to show is an empty document that reports `hidden`; a mistake in a template is a short readable page. */
 function createEmbedErrorHandler(context: Context): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return (error: unknown, request, response, next) => {
-    if (response.headersSent) return next(error)
+  return (failure: unknown, request, response, next) => {
+    if (response.headersSent) return next(failure)
+    const error = toKnownError(failure, request.path)
     const form = toFailureForm(error, 'embed')
     noteFailure(context, { error, surface: 'embed', state: form.state, path: request.path })
     const headers = { ...toEmptyHeaders(context, form), ...toEmbedHeaders(context, null) }

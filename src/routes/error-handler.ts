@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, RequestHandler } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
-import { toFailureForm } from './failure-forms.ts'
+import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-failure.ts'
 
 /** GET and HEAD only, everywhere. */
@@ -31,8 +31,9 @@ export const throwUnknownAddress: RequestHandler = () => {
 export function createErrorHandler(context: Context): ErrorRequestHandler {
   const ownPageHeaders = createOwnPageHeaders(context.ownOrigin)
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return (error: unknown, request, response, next) => {
-    if (response.headersSent) return next(error)
+  return (failure: unknown, request, response, next) => {
+    if (response.headersSent) return next(failure)
+    const error = toKnownError(failure, '')
     const form = toFailureForm(error, 'page')
     noteFailure(context, { error, surface: 'page', state: form.state, path: request.path })
     ownPageHeaders(request, response, () => {

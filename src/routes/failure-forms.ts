@@ -38,8 +38,7 @@ const UNAVAILABLE: FailureForm = {
  * The one table of surface and error: a reader of an article never sees an error; a mistake in a template is named.
  * Anything without a row is a bug: nothing in an article, 500 on a page of our own.
  */
-export function toFailureForm(failure: unknown, surface: FailureSurface): FailureForm {
-  const error = toKnownError(failure)
+export function toFailureForm(error: unknown, surface: FailureSurface): FailureForm {
   if (error instanceof InvalidGtinError) {
     return { status: 200, form: 'empty', state: 'invalid', isCacheable: true, message: error.publicMessage }
   }
@@ -58,10 +57,16 @@ export function toFailureForm(failure: unknown, surface: FailureSurface): Failur
   return { status: isKnown ? 503 : 500, form: 'mistake', state: 'unavailable', isCacheable: false, message }
 }
 
-/** Express reports an address that is no valid percent-encoding as an error with status 400 and without a code. */
-export function toKnownError(error: unknown): unknown {
+/**
+ * Express reports an address that is no valid percent-encoding as an error with status 400 and without a code. In the
+ * place of a GTIN it was typed in a CMS ("50%"), like any other text that is none.
+ */
+export function toKnownError(error: unknown, path: string): unknown {
   const isMalformed = error instanceof URIError || (error as { status?: unknown } | null)?.status === 400
-  return isMalformed ? new UnknownAddressError('the address is no valid percent-encoding') : error
+  if (!isMalformed) return error
+  return path.includes('/where-to-buy/')
+    ? new InvalidGtinError('the address holds no GTIN')
+    : new UnknownAddressError('the address is no valid percent-encoding')
 }
 
 function isMistake(error: unknown): error is VitrineError {

@@ -6,7 +6,7 @@ import { createEtag } from '../http/etag.ts'
 import { takenInHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
-import { toFailureForm } from './failure-forms.ts'
+import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-failure.ts'
 import {
   countWidget,
@@ -84,8 +84,9 @@ async function sendFragment(
 /** A mistake in a template is one HTML comment; everything else is nothing at all. */
 function createFragmentErrorHandler(context: Context, common: Headers): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return (error: unknown, request, response, next) => {
-    if (response.headersSent) return next(error)
+  return (failure: unknown, request, response, next) => {
+    if (response.headersSent) return next(failure)
+    const error = toKnownError(failure, request.path)
     const form = toFailureForm(error, 'fragment')
     noteFailure(context, { error, surface: 'fragment', state: form.state, path: request.path })
     const headers = { ...toEmptyHeaders(context, form), ...common }

@@ -1,6 +1,12 @@
 import type { z } from 'zod'
-import { type Offer, wireImageSchema, wireOfferSchema, wireProductSchema } from '../../catalog/contract.ts'
-import { type DropReason, parseOffer } from '../../catalog/parse.ts'
+import {
+  type DropReason,
+  type Offer,
+  parseOffer,
+  wireImageSchema,
+  wireOfferSchema,
+  wireProductSchema,
+} from '../../catalog/contract.ts'
 import { findGtin, isCheckDigitRight } from '../../offers/gtin.ts'
 import { isPrice } from '../../offers/money.ts'
 import { cleanText } from '../../offers/text.ts'
