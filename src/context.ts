@@ -15,6 +15,7 @@ import { createFailures } from './freshness/failures.ts'
 import { type Memory, createMemory } from './freshness/memory.ts'
 import { createProductSource } from './freshness/products.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
+import type { EncodedBody } from './http/encodings.ts'
 import { hashFolder } from './http/etag.ts'
 import type { Logger } from './logger.ts'
 import { type Metrics, createMetrics } from './metrics.ts'
@@ -41,8 +42,13 @@ export type DemoListing = Readonly<{
   pictureUrl: string | null
 }>
 
-/** A rendered body; the encodings are made where they are sent. */
-export type RenderedBody = Readonly<{ identity: Buffer; gzip: Buffer | null; brotli: Buffer | null }>
+/** An answer that was made once: its state, its validator, and its bytes; a fragment has only the first of the three. */
+export type ReadyAnswer = Readonly<{
+  state: 'shown' | 'hidden'
+  /** `null` for an empty fragment, which has nothing to revalidate. */
+  etag: string | null
+  body: EncodedBody
+}>
 
 /** Every long-lived part of the widget server, made once and disposed of together. */
 export type Context = Readonly<{
@@ -62,7 +68,7 @@ export type Context = Readonly<{
   store: CopyStore
   channels: ChannelSource
   widgets: Widgets
-  bodies: Memory<RenderedBody>
+  answers: Memory<ReadyAnswer>
   walks: Walks
   demo: Demo | null
   dispose(): Promise<void>
@@ -122,7 +128,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     store,
     channels: sources.channels,
     widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath }),
-    bodies: createMemory<RenderedBody>(shareBounds(config, 2)),
+    answers: createMemory<ReadyAnswer>(shareBounds(config, 2)),
     walks,
     demo: details.demo,
     async dispose() {

@@ -85,11 +85,14 @@ function createPause(clock: Clock): Pause {
     extend,
     note(error) {
       const nowMs = clock.nowMs()
+      // Calls that left together fail together: during a pause they are the failure that began it, not further ones.
+      const isFurther = nowMs >= untilMs
       if (error instanceof CatalogRateLimitedError) {
         const lastMs = nextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
-        extend(Math.min(nowMs + (error.retryAfterMs ?? nextRateLimitPauseMs), lastMs))
-        nextRateLimitPauseMs = Math.min(nextRateLimitPauseMs * 2, LONGEST_RATE_LIMIT_PAUSE_MS)
-      } else if (error instanceof CatalogKeyRefusedError) {
+        if (error.retryAfterMs !== null) extend(Math.min(nowMs + error.retryAfterMs, lastMs))
+        else if (isFurther) extend(Math.min(nowMs + nextRateLimitPauseMs, lastMs))
+        if (isFurther) nextRateLimitPauseMs = Math.min(nextRateLimitPauseMs * 2, LONGEST_RATE_LIMIT_PAUSE_MS)
+      } else if (error instanceof CatalogKeyRefusedError && isFurther) {
         extend(nowMs + nextKeyPauseMs)
         nextKeyPauseMs = Math.min(nextKeyPauseMs * 2, LONGEST_KEY_PAUSE_MS)
       }

@@ -133,29 +133,39 @@ async function callThroughGate<T>(
   }
 }
 
-/** One deadline from connecting to the last byte, and to a second try where a 401 led to another key. */
+/**
+ * One deadline from connecting to the last byte, and to a second try where a 401 led to another key. It is kept beside
+ * the call: undici looks at an aborted signal only once a connection is there.
+ */
 async function callWithDeadline(options: CatalogClientOptions, pool: Pool, call: Call): Promise<Reply> {
   const deadline = new AbortController()
   const done = new AbortController()
-  void abortAfter(options, deadline, done.signal)
+  const signalled = { ...call, signal: deadline.signal }
   try {
-    return await callWithKey(options, pool, { ...call, signal: deadline.signal })
+    return await Promise.race([
+      callWithKey(options, pool, signalled),
+      failAfter(options, deadline, done.signal),
+    ])
   } catch (error) {
-    if (deadline.signal.aborted || TIMEOUT_CODES.has(findCode(error) ?? ''))
-      throw new CatalogDeadlineError(`no complete answer within ${options.timeoutMs} ms`)
+    if (deadline.signal.aborted || TIMEOUT_CODES.has(findCode(error) ?? '')) throw createLate(options)
     throw error
   } finally {
     done.abort()
   }
 }
 
-async function abortAfter(
+async function failAfter(
   options: CatalogClientOptions,
   deadline: AbortController,
   done: AbortSignal,
-): Promise<void> {
+): Promise<never> {
   await options.clock.wait(options.timeoutMs, done)
   if (!done.aborted) deadline.abort()
+  throw createLate(options)
+}
+
+function createLate({ timeoutMs }: CatalogClientOptions): CatalogDeadlineError {
+  return new CatalogDeadlineError(`no complete answer within ${timeoutMs} ms`)
 }
 
 type SignalledCall = Call & Readonly<{ signal: AbortSignal }>

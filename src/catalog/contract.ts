@@ -31,9 +31,12 @@ export const CHANNEL_KINDS = [
 ] as const
 export type ChannelKind = (typeof CHANNEL_KINDS)[number]
 
-/** A channel as it travels. An unknown `kind` is read as `other`: it decides nothing here. */
+/**
+ * A channel as it travels. An unknown `kind` is read as `other`: it decides nothing here. An id is a uuid by its form,
+ * of any version and variant.
+ */
 export const wireChannelSchema = z.object({
-  id: z.uuid().transform((id) => id.toLowerCase()),
+  id: z.guid().transform((id) => id.toLowerCase()),
   name: z.string(),
   kind: z.enum(CHANNEL_KINDS).catch('other'),
   url: z
@@ -59,7 +62,7 @@ export const wireProductPageSchema = z.object({
 export const wireProductSchema = z.object({
   gtin: z.string().regex(/^\d{1,14}$/),
   title: z.string().min(1),
-  brand: z.string().nullish(),
+  brand: z.string().nullish().catch(null),
   images: z.array(z.unknown()).nullish().catch(null),
   offers: z.array(z.unknown()),
 })
@@ -70,7 +73,7 @@ const wireDecimalSchema = z.union([z.string(), z.number().transform(String)])
 /** An offer as it travels. Values of `availability` and `network` are open. */
 export const wireOfferSchema = z.object({
   merchant: z.object({ name: z.string() }),
-  network: z.string().nullish(),
+  network: z.string().nullish().catch(null),
   price: wireDecimalSchema,
   old_price: wireDecimalSchema.nullish().catch(null),
   currency: z.string(),

@@ -24,5 +24,6 @@ export function parseRetryAfter(headers: RetryAfterHeaders): number | null {
 }
 
 function parseDate(text: string): number | null {
-  return IMF_FIXDATE.test(text) ? Date.parse(text) : null
+  const timeMs = IMF_FIXDATE.test(text) ? Date.parse(text) : NaN
+  return Number.isNaN(timeMs) ? null : timeMs
 }

@@ -68,10 +68,15 @@ async function announce({ io, json }: CommandContext, context: Context): Promise
   if (addresses.studio !== null) io.out(`  start page   ${addresses.studio}`)
   if (addresses.box !== null) io.out(`  a box        ${addresses.box}`)
   if (addresses.grid !== null) io.out(`  a deal grid  ${addresses.grid}`)
-  if (addresses.box === null)
-    io.out('  The catalog could not be walked yet; "vitrine check" says why. It is tried again.')
+  if (addresses.box === null) io.out(`  ${explainNothing(context)}`)
   io.out('  Ctrl-C ends it.')
   io.out('')
+}
+
+function explainNothing({ config }: Context): string {
+  return config.syncCron === null
+    ? 'Walks are switched off: "vitrine sync" walks the catalog, and boxes look products up meanwhile.'
+    : 'The catalog could not be walked yet; "vitrine check" says why. It is tried again.'
 }
 
 /** Addresses that really open; `null` where there is nothing to show. */

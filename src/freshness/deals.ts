@@ -6,8 +6,8 @@ import { judgeAge } from './age.ts'
 import type { Cached } from './cached.ts'
 import type { Memory } from './memory.ts'
 
-/** A page of deals. `hasNext`: there was at least one more than was asked for less one. */
-export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean }>
+/** A page of deals as it was read from the copy at `readAtMs`. `hasNext`: there are more behind it. */
+export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; readAtMs: number }>
 
 /** Deals from the stored copy; the catalog is never called for them. */
 export type DealSource = Readonly<{
@@ -37,7 +37,7 @@ export type DealSourceDetails = Readonly<{
 }>
 
 /** A page in memory: for one walk of the copy, for as long as an answer is fresh. */
-export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: number; readAtMs: number }>
+export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: number }>
 
 /** Bytes of a deal in memory, roughly. */
 const DEAL_BYTES = 4_000
@@ -53,9 +53,9 @@ export function createDealSource(details: DealSourceDetails): DealSource {
         const walkedAtMs = getWalkTime(state)
         if (remembered !== undefined && isUsable(remembered, state, details))
           return toCached(remembered, details)
-        const page = await readPage(details.store, wanted)
+        const page = await readPage(details, wanted)
         const asOfMs = page.deals.length > 0 ? Math.min(...page.deals.map((deal) => deal.asOfMs)) : walkedAtMs
-        const read = { page, asOfMs, walk: state.currentWalk, readAtMs: details.clock.nowMs() }
+        const read = { page, asOfMs, walk: state.currentWalk }
         details.memory.set(key, read, page.deals.length * DEAL_BYTES)
         return toCached(read, details)
       } catch (error) {
@@ -73,7 +73,7 @@ function isUsable(
   state: CopyState,
   { clock, config }: DealSourceDetails,
 ): boolean {
-  const heldMs = clock.nowMs() - remembered.readAtMs
+  const heldMs = clock.nowMs() - remembered.page.readAtMs
   return remembered.walk === state.currentWalk && heldMs < config.freshSeconds * SECOND_MS
 }
 
@@ -84,12 +84,13 @@ function getWalkTime(state: CopyState): number {
   return state.completedStartedAtMs
 }
 
-async function readPage(store: DealSourceDetails['store'], wanted: WantedDeals): Promise<DealPage> {
+async function readPage({ store, clock }: DealSourceDetails, wanted: WantedDeals): Promise<DealPage> {
+  const readAtMs = clock.nowMs()
   const currency = wanted.currency ?? (await store.findDealCurrency(wanted.channelId))
-  if (currency === undefined) return { deals: [], hasNext: false }
+  if (currency === undefined) return { deals: [], hasNext: false, readAtMs }
   const query = wanted.toQuery(currency)
   const found = await store.findDeals(query)
-  return { deals: found.slice(0, query.limit - 1), hasNext: found.length === query.limit }
+  return { deals: found.slice(0, query.limit - 1), hasNext: found.length === query.limit, readAtMs }
 }
 
 function toCached(read: RememberedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {

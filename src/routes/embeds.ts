@@ -7,14 +7,15 @@ import { createEtag } from '../http/etag.ts'
 import { listFrameAncestors, takenInHeaders, toEmbedPolicy } from '../http/security-headers.ts'
 import { isLocalDemo } from '../http/local-demo.ts'
 import { findSpeech, listStyles } from '../widgets/presentation.ts'
-import type { BoxView, EmbedView, GridView } from '../widgets/view-models.ts'
-import type { Widget } from '../widgets/widgets.ts'
+import type { EmbedView } from '../widgets/view-models.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-failure.ts'
 import {
-  countWidget,
-  getBody,
+  type AnswerMaker,
+  type AnyView,
+  type AnyWidget,
   getParameter,
+  getReadyAnswer,
   parseQuery,
   renderView,
   toEmptyHeaders,
@@ -49,25 +50,30 @@ export function createEmbedsRouter(context: Context): Router {
   return router
 }
 
-type Exchange = Readonly<{ request: Request; response: Response; widget: Widget<BoxView | GridView> }>
+type Exchange = Readonly<{ request: Request; response: Response; widget: AnyWidget }>
 
 async function sendEmbed(context: Context, { request, response, widget }: Exchange): Promise<void> {
-  countWidget(context, 'embed', widget)
-  const headers = { ...toWidgetHeaders(context, widget), ...toEmbedHeaders(context, widget.channel.url) }
-  const outline = toEmbedOutline(context, widget)
-  const etag = `W/${createEtag({ outline, view: widget.view }, context.version)}`
-  const body = await getBody(context, `embed ${etag}`, () =>
-    encodeBody(context.renderer.renderEmbed({ ...outline, body: renderView(context, widget) })),
-  )
+  const toOutline = (view: AnyView | undefined): EmbedOutline => toEmbedOutline(context, widget, view?.label)
+  const maker: AnswerMaker = {
+    surface: 'embed',
+    toEtag: (view) => `W/${createEtag({ outline: toOutline(view), view }, context.version)}`,
+    render: (view) => {
+      const body = renderView(context, widget.kind, view)
+      return encodeBody(context.renderer.renderEmbed({ ...toOutline(view), body }))
+    },
+  }
+  const { state, etag, body } = await getReadyAnswer(context, maker, { widget, request })
   const encoding = chooseEncoding(request.get('accept-encoding'))
-  sendAnswer(request, response, {
-    status: 200,
-    headers: { ...headers, 'Content-Encoding': encoding ?? undefined, Vary: 'Accept-Encoding' },
-    etag,
-    getBody: () =>
-      pickBody({ ...body, gzip: body.gzip ?? body.identity, brotli: body.brotli ?? body.identity }, encoding),
-  })
+  const headers = {
+    ...toWidgetHeaders(context, widget, state),
+    ...toEmbedHeaders(context, widget.channel.url),
+    'Content-Encoding': encoding ?? undefined,
+    Vary: 'Accept-Encoding',
+  }
+  sendAnswer(request, response, { status: 200, headers, etag, getBody: () => pickBody(body, encoding) })
 }
+
+type EmbedOutline = Omit<EmbedView, 'body'>
 
 function toEmbedHeaders(context: Context, channelUrl: string | null): Headers {
   const ancestors = listFrameAncestors({
@@ -82,15 +88,19 @@ function toEmbedHeaders(context: Context, channelUrl: string | null): Headers {
   }
 }
 
-/** Everything of the document but the widget itself. */
-function toEmbedOutline(context: Context, widget: Widget<BoxView | GridView>): Omit<EmbedView, 'body'> {
+/** Everything of the document but the widget itself; without a `title` of the view there is nothing to show. */
+function toEmbedOutline(
+  context: Context,
+  widget: AnyWidget,
+  title: string | undefined,
+): Omit<EmbedView, 'body'> {
   const { lang, dir, messages } = findSpeech(widget.options.locale)
   return {
     lang,
     dir,
     theme: widget.options.theme,
-    title: widget.view?.label ?? (widget.kind === 'deals' ? messages.gridHeading : messages.boxHeading),
-    state: widget.view === undefined ? 'hidden' : 'shown',
+    title: title ?? (widget.kind === 'deals' ? messages.gridHeading : messages.boxHeading),
+    state: title === undefined ? 'hidden' : 'shown',
     styles: toEmbedStyles(context, widget.options.accent),
     frameScript: `${context.publicUrl}${context.assets.get('frame.js').path}`,
   }

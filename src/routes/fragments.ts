@@ -4,14 +4,13 @@ import { UnknownAddressError } from '../errors.ts'
 import { type Headers, sendAnswer } from '../http/answer.ts'
 import { createEtag } from '../http/etag.ts'
 import { takenInHeaders, toFragmentPolicy } from '../http/security-headers.ts'
-import type { BoxView, GridView } from '../widgets/view-models.ts'
-import type { Widget } from '../widgets/widgets.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-failure.ts'
 import {
-  countWidget,
-  getBody,
+  type AnswerMaker,
+  type AnyWidget,
   getParameter,
+  getReadyAnswer,
   parseQuery,
   renderView,
   toEmptyHeaders,
@@ -57,27 +56,24 @@ export function createFragmentsRouter(context: Context): Router {
   return router
 }
 
-type Exchange = Readonly<{
-  request: Request
-  response: Response
-  widget: Widget<BoxView | GridView>
-  common: Headers
-}>
+type Exchange = Readonly<{ request: Request; response: Response; widget: AnyWidget; common: Headers }>
 
 async function sendFragment(
   context: Context,
   { request, response, widget, common }: Exchange,
 ): Promise<void> {
-  countWidget(context, 'fragment', widget)
-  const headers = { ...toWidgetHeaders(context, widget), ...common }
-  if (widget.view === undefined) {
-    sendAnswer(request, response, { status: 200, headers, etag: null, getBody: () => EMPTY })
-    return
+  const maker: AnswerMaker = {
+    surface: 'fragment',
+    toEtag: (view) => (view === undefined ? null : createEtag(view, context.version)),
+    render: (view) =>
+      Promise.resolve({
+        identity: Buffer.from(renderView(context, widget.kind, view)),
+        gzip: EMPTY,
+        brotli: EMPTY,
+      }),
   }
-  const etag = createEtag(widget.view, context.version)
-  const body = await getBody(context, `fragment ${etag}`, () =>
-    Promise.resolve({ identity: Buffer.from(renderView(context, widget)), gzip: null, brotli: null }),
-  )
+  const { state, etag, body } = await getReadyAnswer(context, maker, { widget, request })
+  const headers = { ...toWidgetHeaders(context, widget, state), ...common }
   sendAnswer(request, response, { status: 200, headers, etag, getBody: () => body.identity })
 }
 

@@ -1,7 +1,9 @@
 import type { Request } from 'express'
-import type { Context, RenderedBody } from '../context.ts'
+import type { Context, ReadyAnswer } from '../context.ts'
 import type { Answer, WidgetState } from '../http/answer.ts'
+import { isNoneMatch } from '../http/etag.ts'
 import { toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
+import type { Surface } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
 
@@ -20,50 +22,81 @@ export function parseQuery(request: Request): URLSearchParams {
   return new URLSearchParams(start === -1 ? '' : request.originalUrl.slice(start + 1))
 }
 
+/** The view of either widget. */
+export type AnyView = BoxView | GridView
+
+/** Nothing: what is sent of an answer that the visitor has. */
+const NO_BODY: ReadyAnswer['body'] = {
+  identity: Buffer.alloc(0),
+  gzip: Buffer.alloc(0),
+  brotli: Buffer.alloc(0),
+}
+
+/** Either widget. */
+export type AnyWidget = Widget<BoxView> | Widget<GridView>
+
 /** Headers that tell the state of a widget to people and caches. */
-export function toWidgetHeaders(context: Context, widget: Widget<BoxView | GridView>): Answer['headers'] {
+export function toWidgetHeaders(context: Context, widget: AnyWidget, state: WidgetState): Answer['headers'] {
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': toCacheControl({
       asOfMs: widget.asOfMs,
       nowMs: context.clock.nowMs(),
       config: context.config.freshness,
-      priceMaxAgeSeconds: widget.view === undefined ? Infinity : context.config.priceMaxAgeSeconds,
+      priceMaxAgeSeconds: state === 'shown' ? context.config.priceMaxAgeSeconds : Infinity,
       isGrid: widget.kind === 'deals',
     }),
-    'Vitrine-State': toState(widget),
+    'Vitrine-State': state,
     'Cache-Status': toCacheStatus(widget.status),
   }
 }
 
-/** Counts a widget's answer by closed labels. */
-export function countWidget(context: Context, surface: string, widget: Widget<BoxView | GridView>): void {
-  context.metrics.countAnswer({
-    surface: `${surface} ${widget.kind}`,
-    state: toState(widget),
-    cache: widget.status,
-  })
-}
+/** How a surface makes an answer of a view; a hidden widget has none. */
+export type AnswerMaker = Readonly<{
+  surface: Surface
+  /** `null`: there is nothing to revalidate. */
+  toEtag(view: AnyView | undefined): string | null
+  render(view: AnyView | undefined): Promise<ReadyAnswer['body']>
+}>
 
-/** Renders the fragment of a view. */
-export function renderView(context: Context, widget: Widget<BoxView | GridView>): string {
-  if (widget.view === undefined) return ''
-  return widget.kind === 'where-to-buy'
-    ? context.renderer.renderBox(widget.view as BoxView)
-    : context.renderer.renderGrid(widget.view as GridView)
-}
-
-/** A body from memory, or made now and remembered under its validator. */
-export async function getBody(
+/**
+ * The answer of a widget from memory, or made now and kept under the widget's key; counted either way. Nothing is
+ * rendered for a visitor who has it already.
+ */
+export async function getReadyAnswer(
   context: Context,
-  key: string,
-  make: () => Promise<RenderedBody>,
-): Promise<RenderedBody> {
-  const remembered = context.bodies.get(key)
-  if (remembered !== undefined) return remembered
-  const body = await make()
-  context.bodies.set(key, body, body.identity.length + (body.gzip?.length ?? 0) + (body.brotli?.length ?? 0))
-  return body
+  maker: AnswerMaker,
+  asked: Readonly<{ widget: AnyWidget; request: Request }>,
+): Promise<ReadyAnswer> {
+  const key = `${asked.widget.kind} ${asked.widget.key}`
+  const answer = context.answers.get(key) ?? (await makeAnswer(context, maker, { ...asked, key }))
+  const { kind, status } = asked.widget
+  context.metrics.countAnswer({ surface: `${maker.surface} ${kind}`, state: answer.state, cache: status })
+  return answer
+}
+
+async function makeAnswer(
+  context: Context,
+  maker: AnswerMaker,
+  asked: Readonly<{ widget: AnyWidget; request: Request; key: string }>,
+): Promise<ReadyAnswer> {
+  const view = asked.widget.getView()
+  const etag = maker.toEtag(view)
+  const state = view === undefined ? 'hidden' : 'shown'
+  if (etag !== null && isNoneMatch(asked.request.get('if-none-match'), etag))
+    return { state, etag, body: NO_BODY }
+  const answer = { state, etag, body: await maker.render(view) } as const
+  const { identity, gzip, brotli } = answer.body
+  context.answers.set(asked.key, answer, identity.length + gzip.length + brotli.length)
+  return answer
+}
+
+/** A view as its fragment; nothing to show is no byte at all. */
+export function renderView(context: Context, kind: AnyWidget['kind'], view: AnyView | undefined): string {
+  if (view === undefined) return ''
+  return kind === 'deals'
+    ? context.renderer.renderGrid(view as GridView)
+    : context.renderer.renderBox(view as BoxView)
 }
 
 /** What an answer without data still depends on. */
@@ -88,8 +121,4 @@ export function toEmptyHeaders(context: Context, details: EmptyDetails): Answer[
     'Vitrine-Error': details.message ?? undefined,
     'Cache-Status': details.isCacheable ? 'vitrine; hit' : toCacheStatus('unavailable'),
   }
-}
-
-function toState(widget: Widget<BoxView | GridView>): WidgetState {
-  return widget.view === undefined ? 'hidden' : 'shown'
 }

@@ -16,14 +16,17 @@ import {
   parseGridOptions,
   toOptionsKey,
 } from './options.ts'
-import type { Presentation } from './presentation.ts'
+import { type Presentation, isPriceShown } from './presentation.ts'
 import type { BoxView, GridView } from './view-models.ts'
 import { toBoxView } from './where-to-buy.ts'
 
-/** A widget that was asked for; without a `view` there is nothing to show and it hides. */
+/** A widget that was asked for. */
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
-  view: View | undefined
+  /** Equal for equal views, and for those alone: an answer that was made once is found by it. */
+  key: string
+  /** Makes the view; `undefined` when there is nothing to show and the widget hides. */
+  getView(): View | undefined
   options: CommonOptions
   channel: Channel
   /** When the catalog gave the data, Unix milliseconds. */
@@ -57,41 +60,73 @@ export type WidgetDetails = Readonly<{
 /** Makes the widgets. */
 export function createWidgets(details: WidgetDetails): Widgets {
   const defaults = toDefaults(details.config)
-  const present = (): Presentation => ({
+  return {
+    defaults,
+    getBox: (request) => getBox(details, defaults, request),
+    getGrid: (request) => getGrid(details, defaults, request),
+  }
+}
+
+function present(details: WidgetDetails): Presentation {
+  return {
     publicUrl: details.publicUrl,
     stylePath: details.stylePath,
     disclosure: details.config.disclosure,
     priceMaxAgeSeconds: details.config.priceMaxAgeSeconds,
     nowMs: details.clock.nowMs(),
-  })
+  }
+}
+
+async function getBox(
+  details: WidgetDetails,
+  defaults: OptionDefaults,
+  { channelId, gtin, query, surface }: WidgetRequest & Readonly<{ gtin: string }>,
+): Promise<Widget<BoxView>> {
+  const options = parseBoxOptions(query, defaults, surface)
+  const padded = findGtin(gtin)
+  if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
+  const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
+  const { value, asOfMs, status } = await details.products.getProduct(channel.id, padded)
+  const product = isGone ? null : value
+  const presentation = present(details)
+  const isShown = isPriceShown(asOfMs, presentation)
   return {
-    defaults,
-    async getBox({ channelId, gtin, query, surface }) {
-      const options = parseBoxOptions(query, defaults, surface)
-      const padded = findGtin(gtin)
-      if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
-      const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
-      const { value, asOfMs, status } = await details.products.getProduct(channel.id, padded)
-      const isShown = value !== null && !isGone
-      const view = isShown ? toBoxView({ product: value, asOfMs }, options, present()) : undefined
-      return { kind: 'where-to-buy', view, options, channel, asOfMs, status }
-    },
-    async getGrid({ channelId, query, surface }) {
-      const options = parseGridOptions(query, defaults, surface)
-      const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
-      const { value, asOfMs, status } = await details.deals.getDeals({
-        channelId: channel.id,
-        key: toOptionsKey(options),
-        currency: options.currency,
-        toQuery: (currency) => toDealQuery(channel.id, currency, options),
-      })
-      const path = `${details.publicUrl}/embeds/${channel.id}/deals`
-      const pages = surface === 'embed' ? { path, defaults } : null
-      const view = isGone
-        ? undefined
-        : toGridView({ ...value, asOfMs }, options, { presentation: present(), pages })
-      return { kind: 'deals', view, options, channel, asOfMs, status }
-    },
+    kind: 'where-to-buy',
+    key: [surface, channel.id, padded, toOptionsKey(options), asOfMs, isShown, product === null].join(' '),
+    getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
+    options,
+    channel,
+    asOfMs,
+    status,
+  }
+}
+
+async function getGrid(
+  details: WidgetDetails,
+  defaults: OptionDefaults,
+  { channelId, query, surface }: WidgetRequest,
+): Promise<Widget<GridView>> {
+  const options = parseGridOptions(query, defaults, surface)
+  const optionsKey = toOptionsKey(options)
+  const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
+  const { value, asOfMs, status } = await details.deals.getDeals({
+    channelId: channel.id,
+    key: optionsKey,
+    currency: options.currency,
+    toQuery: (currency) => toDealQuery(channel.id, currency, options),
+  })
+  const presentation = present(details)
+  const shownCount = value.deals.filter((deal) => isPriceShown(deal.asOfMs, presentation)).length
+  const pages =
+    surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
+  return {
+    kind: 'deals',
+    key: [surface, channel.id, optionsKey, value.readAtMs, shownCount, isGone].join(' '),
+    getView: () => (isGone ? undefined : toGridView({ ...value, asOfMs }, options, { presentation, pages })),
+    options,
+    channel,
+    asOfMs,
+    status,
   }
 }
 
