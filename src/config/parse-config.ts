@@ -13,6 +13,9 @@ const KUBERNETES_NAME =
 /** What Kubernetes writes into `VITRINE_PORT` and `VITRINE_…_PORT`. */
 const KUBERNETES_PORT_VALUE = /^(?:tcp|udp|sctp):\/\//
 
+/** Stands in for `VITRINE_PORT` where that is not set: hosting platforms give it. */
+const PORT_NAME = 'PORT'
+
 type Values = { [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T | null : never }
 
 /**
@@ -22,7 +25,7 @@ type Values = { [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<i
 export function parseConfig(environment: Environment): Readonly<{ config: Config; secrets: Secrets }> {
   const given = collectGiven(environment)
   const problems = [...given.keys()]
-    .filter((name) => !Object.hasOwn(SETTINGS, name))
+    .filter((name) => name !== PORT_NAME && !Object.hasOwn(SETTINGS, name))
     .map((name) => `${name}: there is no such setting (docs/configuration.md lists them)`)
   const values = readValues(given, problems)
   checkPartners(values, problems)
@@ -36,8 +39,8 @@ function collectGiven(environment: Environment): Map<string, string> {
     if (name.startsWith('VITRINE_') && text !== undefined && text !== '' && !isFromKubernetes(name, text))
       given.set(name, text)
   }
-  const port = environment['PORT']
-  if (!given.has('VITRINE_PORT') && port !== undefined && port !== '') given.set('VITRINE_PORT', port)
+  const port = environment[PORT_NAME]
+  if (!given.has('VITRINE_PORT') && port !== undefined && port !== '') given.set(PORT_NAME, port)
   return given
 }
 
@@ -47,10 +50,11 @@ function isFromKubernetes(name: string, text: string): boolean {
 
 function readValues(given: ReadonlyMap<string, string>, problems: string[]): Values {
   const entries = Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
-    const text = given.get(name) ?? setting.fallback
+    const givenName = name === 'VITRINE_PORT' && given.has(PORT_NAME) ? PORT_NAME : name
+    const text = given.get(givenName) ?? setting.fallback
     if (text === null) return [name, null]
     const value = setting.reader.read(text)
-    if (value === undefined) problems.push(`${name}: expected ${setting.reader.expects}`)
+    if (value === undefined) problems.push(`${givenName}: expected ${setting.reader.expects}`)
     return [name, value]
   })
   return Object.fromEntries(entries) as Values
@@ -82,14 +86,14 @@ function toConfig(values: Values): Config {
     database: required(values.VITRINE_DATABASE_URL),
     channels: values.VITRINE_CHANNELS,
     frameAncestors: values.VITRINE_FRAME_ANCESTORS ?? [],
-    freshness: {
+    freshness: Object.freeze({
       freshSeconds: required(values.VITRINE_FRESH_SECONDS),
       staleSeconds: required(values.VITRINE_STALE_SECONDS),
       rescueSeconds: required(values.VITRINE_RESCUE_SECONDS),
       notFoundSeconds: required(values.VITRINE_NOT_FOUND_SECONDS),
       visitorTimeoutMs: required(values.VITRINE_VISITOR_TIMEOUT_MS),
       unknownLookupsPerHour: required(values.VITRINE_UNKNOWN_LOOKUPS_PER_HOUR),
-    },
+    }),
     priceMaxAgeSeconds: required(values.VITRINE_PRICE_MAX_AGE_SECONDS),
     cacheMaxBytes: required(values.VITRINE_CACHE_MAX_BYTES),
     cacheMaxEntries: required(values.VITRINE_CACHE_MAX_ENTRIES),

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { Cron } from 'croner'
 import type { DatabaseAddress, Disclosure } from './config.ts'
 
@@ -106,7 +107,7 @@ export const disclosureLine: Reader<Disclosure> = {
   expects: 'a line of text up to 300 characters, or off',
   read(text) {
     if (text === 'off') return { kind: 'off' }
-    return text.length <= 300 ? { kind: 'text', text } : undefined
+    return text.length <= 300 && text.trim() !== '' ? { kind: 'text', text } : undefined
   },
 }
 
@@ -116,8 +117,17 @@ export const proxyTrust: Reader<boolean | number | string> = {
   read(text) {
     if (text === 'true' || text === 'false') return text === 'true'
     if (/^\d{1,2}$/.test(text)) return Number(text)
-    return /^[0-9a-f.:/, a-z]+$/i.test(text) ? text : undefined
+    return text.split(',').every((part) => isProxyAddress(part.trim())) ? text : undefined
   },
+}
+
+/** What Express takes for a proxy: a named range, an address, or one with the length of its prefix. */
+function isProxyAddress(text: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true
+  const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const version = isIP(address)
+  const prefixBits = Number(prefix ?? 1)
+  return version !== 0 && prefixBits >= 1 && prefixBits <= (version === 4 ? 32 : 128)
 }
 
 /** A key or password that can stand in an HTTP header. */

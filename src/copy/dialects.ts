@@ -1,4 +1,4 @@
-import { Kysely, SqliteDialect } from 'kysely'
+import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely'
 import type { DatabaseAddress } from '../config/config.ts'
 import { migrateDatabase } from '../database/migrate.ts'
 import { openSqlite } from '../database/sqlite.ts'
@@ -36,7 +36,8 @@ export async function openCopyDatabase(address: DatabaseAddress): Promise<CopyDa
 }
 
 function openKysely(address: DatabaseAddress, role: 'reader' | 'writer'): Kysely<CopyTables> {
-  return new Kysely<CopyTables>({
-    dialect: new SqliteDialect({ database: openSqlite({ path: address.path, role }) }),
-  })
+  // A reader is opened at its first statement: a walk needs none, and Kysely does not close what it never used.
+  const open = (): SqliteDatabase => openSqlite({ path: address.path, role })
+  const database = role === 'reader' ? () => Promise.resolve(open()) : open()
+  return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }

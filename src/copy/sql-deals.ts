@@ -111,12 +111,12 @@ async function findBestOfFiltered<Row>(
     .clearSelect()
     .selectAll('deals')
     .select(
-      sql<number>`row_number() over (partition by gtin order by ratio_key, price_key, offer_key)`.as('place'),
+      // Offers are stored in the order of merchant and network, as the flags break ties.
+      sql<number>`row_number() over (partition by gtin order by ratio_key, price_key, offer_index)`.as(
+        'place',
+      ),
     )
-  const best = database
-    .with('deals', () => ranked)
-    .selectFrom('deals')
-    .where(sql<boolean>`place = 1`)
+  const best = database.selectFrom(ranked.as('deals')).where('place', '=', 1)
   return paged(best.select(['product_id', 'offer_index']), query).execute()
 }
 

@@ -96,10 +96,38 @@ export async function putLookup(
       )
       .execute()
     if (versions.some((version) => version.as_of_ms > entry.asOfMs)) return
+    if (await isOutdated(transaction, copy, { gtin: place.gtin, asOfMs: entry.asOfMs })) return
     if (entry.product === null)
       await putAbsence(transaction, { copy, gtin: place.gtin, versions, asOfMs: entry.asOfMs })
     else await putProduct(transaction, { copy, product: entry.product, versions, asOfMs: entry.asOfMs })
   })
+}
+
+/** Has a remembered absence, or a page whose range holds the product, said something newer? */
+async function isOutdated(
+  transaction: Transaction<CopyTables>,
+  copy: CopyRow,
+  lookup: Readonly<{ gtin: string; asOfMs: number }>,
+): Promise<boolean> {
+  const absence = await transaction
+    .selectFrom('absences')
+    .select('gtin')
+    .where('copy_id', '=', copy.id)
+    .where('gtin', '=', lookup.gtin)
+    .where('as_of_ms', '>', lookup.asOfMs)
+    .executeTakeFirst()
+  if (absence !== undefined) return true
+  const page = await transaction
+    .selectFrom('walk_pages')
+    .select('walk')
+    .where('copy_id', '=', copy.id)
+    .where('walk', '>=', copy.currentWalk)
+    .where('after_gtin', '<', lookup.gtin)
+    .where('until_gtin', '>=', lookup.gtin)
+    .where('as_of_ms', '>', lookup.asOfMs)
+    .limit(1)
+    .executeTakeFirst()
+  return page !== undefined
 }
 
 type Version = Readonly<{ id: number; from_walk: number; brand: string | null; as_of_ms: number }>

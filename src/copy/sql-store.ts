@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { type Transaction, sql } from 'kysely'
 import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { openCopyDatabase } from './dialects.ts'
+import type { CopyTables } from './schema.ts'
 import { findChannelList, putChannelList } from './sql-channels.ts'
-import { findCopy, readCopyState } from './sql-copies.ts'
+import { type CopyRow, findCopy, readCopyState } from './sql-copies.ts'
 import { findDealCurrency, findDeals } from './sql-deals.ts'
 import { findProduct, putLookup, searchProducts } from './sql-lookups.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
@@ -19,21 +20,25 @@ export type SqlStoreOptions = Readonly<{ database: DatabaseAddress; catalog: str
 export async function openSqlStore(options: SqlStoreOptions): Promise<CopyStore & WalkStore> {
   const { catalog } = options
   const { reader, writer, close } = await openCopyDatabase(options.database)
-  const withCopy = async <T>(channelId: string, empty: T, read: (copy: Copy) => Promise<T>): Promise<T> => {
-    const copy = await findCopy(reader, catalog, channelId)
-    return copy === undefined ? empty : read(copy)
-  }
+  /** One view over all statements of a read: a walk that completes meanwhile removes what it replaced. */
+  const inOneView = <T>(read: (view: Transaction<CopyTables>) => Promise<T>): Promise<T> =>
+    reader.transaction().setIsolationLevel('repeatable read').execute(read)
+  const withCopy = <T>(channelId: string, empty: T, read: CopyReader<T>): Promise<T> =>
+    inOneView(async (view) => {
+      const copy = await findCopy(view, catalog, channelId)
+      return copy === undefined ? empty : read(view, copy)
+    })
   return wrapErrors({
     ...createSqlWalkStore(writer, catalog),
-    findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin }),
+    findProduct: (channelId, gtin) => inOneView((view) => findProduct(view, { catalog, channelId, gtin })),
     putLookup: (channelId, gtin, entry) => putLookup(writer, { catalog, channelId, gtin }, entry),
-    findChannelList: () => findChannelList(reader, catalog),
+    findChannelList: () => inOneView((view) => findChannelList(view, catalog)),
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
-    findDeals: (query) => withCopy(query.channelId, [], (copy) => findDeals(reader, copy, query)),
-    findDealCurrency: (channelId) => withCopy(channelId, undefined, (copy) => findDealCurrency(reader, copy)),
+    findDeals: (query) => withCopy(query.channelId, [], (view, copy) => findDeals(view, copy, query)),
+    findDealCurrency: (channelId) => withCopy(channelId, undefined, findDealCurrency),
     searchProducts: (channelId, text, limit) =>
-      withCopy(channelId, [], (copy) => searchProducts(reader, copy, { text, limit })),
+      withCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
     async ping() {
       await sql`select 1`.execute(reader)
     },
@@ -41,7 +46,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<CopyStore 
   })
 }
 
-type Copy = NonNullable<Awaited<ReturnType<typeof findCopy>>>
+type CopyReader<T> = (view: Transaction<CopyTables>, copy: CopyRow) => Promise<T>
 
 /** Gives every method the promise of the interface: a `StoreError` and nothing else. */
 function wrapErrors<T extends CopyStore & WalkStore>(store: T): T {

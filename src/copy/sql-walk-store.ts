@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { CopyTables } from './schema.ts'
 import { putChannelList } from './sql-channels.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
-import { applyPage, countDeals, removeEnded, sumPages } from './sql-walk.ts'
+import { applyPage, countDeals, removeAbsences, removeEnded, sumPages } from './sql-walk.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
 
 /** The walk's side of the stored copy over one writing connection. */
@@ -122,4 +122,10 @@ async function completeWalk(
     .where('current_walk', '<', end.walk)
     .execute()
   await removeEnded(database, copy.id, end.walk)
+  const { started_at_ms: startedAtMs } = await database
+    .selectFrom('copies')
+    .select('started_at_ms')
+    .where('id', '=', copy.id)
+    .executeTakeFirstOrThrow()
+  await removeAbsences(database, copy.id, startedAtMs ?? 0)
 }

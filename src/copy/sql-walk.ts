@@ -1,4 +1,4 @@
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type AliasedRawBuilder, type Kysely, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Drops, addDrops } from '../catalog/parse.ts'
 import { parseDrops, toStoredShape, type StoredShape } from './rows.ts'
@@ -10,8 +10,8 @@ import type { WalkPage } from './store.ts'
 /** Most rows that one transaction writes: readers of the same database are never held up for long. */
 const MAX_TRANSACTION_ROWS = 500
 
-/** Rows removed by one transaction of the clean-up; each may take its deals along. */
-const REMOVED_PER_TRANSACTION = 100
+/** Products looked at for one transaction that ends or removes some; each takes its deals along. */
+const MAX_TRANSACTION_PRODUCTS = 100
 
 /** Above every GTIN: the last page covers the rest of the catalog. */
 export const END_OF_CATALOG = ':'
@@ -76,20 +76,51 @@ export async function removeEnded(database: Kysely<CopyTables>, copyId: number, 
   for (;;) {
     const rows = await database
       .selectFrom('products')
-      .select('id')
+      .select(['id', countDealsOfProduct])
       .where('copy_id', '=', copyId)
       .where('until_walk', '<=', walk)
-      .limit(REMOVED_PER_TRANSACTION)
+      .limit(MAX_TRANSACTION_PRODUCTS)
       .execute()
     if (rows.length === 0) break
-    await database.transaction().execute((transaction) =>
-      deleteVersions(
-        transaction,
-        rows.map((row) => row.id),
-      ),
-    )
+    const removed = takeWithinRows(rows).map((row) => row.id)
+    await database.transaction().execute((transaction) => deleteVersions(transaction, removed))
   }
   await database.deleteFrom('walk_pages').where('copy_id', '=', copyId).where('walk', '<', walk).execute()
+}
+
+/** Removes absences that the pages of a walk begun at `startedAtMs` have confirmed or overruled. */
+export async function removeAbsences(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  startedAtMs: number,
+): Promise<void> {
+  for (;;) {
+    const rows = await database
+      .selectFrom('absences')
+      .select('gtin')
+      .where('copy_id', '=', copyId)
+      .where('as_of_ms', '<', startedAtMs)
+      .limit(MAX_TRANSACTION_ROWS)
+      .execute()
+    if (rows.length === 0) return
+    const gtins = rows.map((row) => row.gtin)
+    await database
+      .deleteFrom('absences')
+      .where('copy_id', '=', copyId)
+      .where('gtin', 'in', gtins)
+      .where('as_of_ms', '<', startedAtMs)
+      .execute()
+  }
+}
+
+const countDealsOfProduct: AliasedRawBuilder<number, 'deal_count'> =
+  sql<number>`(select count(*) from deals where deals.product_id = products.id)`.as('deal_count')
+
+/** The first of the rows that one transaction may write with their deals; one at least. */
+function takeWithinRows<T extends Readonly<{ deal_count: number }>>(rows: readonly T[]): readonly T[] {
+  let sum = 0
+  const end = rows.findIndex((row, index) => (sum += 1 + row.deal_count) > MAX_TRANSACTION_ROWS && index > 0)
+  return end === -1 ? rows : rows.slice(0, end)
 }
 
 /** Products in groups whose rows, with their deals twice, stay within one transaction. */
@@ -191,17 +222,18 @@ async function endMissing(
 ): Promise<number> {
   const gtins = page.products.map((product) => product.gtin)
   return database.transaction().execute(async (transaction) => {
-    const rows = await transaction
+    const missing = await transaction
       .selectFrom('products')
-      .select(['id', 'from_walk'])
+      .select(['id', 'from_walk', countDealsOfProduct])
       .where('copy_id', '=', copy.id)
       .where('gtin', '>', page.afterGtin)
       .where('gtin', '<=', page.untilGtin)
       .where('until_walk', 'is', null)
       .where('as_of_ms', '<=', page.asOfMs)
       .$if(gtins.length > 0, (query) => query.where('gtin', 'not in', gtins))
-      .limit(REMOVED_PER_TRANSACTION)
+      .limit(MAX_TRANSACTION_PRODUCTS)
       .execute()
+    const rows = takeWithinRows(missing)
     const staged = rows.filter((row) => row.from_walk === page.walk)
     const based = rows.filter((row) => row.from_walk < page.walk)
     await deleteVersions(

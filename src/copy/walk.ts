@@ -89,46 +89,51 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
 }
 
 async function walkPages(details: WalkDetails, channel: Channel): Promise<number> {
-  const { store, clock } = details
-  const nowMs = clock.nowMs()
-  let place = await store.beginWalk(channel.id, { nowMs, resumableSinceMs: nowMs - RESUME_WITHIN_MS })
+  const { store, clock, signal } = details
+  const begin = (resumableSinceMs: number): Promise<WalkPlace> =>
+    store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
+  let place = await begin(clock.nowMs() - RESUME_WITHIN_MS)
+  let mayBeginAnew = place.cursor !== null
   while (!place.isWalked) {
-    if (details.signal.aborted) throw new WalkError('the walk was told to stop')
-    if (!(await extendLease(details, channel.id))) throw new WalkError('another process took the walk over')
-    place = await walkPage(details, channel, place)
+    if (signal.aborted) throw new WalkError('the walk was told to stop')
+    const next = await walkPage(details, channel, place).catch((error: unknown) => {
+      if (mayBeginAnew && isCursorRefused(error)) return undefined
+      throw error
+    })
+    // Only the first cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go.
+    place = next ?? (await begin(Infinity))
+    mayBeginAnew = false
     details.onProgress?.({ channel, productCount: place.productCount, isDone: place.isWalked })
   }
   await store.completeWalk(channel.id, place.walk, clock.nowMs())
   return place.productCount
 }
 
-/** Fetches and stores one page. A catalog that no longer knows the cursor of a resumed walk is asked from the start. */
+function isCursorRefused(error: unknown): boolean {
+  return error instanceof CatalogStatusError && error.upstreamStatus === 400
+}
+
+/** Fetches one page, and stores it when the lease is still held. */
 async function walkPage(details: WalkDetails, channel: Channel, place: WalkPlace): Promise<WalkPlace> {
   const { client, store } = details
   const query = { channelId: channel.id, cursor: place.cursor, limit: MAX_PAGE_PRODUCTS }
-  try {
-    const { value, asOfMs } = await withRetries(details, () => client.fetchProductPage(query))
-    const products = getProductsInOrder(value, place)
-    await store.applyPage(channel.id, {
-      walk: place.walk,
-      afterGtin: place.afterGtin,
-      products,
-      nextCursor: value.nextCursor,
-      asOfMs,
-      drops: value.drops,
-    })
-    return {
-      walk: place.walk,
-      cursor: value.nextCursor,
-      afterGtin: products.at(-1)?.gtin ?? place.afterGtin,
-      productCount: place.productCount + products.length,
-      isWalked: value.nextCursor === null,
-    }
-  } catch (error) {
-    const isCursorGone =
-      error instanceof CatalogStatusError && error.upstreamStatus === 400 && place.cursor !== null
-    if (!isCursorGone) throw error
-    return { walk: place.walk, cursor: null, afterGtin: '', productCount: 0, isWalked: false }
+  const { value, asOfMs } = await withRetries(details, () => client.fetchProductPage(query))
+  const products = getProductsInOrder(value, place)
+  if (!(await extendLease(details, channel.id))) throw new WalkError('another process took the walk over')
+  await store.applyPage(channel.id, {
+    walk: place.walk,
+    afterGtin: place.afterGtin,
+    products,
+    nextCursor: value.nextCursor,
+    asOfMs,
+    drops: value.drops,
+  })
+  return {
+    walk: place.walk,
+    cursor: value.nextCursor,
+    afterGtin: products.at(-1)?.gtin ?? place.afterGtin,
+    productCount: place.productCount + products.length,
+    isWalked: value.nextCursor === null,
   }
 }
 

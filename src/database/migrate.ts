@@ -10,6 +10,7 @@ export async function migrateDatabase<T>(
   database: Kysely<T>,
   migrations: Readonly<Record<string, Migration>>,
 ): Promise<void> {
+  makeTransactional(database)
   const migrator = new Migrator({
     db: database,
     provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
@@ -21,4 +22,12 @@ export async function migrateDatabase<T>(
     throw new StoreNewerError('the database was made by a newer version of Vitrine; nothing was changed')
   }
   throw new StoreError(`the database could not be brought to this version: ${reason}`, { cause: error })
+}
+
+/**
+ * SQLite rolls back changes of tables like any other, but Kysely's adapter denies it and would leave half a migration
+ * behind. In one transaction, processes that start at the same time also wait for each other.
+ */
+function makeTransactional<T>(database: Kysely<T>): void {
+  Object.defineProperty(database.getExecutor().adapter, 'supportsTransactionalDdl', { value: true })
 }

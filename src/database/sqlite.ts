@@ -29,9 +29,10 @@ export type SqliteOptions = Readonly<{ path: string; role: 'reader' | 'writer' }
  */
 export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { DatabaseSync } = loadSqlite()
+  let database: NativeDatabase | undefined
   try {
     if (options.path !== ':memory:') mkdirSync(dirname(options.path), { recursive: true })
-    const database = new DatabaseSync(options.path)
+    database = new DatabaseSync(options.path)
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = NORMAL')
@@ -39,6 +40,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
     return toKyselyDatabase(database, options.role)
   } catch (error) {
+    database?.close()
     throw new StoreError(`the database ${options.path} cannot be opened`, { cause: error })
   }
 }

@@ -78,8 +78,12 @@ export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
   })
 }
 
+/**
+ * The origin of a channel's address. The address is the catalog's: a host with anything but letters, digits, dots,
+ * hyphens and underscores (URL allows `;`, `,`, `*` and quotes in it) could add directives to the policy.
+ */
 function findOrigin(url: string | null): string | undefined {
   if (url === null || !URL.canParse(url)) return undefined
-  const { protocol, origin } = new URL(url)
-  return protocol === 'https:' || protocol === 'http:' ? origin : undefined
+  const { origin } = new URL(url)
+  return /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/.test(origin) ? origin : undefined
 }

@@ -1,6 +1,9 @@
-/** C0 and C1 controls, zero-width spaces, byte order marks, bidi overrides and isolates, replacement characters. */
+/** C0 and C1 controls, line separators, object and replacement characters: they stood between words. */
 // oxlint-disable-next-line no-control-regex -- these are what it removes
-const UNWANTED = /[\u0000-\u001f\u007f-\u009f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufffd]+/g
+const SEPARATING = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffc\ufffd]+/g
+
+/** Zero-width spaces, byte order marks, bidi overrides and isolates: nobody sees them, so nothing takes their place. */
+const INVISIBLE = /[\u200b\u202a-\u202e\u2060-\u2069\ufeff]+/g
 
 /** Marks that may stand on one letter; more of them climb over the neighbouring lines. */
 const STACKED_MARKS = /(\p{M}{3})\p{M}+/gu
@@ -13,7 +16,8 @@ export function cleanText(text: string, maxCharacters: number): string {
   const head = text.length > maxCharacters * 4 ? text.slice(0, maxCharacters * 4) : text
   const clean = head
     .toWellFormed()
-    .replace(UNWANTED, ' ')
+    .replace(SEPARATING, ' ')
+    .replace(INVISIBLE, '')
     .replace(STACKED_MARKS, '$1')
     .replace(/\s+/g, ' ')
     .trim()

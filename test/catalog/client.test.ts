@@ -1,0 +1,253 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createKeyFile } from '../../src/catalog/key-source.ts'
+import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
+import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import {
+  GTIN,
+  OPERATIONS,
+  START_MS,
+  TIMEOUT_MS,
+  makeClient,
+  startCatalog,
+  watchFailure,
+} from './client-harness.ts'
+
+function makeKeyFile(key: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-key-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'key')
+  writeFileSync(path, key)
+  return path
+}
+
+/** Answers 401 to every key but `key`, whatever the fake takes else. */
+function takeOnly(catalog: FakeCatalog, key: string): void {
+  catalog.fault = {
+    matches: /./,
+    does: (request, response) =>
+      request.headers.authorization === `Bearer ${key}`
+        ? sendJson(response, 200, { items: catalog.channels })
+        : sendJson(response, 401, { error: 'no' }),
+  }
+}
+
+const getKeys = (catalog: FakeCatalog): unknown[] => catalog.calls.map((call) => call.headers.authorization)
+
+describe('catalog client: the three operations', () => {
+  it('channels - listed - channels with the time of the answer', async () => {
+    const catalog = await startCatalog()
+    const { client, outcomes } = makeClient(catalog.url)
+    const { value, asOfMs } = await client.fetchChannels()
+    expect(value).toEqual([
+      { id: CHANNEL_ID, name: 'Test magazine', kind: 'website', url: 'https://magazine.example/' },
+    ])
+    expect(asOfMs).toBe(START_MS)
+    expect(outcomes).toEqual(['channels ok'])
+  })
+
+  it('products - two pages - limit and cursor are passed on, the last page has no cursor', async () => {
+    const catalog = await startCatalog()
+    const gtins = ['00000000000017', '00000000000024', '00000000000031']
+    catalog.products.set(
+      CHANNEL_ID,
+      gtins.map((gtin) => makeWireProduct({ gtin })),
+    )
+    const { client } = makeClient(catalog.url)
+    const first = await client.fetchProductPage({ channelId: CHANNEL_ID, cursor: null, limit: 2 })
+    expect(first.value.products.map(({ gtin }) => gtin)).toEqual(gtins.slice(0, 2))
+    const cursor = first.value.nextCursor
+    const second = await client.fetchProductPage({ channelId: CHANNEL_ID, cursor, limit: 2 })
+    expect(second.value).toMatchObject({ products: [{ gtin: gtins[2] }], nextCursor: null })
+    expect(catalog.calls.map(({ path }) => path)).toEqual([
+      `/v0/channels/${CHANNEL_ID}/products?limit=2`,
+      `/v0/channels/${CHANNEL_ID}/products?limit=2&cursor=${gtins[1]}`,
+    ])
+  })
+
+  it('product - known, then unknown - the product, then undefined and not_found', async () => {
+    const catalog = await startCatalog()
+    catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    const { client, outcomes } = makeClient(catalog.url)
+    const found = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
+    expect(found.value).toMatchObject({ product: { gtin: GTIN, brand: 'Lumen' }, drops: {} })
+    const gtin = '00000000000017'
+    const missing = await client.findProduct({ channelId: CHANNEL_ID, gtin, purpose: 'lookup' })
+    expect(missing).toEqual({ value: undefined, asOfMs: START_MS })
+    expect(outcomes).toEqual(['product ok', 'product not_found'])
+  })
+})
+
+describe('catalog client: the request', () => {
+  it('request - any - bearer key, JSON and encodings in headers, no key in the path', async () => {
+    const catalog = await startCatalog()
+    const { client } = makeClient(catalog.url)
+    for (const call of Object.values(OPERATIONS)) await call(client).catch(() => {})
+    expect(catalog.calls).toHaveLength(3)
+    for (const { path, headers } of catalog.calls) {
+      expect(headers).toMatchObject({
+        authorization: `Bearer ${FAKE_KEY}`,
+        accept: 'application/json',
+        'accept-encoding': 'gzip, br',
+      })
+      expect(path).not.toContain(FAKE_KEY)
+    }
+  })
+
+  it.each([
+    ['', '/v0/channels'],
+    ['/', '/v0/channels'],
+    ['/shop/api', '/shop/api/v0/channels'],
+    ['/shop/api//', '/shop/api/v0/channels'],
+  ])('base address - path "%s" - is kept before the version', async (basePath, expected) => {
+    const catalog = await startCatalog()
+    const { client } = makeClient(`${catalog.url}${basePath}`)
+    await client.fetchChannels().catch(() => {})
+    expect(catalog.calls[0]?.path).toBe(expected)
+  })
+
+  it('path and query - hostile ids and cursors - are encoded and stay in their place', async () => {
+    const catalog = await startCatalog()
+    const { client } = makeClient(catalog.url)
+    const hostile = '../../x?a=1&b=ü#c d\r\nX-Evil: 1'
+    await client.fetchProductPage({ channelId: hostile, cursor: hostile, limit: 1 }).catch(() => {})
+    await client.findProduct({ channelId: hostile, gtin: hostile, purpose: 'lookup' }).catch(() => {})
+    const [page, product] = catalog.calls.map(({ path }) => new URL(path, 'http://x'))
+    expect(page?.pathname).toBe(`/v0/channels/${encodeURIComponent(hostile)}/products`)
+    expect([...(page?.searchParams ?? [])]).toEqual([
+      ['limit', '1'],
+      ['cursor', hostile],
+    ])
+    const encoded = encodeURIComponent(hostile)
+    expect(product?.pathname).toBe(`/v0/channels/${encoded}/products/${encoded}`)
+    expect(catalog.calls.every(({ headers }) => headers['x-evil'] === undefined)).toBe(true)
+  })
+})
+
+describe('catalog client: the age of an answer', () => {
+  it.each([
+    ['absent', undefined, 0],
+    ['120', '120', 120 * SECOND_MS],
+    ['0', '0', 0],
+    ['older than a day', '999999999', DAY_MS],
+    ['negative', '-5', 0],
+    ['fraction', '1.5', 0],
+    ['no number', 'old', 0],
+    ['too many digits', '9'.repeat(20), 0],
+  ])('Age - %s - counts into the time of the answer', async (_name, age, ageMs) => {
+    const catalog = await startCatalog()
+    catalog.fault = {
+      matches: /./,
+      does(_request, response) {
+        if (age !== undefined) response.setHeader('age', age)
+        sendJson(response, 200, { items: [] })
+      },
+    }
+    const { client } = makeClient(catalog.url)
+    expect((await client.fetchChannels()).asOfMs).toBe(START_MS - ageMs)
+  })
+
+  it('Age - of a 404 - counts, too', async () => {
+    const catalog = await startCatalog()
+    catalog.fault = {
+      matches: /./,
+      does: (_request, response) => response.writeHead(404, { age: '60' }).end(),
+    }
+    const { client } = makeClient(catalog.url)
+    const answer = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
+    expect(answer).toEqual({ value: undefined, asOfMs: START_MS - 60 * SECOND_MS })
+  })
+})
+
+describe('catalog client: outcomes for the metrics', () => {
+  it.each([
+    ['channels', '{}', 'VITRINE_CATALOG_INVALID'],
+    ['products', '{"items":5}', 'VITRINE_CATALOG_INVALID'],
+    ['product', '{"gtin":"1","title":"another","offers":[]}', 'VITRINE_CATALOG_INVALID'],
+    ['product', 'no json', 'VITRINE_CATALOG_INVALID'],
+  ])('outcome - %s answers %s - its code, not ok', async (operation, body, code) => {
+    const catalog = await startCatalog()
+    catalog.fault = { matches: /./, does: (_request, response) => response.end(body) }
+    const under = makeClient(catalog.url)
+    await expect(OPERATIONS[operation]?.(under.client)).rejects.toMatchObject({ code })
+    expect(under.outcomes).toEqual([`${operation} ${code}`])
+  })
+
+  it('outcome - call not made - none', async () => {
+    const catalog = await startCatalog()
+    const { client, gate, outcomes } = makeClient(catalog.url)
+    gate.pauseUntil(START_MS + 1)
+    await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    expect(outcomes).toEqual([])
+    expect(catalog.calls).toEqual([])
+  })
+})
+
+describe('catalog client: key rotation', () => {
+  it('key file - changed before a 401 - second try with the new key, one outcome, no pause', async () => {
+    const catalog = await startCatalog()
+    const path = makeKeyFile('old-key')
+    const { client, gate, outcomes } = makeClient(catalog.url, { key: createKeyFile(path) })
+    takeOnly(catalog, 'new-key')
+    writeFileSync(path, 'new-key\n')
+    await client.fetchChannels()
+    expect(getKeys(catalog)).toEqual(['Bearer old-key', 'Bearer new-key'])
+    expect(outcomes).toEqual(['channels ok'])
+    expect(gate.isOpen('walk')).toBe(true)
+  })
+
+  it('key file - five calls at once - every one succeeds with the new key, no pause', async () => {
+    const catalog = await startCatalog()
+    const path = makeKeyFile('old-key')
+    const { client, gate } = makeClient(catalog.url, { key: createKeyFile(path) })
+    takeOnly(catalog, 'new-key')
+    writeFileSync(path, 'new-key')
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => client.fetchChannels()))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'fulfilled'))
+    expect(gate.isOpen('walk')).toBe(true)
+  })
+
+  it('key file - changed, new key refused too - two calls, refused', async () => {
+    const catalog = await startCatalog()
+    const path = makeKeyFile('old-key')
+    const { client, gate } = makeClient(catalog.url, { key: createKeyFile(path) })
+    takeOnly(catalog, 'third-key')
+    writeFileSync(path, 'new-key')
+    await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CATALOG_KEY_REFUSED' })
+    expect(catalog.calls).toHaveLength(2)
+    expect(gate.isOpen('walk')).toBe(false)
+  })
+
+  it.each(['unchanged', 'gone', 'empty', 'fixed'])('key - %s - a 401 is not tried again', async (state) => {
+    const catalog = await startCatalog()
+    const path = makeKeyFile('old-key')
+    const { client } = makeClient(catalog.url, state === 'fixed' ? {} : { key: createKeyFile(path) })
+    takeOnly(catalog, 'third-key')
+    if (state === 'gone') rmSync(path)
+    if (state === 'empty') writeFileSync(path, ' \n')
+    await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CATALOG_KEY_REFUSED' })
+    expect(catalog.calls).toHaveLength(1)
+  })
+
+  it('second try - hangs - ends with the one deadline', async () => {
+    const catalog = await startCatalog()
+    const path = makeKeyFile('old-key')
+    const { client, clock } = makeClient(catalog.url, { key: createKeyFile(path) })
+    catalog.fault = {
+      matches: /./,
+      does(request, response) {
+        if (request.headers.authorization !== 'Bearer old-key') return
+        clock.advance(TIMEOUT_MS - SECOND_MS)
+        sendJson(response, 401, { error: 'no' })
+      },
+    }
+    writeFileSync(path, 'new-key')
+    const call = client.fetchChannels()
+    const late = watchFailure(call)
+    await vi.waitFor(() => expect(catalog.calls).toHaveLength(2))
+    clock.advance(SECOND_MS)
+    expect(await late).toBe('VITRINE_CATALOG_DEADLINE')
+  })
+})

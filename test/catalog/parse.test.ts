@@ -1,0 +1,277 @@
+import { describe, expect, it } from 'vitest'
+import type { Offer, Product } from '../../src/catalog/contract.ts'
+import { addDrops, parseChannelList, parseProduct, parseProductPage } from '../../src/catalog/parse.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+
+const OPTIONS = { ownOrigin: 'http://127.0.0.1:3000' }
+const GTIN = '09521234567899'
+const INVALID = expect.objectContaining({ code: 'VITRINE_CATALOG_INVALID' })
+
+type Changes = Record<string, unknown>
+
+function readProduct(changes: Changes): Product | undefined {
+  const { products } = parseProductPage(
+    { items: [{ ...makeWireProduct(), ...changes }], next_cursor: null },
+    OPTIONS,
+  )
+  return products[0]
+}
+
+function readOffers(...offers: unknown[]): { offers: readonly Offer[]; drops: unknown } {
+  const { product, drops } = parseProduct({ ...makeWireProduct(), offers }, GTIN, OPTIONS)
+  return { offers: product.offers, drops }
+}
+
+const makeOffer = (changes: Changes): Changes => ({ ...makeWireOffer(), ...changes })
+
+describe('offers', () => {
+  it('good - every field', () => {
+    expect(readOffers(makeOffer({ old_price: '60.0000', price: '49.9' }))).toEqual({
+      offers: [
+        {
+          merchant: 'Kopje',
+          network: 'brightlink',
+          price: '49.9',
+          oldPrice: '60.0000',
+          currency: 'EUR',
+          availability: 'in_stock',
+          affiliateUrl: 'https://links.example/c?shop=kopje',
+        },
+      ],
+      drops: {},
+    })
+  })
+
+  it.each<[string, string, unknown]>([
+    ['null', 'shape', null],
+    ['text', 'shape', 'offer'],
+    ['list', 'shape', []],
+    ['no merchant', 'shape', makeOffer({ merchant: undefined })],
+    ['merchant as text', 'shape', makeOffer({ merchant: 'Kopje' })],
+    ['merchant without name', 'shape', makeOffer({ merchant: {} })],
+    ['merchant named by white space', 'merchant', makeOffer({ merchant: { name: ' \n' } })],
+    [
+      'merchant named by nothing visible',
+      'merchant',
+      makeOffer({ merchant: { name: '\u200b\u202e\u2066' } }),
+    ],
+    ['price absent', 'shape', makeOffer({ price: undefined })],
+    ['price null', 'shape', makeOffer({ price: null })],
+    ['price object', 'shape', makeOffer({ price: {} })],
+    ['price zero', 'price', makeOffer({ price: '0.00' })],
+    ['price negative', 'price', makeOffer({ price: '-5' })],
+    ['price with thousands', 'price', makeOffer({ price: '1.299,00' })],
+    ['price with currency', 'price', makeOffer({ price: '5 EUR' })],
+    ['price with five decimals', 'price', makeOffer({ price: '1.00001' })],
+    ['price with thirteen digits', 'price', makeOffer({ price: '1234567890123' })],
+    ['price with exponent', 'price', makeOffer({ price: '1e3' })],
+    ['price NaN', 'price', makeOffer({ price: 'NaN' })],
+    ['price number 1e21', 'price', makeOffer({ price: 1e21 })],
+    ['price number of a float sum', 'price', makeOffer({ price: 0.1 + 0.2 })],
+    ['price too large for a number', 'shape', JSON.parse('{"price":1e999}')],
+    ['currency absent', 'shape', makeOffer({ currency: undefined })],
+    ['currency empty', 'currency', makeOffer({ currency: '' })],
+    ['currency sign', 'currency', makeOffer({ currency: '€' })],
+    ['currency of four letters', 'currency', makeOffer({ currency: 'EURO' })],
+    ['link absent', 'shape', makeOffer({ affiliate_url: undefined })],
+    ['link script', 'link', makeOffer({ affiliate_url: 'javascript:alert(1)' })],
+    ['link relative', 'link', makeOffer({ affiliate_url: '/c?x=1' })],
+  ])('%s - drops only itself, counted as %s', (_name, reason, bad) => {
+    const good = makeWireOffer()
+    expect(readOffers(good, bad, good)).toMatchObject({ offers: [{}, {}], drops: { [reason]: 1 } })
+    expect(Object.keys(readOffers(bad).drops as object)).toEqual([reason])
+  })
+
+  it('number prices - read as their text', () => {
+    expect(readOffers(makeOffer({ price: 12.9, old_price: 20 })).offers).toMatchObject([
+      { price: '12.9', oldPrice: '20' },
+    ])
+  })
+
+  it.each<[string, unknown, string | null]>([
+    ['absent', undefined, null],
+    ['null', null, null],
+    ['zero', '0', null],
+    ['malformed', '1.299,00', null],
+    ['an object', {}, null],
+    ['below the price', '1.00', '1.00'],
+  ])('old_price %s - costs only itself', (_name, oldPrice, expected) => {
+    expect(readOffers(makeOffer({ old_price: oldPrice }))).toMatchObject({
+      offers: [{ oldPrice: expected }],
+      drops: {},
+    })
+  })
+
+  it('unknown fields, availability and network - are fine', () => {
+    const offer = makeOffer({
+      availability: 'on_the_moon',
+      network: 'never-heard-of',
+      commission: '12 %',
+      merchant: { name: 'Kopje', id: 7, __proto__: { x: 1 } },
+    })
+    const { offers, drops } = readOffers(offer)
+    expect(offers).toMatchObject([{ availability: 'on_the_moon', network: 'never-heard-of' }])
+    expect(Object.keys(offers[0] ?? {})).toHaveLength(7)
+    expect(drops).toEqual({})
+  })
+
+  it.each([undefined, null, 7, {}])('availability and network %j - are unknown, the offer stays', (value) => {
+    expect(readOffers(makeOffer({ availability: value, network: value }))).toMatchObject({
+      offers: [{ availability: '', network: '' }],
+      drops: {},
+    })
+  })
+
+  it('currency in lower case - upper case', () => {
+    expect(readOffers(makeOffer({ currency: 'eur' })).offers).toMatchObject([{ currency: 'EUR' }])
+  })
+
+  it('link - any bytes that are usable - stays unchanged', () => {
+    const link = 'HTTPS://Links.Example:443/a/../c?u=https%3A%2F%2Fx&b=%zz;c=ü#frag'
+    expect(readOffers(makeOffer({ affiliate_url: link })).offers).toMatchObject([{ affiliateUrl: link }])
+  })
+
+  it('thousands - the first 500 are read, the rest is counted', () => {
+    const { offers, drops } = readOffers(...Array.from({ length: 700 }, () => makeWireOffer()))
+    expect(offers).toHaveLength(500)
+    expect(drops).toEqual({ too_many: 200 })
+  })
+})
+
+describe('products', () => {
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['text', 'x'],
+    ['no gtin', { ...makeWireProduct(), gtin: undefined }],
+    ['gtin as number', { ...makeWireProduct(), gtin: 17 }],
+    ['gtin with a letter', { ...makeWireProduct(), gtin: '0952123456789X' }],
+    ['gtin of 15 digits', { ...makeWireProduct(), gtin: '095212345678990' }],
+    ['gtin empty', { ...makeWireProduct(), gtin: '' }],
+    ['no title', { ...makeWireProduct(), title: undefined }],
+    ['title empty', { ...makeWireProduct(), title: '' }],
+    ['title of nothing visible', { ...makeWireProduct(), title: '\u0000\u202e \ufeff' }],
+    ['title as list', { ...makeWireProduct(), title: ['x'] }],
+    ['no offers', { ...makeWireProduct(), offers: undefined }],
+    ['offers as object', { ...makeWireProduct(), offers: {} }],
+  ])('%s - drops only itself in a page, and is invalid as a look-up', (_name, bad) => {
+    const good = makeWireProduct()
+    const page = parseProductPage({ items: [good, bad, good], next_cursor: null }, OPTIONS)
+    expect(page.products).toHaveLength(2)
+    expect(page.drops).toEqual({ product: 1 })
+    expect(() => parseProduct(bad, GTIN, OPTIONS)).toThrow(INVALID)
+  })
+
+  it('short gtin - padded', () => {
+    expect(readProduct({ gtin: '17' })?.gtin).toBe('00000000000017')
+    expect(parseProduct({ ...makeWireProduct(), gtin: '17' }, '00000000000017', OPTIONS).product.title).toBe(
+      'Lumen Arc desk lamp',
+    )
+  })
+
+  it.each<[unknown, string | null]>([
+    [undefined, null],
+    [null, null],
+    ['', null],
+    [' ', null],
+    [7, null],
+    [{}, null],
+    [' Lumen\n', 'Lumen'],
+  ])('brand %j - %j, and the product stays', (brand, expected) => {
+    expect(readProduct({ brand })?.brand).toBe(expected)
+  })
+
+  it.each<[string, unknown, readonly string[]]>([
+    ['absent', undefined, []],
+    ['null', null, []],
+    ['no list', 'https://a.example/x.jpg', []],
+    ['texts', ['https://a.example/x.jpg'], []],
+    [
+      'null items',
+      [null, {}, { url: null }, { url: 'https://a.example/x.jpg' }],
+      ['https://a.example/x.jpg'],
+    ],
+    ['http of elsewhere', [{ url: 'http://a.example/x.jpg' }], []],
+    ['http of this server', [{ url: 'http://127.0.0.1:3000/demo/x' }], ['http://127.0.0.1:3000/demo/x']],
+    ['data', [{ url: 'data:image/svg+xml,<svg/>' }], []],
+  ])('images %s - the usable ones', (_name, images, expected) => {
+    expect(readProduct({ images })?.images).toEqual(expected)
+  })
+
+  it('images - many - the first five usable', () => {
+    const images = Array.from({ length: 9 }, (_, index) => ({ url: `https://a.example/${index}` }))
+    expect(readProduct({ images: [{ url: 'x' }, ...images] })?.images).toEqual(
+      images.slice(0, 5).map(({ url }) => url),
+    )
+  })
+
+  it('unknown fields - are not passed on', () => {
+    const keys = Object.keys(readProduct({ extra: { a: 1 }, score: 3 }) ?? {})
+    expect(keys.toSorted()).toEqual(['brand', 'gtin', 'images', 'offers', 'title'])
+  })
+
+  it('without offers - a product with none', () => {
+    expect(readProduct({ offers: [] })?.offers).toEqual([])
+  })
+})
+
+describe('pages', () => {
+  it.each<[unknown]>([
+    [null],
+    [[]],
+    [{}],
+    ['x'],
+    [{ items: null }],
+    [{ items: {} }],
+    [{ items: [], next_cursor: '' }],
+    [{ items: [], next_cursor: 5 }],
+    [{ items: [], next_cursor: {} }],
+  ])('%j - no page - CatalogInvalidError', (answer) => {
+    expect(() => parseProductPage(answer, OPTIONS)).toThrow(INVALID)
+  })
+
+  it.each([
+    [{ items: [] }, null],
+    [{ items: [], next_cursor: null }, null],
+    [{ items: [], next_cursor: 'ü=/+ ' }, 'ü=/+ '],
+  ])('%j - cursor %j, unchanged', (answer, expected) => {
+    expect(parseProductPage(answer, OPTIONS)).toEqual({ products: [], nextCursor: expected, drops: {} })
+  })
+
+  it('drops of several products - are added up', () => {
+    const bad = { ...makeWireProduct(), offers: [makeOffer({ price: '0' }), null, makeOffer({ price: 'x' })] }
+    expect(parseProductPage({ items: [bad, bad, 5] }, OPTIONS).drops).toEqual({
+      price: 4,
+      shape: 2,
+      product: 1,
+    })
+    const drops = { price: 1 }
+    addDrops(drops, { price: 2, link: 1 })
+    expect(drops).toEqual({ price: 3, link: 1 })
+  })
+
+  it('look-up of another product - CatalogInvalidError', () => {
+    expect(() => parseProduct(makeWireProduct(), '00000000000017', OPTIONS)).toThrow(INVALID)
+  })
+})
+
+describe('channels', () => {
+  it('list - good and malformed ones - the malformed are left out', () => {
+    const channel = { id: CHANNEL_ID.toUpperCase(), name: ' My\u202e site ', kind: 'holodeck', extra: 1 }
+    const items = [channel, null, { ...channel, id: 'nine' }, { ...channel, name: undefined }, 5]
+    expect(parseChannelList({ items })).toEqual([
+      { id: CHANNEL_ID, name: 'My site', kind: 'other', url: null },
+    ])
+  })
+
+  it.each([
+    '00000000-0000-0000-0000-000000000000',
+    '11111111-1111-1111-1111-111111111111',
+    '018f9c3e-7b1a-7cde-8f00-0123456789ab',
+  ])('id %s - of any version and variant - is an id', (id) => {
+    expect(parseChannelList({ items: [{ id, name: 'N', kind: 'app', url: null }] })).toHaveLength(1)
+  })
+
+  it.each([[null], [[]], [{}], [{ items: 5 }]])('%j - no list - CatalogInvalidError', (answer) => {
+    expect(() => parseChannelList(answer)).toThrow(INVALID)
+  })
+})

@@ -1,0 +1,146 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Environment } from '../../src/config/parse-config.ts'
+import { openSqlStore } from '../../src/copy/sql-store.ts'
+import { CHANNEL_ID, FAKE_KEY, sendJson } from '../helpers/fake-catalog.ts'
+import { makeFolder, makeSettings, runHere, startRemote } from './cli-harness.ts'
+
+type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
+
+async function check(
+  settings: Environment,
+): Promise<{ code: number | null; bad: Finding[]; subjects: string[] }> {
+  const { code, out } = await runHere(['check', '--json'], settings)
+  const findings = JSON.parse(out) as Finding[]
+  expect(findings.every(({ isGood, cure }) => isGood === (cure === null))).toBe(true)
+  expect(out).not.toContain(FAKE_KEY)
+  return {
+    code,
+    bad: findings.filter(({ isGood }) => !isGood),
+    subjects: findings.map(({ subject }) => subject),
+  }
+}
+
+const FOREIGN = '11111111-2222-4333-8444-555555555555'
+
+describe('check', () => {
+  it('all good - 0, and a line for each thing that was tried', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const { code, bad, subjects } = await check(settings)
+    expect([code, bad]).toEqual([0, []])
+    expect(subjects).toEqual([
+      'settings',
+      'stored copy',
+      'catalog and key',
+      `channel Test magazine (${CHANNEL_ID})`,
+    ])
+  })
+
+  it('all good - as sentences - good before each', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const { code, out, err } = await runHere(['check'], settings)
+    expect([code, err]).toEqual([0, ''])
+    expect(out.split('\n').every((line) => line.startsWith('good '))).toBe(true)
+  })
+
+  it('key refused - 1, with a cure and without the key', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const { code, bad } = await check({ ...settings, VITRINE_CATALOG_KEY: 'another-key' })
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([{ subject: 'catalog and key' }])
+    expect(bad[0]?.found).toContain('VITRINE_CATALOG_KEY_REFUSED')
+    expect(bad[0]?.cure).toContain('VITRINE_CATALOG_KEY')
+    const { out } = await runHere(['check'], { ...settings, VITRINE_CATALOG_KEY: 'another-key' })
+    expect(out).toContain('WRONG')
+    expect(out).not.toContain('another-key')
+  })
+
+  it('catalog down - 1, with a cure', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.fault = { matches: /./, does: (request) => void request.socket.destroy() }
+    const { code, bad } = await check(settings)
+    expect([code, bad.length]).toEqual([1, 1])
+    expect(bad[0]?.found).toContain('VITRINE_CATALOG_UNREACHABLE')
+    expect(bad[0]?.cure).toContain('VITRINE_CATALOG_URL')
+  })
+
+  it.each([
+    ['something else answers', 200, '<html>', 'VITRINE_CATALOG_INVALID'],
+    ['too deep an address', 404, '{}', 'VITRINE_CATALOG_STATUS'],
+    ['daily limit', 429, '{}', 'VITRINE_CATALOG_RATE_LIMITED'],
+    ['redirect', 301, '', 'VITRINE_CATALOG_REDIRECT'],
+  ])('%s - 1, with a cure of its own', async (...[, status, body, code]) => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(status).end(body) }
+    const result = await check(settings)
+    expect(result).toMatchObject({ code: 1, bad: [{ found: expect.stringContaining(code) }] })
+    expect(result.bad[0]?.cure).not.toContain('docs/errors.md')
+  })
+
+  it('channel that the catalog does not list - 1, names it and VITRINE_CHANNELS', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const { code, bad } = await check({ ...settings, VITRINE_CHANNELS: `${CHANNEL_ID},${FOREIGN}` })
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([
+      { subject: `channel ${FOREIGN}`, cure: expect.stringContaining('VITRINE_CHANNELS') },
+    ])
+  })
+
+  it('no channel at all - 1', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.channels = []
+    expect(await check(settings)).toMatchObject({ code: 1, bad: [{ subject: 'channels' }] })
+  })
+
+  it('last walk failed - 1, with its code', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    await store.beginWalk(CHANNEL_ID, { nowMs: 1, resumableSinceMs: 0 })
+    await store.failWalk(CHANNEL_ID, 'VITRINE_CATALOG_INVALID', 2)
+    await store.close()
+    const { code, bad } = await check(settings)
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([{ found: expect.stringContaining('VITRINE_CATALOG_INVALID') }])
+  })
+
+  it('stored copy cannot be opened - 1, and the rest is tried all the same', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'file'), '')
+    const { settings } = await startRemote(folder)
+    const { code, bad, subjects } = await check({
+      ...settings,
+      VITRINE_DATABASE_URL: `sqlite:${folder}/file/x.db`,
+    })
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([
+      { subject: 'stored copy', found: expect.stringContaining('VITRINE_STORE_FAILED') },
+    ])
+    expect(subjects).toContain('catalog and key')
+  })
+
+  it('embedded catalog without data - 1, says how to import', async () => {
+    const { code, bad } = await check(makeSettings(makeFolder()))
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([{ cure: expect.stringContaining('vitrine catalog import') }])
+  })
+
+  it('embedded catalog cannot be opened - 1', async () => {
+    const folder = makeFolder()
+    mkdirSync(join(folder, 'catalog.db'))
+    expect(await check(makeSettings(folder))).toMatchObject({
+      code: 1,
+      bad: [{ subject: 'catalog service' }],
+    })
+  })
+
+  it('answer with the key in it - is not printed', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.fault = {
+      matches: /./,
+      does: (_request, response) => sendJson(response, 500, { error: FAKE_KEY }),
+    }
+    expect((await check(settings)).code).toBe(1)
+  })
+})

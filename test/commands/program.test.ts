@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { makeFolder, makeSettings, runBuilt, runHere } from './cli-harness.ts'
+
+describe('command line', () => {
+  it.each([
+    [['nonsense']],
+    [['catalog', 'nonsense']],
+    [['catalog', 'keys', 'nonsense']],
+    [['serve', '--nonsense']],
+    [['serve', 'extra']],
+    [['sync', '--channel']],
+    [['catalog', 'import']],
+    [['catalog', 'keys', 'add']],
+    [[]],
+    [['catalog']],
+  ])('%j - wrong usage - 64, said on standard error', async (words) => {
+    const { code, out, err } = await runHere(words)
+    expect([code, out]).toEqual([64, ''])
+    expect(err).not.toBe('')
+  })
+
+  it.each([
+    [['--help'], ['serve', 'sync', 'check', 'catalog']],
+    [['help'], ['serve', 'sync', 'check', 'catalog']],
+    [
+      ['sync', '--help'],
+      ['--channel', '--json'],
+    ],
+    [
+      ['catalog', '--help'],
+      ['serve', 'import', 'keys', 'channels'],
+    ],
+    [
+      ['catalog', 'import', '--help'],
+      ['--network', '--merchant', '--format', '--channel', '--json'],
+    ],
+  ])('%j - help - 0, on standard output, names %j', async (words, names) => {
+    const { code, out, err } = await runHere(words, { VITRINE_PORT: 'not read for help' })
+    expect([code, err]).toEqual([0, ''])
+    for (const name of names) expect(out).toContain(name)
+  })
+
+  it.each(['serve', 'sync', 'check'])(
+    '%s - bad settings - 78, every name, no value, nothing on output',
+    async (word) => {
+      const { code, out, err } = await runHere([word, '--json'], {
+        VITRINE_PORT: 'hunter2port',
+        VITRINE_TYPO: 'hunter2typo',
+        VITRINE_CATALOG_KEY: 'hunter2key',
+      })
+      expect([code, out]).toEqual([78, ''])
+      for (const name of ['VITRINE_PORT', 'VITRINE_TYPO', 'VITRINE_CATALOG_KEY', 'VITRINE_CONFIG_INVALID']) {
+        expect(err).toContain(name)
+      }
+      expect(err).not.toContain('hunter2')
+    },
+  )
+})
+
+describe('built command line', () => {
+  it('help - 0', async () => {
+    expect(await runBuilt(['--help'], {})).toMatchObject({ code: 0, err: '' })
+  })
+
+  it('unknown command - 64', async () => {
+    expect(await runBuilt(['nonsense'], {})).toMatchObject({ code: 64, out: '' })
+  })
+
+  it('serve with bad settings - 78, and every name on standard error', async () => {
+    const settings = makeSettings(makeFolder(), {
+      VITRINE_FRESH_SECONDS: 'hunter2',
+      VITRINE_STALE: '1',
+      VITRINE_CATALOG_URL: 'hunter2',
+    })
+    const { code, out, err } = await runBuilt(['serve'], settings)
+    expect([code, out]).toEqual([78, ''])
+    for (const name of ['VITRINE_FRESH_SECONDS', 'VITRINE_STALE', 'VITRINE_CATALOG_URL'])
+      expect(err).toContain(name)
+    expect(err).not.toContain('hunter2')
+  })
+
+  it('serve with a key file that is not there - 78', async () => {
+    const folder = makeFolder()
+    const settings = makeSettings(folder, {
+      VITRINE_CATALOG_URL: 'http://127.0.0.1:9',
+      VITRINE_CATALOG_KEY_FILE: `${folder}/missing`,
+    })
+    expect(await runBuilt(['serve'], settings)).toMatchObject({ code: 78, out: '' })
+  })
+})

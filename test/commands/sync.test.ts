@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { makeFolder, makeSettings, runBuilt, startRemote } from './cli-harness.ts'
+
+const GTINS = ['00000000000017', '00000000000024', '00000000000031']
+const FOREIGN = '11111111-2222-4333-8444-555555555555'
+
+type Walk = { channelId: string; outcome: string; productCount: number; failure: string | null }
+
+async function startFilled(): Promise<Awaited<ReturnType<typeof startRemote>>> {
+  const remote = await startRemote(makeFolder())
+  remote.catalog.products.set(
+    CHANNEL_ID,
+    GTINS.map((gtin) => makeWireProduct({ gtin })),
+  )
+  return remote
+}
+
+describe('sync', () => {
+  it('good catalog - 0, a line a channel, progress on standard error', async () => {
+    const { settings } = await startFilled()
+    const { code, out, err } = await runBuilt(['sync'], settings)
+    expect(code).toBe(0)
+    expect(out).toMatch(/^Test magazine \([0-9a-f-]{36}\): 3 products in \d+\.\d s\n$/)
+    expect(err).toContain('Test magazine: 3 products')
+    expect(out + err).not.toContain(FAKE_KEY)
+  })
+
+  it('json - one array', async () => {
+    const { settings } = await startFilled()
+    const { code, out } = await runBuilt(['sync', '--json'], settings)
+    expect(code).toBe(0)
+    expect(JSON.parse(out) as Walk[]).toMatchObject([
+      { channelId: CHANNEL_ID, outcome: 'complete', productCount: 3, failure: null },
+    ])
+  })
+
+  it('key refused - 1, says so, without the key', async () => {
+    const { settings } = await startFilled()
+    const { code, out, err } = await runBuilt(['sync', '--json'], {
+      ...settings,
+      VITRINE_CATALOG_KEY: 'another-key',
+    })
+    expect([code, JSON.parse(out)]).toEqual([1, []])
+    expect(err).toContain('VITRINE_CATALOG_KEY_REFUSED')
+    expect(err).not.toContain('another-key')
+  })
+
+  it('products fail - 1, the channel with its code', async () => {
+    const { catalog, settings } = await startFilled()
+    catalog.fault = {
+      matches: /products/,
+      does: (_request, response) => sendJson(response, 400, { error: FAKE_KEY }),
+    }
+    const { code, out, err } = await runBuilt(['sync', '--json'], settings)
+    expect(code).toBe(1)
+    expect(JSON.parse(out) as Walk[]).toMatchObject([
+      { outcome: 'failed', failure: 'VITRINE_CATALOG_STATUS' },
+    ])
+    expect(out + err).not.toContain(FAKE_KEY)
+  })
+
+  it('--channel - one of two - walks that one', async () => {
+    const { catalog, settings } = await startFilled()
+    catalog.channels = [...catalog.channels, { id: FOREIGN, name: 'Other', kind: 'app', url: null }]
+    const { code, out } = await runBuilt(['sync', '--json', '--channel', CHANNEL_ID.toUpperCase()], settings)
+    expect(code).toBe(0)
+    expect((JSON.parse(out) as Walk[]).map(({ channelId }) => channelId)).toEqual([CHANNEL_ID])
+    expect(catalog.countCalls(new RegExp(FOREIGN))).toBe(0)
+  })
+
+  it.each([
+    ['that the catalog does not list', {}],
+    ['that VITRINE_CHANNELS does not serve', { VITRINE_CHANNELS: CHANNEL_ID }],
+  ])('--channel - %s - 64, names it', async (_name, over) => {
+    const { settings } = await startFilled()
+    const { code, err } = await runBuilt(['sync', '--channel', FOREIGN], { ...settings, ...over })
+    expect(code).toBe(64)
+    expect(err).toContain(FOREIGN)
+  })
+
+  it.each(['::1', '0.0.0.0'])('VITRINE_HOST %s - nobody listens there, the walk goes', async (host) => {
+    const { settings } = await startFilled()
+    expect(await runBuilt(['sync'], { ...settings, VITRINE_HOST: host })).toMatchObject({ code: 0 })
+  })
+
+  it('stored copy cannot be opened, embedded catalog - 1, and the process ends', async () => {
+    const settings = makeSettings(makeFolder(), { VITRINE_DATABASE_URL: 'sqlite:/proc/none/x.db' })
+    const { code, err } = await runBuilt(['sync'], settings)
+    expect(code).toBe(1)
+    expect(err).toContain('VITRINE_STORE_FAILED')
+  })
+})

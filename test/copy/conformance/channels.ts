@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Channel } from '../../../src/catalog/contract.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import { CHANNEL, type Copy, type Place, type Subject, readBox, readGrid, walkAll } from './subject.ts'
+
+const makeChannel = (id: string, over: Partial<Channel> = {}): Channel => ({
+  id,
+  name: `Channel ${id}`,
+  kind: 'website',
+  url: 'https://magazine.example/',
+  ...over,
+})
+
+/** The list of channels, and that a copy belongs to one catalog. */
+export function describeChannels(subject: Subject): void {
+  describe(`${subject.name}: channels and catalogs`, () => {
+    let place: Place
+    let copy: Copy
+    beforeEach(async () => {
+      place = await subject.start()
+      copy = await place.open('https://one.example')
+    })
+    afterEach(() => place.dispose())
+
+    test('list - before the first - is unknown; an empty one - is a list', async () => {
+      expect(await copy.findChannelList()).toBeUndefined()
+      await copy.putChannelList([], 100)
+      expect(await copy.findChannelList()).toEqual({ asOfMs: 100, channels: [], gone: [] })
+    })
+
+    test('list - put - comes back in its order with every field', async () => {
+      const channels = [
+        makeChannel('c', { kind: 'newsletter', url: null }),
+        makeChannel('a'),
+        makeChannel('b'),
+      ]
+      await copy.putChannelList(channels, 100)
+      expect(await copy.findChannelList()).toEqual({ asOfMs: 100, channels, gone: [] })
+      await copy.putChannelList(channels.toReversed(), 200)
+      expect((await copy.findChannelList())?.channels.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
+    })
+
+    test('channel - missing in a later list - is gone since then, and back when it returns', async () => {
+      const [a, b] = [makeChannel('a'), makeChannel('b')]
+      await copy.putChannelList([a, b], 100)
+      await copy.putChannelList([b], 200)
+      await copy.putChannelList([b], 300)
+      expect(await copy.findChannelList()).toEqual({
+        asOfMs: 300,
+        channels: [b],
+        gone: [{ channel: a, goneAtMs: 200 }],
+      })
+      await copy.putChannelList([], 400)
+      expect((await copy.findChannelList())?.gone.map(({ goneAtMs }) => goneAtMs).sort()).toEqual([200, 400])
+      const renamed = { ...a, name: 'Renamed' }
+      await copy.putChannelList([renamed], 500)
+      expect(await copy.findChannelList()).toMatchObject({ channels: [renamed], gone: [{ channel: b }] })
+    })
+
+    test('another catalog - same database - sees nothing of the copy', async () => {
+      if (!place.isShared) return
+      const product = makeProduct({ offers: [makeParsedOffer({ oldPrice: '99.00' })] })
+      await copy.putChannelList([makeChannel(CHANNEL)], 100)
+      await walkAll(copy, [product], 100)
+      await copy.putLookup(CHANNEL, toGtin(2), { product: null, asOfMs: 100 })
+      const other = await place.open('https://two.example')
+      expect(await other.findChannelList()).toBeUndefined()
+      expect(await readBox(other, product.gtin)).toBe('unknown')
+      expect(await readBox(other, toGtin(2))).toBe('unknown')
+      expect(await readGrid(other)).toEqual([])
+      expect(await other.findDealCurrency(CHANNEL)).toBeUndefined()
+      expect(await other.searchProducts(CHANNEL, '', 8)).toEqual([])
+      expect(await other.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 0, completedAtMs: null })
+      await walkAll(other, [], 200)
+      expect(await readGrid(copy)).toEqual([product.title])
+    })
+
+    test('a copy opened again - same database - has everything', async () => {
+      if (!place.isShared) return
+      await walkAll(copy, [makeProduct()], 100)
+      const again = await place.open('https://one.example')
+      expect(await readBox(again, toGtin(1))).toBe('Lumen Arc desk lamp @100')
+      expect(await again.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, productCount: 1 })
+    })
+  })
+}

@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Offer, Product } from '../../../src/catalog/contract.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import { CHANNEL, type Copy, type Place, type Subject, makeQuery, readGrid, walkAll } from './subject.ts'
+
+let index = 0
+
+/** A product on sale whose title names it. */
+function makeSale(title: string, offers: readonly Partial<Offer>[], over: Partial<Product> = {}): Product {
+  index += 1
+  const made = offers.map((offer) => makeParsedOffer({ price: '50.00', oldPrice: '100.00', ...offer }))
+  return makeProduct({ gtin: toGtin(index), title, brand: null, offers: made, ...over })
+}
+
+/** Grids: which deals, in which order, and which offer makes a product one. */
+export function describeDeals(subject: Subject): void {
+  describe(`${subject.name}: deals`, () => {
+    let place: Place
+    let copy: Copy
+    beforeEach(async () => {
+      index = 0
+      place = await subject.start()
+      copy = await place.open('https://one.example')
+    })
+    afterEach(() => place.dispose())
+
+    test('discount - ratios that round to one percentage - are told apart exactly, then by price, then GTIN', async () => {
+      await walkAll(
+        copy,
+        [
+          makeSale('c', [{ price: '200.00', oldPrice: '300.00' }]),
+          makeSale('d', [{ price: '200.00', oldPrice: '300.00' }]),
+          makeSale('b', [{ price: '100.00', oldPrice: '150.00' }]),
+          makeSale('a', [{ price: '666666666665.9999', oldPrice: '999999999999.0000' }]),
+          makeSale('e', [{ price: '666666666666.0001', oldPrice: '999999999999.0000' }]),
+        ],
+        100,
+      )
+      expect(await readGrid(copy)).toEqual(['a', 'b', 'c', 'd', 'e'])
+    })
+
+    test('sorts - saving, price, newest - each by its own measure', async () => {
+      const cheap = makeSale('cheap', [{ price: '5.00', oldPrice: '10.00' }])
+      const dear = makeSale('dear', [{ price: '900.00', oldPrice: '1000.00' }])
+      const middle = makeSale('middle', [{ price: '60.00', oldPrice: '100.00' }])
+      await walkAll(copy, [dear], 100)
+      await walkAll(copy, [cheap, dear], 200)
+      await walkAll(copy, [cheap, dear, middle], 300)
+      expect(await readGrid(copy, { sort: 'discount' })).toEqual(['cheap', 'middle', 'dear'])
+      expect(await readGrid(copy, { sort: 'saving' })).toEqual(['dear', 'middle', 'cheap'])
+      expect(await readGrid(copy, { sort: 'price' })).toEqual(['cheap', 'middle', 'dear'])
+      expect(await readGrid(copy, { sort: 'newest' })).toEqual(['middle', 'cheap', 'dear'])
+    })
+
+    test('filters - stock, discount, price, brand - each leaves what it says', async () => {
+      await walkAll(
+        copy,
+        [
+          makeSale('out of stock', [{ availability: 'out_of_stock' }], { brand: 'Crème' }),
+          makeSale('dear', [{ price: '80.00' }], { brand: 'CRÈME' }),
+          makeSale('cheap', [{ price: '12.50', oldPrice: '12.99' }], { brand: 'Creme' }),
+        ],
+        100,
+      )
+      expect(await readGrid(copy, { isInStockOnly: true })).toEqual(['dear', 'cheap'])
+      expect(await readGrid(copy, { minDiscountPercent: 20 })).toEqual(['out of stock', 'dear'])
+      expect(await readGrid(copy, { minDiscountPercent: 21 })).toEqual(['out of stock'])
+      expect(await readGrid(copy, { maxPrice: '12.5' })).toEqual(['cheap'])
+      expect(await readGrid(copy, { maxPrice: '12.4999' })).toEqual([])
+      expect(await readGrid(copy, { brand: 'crème' })).toEqual(['out of stock', 'dear'])
+    })
+
+    test('words - case, accents, percent and underscore - each word is letters', async () => {
+      await walkAll(
+        copy,
+        [
+          makeSale('Größe 100% Wolle', [{}], { brand: 'Ångström' }),
+          makeSale('1000 Wolle', [{}]),
+          makeSale('a_b Café', [{}]),
+          makeSale('axb Cafe', [{}]),
+          makeSale('back\\slash', [{}]),
+        ],
+        100,
+      )
+      expect(await readGrid(copy, { words: 'WOLLE' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
+      expect(await readGrid(copy, { words: '100%' })).toEqual(['Größe 100% Wolle'])
+      expect(await readGrid(copy, { words: 'a_b' })).toEqual(['a_b Café'])
+      expect(await readGrid(copy, { words: 'café' })).toEqual(['a_b Café', 'axb Cafe'])
+      expect(await readGrid(copy, { words: ' angstrom   grosse ' })).toEqual(['Größe 100% Wolle'])
+      expect(await readGrid(copy, { words: 'wolle cafe' })).toEqual([])
+      expect(await readGrid(copy, { words: 'k\\s' })).toEqual(['back\\slash'])
+    })
+
+    test('merchant filters - without case - make another offer the best of its product', async () => {
+      const product = makeSale('one', [
+        { merchant: 'Big Discount', price: '10.00' },
+        { merchant: 'Kopje', price: '80.00' },
+        { merchant: 'Zaal', price: '40.00', availability: 'out_of_stock' },
+      ])
+      await walkAll(copy, [product], 100)
+      const pick = async (over: Parameters<typeof makeQuery>[0]): Promise<(string | undefined)[]> =>
+        (await copy.findDeals(makeQuery(over))).map((deal) => deal.product.offers[deal.offerIndex]?.merchant)
+      expect(await pick({})).toEqual(['Big Discount'])
+      expect(await pick({ merchants: ['KOPJE'] })).toEqual(['Kopje'])
+      expect(await pick({ excluded: ['big discount'] })).toEqual(['Zaal'])
+      expect(await pick({ excluded: ['big discount'], isInStockOnly: true })).toEqual(['Kopje'])
+      expect(await pick({ merchants: ['kopje', 'zaal'] })).toEqual(['Zaal'])
+      expect(await pick({ merchants: ['nobody'] })).toEqual([])
+    })
+
+    test('equal offers of two shops - with and without a filter - the same one makes the card', async () => {
+      const product = makeSale('one', [
+        { merchant: 'Beta', network: 'a' },
+        { merchant: 'Alpha', network: 'b' },
+      ])
+      await walkAll(copy, [product], 100)
+      const pick = async (maxPrice: string | null): Promise<(string | undefined)[]> =>
+        (await copy.findDeals(makeQuery({ maxPrice }))).map((d) => d.product.offers[d.offerIndex]?.merchant)
+      expect(await pick(null)).toEqual(['Alpha'])
+      expect(await pick('99.00')).toEqual(['Alpha'])
+    })
+
+    test('a shop with two offers - the dearer one on sale - is no deal', async () => {
+      const product = makeSale('one', [
+        { network: 'a', price: '40.00', oldPrice: null },
+        { network: 'b', price: '50.00', oldPrice: '100.00' },
+      ])
+      await walkAll(copy, [product], 100)
+      expect(await readGrid(copy)).toEqual([])
+    })
+
+    test('pages - of a fixed size - hold everything once and in order', async () => {
+      const products = Array.from({ length: 7 }, (_, place) =>
+        makeSale(`p${place}`, [{ price: `${50 + place}.00` }]),
+      )
+      await walkAll(copy, products, 100)
+      const pages = await Promise.all([0, 3, 6, 9].map((offset) => readGrid(copy, { limit: 3, offset })))
+      expect(pages).toEqual([['p0', 'p1', 'p2'], ['p3', 'p4', 'p5'], ['p6'], []])
+      const filtered = await readGrid(copy, { limit: 3, offset: 3, maxPrice: '55.00' })
+      expect(filtered).toEqual(['p3', 'p4', 'p5'])
+    })
+
+    test('currencies - most deals win, a tie goes by alphabet - and grids never mix them', async () => {
+      expect(await copy.findDealCurrency(CHANNEL)).toBeUndefined()
+      const usd = makeSale('dollars', [{ currency: 'USD' }])
+      const eur = makeSale('euros', [{ currency: 'EUR' }])
+      await walkAll(copy, [usd], 100)
+      expect(await copy.findDealCurrency(CHANNEL)).toBe('USD')
+      await walkAll(copy, [usd, eur], 200)
+      expect(await copy.findDealCurrency(CHANNEL)).toBe('EUR')
+      expect(await readGrid(copy, { currency: 'USD' })).toEqual(['dollars'])
+      expect(await readGrid(copy, { currency: 'GBP' })).toEqual([])
+      await walkAll(copy, [usd, eur, makeSale('more', [{ currency: 'USD', merchant: 'Zaal' }])], 300)
+      expect(await copy.findDealCurrency(CHANNEL)).toBe('USD')
+    })
+  })
+}

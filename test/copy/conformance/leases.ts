@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeProduct, toGtin } from '../../helpers/products.ts'
+import { CHANNEL, type Copy, type Place, type Subject, begin, makePage, walkAll } from './subject.ts'
+
+/** Leases, and where a broken walk goes on. */
+export function describeLeases(subject: Subject): void {
+  describe(`${subject.name}: leases and resuming`, () => {
+    let place: Place
+    let copy: Copy
+    beforeEach(async () => {
+      place = await subject.start()
+      copy = await place.open('https://one.example')
+    })
+    afterEach(() => place.dispose())
+    const take = (owner: string, nowMs: number): Promise<boolean> =>
+      copy.takeLease(CHANNEL, { owner, nowMs, untilMs: nowMs + 60 })
+
+    test('lease - held by another - is refused until it has expired', async () => {
+      expect(await take('a', 100)).toBe(true)
+      expect(await take('b', 159)).toBe(false)
+      expect(await take('b', 160)).toBe(true)
+      expect(await take('a', 170)).toBe(false)
+    })
+
+    test('lease - its own - is extended', async () => {
+      await take('a', 100)
+      expect(await take('a', 150)).toBe(true)
+      expect(await take('b', 205)).toBe(false)
+    })
+
+    test('lease - released - is free; released by a stranger - is not', async () => {
+      await take('a', 100)
+      await copy.releaseLease(CHANNEL, 'b')
+      expect(await take('b', 110)).toBe(false)
+      await copy.releaseLease(CHANNEL, 'a')
+      expect(await take('b', 110)).toBe(true)
+    })
+
+    test('lease - of one channel - leaves the others free', async () => {
+      await take('a', 100)
+      const lease = { owner: 'b', nowMs: 100, untilMs: 160 }
+      expect(await copy.takeLease('00000000-0000-4000-8000-000000000002', lease)).toBe(true)
+    })
+
+    test('walk - never begun - begins at the first page', async () => {
+      const place = await copy.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 0 })
+      expect(place).toEqual({ walk: 1, cursor: null, afterGtin: '', productCount: 0, isWalked: false })
+    })
+
+    test('walk - broken after two pages - goes on after the second', async () => {
+      await walkAll(copy, [], 50)
+      const walk = await begin(copy, 100)
+      const first = { asOfMs: 100, nextCursor: 'c1' }
+      await copy.applyPage(CHANNEL, makePage(walk, [makeProduct({ gtin: toGtin(1) })], first))
+      const second = { asOfMs: 110, nextCursor: 'c2', afterGtin: toGtin(1) }
+      await copy.applyPage(CHANNEL, makePage(walk, [makeProduct({ gtin: toGtin(2) })], second))
+      await copy.failWalk(CHANNEL, 'VITRINE_CATALOG_STATUS', 120)
+      expect(await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 110 })).toEqual({
+        walk,
+        cursor: 'c2',
+        afterGtin: toGtin(2),
+        productCount: 2,
+        isWalked: false,
+      })
+    })
+
+    test('walk - broken too long ago - begins anew and counts its pages once', async () => {
+      const walk = await begin(copy, 100)
+      const page = makePage(walk, [makeProduct({ gtin: toGtin(1) })], { asOfMs: 100, nextCursor: 'c1' })
+      await copy.applyPage(CHANNEL, page)
+      const place = await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 101 })
+      expect(place).toMatchObject({ walk, cursor: null, afterGtin: '', productCount: 0 })
+      const products = [1, 2].map((index) => makeProduct({ gtin: toGtin(index) }))
+      await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 200 }))
+      await copy.completeWalk(CHANNEL, walk, 210)
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 2, completedStartedAtMs: 200 })
+    })
+
+    test('walk - broken behind its last page - only needs its end', async () => {
+      const walk = await begin(copy, 100)
+      await copy.applyPage(CHANNEL, makePage(walk, [makeProduct()], { asOfMs: 100 }))
+      const place = await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 0 })
+      expect(place).toMatchObject({ walk, isWalked: true, productCount: 1 })
+      await copy.completeWalk(CHANNEL, walk, 210)
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, completedStartedAtMs: 100 })
+    })
+
+    test('walk - complete - the next has the next number', async () => {
+      await walkAll(copy, [], 100)
+      expect(await begin(copy, 200)).toBe(2)
+      await copy.completeWalk(CHANNEL, 1, 300)
+      expect((await copy.getCopyState(CHANNEL)).completedAtMs).toBe(100)
+    })
+  })
+}

@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Product } from '../../../src/catalog/contract.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import {
+  CHANNEL,
+  type Copy,
+  type Place,
+  type Subject,
+  begin,
+  makePage,
+  readBox,
+  readGrid,
+  readView,
+  walkAll,
+} from './subject.ts'
+
+const [ONE, TWO, THREE] = [toGtin(1), toGtin(2), toGtin(3)]
+
+/** A product on sale; the title tells the walk that brought it. */
+function makeSale(gtin: string, title: string): Product {
+  return makeProduct({ gtin, title, offers: [makeParsedOffer({ price: '50.00', oldPrice: '100.00' })] })
+}
+
+/** Versions by walk: what readers see while one is written. */
+export function describeWalks(subject: Subject): void {
+  describe(`${subject.name}: versions`, () => {
+    let place: Place
+    let copy: Copy
+    beforeEach(async () => {
+      place = await subject.start()
+      copy = await place.open('https://one.example')
+    })
+    afterEach(() => place.dispose())
+
+    test('first walk - half done - serves boxes of its pages, no grid', async () => {
+      const walk = await begin(copy, 100)
+      const first = makePage(walk, [makeSale(ONE, 'one')], { asOfMs: 100, nextCursor: 'c' })
+      await copy.applyPage(CHANNEL, first)
+      expect(await readView(copy, ONE)).toEqual({ box: 'one @100', grid: [] })
+      expect(await readBox(copy, TWO)).toBe('unknown')
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 0, isRunning: true })
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(TWO, 'two')], { asOfMs: 110, afterGtin: ONE }))
+      await copy.completeWalk(CHANNEL, walk, 120)
+      expect(await readView(copy, TWO)).toEqual({ box: 'two @110', grid: ['one', 'two'] })
+    })
+
+    test('second walk - half done - nobody sees it; complete - everybody sees all of it', async () => {
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
+      const before = ['one', 'two']
+      const walk = await begin(copy, 200)
+      await copy.applyPage(
+        CHANNEL,
+        makePage(walk, [makeSale(ONE, 'one, new')], { asOfMs: 200, nextCursor: 'c' }),
+      )
+      expect(await readView(copy, ONE)).toEqual({ box: 'one @100', grid: before })
+      await copy.applyPage(
+        CHANNEL,
+        makePage(walk, [makeSale(THREE, 'three')], { asOfMs: 210, afterGtin: ONE }),
+      )
+      expect(await readView(copy, ONE)).toEqual({ box: 'one @100', grid: before })
+      expect(await readView(copy, TWO)).toEqual({ box: 'two @100', grid: before })
+      expect(await readView(copy, THREE)).toEqual({ box: 'unknown', grid: before })
+      await copy.completeWalk(CHANNEL, walk, 220)
+      const after = ['one, new', 'three']
+      expect(await readView(copy, ONE)).toEqual({ box: 'one, new @200', grid: after })
+      expect(await readView(copy, TWO)).toEqual({ box: 'unknown', grid: after })
+      expect(await readView(copy, THREE)).toEqual({ box: 'three @210', grid: after })
+    })
+
+    test('state - after a walk - has its counts, times and drops', async () => {
+      const walk = await begin(copy, 100)
+      const first = { asOfMs: 100, nextCursor: 'c', drops: { price: 2 } }
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'one')], first))
+      const last = { asOfMs: 110, afterGtin: ONE, drops: { price: 1, link: 1 } }
+      await copy.applyPage(CHANNEL, makePage(walk, [makeProduct({ gtin: TWO })], last))
+      await copy.completeWalk(CHANNEL, walk, 120)
+      expect(await copy.getCopyState(CHANNEL)).toEqual({
+        currentWalk: 1,
+        completedStartedAtMs: 100,
+        completedAtMs: 120,
+        productCount: 2,
+        dealCount: 1,
+        drops: { price: 3, link: 1 },
+        isRunning: false,
+        failure: null,
+        failedAtMs: null,
+      })
+    })
+
+    test('walk - broken - keeps the old copy and names its failure until the next begins', async () => {
+      await walkAll(copy, [makeSale(ONE, 'one')], 100)
+      const walk = await begin(copy, 200)
+      await copy.applyPage(CHANNEL, makePage(walk, [], { asOfMs: 200, nextCursor: 'c' }))
+      await copy.failWalk(CHANNEL, 'VITRINE_CATALOG_STATUS', 210)
+      expect(await readView(copy, ONE)).toEqual({ box: 'one @100', grid: ['one'] })
+      const failed = { isRunning: false, failure: 'VITRINE_CATALOG_STATUS', failedAtMs: 210 }
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({ ...failed, currentWalk: 1 })
+      await begin(copy, 300)
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({ isRunning: true, failure: null })
+    })
+
+    test('unchanged products - walked again - get their date from the page', async () => {
+      const products = [makeSale(ONE, 'one'), makeSale(TWO, 'two')]
+      await walkAll(copy, products, 100)
+      const walk = await begin(copy, 200)
+      await copy.applyPage(CHANNEL, makePage(walk, products.slice(0, 1), { asOfMs: 200, nextCursor: 'c' }))
+      await copy.applyPage(CHANNEL, makePage(walk, products.slice(1), { asOfMs: 250, afterGtin: ONE }))
+      expect(await readBox(copy, ONE)).toBe('one @100')
+      await copy.completeWalk(CHANNEL, walk, 260)
+      expect([await readBox(copy, ONE), await readBox(copy, TWO)]).toEqual(['one @200', 'two @250'])
+    })
+
+    test('page - applied twice - changes nothing', async () => {
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
+      const walk = await begin(copy, 200)
+      const page = makePage(walk, [makeSale(ONE, 'one, new'), makeSale(THREE, 'three')], {
+        asOfMs: 200,
+        drops: { price: 1 },
+      })
+      await copy.applyPage(CHANNEL, page)
+      await copy.applyPage(CHANNEL, page)
+      await copy.completeWalk(CHANNEL, walk, 210)
+      expect(await readView(copy, ONE)).toEqual({ box: 'one, new @200', grid: ['one, new', 'three'] })
+      expect(await readView(copy, TWO)).toEqual({ box: 'unknown', grid: ['one, new', 'three'] })
+      const state = await copy.getCopyState(CHANNEL)
+      expect(state).toMatchObject({ productCount: 2, dealCount: 2, drops: { price: 1 } })
+    })
+
+    test('product - gone and back while a walk is repeated - stays as it was', async () => {
+      await walkAll(copy, [makeSale(ONE, 'one')], 100)
+      const walk = await begin(copy, 200)
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(TWO, 'staged')], { asOfMs: 200 }))
+      const again = await copy.beginWalk(CHANNEL, { nowMs: 300, resumableSinceMs: 250 })
+      expect(again.walk).toBe(walk)
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'one')], { asOfMs: 300 }))
+      await copy.completeWalk(CHANNEL, walk, 310)
+      expect(await readView(copy, ONE)).toEqual({ box: 'one @300', grid: ['one'] })
+      expect(await readView(copy, TWO)).toEqual({ box: 'unknown', grid: ['one'] })
+    })
+  })
+
+  describe(`${subject.name}: walks and look-ups`, () => {
+    let place: Place
+    let copy: Copy
+    beforeEach(async () => {
+      place = await subject.start()
+      copy = await place.open('https://one.example')
+    })
+    afterEach(() => place.dispose())
+
+    test('look-up - newer than the page - is never overwritten, nor ended, by the walk', async () => {
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
+      const walk = await begin(copy, 200)
+      await copy.putLookup(CHANNEL, ONE, { product: makeSale(ONE, 'looked up'), asOfMs: 300 })
+      await copy.putLookup(CHANNEL, TWO, { product: makeSale(TWO, 'two, looked up'), asOfMs: 300 })
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 200 }))
+      await copy.completeWalk(CHANNEL, walk, 310)
+      const grid = ['looked up', 'two, looked up']
+      expect(await readView(copy, ONE)).toEqual({ box: 'looked up @300', grid })
+      expect(await readView(copy, TWO)).toEqual({ box: 'two, looked up @300', grid })
+    })
+
+    test('look-up - while its page is staged - is seen at once and after the walk', async () => {
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
+      const walk = await begin(copy, 200)
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 200 }))
+      await copy.putLookup(CHANNEL, ONE, { product: makeSale(ONE, 'looked up'), asOfMs: 300 })
+      await copy.putLookup(CHANNEL, TWO, { product: makeSale(TWO, 'back'), asOfMs: 300 })
+      expect(await readView(copy, ONE)).toEqual({ box: 'looked up @300', grid: ['looked up', 'back'] })
+      await copy.completeWalk(CHANNEL, walk, 310)
+      expect(await readView(copy, ONE)).toEqual({ box: 'looked up @300', grid: ['looked up', 'back'] })
+      expect(await readBox(copy, TWO)).toBe('back @300')
+    })
+
+    test('look-up - older than the staged page - leaves what the walk brings', async () => {
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
+      const walk = await begin(copy, 200)
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 300 }))
+      await copy.putLookup(CHANNEL, ONE, { product: makeSale(ONE, 'slow'), asOfMs: 250 })
+      await copy.putLookup(CHANNEL, TWO, { product: makeSale(TWO, 'slow'), asOfMs: 250 })
+      await copy.completeWalk(CHANNEL, walk, 310)
+      expect(await readView(copy, ONE)).toEqual({ box: 'walked @300', grid: ['walked'] })
+      expect(await readBox(copy, TWO)).toBe('unknown')
+    })
+
+    test('absence - newer than the page - is respected; older - is overruled', async () => {
+      await copy.putLookup(CHANNEL, ONE, { product: null, asOfMs: 300 })
+      await copy.putLookup(CHANNEL, TWO, { product: null, asOfMs: 100 })
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 200)
+      expect(await readView(copy, ONE)).toEqual({ box: 'absent @300', grid: ['two'] })
+      expect(await readView(copy, TWO)).toEqual({ box: 'two @200', grid: ['two'] })
+    })
+
+    test('look-up of a product that the copy lacks - is seen at once and survives an older walk', async () => {
+      await walkAll(copy, [], 100)
+      await copy.putLookup(CHANNEL, ONE, { product: makeSale(ONE, 'new'), asOfMs: 300 })
+      expect(await readView(copy, ONE)).toEqual({ box: 'new @300', grid: ['new'] })
+      await walkAll(copy, [], 200)
+      expect(await readView(copy, ONE)).toEqual({ box: 'new @300', grid: ['new'] })
+      await walkAll(copy, [], 400)
+      expect(await readView(copy, ONE)).toEqual({ box: 'unknown', grid: [] })
+    })
+
+    test('first seen - of an offer on sale - survives walks and look-ups, and ends with the sale', async () => {
+      const sell = (oldPrice: string | null, price = '50.00'): Product =>
+        makeProduct({ gtin: ONE, title: 'one', offers: [makeParsedOffer({ price, oldPrice })] })
+      await walkAll(copy, [sell('100.00')], 100)
+      await walkAll(copy, [sell('100.00'), makeSale(TWO, 'two')], 200)
+      await walkAll(copy, [sell('100.00', '49.00'), makeSale(TWO, 'two, renamed')], 300)
+      expect(await readGrid(copy, { sort: 'newest' })).toEqual(['two, renamed', 'one'])
+      await copy.putLookup(CHANNEL, ONE, { product: sell('100.00', '48.00'), asOfMs: 400 })
+      expect(await readGrid(copy, { sort: 'newest' })).toEqual(['two, renamed', 'one'])
+      await walkAll(copy, [sell(null), makeSale(TWO, 'two')], 500)
+      await walkAll(copy, [sell('100.00'), makeSale(TWO, 'two')], 600)
+      expect(await readGrid(copy, { sort: 'newest' })).toEqual(['one', 'two'])
+    })
+  })
+}

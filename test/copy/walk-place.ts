@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { WireProduct } from '../../src/catalog/contract.ts'
+import type { Clock } from '../../src/clock.ts'
+import { openSqlStore } from '../../src/copy/sql-store.ts'
+import { runWalkHere } from '../../src/copy/walk-here.ts'
+import type { WalkOrder, WalkReport } from '../../src/copy/walk-runner.ts'
+import type { WalkProgress } from '../../src/copy/walk.ts'
+import {
+  CHANNEL_ID,
+  FAKE_KEY,
+  type FakeCatalog,
+  makeWireOffer,
+  makeWireProduct,
+  startFakeCatalog,
+} from '../helpers/fake-catalog.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import type { Copy } from './conformance/subject.ts'
+
+/** A fake catalog and a copy on file, with a clock that the test moves. */
+export type WalkPlace = Readonly<{
+  catalog: FakeCatalog
+  clock: FakeClock
+  copy: Copy
+  order: WalkOrder
+  walk(options?: WalkOptions): Promise<WalkReport>
+}>
+
+/** How one walk is run. */
+export type WalkOptions = Readonly<{
+  order?: Partial<WalkOrder>
+  clock?: Clock
+  signal?: AbortSignal
+  onProgress?: (progress: WalkProgress) => void
+}>
+
+/** Makes a place that is removed after the test. */
+export async function makeWalkPlace(): Promise<WalkPlace> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitrine-walk-'))
+  const catalog = await startFakeCatalog()
+  const clock = createFakeClock(NOON_MS)
+  const database = { kind: 'sqlite', path: join(folder, 'copy.db') } as const
+  const copy = await openSqlStore({ database, catalog: 'c' })
+  onTestFinished(async () => {
+    await copy.close()
+    await catalog.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const order: WalkOrder = {
+    database,
+    catalog: 'c',
+    baseUrl: catalog.url,
+    key: FAKE_KEY,
+    timeoutMs: 5_000,
+    maxBytes: 8_000_000,
+    ownOrigin: 'https://widgets.example',
+    channels: null,
+    pausedUntilMs: 0,
+    owner: 'walker',
+  }
+  const walk: WalkPlace['walk'] = (options = {}) =>
+    runWalkHere(
+      { ...order, ...options.order },
+      {
+        signal: options.signal ?? new AbortController().signal,
+        ...(options.onProgress && { onProgress: options.onProgress }),
+      },
+      options.clock ?? clock,
+    )
+  return { catalog, clock, copy, order, walk }
+}
+
+/** Products on sale from the first GTIN on; `name` is their title. */
+export function makeWireProducts(count: number, name = 'Lamp'): WireProduct[] {
+  return Array.from({ length: count }, (_, index) =>
+    makeWireProduct({
+      gtin: toGtin(index),
+      title: `${name} ${index}`,
+      offers: [makeWireOffer({ old_price: '99.00' })],
+    }),
+  )
+}
+
+/** Puts products into the fake's one channel. */
+export function stock(catalog: FakeCatalog, products: WireProduct[]): void {
+  catalog.products.set(CHANNEL_ID, products)
+}

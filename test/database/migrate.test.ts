@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Kysely, type Migration, SqliteDialect, sql } from 'kysely'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { migrateDatabase } from '../../src/database/migrate.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
+import { PACKAGE_FOLDER } from '../../src/paths.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'vitrine-migrate-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const newPath = (): string => join(folder, `${files++}.db`)
+
+function open(path: string): Kysely<unknown> {
+  const database = new Kysely<unknown>({
+    dialect: new SqliteDialect({ database: openSqlite({ path, role: 'writer' }) }),
+  })
+  onTestFinished(() => database.destroy())
+  return database
+}
+
+const makeTable = (name: string): Migration => ({
+  up: async (database: Kysely<unknown>) => {
+    await sql`create table ${sql.table(name)} (id integer primary key)`.execute(database)
+    await sql`insert into ${sql.table(name)} values (7)`.execute(database)
+  },
+})
+const FIRST = { '0001-first': makeTable('first') }
+const SECOND = { ...FIRST, '0002-second': makeTable('second') }
+const BROKEN = {
+  ...FIRST,
+  '0002-broken': {
+    up: async (database: Kysely<unknown>) => {
+      await makeTable('second').up(database)
+      await sql`create table nonsense (`.execute(database)
+    },
+  },
+}
+
+/** Everything in the database that is not SQLite's own. */
+async function dump(database: Kysely<unknown>): Promise<unknown> {
+  const tables = await sql<{
+    name: string
+    sql: string
+  }>`select name, sql from sqlite_master where name not like 'sqlite_%' order by name`.execute(database)
+  const rows: Record<string, unknown> = {}
+  for (const { name } of tables.rows) {
+    rows[name] = (await sql`select * from ${sql.table(name)}`.execute(database)).rows
+  }
+  return { tables: tables.rows, rows }
+}
+
+const listTables = async (database: Kysely<unknown>): Promise<string[]> =>
+  (
+    await sql<{
+      name: string
+    }>`select name from sqlite_master where type = 'table' and name not like 'kysely_%' and name not like 'sqlite_%' order by name`.execute(
+      database,
+    )
+  ).rows.map(({ name }) => name)
+
+describe('migrations', () => {
+  it('empty database - all, in the order of their names', async () => {
+    const database = open(newPath())
+    await migrateDatabase(database, { '0002-second': SECOND['0002-second'], ...FIRST })
+    expect(await listTables(database)).toEqual(['first', 'second'])
+  })
+
+  it('again, and with a further one - only what is new', async () => {
+    const path = newPath()
+    await migrateDatabase(open(path), FIRST)
+    const database = open(path)
+    const before = await dump(database)
+    await migrateDatabase(database, FIRST)
+    expect(await dump(database)).toEqual(before)
+    await migrateDatabase(database, SECOND)
+    expect(await listTables(database)).toEqual(['first', 'second'])
+  })
+
+  it('newer database - StoreNewerError, and nothing is changed', async () => {
+    const path = newPath()
+    await migrateDatabase(open(path), SECOND)
+    const database = open(path)
+    const before = await dump(database)
+    await expect(migrateDatabase(database, FIRST)).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
+    await expect(migrateDatabase(database, {})).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
+    expect(await dump(database)).toEqual(before)
+  })
+
+  it('a migration fails - StoreError, nothing of it stays, and the mended one goes through', async () => {
+    const path = newPath()
+    const database = open(path)
+    await migrateDatabase(database, FIRST)
+    const before = await dump(database)
+    await expect(migrateDatabase(database, BROKEN)).rejects.toMatchObject({
+      code: 'VITRINE_STORE_FAILED',
+      cause: expect.any(Error),
+    })
+    expect(await dump(database)).toEqual(before)
+    const mended = { ...FIRST, '0002-broken': makeTable('second') }
+    await migrateDatabase(open(path), mended)
+    expect(await listTables(database)).toEqual(['first', 'second'])
+  })
+
+  it('three processes at once on a new file - all end well, each migration ran once', async () => {
+    const path = newPath()
+    const script = `
+      import { Kysely, SqliteDialect, sql } from 'kysely'
+      import { migrateDatabase } from './dist/database/migrate.js'
+      import { openSqlite } from './dist/database/sqlite.js'
+      const database = new Kysely({ dialect: new SqliteDialect({ database: openSqlite({ path: ${JSON.stringify(path)}, role: 'writer' }) }) })
+      const up = async (database) => {
+        await sql\`create table first (id integer primary key)\`.execute(database)
+        await sql\`insert into first values (7)\`.execute(database)
+      }
+      await migrateDatabase(database, { '0001-first': { up } })
+      await database.destroy()`
+    const run = (): Promise<unknown> =>
+      promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd: PACKAGE_FOLDER })
+    await Promise.all([run(), run(), run()])
+    const { rows } = await sql`select id from first`.execute(open(path))
+    expect(rows).toEqual([{ id: 7 }])
+  })
+})

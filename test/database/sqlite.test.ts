@@ -1,0 +1,167 @@
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely, SqliteDialect, sql } from 'kysely'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type SqliteOptions, openSqlite } from '../../src/database/sqlite.ts'
+
+type Tables = { items: { id: number; text: string | null; flag: number } }
+
+const folder = mkdtempSync(join(tmpdir(), 'vitrine-sqlite-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const newPath = (): string => join(folder, `deep/er/${files++}.db`)
+
+function openKysely(path: string, role: SqliteOptions['role']): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: new SqliteDialect({ database: openSqlite({ path, role }) }) })
+}
+
+function open(path: string, role: SqliteOptions['role'] = 'writer'): Kysely<Tables> {
+  const database = openKysely(path, role)
+  onTestFinished(() => database.destroy())
+  return database
+}
+
+async function openWithTable(path: string): Promise<Kysely<Tables>> {
+  const writer = open(path)
+  await sql`create table items (id integer primary key, text text, flag integer not null default 0)`.execute(
+    writer,
+  )
+  return writer
+}
+
+const count = async (database: Kysely<Tables>): Promise<number> =>
+  (
+    await database
+      .selectFrom('items')
+      .select(sql<number>`count(*)`.as('n'))
+      .executeTakeFirstOrThrow()
+  ).n
+
+describe('opening', () => {
+  it('a file in folders that are not there - makes them', async () => {
+    const path = newPath()
+    await openWithTable(path)
+    expect(readdirSync(join(folder, 'deep/er'))).toContain(path.split('/').at(-1))
+  })
+
+  it.each([
+    ['below a file', (path: string): string => join(path, 'x.db')],
+    ['a folder', (): string => folder],
+    ['text that is no database', (path: string): string => path],
+  ])('%s - StoreError', (_name, toPath) => {
+    const file = join(folder, `plain-${files++}`)
+    writeFileSync(file, 'this is certainly no database. '.repeat(100))
+    for (const role of ['writer', 'reader'] as const) {
+      expect(() => openSqlite({ path: toPath(file), role })).toThrow(
+        expect.objectContaining({ code: 'VITRINE_STORE_FAILED', cause: expect.any(Error) }),
+      )
+    }
+  })
+
+  it('settings of the connection - WAL, foreign keys, a wait for locks', async () => {
+    const writer = open(newPath())
+    const read = async (name: string): Promise<unknown> =>
+      Object.values((await sql`pragma ${sql.raw(name)}`.execute(writer)).rows[0] ?? {})[0]
+    expect(await read('journal_mode')).toBe('wal')
+    expect(await read('foreign_keys')).toBe(1)
+    expect(await read('busy_timeout')).toBe(5_000)
+    expect(await read('synchronous')).toBe(1)
+  })
+})
+
+describe('reading and writing', () => {
+  it('values - text, null, boolean - come back; counts and new ids are told', async () => {
+    const writer = await openWithTable(newPath())
+    const result = await writer
+      .insertInto('items')
+      .values([
+        { id: 1, text: 'ü😀', flag: true as unknown as number },
+        { id: 2, text: null, flag: false as unknown as number },
+      ])
+      .executeTakeFirstOrThrow()
+    expect(result).toMatchObject({ insertId: 2n, numInsertedOrUpdatedRows: 2n })
+    expect(await writer.selectFrom('items').selectAll().orderBy('id').execute()).toEqual([
+      { id: 1, text: 'ü😀', flag: 1 },
+      { id: 2, text: null, flag: 0 },
+    ])
+    const returned = await writer.deleteFrom('items').returning('id').execute()
+    expect(returned).toEqual([{ id: 1 }, { id: 2 }])
+  })
+
+  it('reader - of a file - sees what was committed, writes nothing', async () => {
+    const path = newPath()
+    const writer = await openWithTable(path)
+    const reader = open(path, 'reader')
+    await writer.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
+    expect(await count(reader)).toBe(1)
+    await expect(reader.deleteFrom('items').execute()).rejects.toThrow(/readonly/)
+    expect(await count(writer)).toBe(1)
+  })
+
+  it('reader - during a transaction of the writer - sees the state before it, without a wait', async () => {
+    const path = newPath()
+    const writer = await openWithTable(path)
+    const reader = open(path, 'reader')
+    await writer.transaction().execute(async (transaction) => {
+      await transaction.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
+      expect(await count(reader)).toBe(0)
+    })
+    expect(await count(reader)).toBe(1)
+  })
+
+  it('transaction - that throws - leaves nothing', async () => {
+    const writer = await openWithTable(newPath())
+    const failing = writer.transaction().execute(async (transaction) => {
+      await transaction.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
+      throw new Error('no')
+    })
+    await expect(failing).rejects.toThrow('no')
+    expect(await count(writer)).toBe(0)
+  })
+
+  it('transaction of a writer - takes the write lock at its beginning, that of a reader does not', async () => {
+    const path = newPath()
+    const writer = await openWithTable(path)
+    const other = open(path)
+    await sql`pragma busy_timeout = 0`.execute(other)
+    const reader = open(path, 'reader')
+    await writer.transaction().execute(async () => {
+      await expect(other.transaction().execute(() => Promise.resolve())).rejects.toThrow(/locked/)
+      expect(await reader.transaction().execute(count)).toBe(0)
+    })
+    await other.transaction().execute(() => Promise.resolve())
+  })
+
+  it('more shapes of query than are kept - all work, and again', async () => {
+    const writer = await openWithTable(newPath())
+    for (const _turn of [1, 2]) {
+      for (let shape = 0; shape < 250; shape++) {
+        const { rows } = await sql<{ n: number }>`select ${sql.raw(String(shape))} as n`.execute(writer)
+        expect(rows).toEqual([{ n: shape }])
+      }
+    }
+  })
+
+  it('memory - each its own, gone with it', async () => {
+    const first = await openWithTable(':memory:')
+    await first.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
+    const second = await openWithTable(':memory:')
+    expect(await count(second)).toBe(0)
+    expect(await count(open(':memory:', 'reader')).catch(() => 'no table')).toBe('no table')
+  })
+
+  it('closing - of the writer - leaves everything in the one file', async () => {
+    const path = newPath()
+    const writer = openKysely(path, 'writer')
+    await sql`create table items (id integer primary key)`.execute(writer)
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
+    await writer.destroy()
+    // SQLite for Node 20 keeps statements open until they are collected, and with them an empty -wal.
+    expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
+    const copy = newPath()
+    copyFileSync(path, copy)
+    expect(await count(open(copy))).toBe(0)
+  })
+})

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { type AddressInfo, type Socket, createServer } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** A server that speaks bytes, where HTTP itself is to be broken. */
+export type RawServer = Readonly<{
+  url: string
+  /** The heads of requests as they arrived. */
+  requests: readonly string[]
+  /** Sockets that were opened, and of these, that were closed. */
+  opened(): number
+  closed(): number
+}>
+
+/** Calls `answer` once a request's head is there; ends with the test. */
+export async function startRawServer(answer: (socket: Socket, head: string) => void): Promise<RawServer> {
+  const requests: string[] = []
+  const sockets = new Set<Socket>()
+  let openedCount = 0
+  const server = createServer((socket) => {
+    let text = ''
+    openedCount++
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      if (!text.includes('\r\n\r\n')) return
+      requests.push(text)
+      const head = text
+      text = ''
+      answer(socket, head)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await once(server, 'close')
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    opened: () => openedCount,
+    closed: () => openedCount - sockets.size,
+  }
+}
+
+/** The bytes of a good answer of the list of channels. */
+export function toGoodAnswer(
+  body = '{"items":[{"id":"3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f","name":"M","kind":"website","url":null}]}',
+): string {
+  return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+}

@@ -1,0 +1,167 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import { StoreError } from '../../src/errors.ts'
+import { CHANNEL_ID, type FakeCatalog, sendJson } from '../helpers/fake-catalog.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { FRESHNESS, type Sources, makeSources, openStore } from './sources.ts'
+
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000009'
+
+let sources: Sources
+beforeEach(async () => {
+  sources = await makeSources()
+})
+
+const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
+
+function breakList(catalog: FakeCatalog): void {
+  catalog.fault = { matches: /channels$/, does: (_request, response) => sendJson(response, 500, {}) }
+}
+
+/** `known`, `hidden`, or the code of the error. */
+async function judge(channelId: string, from: Sources = sources): Promise<string> {
+  return from.channels.getChannel(channelId).then(
+    ({ isGone }) => (isGone ? 'hidden' : 'known'),
+    (error: { code: string }) => error.code,
+  )
+}
+
+describe('channel', () => {
+  test('before any list - is fetched: known or unknown', async () => {
+    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(sources.countChannelCalls()).toBe(1)
+  })
+
+  test('before any list, catalog down - is unavailable, whatever its id', async () => {
+    breakList(sources.catalog)
+    expect(await judge(CHANNEL_ID)).toBe('VITRINE_UNAVAILABLE')
+    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNAVAILABLE')
+    expect(sources.countChannelCalls()).toBe(1)
+    sources.clock.advance(5 * SECOND_MS)
+    sources.catalog.fault = null
+    expect(await judge(CHANNEL_ID)).toBe('known')
+  })
+
+  test('before any list, catalog late - is unavailable after the patience of a visitor', async () => {
+    sources.catalog.fault = { matches: /channels$/, does: () => {} }
+    const judging = judge(CHANNEL_ID)
+    await vi.waitFor(() => expect(sources.countChannelCalls()).toBe(1))
+    sources.clock.advance(FRESHNESS.visitorTimeoutMs)
+    expect(await judging).toBe('VITRINE_UNAVAILABLE')
+  })
+
+  test('known - costs no further call, however old the list', async () => {
+    await judge(CHANNEL_ID)
+    sources.clock.advance(1_000_000 * SECOND_MS)
+    breakList(sources.catalog)
+    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(sources.countChannelCalls()).toBe(1)
+  })
+
+  test('unknown - is looked for again only when the list is no longer fresh', async () => {
+    await judge(UNKNOWN_ID)
+    sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS - 1)
+    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(sources.countChannelCalls()).toBe(1)
+    sources.clock.advance(1)
+    sources.catalog.channels = [
+      ...sources.catalog.channels,
+      { id: UNKNOWN_ID, name: 'New', kind: 'app', url: null },
+    ]
+    expect(await judge(UNKNOWN_ID)).toBe('known')
+    expect(sources.countChannelCalls()).toBe(2)
+  })
+
+  test('unknown, list aged, catalog down - stays unknown: the last list lacks it', async () => {
+    await judge(UNKNOWN_ID)
+    sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    breakList(sources.catalog)
+    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await judge(CHANNEL_ID)).toBe('known')
+  })
+
+  test('gone from the list - keeps its copy until rescue, then is hidden', async () => {
+    await judge(CHANNEL_ID)
+    sources.catalog.channels = []
+    sources.clock.advance(1)
+    await sources.store.putChannelList([], sources.clock.nowMs())
+    sources.clock.advance(FRESHNESS.rescueSeconds * SECOND_MS)
+    expect(await judge(CHANNEL_ID)).toBe('known')
+    sources.clock.advance(1)
+    expect(await judge(CHANNEL_ID)).toBe('hidden')
+    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+  })
+
+  test('gone and back - is known again', async () => {
+    const { channels } = sources.catalog
+    await judge(CHANNEL_ID)
+    sources.catalog.channels = []
+    sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    sources.catalog.channels = channels
+    sources.clock.advance(FRESHNESS.rescueSeconds * SECOND_MS + 1)
+    expect(await judge(CHANNEL_ID)).toBe('known')
+  })
+
+  test('not among VITRINE_CHANNELS - is unknown without a call', async () => {
+    const served = await makeSources({ served: [UNKNOWN_ID] })
+    expect(await judge(CHANNEL_ID, served)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(served.countChannelCalls()).toBe(0)
+    expect(await served.channels.listChannels()).toEqual([])
+  })
+})
+
+describe('lists', () => {
+  test('newer list of another process or of the walk - is seen within ten seconds', async () => {
+    await judge(CHANNEL_ID)
+    await sources.store.putChannelList(
+      [{ id: CHANNEL_ID, name: 'Renamed', kind: 'app', url: null }],
+      NOON_MS + 1,
+    )
+    sources.clock.advance(10 * SECOND_MS)
+    const { channel } = await sources.channels.getChannel(CHANNEL_ID)
+    expect(channel.name).toBe('Renamed')
+    expect(sources.countChannelCalls()).toBe(1)
+  })
+
+  test('stored list - after a restart - serves without a call', async () => {
+    await judge(CHANNEL_ID)
+    const { catalog, clock, store } = sources
+    breakList(catalog)
+    clock.advance(1_000_000 * SECOND_MS)
+    const again = await makeSources({ catalog, clock, store })
+    expect(await judge(CHANNEL_ID, again)).toBe('known')
+    expect(catalog.countCalls(/channels$/)).toBe(1)
+  })
+
+  test('visitors at once - before any list - share one call', async () => {
+    const judged = await Promise.all(Array.from({ length: 50 }, () => judge(CHANNEL_ID)))
+    expect(new Set(judged)).toEqual(new Set(['known']))
+    expect(sources.countChannelCalls()).toBe(1)
+  })
+
+  test('store that fails - the list lives in memory, gone channels too', async () => {
+    const store = { ...(await openStore()), findChannelList: fail, putChannelList: fail }
+    const broken = await makeSources({ store })
+    expect(await judge(CHANNEL_ID, broken)).toBe('known')
+    expect(broken.storeFailures.length).toBeGreaterThan(0)
+    broken.catalog.channels = []
+    broken.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    expect(await judge(UNKNOWN_ID, broken)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await judge(CHANNEL_ID, broken)).toBe('known')
+    broken.clock.advance((FRESHNESS.rescueSeconds + 1) * SECOND_MS)
+    expect(await judge(CHANNEL_ID, broken)).toBe('hidden')
+  })
+
+  test('isListed - asks for a newer list only when the one at hand is old', async () => {
+    expect(await sources.channels.isListed(CHANNEL_ID)).toBe(true)
+    expect(await sources.channels.isListed(UNKNOWN_ID)).toBe(false)
+    expect(sources.countChannelCalls()).toBe(1)
+    sources.catalog.channels = []
+    expect(await sources.channels.isListed(CHANNEL_ID)).toBe(true)
+    sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    expect(await sources.channels.isListed(CHANNEL_ID)).toBe(false)
+    expect(sources.countChannelCalls()).toBe(2)
+  })
+})

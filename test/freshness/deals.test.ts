@@ -1,0 +1,127 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import type { CopyStore, WalkStore } from '../../src/copy/store.ts'
+import { StoreError } from '../../src/errors.ts'
+import { type DealSource, type RememberedDeals, createDealSource } from '../../src/freshness/deals.ts'
+import { createMemory } from '../../src/freshness/memory.ts'
+import { makeQuery, walkAll } from '../copy/conformance/subject.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { FRESHNESS, openStore } from './sources.ts'
+
+let clock: FakeClock
+let store: CopyStore & WalkStore
+let isBroken: boolean
+let readCount: number
+let deals: DealSource
+
+beforeEach(async () => {
+  clock = createFakeClock(NOON_MS)
+  store = await openStore()
+  isBroken = false
+  readCount = 0
+  const failing = <T extends unknown[], R>(read: (...parameters: T) => Promise<R>) => {
+    return (...parameters: T): Promise<R> =>
+      isBroken ? Promise.reject(new StoreError('broken')) : read(...parameters)
+  }
+  deals = createDealSource({
+    store: {
+      getCopyState: failing(store.getCopyState),
+      findDealCurrency: failing(store.findDealCurrency),
+      findDeals: failing((query) => {
+        readCount += 1
+        return store.findDeals(query)
+      }),
+    },
+    memory: createMemory<RememberedDeals>({ maxEntries: 10, maxBytes: 1_000_000 }),
+    clock,
+    config: FRESHNESS,
+    onStoreFailure: () => {},
+  })
+})
+
+const walk = (count: number, asOfMs: number): Promise<void> => {
+  const offers = [makeParsedOffer({ oldPrice: '99.00' })]
+  const products = Array.from({ length: count }, (_, index) => makeProduct({ gtin: toGtin(index), offers }))
+  return walkAll(store, products, asOfMs)
+}
+
+/** `count, has next, status`, or the code of the error. */
+async function ask(
+  over: Readonly<{ currency?: string; limit?: number; key?: string }> = {},
+): Promise<string> {
+  const wanted = {
+    channelId: CHANNEL_ID,
+    key: over.key ?? 'key',
+    currency: over.currency ?? null,
+    toQuery: (currency: string) => makeQuery({ currency, limit: (over.limit ?? 12) + 1 }),
+  }
+  return deals.getDeals(wanted).then(
+    ({ value, status }) => `${value.deals.length}${value.hasNext ? ' and more' : ''}, ${status}`,
+    (error: { code: string }) => error.code,
+  )
+}
+
+describe('grid', () => {
+  test('before the first complete walk - is unavailable', async () => {
+    expect(await ask()).toBe('VITRINE_UNAVAILABLE')
+    const offers = [makeParsedOffer({ oldPrice: '99.00' })]
+    const entry = { product: makeProduct({ offers }), asOfMs: NOON_MS }
+    await store.putLookup(CHANNEL_ID, toGtin(1), entry)
+    expect(await ask()).toBe('VITRINE_UNAVAILABLE')
+  })
+
+  test('walked - has the deals, and knows whether there are more', async () => {
+    await walk(5, NOON_MS)
+    expect(await ask()).toBe('5, hit')
+    expect(await ask({ key: 'b', limit: 5 })).toBe('5, hit')
+    expect(await ask({ key: 'c', limit: 4 })).toBe('4 and more, hit')
+    expect(await ask({ key: 'd', currency: 'GBP' })).toBe('0, hit')
+  })
+
+  test('walked without a deal - is empty and dated by the walk', async () => {
+    await walkAll(store, [makeProduct()], NOON_MS - SECOND_MS)
+    expect(await ask()).toBe('0, hit')
+  })
+
+  test.each([
+    [300 * SECOND_MS - 1, '2, hit'],
+    [300 * SECOND_MS, '2, stale'],
+    [3_600 * SECOND_MS, '2, stale'],
+    [3_601 * SECOND_MS, '2, rescued'],
+    [604_800 * SECOND_MS, '2, rescued'],
+    [604_801 * SECOND_MS, 'VITRINE_UNAVAILABLE'],
+  ])('copy of %d ms - %s', async (ageMs, expected) => {
+    await walk(2, NOON_MS - ageMs)
+    expect(await ask()).toBe(expected)
+  })
+
+  test('same question - within fresh and the same walk - is read once', async () => {
+    await walk(2, NOON_MS)
+    for (const _ of [1, 2, 3]) await ask()
+    expect(readCount).toBe(1)
+    clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    await ask()
+    expect(readCount).toBe(2)
+  })
+
+  test('new walk - is seen at once', async () => {
+    await walk(2, NOON_MS)
+    expect(await ask()).toBe('2, hit')
+    await walk(3, NOON_MS)
+    expect(await ask()).toBe('3, hit')
+  })
+
+  test('store that fails - what is in memory goes on, anything else is unavailable', async () => {
+    await walk(2, NOON_MS)
+    await ask()
+    isBroken = true
+    clock.advance(3_601 * SECOND_MS)
+    expect(await ask()).toBe('2, rescued')
+    expect(await ask({ key: 'other' })).toBe('VITRINE_UNAVAILABLE')
+    clock.advance(604_800 * SECOND_MS)
+    expect(await ask()).toBe('VITRINE_UNAVAILABLE')
+  })
+})

@@ -1,0 +1,268 @@
+import { describe, expect, test, vi } from 'vitest'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { StoreError } from '../../src/errors.ts'
+import { walkAll } from '../copy/conformance/subject.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeProduct, toGtin } from '../helpers/products.ts'
+import { type Sources, makeSources, openStore, setOutcome } from './sources.ts'
+
+const GTIN = toGtin(1)
+const STALE_AGE_MS = 400 * SECOND_MS
+const RESCUE_AGE_MS = 2 * HOUR_MS
+
+const ask = (sources: Sources, gtin: string = GTIN): ReturnType<Sources['products']['getProduct']> =>
+  sources.products.getProduct(CHANNEL_ID, gtin)
+
+const putCopy = (sources: Sources, ageMs: number): Promise<void> =>
+  sources.store.putLookup(CHANNEL_ID, GTIN, {
+    product: makeProduct({ gtin: GTIN, title: 'copy' }),
+    asOfMs: NOON_MS - ageMs,
+  })
+
+const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
+
+/** Sources whose store fails at everything that products need. */
+async function makeBroken(): Promise<Sources> {
+  const store = { ...(await openStore()), findProduct: fail, putLookup: fail, getCopyState: fail }
+  return makeSources({ store, walkPeriodMs: HOUR_MS })
+}
+
+describe('visitors at once', () => {
+  test('100 on a cold product - cost one call and all get its answer', async () => {
+    const sources = await makeSources()
+    const held = setOutcome(sources.catalog, 'late', GTIN)
+    const visits = Array.from({ length: 100 }, () => ask(sources))
+    await vi.waitFor(() => expect(held.responses).toHaveLength(1))
+    held.release()
+    const answers = await Promise.all(visits)
+    expect(new Set(answers.map(({ value }) => value?.title))).toEqual(new Set(['from the catalog']))
+    expect(await sources.countProductCalls()).toBe(1)
+  })
+
+  test('100 on a cold product, the call fails - cost one call and all share the failure', async () => {
+    const sources = await makeSources()
+    setOutcome(sources.catalog, '500', GTIN)
+    const visits = await Promise.allSettled(Array.from({ length: 100 }, () => ask(sources)))
+    expect(visits.every(({ status }) => status === 'rejected')).toBe(true)
+    expect(await sources.countProductCalls()).toBe(1)
+  })
+
+  test('100 on a stale product - one call behind', async () => {
+    const sources = await makeSources()
+    await putCopy(sources, STALE_AGE_MS)
+    setOutcome(sources.catalog, 'answers', GTIN)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => ask(sources)))
+    expect(answers.every(({ status }) => status === 'stale')).toBe(true)
+    await vi.waitFor(async () => expect((await ask(sources)).status).toBe('hit'))
+    expect(await sources.countProductCalls()).toBe(1)
+  })
+})
+
+describe('late answers', () => {
+  test('answer after the patience of the first - serves those who come after, without another call', async () => {
+    const sources = await makeSources()
+    const held = setOutcome(sources.catalog, 'late', GTIN)
+    const first = ask(sources).catch((error: { code: string }) => error.code)
+    await vi.waitFor(() => expect(held.responses).toHaveLength(1))
+    sources.clock.advance(800)
+    expect(await first).toBe('VITRINE_UNAVAILABLE')
+    const second = ask(sources)
+    held.release()
+    expect((await second).value?.title).toBe('from the catalog')
+    expect(await ask(sources)).toMatchObject({ status: 'hit' })
+    expect(await sources.countProductCalls()).toBe(1)
+    expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toMatchObject({ asOfMs: NOON_MS + 800 })
+  })
+
+  test('visitor who was answered in time - leaves no timer behind', async () => {
+    const sources = await makeSources()
+    setOutcome(sources.catalog, 'answers', GTIN)
+    await ask(sources)
+    expect(sources.clock.pendingWaits).toBe(0)
+  })
+})
+
+describe('failures', () => {
+  test.each([
+    ['500', 5 * SECOND_MS],
+    ['invalid', MINUTE_MS],
+  ] as const)('%s - is remembered: one call a window of %d ms', async (outcome, windowMs) => {
+    const sources = await makeSources()
+    await putCopy(sources, RESCUE_AGE_MS)
+    setOutcome(sources.catalog, outcome, GTIN)
+    for (let window = 1; window <= 3; window += 1) {
+      expect(await ask(sources)).toMatchObject({ status: 'rescued', value: { title: 'copy' } })
+      sources.clock.advance(windowMs - 1)
+      expect(await ask(sources)).toMatchObject({ status: 'rescued' })
+      expect(await sources.countProductCalls()).toBe(window)
+      sources.clock.advance(1)
+    }
+  })
+
+  test('jitter - adds up to a fifth to the window', async () => {
+    const sources = await makeSources({ random: () => 1 })
+    setOutcome(sources.catalog, '500', GTIN)
+    await ask(sources).catch(() => {})
+    sources.clock.advance(6 * SECOND_MS - 1)
+    await ask(sources).catch(() => {})
+    expect(await sources.countProductCalls()).toBe(1)
+    sources.clock.advance(1)
+    await ask(sources).catch(() => {})
+    expect(await sources.countProductCalls()).toBe(2)
+  })
+
+  test('failure of one product - leaves others alone', async () => {
+    const sources = await makeSources()
+    setOutcome(sources.catalog, '500', GTIN)
+    await ask(sources).catch(() => {})
+    setOutcome(sources.catalog, 'answers', toGtin(2))
+    expect(await ask(sources, toGtin(2))).toMatchObject({ status: 'miss' })
+  })
+
+  test('stale product while a failure is remembered - is served at once without a call', async () => {
+    const sources = await makeSources()
+    await putCopy(sources, STALE_AGE_MS)
+    setOutcome(sources.catalog, '500', GTIN)
+    await ask(sources)
+    await vi.waitFor(async () => expect(await sources.countProductCalls()).toBe(1))
+    expect(await ask(sources)).toMatchObject({ status: 'stale' })
+    expect(await sources.countProductCalls()).toBe(1)
+  })
+
+  test('429 - pauses every product until Retry-After, and copies are served at once', async () => {
+    const sources = await makeSources()
+    await putCopy(sources, RESCUE_AGE_MS)
+    sources.catalog.fault = {
+      matches: /\/products\//,
+      does: (_request, response) => response.writeHead(429, { 'retry-after': '120' }).end(),
+    }
+    expect(await ask(sources)).toMatchObject({ status: 'rescued' })
+    await expect(ask(sources, toGtin(2))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    sources.clock.advance(120 * SECOND_MS - 1)
+    expect(await ask(sources)).toMatchObject({ status: 'rescued' })
+    expect(sources.catalog.countCalls(/\/products\//)).toBe(1)
+    setOutcome(sources.catalog, 'answers', GTIN)
+    sources.clock.advance(1)
+    expect(await ask(sources)).toMatchObject({ status: 'miss' })
+  })
+})
+
+describe('look-ups of unknown products', () => {
+  test('more than the hour allows - are unavailable until the hour has passed; known ones go on', async () => {
+    const sources = await makeSources({ config: { unknownLookupsPerHour: 2 }, walkPeriodMs: null })
+    sources.startCountingLookups()
+    await putCopy(sources, RESCUE_AGE_MS)
+    sources.catalog.products.set(
+      CHANNEL_ID,
+      [1, 11, 12, 13].map((index) => makeWireProduct({ gtin: toGtin(index) })),
+    )
+    await ask(sources, toGtin(11))
+    sources.clock.advance(MINUTE_MS)
+    await ask(sources, toGtin(12))
+    await expect(ask(sources, toGtin(13))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    expect(await sources.countProductCalls()).toBe(2)
+    expect(await ask(sources)).toMatchObject({ status: 'miss' })
+    sources.clock.advance(59 * MINUTE_MS - 1)
+    await expect(ask(sources, toGtin(13))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    sources.clock.advance(1)
+    expect(await ask(sources, toGtin(13))).toMatchObject({ status: 'miss' })
+  })
+
+  test('before the first complete copy - do not count', async () => {
+    const sources = await makeSources({ config: { unknownLookupsPerHour: 1 } })
+    for (const index of [11, 12, 13]) {
+      setOutcome(sources.catalog, 'answers', toGtin(index))
+      expect(await ask(sources, toGtin(index))).toMatchObject({ status: 'miss' })
+    }
+  })
+})
+
+describe('several processes on one copy', () => {
+  test("another process's fresh answer - is used without a call", async () => {
+    const store = await openStore()
+    const one = await makeSources({ store, walkPeriodMs: null })
+    const other = await makeSources({ store, catalog: one.catalog, clock: one.clock, walkPeriodMs: null })
+    setOutcome(one.catalog, 'answers', GTIN)
+    await ask(one)
+    await ask(other)
+    one.clock.advance(STALE_AGE_MS)
+    setOutcome(one.catalog, 'answers', GTIN)
+    await ask(one)
+    await vi.waitFor(async () => expect((await ask(one)).status).toBe('hit'))
+    expect(await ask(other)).toMatchObject({ status: 'hit', asOfMs: NOON_MS + STALE_AGE_MS })
+    expect(await one.countProductCalls()).toBe(2)
+  })
+})
+
+describe('store that fails', () => {
+  test('cold product - is fetched, shown, and kept in memory; each failure is told', async () => {
+    const sources = await makeBroken()
+    setOutcome(sources.catalog, 'answers', GTIN)
+    expect(await ask(sources)).toMatchObject({ status: 'miss', value: { title: 'from the catalog' } })
+    expect(await ask(sources)).toMatchObject({ status: 'hit' })
+    expect(sources.storeFailures.length).toBeGreaterThanOrEqual(2)
+    expect(await sources.countProductCalls()).toBe(1)
+  })
+
+  test('product in memory - goes through every age as with a store', async () => {
+    const sources = await makeBroken()
+    setOutcome(sources.catalog, 'answers', GTIN)
+    await ask(sources)
+    setOutcome(sources.catalog, '500', GTIN)
+    sources.clock.advance(RESCUE_AGE_MS)
+    expect(await ask(sources)).toMatchObject({ status: 'rescued', value: { title: 'from the catalog' } })
+  })
+})
+
+describe('what is kept', () => {
+  test('brand missing in a refresh - is shown as it was', async () => {
+    const sources = await makeSources()
+    await putCopy(sources, RESCUE_AGE_MS)
+    const { brand: _, ...product } = makeWireProduct({ gtin: GTIN, title: 'renamed' })
+    sources.catalog.products.set(CHANNEL_ID, [product])
+    expect((await ask(sources)).value).toMatchObject({ title: 'renamed', brand: 'Lumen' })
+    expect((await sources.store.findProduct(CHANNEL_ID, GTIN))?.product?.brand).toBe('Lumen')
+  })
+
+  test('Age of the answer - counts: an answer from a cache is as old as that cache says', async () => {
+    const sources = await makeSources()
+    sources.catalog.fault = {
+      matches: /\/products\//,
+      does: (_request, response) => {
+        response.setHeader('age', '200')
+        sendJson(response, 200, makeWireProduct({ gtin: GTIN }))
+      },
+    }
+    expect(await ask(sources)).toMatchObject({ asOfMs: NOON_MS - 200 * SECOND_MS, status: 'miss' })
+    sources.clock.advance(100 * SECOND_MS - 1)
+    expect((await ask(sources)).status).toBe('hit')
+    sources.clock.advance(1)
+    expect((await ask(sources)).status).toBe('stale')
+  })
+
+  test('memory - more products than it holds - stays within its bounds, the copy serves the rest', async () => {
+    const sources = await makeSources({ bounds: { maxEntries: 5, maxBytes: 1_000_000 } })
+    const products = Array.from({ length: 20 }, (_, index) => makeProduct({ gtin: toGtin(index) }))
+    await walkAll(sources.store, products, NOON_MS)
+    for (const { gtin } of products) expect(await ask(sources, gtin)).toMatchObject({ status: 'hit' })
+    expect(sources.memory.entryCount()).toBe(5)
+    expect(await ask(sources, toGtin(0))).toMatchObject({ status: 'hit' })
+  })
+
+  test('memory - products larger than its bytes - are not kept in it', async () => {
+    const sources = await makeSources({ bounds: { maxEntries: 5, maxBytes: 1_000 } })
+    const title = 'x'.repeat(2_000)
+    await walkAll(sources.store, [makeProduct({ gtin: GTIN, title })], NOON_MS)
+    expect(await ask(sources)).toMatchObject({ value: { title } })
+    expect(sources.memory.byteCount()).toBeLessThanOrEqual(1_000)
+  })
+
+  test('key - in the error of a failed look-up - is nowhere', async () => {
+    const sources = await makeSources()
+    setOutcome(sources.catalog, '500', GTIN)
+    const error: unknown = await ask(sources).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(Error)
+    expect(`${String(error)} ${JSON.stringify(error)} ${(error as Error).stack}`).not.toContain(FAKE_KEY)
+  })
+})

@@ -1,0 +1,151 @@
+import type { ServerResponse } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { createCallGate } from '../../src/catalog/call-gate.ts'
+import { createCatalogClient } from '../../src/catalog/client.ts'
+import { createFixedKey } from '../../src/catalog/key-source.ts'
+import { HOUR_MS } from '../../src/clock.ts'
+import type { FreshnessConfig } from '../../src/config/config.ts'
+import { Secret } from '../../src/config/secrets.ts'
+import { openSqlStore } from '../../src/copy/sql-store.ts'
+import type { CopyEntry, CopyStore, WalkStore } from '../../src/copy/store.ts'
+import { type ChannelSource, createChannelSource } from '../../src/freshness/channels.ts'
+import { createFailures } from '../../src/freshness/failures.ts'
+import { type Memory, createMemory } from '../../src/freshness/memory.ts'
+import { type ProductSource, createProductSource } from '../../src/freshness/products.ts'
+import {
+  CHANNEL_ID,
+  type FakeCatalog,
+  FAKE_KEY,
+  makeWireProduct,
+  sendJson,
+  startFakeCatalog,
+} from '../helpers/fake-catalog.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+
+/** The settings as by default. */
+export const FRESHNESS: FreshnessConfig = {
+  freshSeconds: 300,
+  staleSeconds: 3_600,
+  rescueSeconds: 604_800,
+  notFoundSeconds: 300,
+  visitorTimeoutMs: 800,
+  unknownLookupsPerHour: 600,
+}
+
+/** What a process is made of here; `store` lets a test share or break it. */
+export type SourceOptions = Readonly<{
+  catalog?: FakeCatalog
+  clock?: FakeClock
+  store?: CopyStore & WalkStore
+  config?: Partial<FreshnessConfig>
+  walkPeriodMs?: number | null
+  served?: readonly string[] | null
+  random?: () => number
+  bounds?: Readonly<{ maxEntries: number; maxBytes: number }>
+}>
+
+/** One process's sources over a fake catalog, with everything that the tests look at. */
+export type Sources = Readonly<{
+  catalog: FakeCatalog
+  clock: FakeClock
+  store: CopyStore & WalkStore
+  products: ProductSource
+  channels: ChannelSource
+  memory: Memory<CopyEntry>
+  storeFailures: unknown[]
+  startCountingLookups(): void
+  /** Calls for products so far, after every call that was made has arrived. */
+  countProductCalls(): Promise<number>
+  countChannelCalls(): number
+}>
+
+/** Makes the sources of one process; what they own is closed after the test. */
+export async function makeSources(options: SourceOptions = {}): Promise<Sources> {
+  const catalog = options.catalog ?? (await startCatalog())
+  const clock = options.clock ?? createFakeClock(NOON_MS)
+  const store = options.store ?? (await openStore())
+  const config = { ...FRESHNESS, ...options.config }
+  const gate = createCallGate({ clock, unknownLookupsPerHour: config.unknownLookupsPerHour })
+  const client = createCatalogClient({
+    baseUrl: catalog.url,
+    key: createFixedKey(new Secret(FAKE_KEY)),
+    timeoutMs: 5_000,
+    maxBytes: 1_000_000,
+    ownOrigin: 'https://widgets.example',
+    clock,
+    gate,
+  })
+  onTestFinished(() => client.close())
+  const storeFailures: unknown[] = []
+  const onStoreFailure = (error: unknown): void => void storeFailures.push(error)
+  const failures = createFailures(clock, options.random ?? (() => 0))
+  const shared = { client, gate, store, clock, config, failures, onStoreFailure }
+  const channels = createChannelSource({ ...shared, served: options.served ?? null })
+  const memory = createMemory<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
+  const products = createProductSource({
+    ...shared,
+    channels,
+    memory,
+    walkPeriodMs: options.walkPeriodMs === undefined ? HOUR_MS : options.walkPeriodMs,
+    onDrops: () => {},
+  })
+  const countChannelCalls = (): number => catalog.countCalls(/channels$/)
+  return {
+    catalog,
+    clock,
+    store,
+    products,
+    channels,
+    memory,
+    storeFailures,
+    startCountingLookups: gate.startCountingLookups,
+    countChannelCalls,
+    async countProductCalls() {
+      // A call that was made before this one has arrived when this one is answered.
+      await client.fetchChannels().catch(() => {})
+      return catalog.countCalls(/\/products\//)
+    },
+  }
+}
+
+async function startCatalog(): Promise<FakeCatalog> {
+  const catalog = await startFakeCatalog()
+  onTestFinished(() => catalog.close())
+  return catalog
+}
+
+/** A copy in memory. */
+export async function openStore(): Promise<CopyStore & WalkStore> {
+  const store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c' })
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** What the catalog does with look-ups from now on. */
+export type Outcome = 'answers' | '404' | '500' | 'invalid' | 'late'
+
+/** Answers of the fake that were held back. */
+export type Held = Readonly<{ responses: ServerResponse[]; release(): void }>
+
+/** Sets the outcome of look-ups; a late one is held until `release`. */
+export function setOutcome(catalog: FakeCatalog, outcome: Outcome, gtin: string): Held {
+  const product = makeWireProduct({ gtin, title: 'from the catalog' })
+  catalog.products.set(CHANNEL_ID, outcome === '404' ? [] : [product])
+  const responses: ServerResponse[] = []
+  const held = {
+    responses,
+    release: () => responses.splice(0).forEach((response) => sendJson(response, 200, product)),
+  }
+  const faults = {
+    answers: null,
+    '404': null,
+    '500': (response: ServerResponse) => sendJson(response, 500, {}),
+    invalid: (response: ServerResponse) => sendJson(response, 200, { not: 'a product' }),
+    late: (response: ServerResponse) => void responses.push(response),
+  }
+  const does = faults[outcome]
+  catalog.fault =
+    does === null ? null : { matches: /\/products\//, does: (_request, response) => does(response) }
+  return held
+}

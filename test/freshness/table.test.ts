@@ -1,0 +1,189 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
+import { walkAll } from '../copy/conformance/subject.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeProduct, toGtin } from '../helpers/products.ts'
+import { type Outcome, type Sources, makeSources, setOutcome } from './sources.ts'
+
+/** The table "When the catalog is called" of product.md, section 2. */
+const GTIN = toGtin(1)
+const OTHER_GTIN = toGtin(2)
+const FRESH = 300 * SECOND_MS
+const STALE = 3_600 * SECOND_MS
+const RESCUE = 604_800 * SECOND_MS
+
+/** `value @age in seconds, status`, or the code of the error; with the number of calls it cost. */
+type Row = readonly [knownAgeMs: number, outcome: Outcome, expected: string, calls: number]
+
+const KNOWN: readonly Row[] = [
+  [0, '500', 'copy, hit', 0],
+  [FRESH - 1, 'answers', 'copy, hit', 0],
+  [FRESH - 1, '404', 'copy, hit', 0],
+  [FRESH, 'answers', 'copy, stale', 1],
+  [FRESH, '404', 'copy, stale', 1],
+  [FRESH, '500', 'copy, stale', 1],
+  [FRESH, 'late', 'copy, stale', 1],
+  [STALE, 'answers', 'copy, stale', 1],
+  [STALE + 1, 'answers', 'from the catalog, miss', 1],
+  [STALE + 1, '404', 'hidden, miss', 1],
+  [STALE + 1, '500', 'copy, rescued', 1],
+  [STALE + 1, 'invalid', 'copy, rescued', 1],
+  [STALE + 1, 'late', 'copy, rescued', 1],
+  [RESCUE, 'answers', 'from the catalog, miss', 1],
+  [RESCUE, '500', 'copy, rescued', 1],
+  [RESCUE, 'late', 'copy, rescued', 1],
+  [RESCUE + 1, 'answers', 'from the catalog, miss', 1],
+  [RESCUE + 1, '404', 'hidden, miss', 1],
+  [RESCUE + 1, '500', 'VITRINE_UNAVAILABLE', 1],
+  [RESCUE + 1, 'late', 'VITRINE_UNAVAILABLE', 1],
+]
+
+/** Asks as a visitor does who waits as long as visitors wait. */
+async function visit(sources: Sources, gtin: string = GTIN): Promise<string> {
+  const visiting = sources.products.getProduct(CHANNEL_ID, gtin).then(
+    ({ value, status }) => `${value === null ? 'hidden' : value.title}, ${status}`,
+    (error: { code: string }) => error.code,
+  )
+  let isDone = false
+  const watching = visiting.finally(() => (isDone = true))
+  const { catalog } = sources
+  const callsBefore = catalog.countCalls(/\/products\//)
+  const hasCalled = (): boolean => catalog.countCalls(/\/products\//) > callsBefore
+  await vi.waitFor(() => expect(isDone || (catalog.fault !== null && hasCalled())).toBe(true))
+  if (!isDone && catalog.fault !== null) sources.clock.advance(800)
+  return watching
+}
+
+describe('product that the copy knows', () => {
+  const forms = KNOWN.flatMap(([ageMs, outcome, expected, calls]) =>
+    (['look-up', 'walk'] as const).map((by) => [by, ageMs / SECOND_MS, outcome, expected, calls] as const),
+  )
+
+  test.each(forms)('by a %s, %d s old - catalog %s - %s, %i calls', async (...row) => {
+    const [by, ageSeconds, outcome, expected, calls] = row
+    // Without a schedule no copy counts as complete: what is too old is unknown, not hidden.
+    const sources = await makeSources({ walkPeriodMs: null })
+    const asOfMs = NOON_MS - ageSeconds * SECOND_MS
+    const product = makeProduct({ gtin: GTIN, title: 'copy' })
+    if (by === 'walk') await walkAll(sources.store, [product], asOfMs)
+    else await sources.store.putLookup(CHANNEL_ID, GTIN, { product, asOfMs })
+    setOutcome(sources.catalog, outcome, GTIN)
+    expect(await visit(sources)).toBe(expected)
+    await vi.waitFor(async () => expect(await sources.countProductCalls()).toBe(calls))
+  })
+
+  test.each([
+    [STALE, NOON_MS - STALE],
+    [STALE + 1, NOON_MS],
+  ])('%d ms old - its date - is the time at which the catalog gave what is shown', async (ageMs, asOfMs) => {
+    const sources = await makeSources()
+    setOutcome(sources.catalog, 'answers', GTIN)
+    const entry = { product: makeProduct({ gtin: GTIN }), asOfMs: NOON_MS - ageMs }
+    await sources.store.putLookup(CHANNEL_ID, GTIN, entry)
+    expect((await sources.products.getProduct(CHANNEL_ID, GTIN)).asOfMs).toBe(asOfMs)
+  })
+})
+
+describe('product that the copy does not know', () => {
+  test.each([
+    ['answers', 'from the catalog, miss'],
+    ['404', 'hidden, miss'],
+    ['500', 'VITRINE_UNAVAILABLE'],
+    ['invalid', 'VITRINE_UNAVAILABLE'],
+    ['late', 'VITRINE_UNAVAILABLE'],
+  ] as const)('no copy at all - catalog %s - %s, one call', async (outcome, expected) => {
+    const sources = await makeSources()
+    setOutcome(sources.catalog, outcome, GTIN)
+    expect(await visit(sources)).toBe(expected)
+    expect(await sources.countProductCalls()).toBe(1)
+  })
+
+  test.each([
+    ['younger than two periods', 2 * HOUR_MS - 1, HOUR_MS, 'hidden, hit', 0],
+    ['as old as two periods', 2 * HOUR_MS, HOUR_MS, 'from the catalog, miss', 1],
+    ['young, but no walk runs by itself', 1, null, 'from the catalog, miss', 1],
+  ] as const)('complete copy %s - %s', async (...row) => {
+    const [, ageMs, walkPeriodMs, expected, calls] = row
+    const sources = await makeSources({ walkPeriodMs })
+    await walkAll(sources.store, [makeProduct({ gtin: OTHER_GTIN })], NOON_MS - ageMs)
+    setOutcome(sources.catalog, 'answers', GTIN)
+    expect(await visit(sources)).toBe(expected)
+    expect(await sources.countProductCalls()).toBe(calls)
+  })
+
+  test('copy that is only half walked - is no reason to hide', async () => {
+    const sources = await makeSources()
+    const { walk } = await sources.store.beginWalk(CHANNEL_ID, { nowMs: NOON_MS, resumableSinceMs: 0 })
+    const page = { walk, afterGtin: '', products: [], nextCursor: 'c', asOfMs: NOON_MS, drops: {} }
+    await sources.store.applyPage(CHANNEL_ID, page)
+    setOutcome(sources.catalog, 'answers', GTIN)
+    expect(await visit(sources)).toBe('from the catalog, miss')
+  })
+
+  test('wrong check digit - is hidden without a call', async () => {
+    const sources = await makeSources()
+    const wrong = `${GTIN.slice(0, -1)}${(Number(GTIN.at(-1)) + 1) % 10}`
+    setOutcome(sources.catalog, 'answers', wrong)
+    expect(await visit(sources, wrong)).toBe('hidden, hit')
+    expect(await sources.countProductCalls()).toBe(0)
+  })
+
+  test('wrong check digit that the copy knows - is shown', async () => {
+    const sources = await makeSources()
+    const wrong = `${GTIN.slice(0, -1)}${(Number(GTIN.at(-1)) + 1) % 10}`
+    const product = makeProduct({ gtin: wrong, title: 'copy' })
+    await sources.store.putLookup(CHANNEL_ID, wrong, { product, asOfMs: NOON_MS })
+    expect(await visit(sources, wrong)).toBe('copy, hit')
+  })
+})
+
+describe('404', () => {
+  let sources: Sources
+  beforeEach(async () => {
+    sources = await makeSources()
+    setOutcome(sources.catalog, '404', GTIN)
+    await visit(sources)
+    setOutcome(sources.catalog, 'answers', GTIN)
+  })
+
+  test('remembered - nobody is asked until it is forgotten', async () => {
+    sources.clock.advance(FRESH - 1)
+    expect(await visit(sources)).toBe('hidden, hit')
+    expect(await sources.countProductCalls()).toBe(1)
+    sources.clock.advance(1)
+    expect(await visit(sources)).toBe('from the catalog, miss')
+    expect(await sources.countProductCalls()).toBe(2)
+  })
+
+  test('remembered by one process - is believed by another', async () => {
+    const { catalog, clock, store } = sources
+    const other = await makeSources({ catalog, clock, store })
+    expect(await visit(other)).toBe('hidden, hit')
+    expect(await other.countProductCalls()).toBe(1)
+  })
+
+  test('of a known product - deletes the copy', async () => {
+    expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toEqual({ product: null, asOfMs: NOON_MS })
+  })
+})
+
+describe('404 for a product of a channel that is not listed', () => {
+  test('known product - keeps its copy', async () => {
+    const sources = await makeSources({ walkPeriodMs: null })
+    const product = makeProduct({ gtin: GTIN, title: 'copy' })
+    await sources.store.putLookup(CHANNEL_ID, GTIN, { product, asOfMs: NOON_MS - STALE - 1 })
+    sources.catalog.channels = []
+    setOutcome(sources.catalog, '404', GTIN)
+    expect(await visit(sources)).toBe('copy, rescued')
+    expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toMatchObject({ product: { title: 'copy' } })
+  })
+
+  test('unknown product - is unavailable, not hidden', async () => {
+    const sources = await makeSources()
+    sources.catalog.channels = []
+    setOutcome(sources.catalog, '404', GTIN)
+    expect(await visit(sources)).toBe('VITRINE_UNAVAILABLE')
+    expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toBeUndefined()
+  })
+})

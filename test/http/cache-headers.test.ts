@@ -1,0 +1,88 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DAY_SECONDS, HOUR_SECONDS } from '../../src/clock.ts'
+import { parseConfig } from '../../src/config/parse-config.ts'
+import { type Lifetime, toCacheControl, toCacheStatus } from '../../src/http/cache-headers.ts'
+
+const config = parseConfig({}).config.freshness
+const NOW_MS = Date.UTC(2026, 10, 21, 12)
+
+function toHeader(ageSeconds: number, over: Partial<Lifetime> = {}): string {
+  const asOfMs = NOW_MS - ageSeconds * 1_000
+  return toCacheControl({
+    asOfMs,
+    nowMs: NOW_MS,
+    config,
+    priceMaxAgeSeconds: DAY_SECONDS,
+    isGrid: false,
+    ...over,
+  })
+}
+
+function readTimes(header: string): number[] {
+  const match = /^public, max-age=(\d+), stale-while-revalidate=(\d+), stale-if-error=(\d+)$/.exec(header)
+  return match === null ? [] : match.slice(1).map(Number)
+}
+
+describe('Cache-Control of a box', () => {
+  it.each([
+    ['just fetched', 0, [300, 600, 86_400]],
+    ['of the future', -60, [300, 600, 86_400]],
+    ['100 s old', 100, [200, 600, 86_300]],
+    ['just above the least', 239, [61, 600, 86_161]],
+    ['at the least', 240, [60, 600, 86_160]],
+    ['no longer fresh', 301, [60, 600, 86_099]],
+    ['an hour old', HOUR_SECONDS, [60, 600, 82_800]],
+    ['price nearly too old', DAY_SECONDS - 100, [60, 100, 100]],
+    ['price at its limit', DAY_SECONDS, [60, 0, 0]],
+    ['price too old: it is not shown', DAY_SECONDS + 1, [60, 600, 86_400]],
+  ])('%s - its times', (_name, ageSeconds, expected) => {
+    expect(readTimes(toHeader(ageSeconds))).toEqual(expected)
+  })
+
+  it('a short freshness - is what is left, at least a minute', () => {
+    const short = { ...config, freshSeconds: 90 }
+    expect(readTimes(toHeader(0, { config: short }))[0]).toBe(90)
+    expect(readTimes(toHeader(50, { config: short }))[0]).toBe(60)
+  })
+
+  it('no price in it - the stale times are whole', () => {
+    expect(readTimes(toHeader(10 * DAY_SECONDS, { priceMaxAgeSeconds: Infinity }))).toEqual([60, 600, 86_400])
+  })
+
+  it('any age - 60 to 300, never s-maxage, never a stale time beyond the price age', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(10 * DAY_SECONDS),
+        fc.nat(DAY_SECONDS),
+        fc.boolean(),
+        (age, priceMaxAgeSeconds, isGrid) => {
+          const header = toHeader(age, { priceMaxAgeSeconds, isGrid })
+          const [maxAge = 0, whileRevalidate = 0, ifError = 0] = readTimes(header)
+          expect(maxAge >= 60 && maxAge <= 300).toBe(true)
+          expect(header).not.toContain('s-maxage')
+          const leftSeconds = age <= priceMaxAgeSeconds ? priceMaxAgeSeconds - age : Infinity
+          expect(Math.max(whileRevalidate, ifError)).toBeLessThanOrEqual(leftSeconds)
+        },
+      ),
+    )
+  })
+})
+
+describe('Cache-Control of a grid', () => {
+  it.each([0, 400, HOUR_SECONDS])('%i s old - five minutes: its source is the copy', (age) => {
+    expect(readTimes(toHeader(age, { isGrid: true }))[0]).toBe(300)
+  })
+})
+
+describe('Cache-Status', () => {
+  it.each([
+    ['hit', 'vitrine; hit'],
+    ['miss', 'vitrine; fwd=miss; stored'],
+    ['stale', 'vitrine; fwd=stale; detail=stale'],
+    ['rescued', 'vitrine; fwd=stale; detail=rescued'],
+    ['unavailable', 'vitrine; fwd=miss; detail=unavailable'],
+  ] as const)('%s - %s', (status, expected) => {
+    expect(toCacheStatus(status)).toBe(expected)
+  })
+})

@@ -1,0 +1,59 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createEtag, hashFolder, isNoneMatch } from '../../src/http/etag.ts'
+
+describe('validator', () => {
+  it('same view and version - the same, quoted; any other - another', () => {
+    const tag = createEtag({ a: 1, list: ['x'] }, 'v1')
+    expect(tag).toMatch(/^"[\w-]{27}"$/)
+    expect(createEtag({ a: 1, list: ['x'] }, 'v1')).toBe(tag)
+    const others = [
+      createEtag({ a: 2, list: ['x'] }, 'v1'),
+      createEtag({ a: 1, list: ['x', ''] }, 'v1'),
+      createEtag({ a: 1, list: ['x'] }, 'v2'),
+    ]
+    expect(new Set([tag, ...others]).size).toBe(4)
+  })
+})
+
+describe('If-None-Match', () => {
+  it.each<[string | undefined, boolean]>([
+    [undefined, false],
+    ['', false],
+    ['"abc"', true],
+    ['W/"abc"', true],
+    ['"abd"', false],
+    ['abc', false],
+    ['"ABC"', false],
+    ['*', true],
+    ['"x", "abc"', true],
+    ['"x",W/"abc" ,"y"', true],
+    ['"x" , "y"', false],
+    ['"abc-gzip"', false],
+    [',,', false],
+    ['w/"abc"', false],
+  ])('%s - %s, for a strong and for a weak tag', (header, expected) => {
+    expect(isNoneMatch(header, '"abc"')).toBe(expected)
+    expect(isNoneMatch(header, 'W/"abc"')).toBe(expected)
+  })
+})
+
+describe('hash of a folder', () => {
+  it('a byte changed, a file more - another; nothing changed, wherever it stands - the same', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'vitrine-hash-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    mkdirSync(join(folder, 'views/partials'), { recursive: true })
+    writeFileSync(join(folder, 'views/a.eta'), 'a')
+    writeFileSync(join(folder, 'views/partials/b.eta'), 'b')
+    const first = hashFolder(join(folder, 'views'))
+    renameSync(join(folder, 'views'), join(folder, 'elsewhere'))
+    expect(hashFolder(join(folder, 'elsewhere'))).toBe(first)
+    writeFileSync(join(folder, 'elsewhere/partials/b.eta'), 'c')
+    const second = hashFolder(join(folder, 'elsewhere'))
+    writeFileSync(join(folder, 'elsewhere/c.eta'), '')
+    const third = hashFolder(join(folder, 'elsewhere'))
+    expect(new Set([first, second, third]).size).toBe(3)
+  })
+})

@@ -1,0 +1,122 @@
+import express, { type RequestHandler } from 'express'
+import request from 'supertest'
+import { describe, expect, it } from 'vitest'
+import {
+  type FrameRules,
+  createOwnPageHeaders,
+  listFrameAncestors,
+  takenInHeaders,
+  toEmbedPolicy,
+  toFragmentPolicy,
+} from '../../src/http/security-headers.ts'
+
+const OWN = 'https://widgets.example'
+
+function list(over: Partial<FrameRules> = {}): readonly string[] {
+  return listFrameAncestors({ ownOrigin: OWN, channelUrl: null, configured: [], isLocalDemo: false, ...over })
+}
+
+/** Answers of a handler by the names asked for; `null`: the header is absent. */
+async function getHeaders(handler: RequestHandler, names: readonly string[]): Promise<unknown> {
+  const app = express().disable('x-powered-by').use(handler)
+  app.get('/', (_request, response) => void response.send('x'))
+  const { headers } = await request(app).get('/')
+  return Object.fromEntries(names.map((name) => [name, headers[name] ?? null]))
+}
+
+describe('frame ancestors', () => {
+  it('nothing configured - this server alone', () => {
+    expect(list()).toEqual(["'self'", OWN])
+  })
+
+  it("channel - its origin, never its path or query; configured and demonstration's beside it", () => {
+    expect(list({ channelUrl: 'https://Magazine.example:8443/news?x=1' })).toEqual([
+      "'self'",
+      OWN,
+      'https://magazine.example:8443',
+    ])
+    expect(list({ configured: ['https://*.example.org', OWN] })).toEqual([
+      "'self'",
+      OWN,
+      'https://*.example.org',
+    ])
+    expect(list({ isLocalDemo: true })).toEqual([
+      "'self'",
+      OWN,
+      'http://localhost:*',
+      'http://127.0.0.1:*',
+      'file:',
+    ])
+  })
+
+  it.each([
+    ['none', null],
+    ['empty', ''],
+    ['no address', 'magazine.example'],
+    ['script', 'javascript:alert(1)'],
+    ['data', 'data:text/html,x'],
+    ['app', 'myapp://home'],
+    ['file', 'file:///x'],
+    ['a directive behind a semicolon', 'https://a.example;script-src'],
+    ['a directive in the name', 'https://a;sandbox/'],
+    ['a second policy behind a comma', 'https://a.example,sandbox/'],
+    ['a keyword in quotes', "https://'unsafe-inline'/"],
+    ['a wildcard', 'https://*/'],
+    ['a wildcard of all', 'https://*.example/'],
+  ])('channel address: %s - adds nothing', (_name, channelUrl) => {
+    expect(list({ channelUrl })).toEqual(["'self'", OWN])
+  })
+
+  it.each([
+    ['https://münchen.example/', 'https://xn--mnchen-3ya.example'],
+    ['http://192.0.2.7:8080/', 'http://192.0.2.7:8080'],
+    ['http://[2001:db8::1]/', 'http://[2001:db8::1]'],
+    ['https://my_shop.example', 'https://my_shop.example'],
+  ])('channel address %s - %s', (channelUrl, expected) => {
+    expect(list({ channelUrl }).at(-1)).toBe(expected)
+  })
+})
+
+describe('policies', () => {
+  it('embed - own styles and script, pictures, nothing else', () => {
+    expect(toEmbedPolicy(OWN, ["'self'", 'https://a.example']).split('; ')).toEqual([
+      "default-src 'none'",
+      `style-src 'self' ${OWN}`,
+      `script-src 'self' ${OWN}`,
+      `img-src 'self' ${OWN} https:`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'self' https://a.example",
+    ])
+  })
+
+  it('fragment opened as a page - no script, no frame', () => {
+    const policy = toFragmentPolicy(OWN)
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('script-src')
+  })
+
+  it('taken in by other sites - CORP cross-origin, framing left to the policy', async () => {
+    const expected = {
+      'cross-origin-resource-policy': 'cross-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': null,
+      'content-security-policy': null,
+      'cross-origin-opener-policy': null,
+      'strict-transport-security': null,
+    }
+    expect(await getHeaders(takenInHeaders, Object.keys(expected))).toEqual(expected)
+  })
+
+  it('own pages - framed by nobody', async () => {
+    const expected = {
+      'content-security-policy': `default-src 'none';style-src 'self' ${OWN};script-src 'self' ${OWN};img-src 'self' ${OWN} https:;frame-src 'self' ${OWN};base-uri 'none';form-action 'self';frame-ancestors 'none'`,
+      'x-frame-options': 'SAMEORIGIN',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'strict-transport-security': null,
+    }
+    expect(await getHeaders(createOwnPageHeaders(OWN), Object.keys(expected))).toEqual(expected)
+  })
+})

@@ -1,0 +1,178 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, type ServerResponse, get as httpGet } from 'node:http'
+import { type Socket, connect } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import { type HttpServer, listenHttp } from '../../src/http/server.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+
+async function startServer(): Promise<{ server: HttpServer; clock: FakeClock; agent: Agent }> {
+  const clock = createFakeClock(0)
+  const server = await listenHttp('127.0.0.1', 0, clock)
+  const agent = new Agent({ keepAlive: true })
+  onTestFinished(async () => {
+    agent.destroy()
+    const stopped = server.stop()
+    clock.advance(60 * SECOND_MS)
+    await stopped
+  })
+  return { server, clock, agent }
+}
+
+async function get({ port }: HttpServer, agent: Agent): Promise<IncomingMessage & { text: string }> {
+  const [response] = (await once(httpGet({ host: '127.0.0.1', port, agent }), 'response')) as [
+    IncomingMessage,
+  ]
+  let text = ''
+  for await (const chunk of response) text += String(chunk)
+  return Object.assign(response, { text })
+}
+
+const answerOk = (_request: IncomingMessage, response: ServerResponse): void => void response.end('ok')
+
+/** Moves the clock until the promise is settled. */
+async function settle(clock: FakeClock, promise: Promise<unknown>, stepMs = 50): Promise<void> {
+  let isSettled = false
+  void promise.then(() => (isSettled = true))
+  await vi.waitFor(() => {
+    clock.advance(stepMs)
+    expect(isSettled).toBe(true)
+  })
+}
+
+describe('listening', () => {
+  it('port 0 - a free one that answers', async () => {
+    const { server, agent } = await startServer()
+    server.answerWith(answerOk)
+    expect(server.port).toBeGreaterThan(0)
+    expect((await get(server, agent)).text).toBe('ok')
+  })
+
+  it('port taken - UsageError that names it', async () => {
+    const { server, clock } = await startServer()
+    await expect(listenHttp('127.0.0.1', server.port, clock)).rejects.toMatchObject({
+      code: 'VITRINE_USAGE',
+      message: expect.stringContaining(String(server.port)),
+    })
+  })
+
+  it('address of another machine - UsageError', async () => {
+    await expect(listenHttp('192.0.2.1', 0, createFakeClock(0))).rejects.toMatchObject({
+      code: 'VITRINE_USAGE',
+    })
+  })
+
+  it('requests before answerWith - wait, and are all answered', async () => {
+    const { server, agent } = await startServer()
+    const early = Promise.all([get(server, agent), get(server, agent), get(server, agent)])
+    const late = vi.fn<typeof answerOk>(answerOk)
+    const socket = connect(server.port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.destroy()
+    expect(late).not.toHaveBeenCalled()
+    server.answerWith(late)
+    expect((await early).map(({ text }) => text)).toEqual(['ok', 'ok', 'ok'])
+    expect(late).toHaveBeenCalledTimes(3)
+  })
+
+  it('headers beyond 8 kB - 431; no HTTP - 400; the next request is answered', async () => {
+    const { server, agent } = await startServer()
+    server.answerWith(answerOk)
+    for (const [sent, status] of [
+      [`GET / HTTP/1.1\r\nHost: x\r\nX-Much: ${'x'.repeat(9_000)}\r\n\r\n`, '431'],
+      ['SSH-2.0-x\r\n\r\n', '400'],
+    ]) {
+      const socket = connect(server.port, '127.0.0.1')
+      socket.write(sent ?? '')
+      const [data] = (await once(socket, 'data')) as [Buffer]
+      expect(data.toString()).toContain(` ${status} `)
+      socket.destroy()
+    }
+    expect((await get(server, agent)).text).toBe('ok')
+  })
+})
+
+describe('stopping', () => {
+  it('nobody there - at once, twice is once, and the port is free again', async () => {
+    const { server, clock } = await startServer()
+    expect(server.isStopping()).toBe(false)
+    const [first, second] = [server.stop(), server.stop()]
+    expect(second).toBe(first)
+    expect(server.isStopping()).toBe(true)
+    await first
+    const again = await listenHttp('127.0.0.1', server.port, clock)
+    await again.stop()
+    expect(clock.pendingWaits).toBe(0)
+  })
+
+  it('idle keep-alive connection - is closed, and does not hold the stop', async () => {
+    const { server, clock, agent } = await startServer()
+    server.answerWith(answerOk)
+    await get(server, agent)
+    const [socket] = await vi.waitFor(() => {
+      const [sockets = []] = Object.values(agent.freeSockets)
+      expect(sockets).toHaveLength(1)
+      return sockets as [Socket]
+    })
+    const closed = once(socket, 'close')
+    await server.stop()
+    await closed
+    expect(clock.nowMs()).toBe(0)
+  })
+
+  it('answer under way - ends whole, then its connection is closed', async () => {
+    const { server, clock, agent } = await startServer()
+    const held: ServerResponse[] = []
+    server.answerWith((_request, response) => {
+      response.write('first ')
+      held.push(response)
+    })
+    const answer = get(server, agent)
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    const stopped = server.stop()
+    await expect(get(server, new Agent())).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    held[0]?.end('last')
+    expect((await answer).text).toBe('first last')
+    await settle(clock, stopped)
+    expect(clock.nowMs()).toBeLessThan(2 * SECOND_MS)
+  })
+
+  it('request on an open connection while stopping - answered with Connection: close', async () => {
+    const { server, clock } = await startServer()
+    const held: ServerResponse[] = []
+    server.answerWith((request, response) => {
+      if (request.url === '/slow') held.push(response)
+      else response.end('ok')
+    })
+    const socket = connect(server.port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk.toString()))
+    socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    const stopped = server.stop()
+    socket.write('GET /fast HTTP/1.1\r\nHost: x\r\n\r\n')
+    const closed = once(socket, 'close')
+    await vi.waitFor(() => {
+      held[0]?.end('slow')
+      expect(text).toContain('ok')
+    })
+    expect(text).toMatch(/Connection: close\r\n[^]*ok$/)
+    await closed
+    await settle(clock, stopped)
+  })
+
+  it('answer that never ends - is cut after ten seconds', async () => {
+    const { server, clock, agent } = await startServer()
+    const held: ServerResponse[] = []
+    server.answerWith((_request, response) => {
+      response.write('x')
+      held.push(response)
+    })
+    const cut = get(server, agent).catch((error: unknown) => (error as { code?: unknown }).code)
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    const stopped = server.stop()
+    await settle(clock, stopped, SECOND_MS)
+    expect(await cut).toBe('ECONNRESET')
+    expect(clock.nowMs()).toBeGreaterThanOrEqual(10 * SECOND_MS)
+  })
+})

@@ -1,0 +1,81 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { computeCheckDigit, findGtin, isCheckDigitRight } from '../../src/offers/gtin.ts'
+
+const digits = (count: number): fc.Arbitrary<string> => fc.stringMatching(new RegExp(`^\\d{${count}}$`))
+
+describe('GTIN: reading', () => {
+  it.each([
+    ['1', '00000000000001'],
+    ['4006381333931', '04006381333931'],
+    ['04006381333931', '04006381333931'],
+    ['00000000000000', '00000000000000'],
+  ])('%s - %s', (text, expected) => {
+    expect(findGtin(text)).toBe(expected)
+  })
+
+  it.each([
+    '',
+    ' 1',
+    '1 ',
+    '123456789012345',
+    '40063813-33931',
+    '4006381333931\n',
+    '١٢٣',
+    '１２３',
+    '1e3',
+    '-1',
+    '+1',
+    '0x1',
+    '__proto__',
+  ])('"%s" - none', (text) => {
+    expect(findGtin(text)).toBeUndefined()
+  })
+
+  it('any 1 to 14 digits - padded to 14, same number, reading again changes nothing', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 14 }).chain(digits), (text) => {
+        const gtin = findGtin(text) ?? ''
+        expect(gtin).toMatch(/^\d{14}$/)
+        expect(BigInt(gtin)).toBe(BigInt(text))
+        expect(findGtin(gtin)).toBe(gtin)
+      }),
+    )
+  })
+})
+
+describe('GTIN: check digit', () => {
+  it.each(['04006381333931', '00012345678905', '09780306406157', '00000096385074', '10614141000415'])(
+    '%s of the world - is right',
+    (gtin) => {
+      expect(isCheckDigitRight(gtin)).toBe(true)
+    },
+  )
+
+  it('computed digit - always verifies, and no other does', () => {
+    fc.assert(
+      fc.property(digits(13), fc.integer({ min: 1, max: 9 }), (first, off) => {
+        const right = computeCheckDigit(first)
+        expect(isCheckDigitRight(`${first}${right}`)).toBe(true)
+        expect(isCheckDigitRight(`${first}${(right + off) % 10}`)).toBe(false)
+      }),
+    )
+  })
+
+  it('one digit mistyped - is found', () => {
+    fc.assert(
+      fc.property(digits(13), fc.nat(12), fc.integer({ min: 1, max: 9 }), (first, place, off) => {
+        const gtin = `${first}${computeCheckDigit(first)}`
+        const other = String((Number(gtin[place]) + off) % 10)
+        expect(isCheckDigitRight(gtin.slice(0, place) + other + gtin.slice(place + 1))).toBe(false)
+      }),
+    )
+  })
+
+  it.each(['', '4006381333931', '004006381333931', 'abcdefghijklmn'])(
+    '"%s" - not padded - is not right',
+    (text) => {
+      expect(isCheckDigitRight(text)).toBe(false)
+    },
+  )
+})

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { isUsableImage, isUsableLink } from '../../src/offers/links.ts'
+
+const OWN = 'http://127.0.0.1:3000'
+
+const USABLE = [
+  'https://a.example',
+  'https://a.example/',
+  'http://a.example/c?u=https%3A%2F%2Fb.example%2F&x=1#f',
+  'HTTPS://A.EXAMPLE/x',
+  'https://a.example:8443/x',
+  'https://[2001:db8::1]/x',
+  'https://münchen.example/ä?ö=ü',
+  'https://a.example/@user',
+  'https://a.example/%zz',
+  'https://a.example/?q=a,b;c=(d)!*$',
+]
+
+const REFUSED = [
+  '',
+  'a.example',
+  '/path',
+  './path',
+  '//a.example/x',
+  'https:/a.example',
+  'https:a.example',
+  'https://',
+  'https:///a.example',
+  'https://?x',
+  'http://a.example:99999/',
+  'http://[::1/',
+  'javascript:alert(1)',
+  'JaVaScRiPt:alert(1)',
+  ' javascript:alert(1)',
+  '\tjava\nscript:alert(1)',
+  'javascript://a.example/%0aalert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  'vbscript:x',
+  'blob:https://a.example/1',
+  'file:///etc/passwd',
+  'ftp://a.example/',
+  'mailto:a@a.example',
+  'intent://a.example#Intent;end',
+  'view-source:https://a.example',
+  'https://user@a.example/',
+  'https://user:pass@a.example/',
+  'https://:pass@a.example/',
+  'https://a.example\\@evil.example/',
+  'https:\\\\a.example/',
+  '/\\evil.example',
+  'https://a.example/\\x',
+  'https://a.exa\tmple/',
+  'https://a.example/\n',
+  'https://a.example/\r\nX-Evil: 1',
+  '\nhttps://a.example/',
+  ' https://a.example/',
+  'https://a.example/ x',
+  'https://a.example/\u00a0x',
+  'https://a.example/\u0000',
+  'https://a.example/\u007f',
+  'https://a.example/"onmouseover=',
+  "https://a.example/'x",
+  'https://a.example/<x>',
+  'https://a.example/`x`',
+  'https://a b.example/',
+  'https://a.example%2f@evil.example/',
+  `https://a.example/${'x'.repeat(4_096)}`,
+]
+
+describe('link', () => {
+  it.each(USABLE)('%s - usable', (address) => {
+    expect(isUsableLink(address)).toBe(true)
+  })
+
+  it.each(REFUSED)('%j - not usable', (address) => {
+    expect(isUsableLink(address)).toBe(false)
+  })
+})
+
+describe('picture', () => {
+  it.each([
+    ['https://pictures.example/x.jpg', true],
+    ['https://pictures.example:8443/x.jpg', true],
+    ['http://pictures.example/x.jpg', false],
+    ['http://127.0.0.1:3000/demo/pictures/lamp', true],
+    ['http://127.0.0.1/demo/pictures/lamp', false],
+    ['http://127.0.0.1:3001/x', false],
+    ['http://127.0.0.1:3000.evil.example/x', false],
+    ['http://localhost:3000/x', false],
+    ['http://169.254.169.254/latest/meta-data', false],
+    ['https://user:pass@pictures.example/x.jpg', false],
+    ['data:image/png;base64,AAAA', false],
+    ['data:image/svg+xml,<svg/onload=alert(1)>', false],
+    ['javascript:alert(1)', false],
+    ['//pictures.example/x.jpg', false],
+    ['/x.jpg', false],
+    ['https://pictures.example/"x', false],
+    ['https://pictures.example/\\x', false],
+  ])('%s - %s', (address, expected) => {
+    expect(isUsableImage(address, OWN)).toBe(expected)
+  })
+})

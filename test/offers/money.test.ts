@@ -1,0 +1,128 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  comparePrices,
+  isPrice,
+  toPriceKey,
+  toPriceSteps,
+  toRatioKey,
+  toSavingKey,
+} from '../../src/offers/money.ts'
+import { compareTexts } from '../../src/offers/ranking.ts'
+import { anyPrice, closePrice, signOf, toExact } from './prices.ts'
+
+const price = fc.oneof(anyPrice, closePrice)
+const MANY = { numRuns: 2_000 }
+
+describe('price', () => {
+  it.each(['1', '0.01', '0.0001', '12.9', '999999999999.9999', '007.50', '49.90'])('%s - is one', (text) => {
+    expect(isPrice(text)).toBe(true)
+  })
+
+  it.each([
+    '',
+    '0',
+    '0.0000',
+    '000',
+    '-1',
+    '+1',
+    '1.',
+    '.5',
+    '1.00001',
+    '1234567890123',
+    '1,50',
+    '1.299,00',
+    '1e3',
+    '1e-7',
+    'NaN',
+    'Infinity',
+    '0x1f',
+    ' 1',
+    '1 ',
+    '1\n',
+    '1_000',
+    '١',
+    '１',
+    '1.5.5',
+    '€5',
+  ])('%j - is none', (text) => {
+    expect(isPrice(text)).toBe(false)
+  })
+
+  it('steps - any price - exact', () => {
+    fc.assert(
+      fc.property(price, (text) => {
+        expect(toPriceSteps(text)).toBe(toExact(text))
+      }),
+      MANY,
+    )
+  })
+})
+
+describe('order', () => {
+  it('comparePrices - any two - as exact numbers are', () => {
+    fc.assert(
+      fc.property(price, price, (a, b) => {
+        expect(comparePrices(a, b)).toBe(signOf(toExact(a) - toExact(b)))
+      }),
+      MANY,
+    )
+  })
+
+  it('price key - any two - sorts byte by byte as the price does, of one width', () => {
+    fc.assert(
+      fc.property(price, price, (a, b) => {
+        expect(compareTexts(toPriceKey(a), toPriceKey(b))).toBe(signOf(toExact(a) - toExact(b)))
+        expect(toPriceKey(a)).toMatch(/^\d{16}$/)
+      }),
+      MANY,
+    )
+  })
+
+  it('ratio key - any two sales - sorts as the exact fractions do, of one width', () => {
+    const sale = fc.tuple(price, price).filter(([a, old]) => toExact(a) <= toExact(old))
+    fc.assert(
+      fc.property(sale, sale, ([a, oldA], [b, oldB]) => {
+        const exact = toExact(a) * toExact(oldB) - toExact(b) * toExact(oldA)
+        expect(compareTexts(toRatioKey(a, oldA), toRatioKey(b, oldB))).toBe(signOf(exact))
+        expect(toRatioKey(a, oldA)).toMatch(/^\d{35}$/)
+      }),
+      MANY,
+    )
+  })
+
+  it('ratio key - the closest fractions that prices can make - are told apart', () => {
+    const [a, oldA] = ['999999999999.9997', '999999999999.9998']
+    const [b, oldB] = ['999999999999.9998', '999999999999.9999']
+    expect(toExact(a) * toExact(oldB)).toBeLessThan(toExact(b) * toExact(oldA))
+    expect(toRatioKey(a, oldA) < toRatioKey(b, oldB)).toBe(true)
+  })
+
+  it('ratio key - equal fractions of other numbers - equal', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 999 }),
+        fc.integer({ min: 1, max: 999 }),
+        fc.integer({ min: 1, max: 999 }),
+        (small, more, factor) => {
+          const old = small + more
+          expect(toRatioKey(String(small * factor), String(old * factor))).toBe(
+            toRatioKey(String(small), String(old)),
+          )
+        },
+      ),
+    )
+  })
+
+  it('saving key - any two sales - sorts as the saved amount does, of one width', () => {
+    const sale = fc.tuple(price, price).filter(([a, old]) => toExact(a) < toExact(old))
+    fc.assert(
+      fc.property(sale, sale, ([a, oldA], [b, oldB]) => {
+        const exact = toExact(oldA) - toExact(a) - (toExact(oldB) - toExact(b))
+        expect(compareTexts(toSavingKey(a, oldA), toSavingKey(b, oldB))).toBe(signOf(exact))
+        expect(toSavingKey(a, oldA)).toMatch(/^\d{16}$/)
+      }),
+      MANY,
+    )
+  })
+})

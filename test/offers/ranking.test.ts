@@ -1,0 +1,148 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Rankable,
+  compareForBox,
+  compareTexts,
+  findMainCurrency,
+  isInStock,
+  pickOnePerMerchant,
+} from '../../src/offers/ranking.ts'
+import { closePrice, toExact } from './prices.ts'
+
+function makeOffer(over: Partial<Rankable> = {}): Rankable {
+  return {
+    merchant: 'Kopje',
+    network: 'n',
+    price: '10',
+    currency: 'EUR',
+    availability: 'in_stock',
+    affiliateUrl: 'https://a.example/',
+    ...over,
+  }
+}
+
+const anyOffer: fc.Arbitrary<Rankable> = fc.record({
+  merchant: fc.constantFrom('Kopje', 'KOPJE', 'Arc', 'Zoë', 'zoë'),
+  network: fc.constantFrom('a', 'b'),
+  price: closePrice,
+  currency: fc.constantFrom('EUR', 'USD'),
+  availability: fc.constantFrom('in_stock', 'out_of_stock', '', 'IN_STOCK'),
+  affiliateUrl: fc.constantFrom('https://a.example/', 'https://b.example/'),
+})
+const anyOffers = fc.array(anyOffer, { maxLength: 20 })
+
+const isOrdered = (offers: readonly Rankable[], compare: (a: Rankable, b: Rankable) => number): boolean =>
+  offers.every((offer, index) => {
+    const next = offers[index + 1]
+    return next === undefined || compare(offer, next) <= 0
+  })
+
+describe('in stock', () => {
+  it.each([
+    ['in_stock', true],
+    ['IN_STOCK', false],
+    ['in stock', false],
+    ['out_of_stock', false],
+    ['', false],
+  ])('availability "%s" - %s', (availability, expected) => {
+    expect(isInStock({ availability })).toBe(expected)
+  })
+})
+
+describe('order of a box', () => {
+  it('in stock, price, merchant, network, link - in this order of weight', () => {
+    const ranked = [
+      makeOffer({ price: '10', merchant: 'arc' }),
+      makeOffer({ price: '10.0', merchant: 'Kopje', network: 'a' }),
+      makeOffer({ price: '10.00', merchant: 'kopje', network: 'b', affiliateUrl: 'https://a.example/' }),
+      makeOffer({ price: '10.00', merchant: 'kopje', network: 'b', affiliateUrl: 'https://b.example/' }),
+      makeOffer({ price: '10.0001', merchant: 'Aaa' }),
+      makeOffer({ price: '100', merchant: 'Aaa' }),
+      makeOffer({ price: '0.01', merchant: 'Aaa', availability: 'preorder' }),
+    ]
+    expect(ranked.toReversed().sort(compareForBox)).toEqual(ranked)
+  })
+
+  it('any offers - in stock before the rest, prices go up within each, whatever the order was', () => {
+    fc.assert(
+      fc.property(anyOffers, (offers) => {
+        const sorted = offers.toSorted(compareForBox)
+        expect(isOrdered(sorted, (a, b) => Number(isInStock(b)) - Number(isInStock(a)))).toBe(true)
+        for (const stock of [true, false]) {
+          const part = sorted.filter((offer) => isInStock(offer) === stock)
+          expect(isOrdered(part, (a, b) => (toExact(a.price) <= toExact(b.price) ? 0 : 1))).toBe(true)
+        }
+        const again = offers.toReversed().sort(compareForBox)
+        for (const [index, offer] of again.entries())
+          expect(compareForBox(offer, sorted[index] ?? offer)).toBe(0)
+      }),
+    )
+  })
+})
+
+const keyOf = (offer: Rankable): string => `${offer.currency} ${offer.merchant.toLowerCase()}`
+
+describe('one offer a merchant and currency', () => {
+  it('dearer in stock, cheaper not - the one in stock', () => {
+    const inStock = makeOffer({ price: '20' })
+    expect(pickOnePerMerchant([makeOffer({ availability: 'sold_out' }), inStock])).toEqual([inStock])
+  })
+
+  it('none in stock - the cheapest', () => {
+    const cheap = makeOffer({ price: '9.99', availability: 'x' })
+    expect(pickOnePerMerchant([makeOffer({ availability: 'y' }), cheap])).toEqual([cheap])
+  })
+
+  it('currencies - one each; merchants are equal without case, not without accents', () => {
+    const offers = [
+      makeOffer({ currency: 'USD', price: '1' }),
+      makeOffer({ merchant: 'KOPJE' }),
+      makeOffer({ merchant: 'kopje', price: '5' }),
+      makeOffer({ merchant: 'Köpje' }),
+      makeOffer({ merchant: 'Ko\u0308pje', price: '6' }),
+    ]
+    expect(
+      pickOnePerMerchant(offers)
+        .map(({ currency, price }) => `${currency} ${price}`)
+        .toSorted(),
+    ).toEqual(['EUR 5', 'EUR 6', 'USD 1'])
+  })
+
+  it('any offers - each merchant and currency once, none better is left, order of the answer is no matter', () => {
+    fc.assert(
+      fc.property(anyOffers, (offers) => {
+        const picked = pickOnePerMerchant(offers)
+        expect(new Set(picked.map(keyOf))).toEqual(new Set(offers.map(keyOf)))
+        expect(picked).toHaveLength(new Set(offers.map(keyOf)).size)
+        for (const offer of offers) {
+          const chosen = picked.find((other) => keyOf(other) === keyOf(offer)) ?? offer
+          expect(compareForBox(chosen, offer)).toBeLessThanOrEqual(0)
+        }
+        const again = pickOnePerMerchant(offers.toReversed()).toSorted(compareForBox)
+        for (const [index, offer] of picked.toSorted(compareForBox).entries()) {
+          expect(compareForBox(offer, again[index] ?? offer)).toBe(0)
+        }
+      }),
+    )
+  })
+})
+
+describe('main currency', () => {
+  it.each([
+    [[], undefined],
+    [['EUR'], 'EUR'],
+    [['USD', 'EUR', 'USD'], 'USD'],
+    [['USD', 'EUR'], 'EUR'],
+    [['USD', 'SEK', 'EUR', 'USD', 'EUR', 'SEK'], 'EUR'],
+  ])('%j - %s', (currencies, expected) => {
+    expect(findMainCurrency(currencies.map((currency) => ({ currency })))).toBe(expected)
+  })
+})
+
+describe('texts', () => {
+  it('compared by code units, the same everywhere', () => {
+    expect(['b', 'a', 'Z', 'ä', '10', '9'].sort(compareTexts)).toEqual(['10', '9', 'Z', 'a', 'b', 'ä'])
+    expect(compareTexts('a', 'a')).toBe(0)
+  })
+})
