@@ -17,6 +17,12 @@ const OWN_KEY_BYTES = 32
 /** The catalog that a command calls: a remote one, or the embedded service, which is closed with it. */
 export type OpenCatalog = Readonly<{ place: CatalogPlace; demo: Demo | null; close(): Promise<void> }>
 
+/** How this machine reaches a listener: one on every address by its name, one of IPv6 in brackets. */
+export function toLocalUrl(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 /** `publicUrl` is where the sample's pictures and shop are served; `mayPutSample` only at the start of `serve`. */
 export type OpenCatalogOptions = Readonly<{ publicUrl: string; mayPutSample: boolean }>
 

@@ -4,13 +4,16 @@ import type { Channel } from '../catalog/contract.ts'
 import type { CatalogPlace } from '../context.ts'
 import { formatTime } from '../widgets/format.ts'
 import { openSqlStore } from '../copy/sql-store.ts'
-import type { CopyStore } from '../copy/store.ts'
+import type { CopyState, CopyStore } from '../copy/store.ts'
 import { VitrineError } from '../errors.ts'
 import { openCatalog } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 
 /** One thing that was tried. `cure` says what to do when it is wrong. */
 type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
+
+/** What was found so far, and what to do about each failure, by code. */
+type Report = Readonly<{ findings: Finding[]; cures: Readonly<Record<string, string>> }>
 
 /** What to do about each failure, by code; the rest is in docs/errors.md. */
 const CURES: Readonly<Record<string, string>> = {
@@ -29,44 +32,53 @@ const CURES: Readonly<Record<string, string>> = {
   VITRINE_STORE_NEWER: 'Run the newer version, or name another file in VITRINE_DATABASE_URL.',
 }
 
+/** What differs when the catalog is the embedded one: it refuses only while there is nothing in it. */
+const EMBEDDED_CURES: Readonly<Record<string, string>> = {
+  ...CURES,
+  VITRINE_CATALOG_STATUS:
+    'The embedded catalog is empty: "vitrine serve" puts sample data into it, "vitrine catalog import FILE" a feed.',
+  VITRINE_STORE_FAILED:
+    'Can this user write the folders of the two databases, and is there space on the disk?',
+}
+
 /**
  * `vitrine check`: tries settings, database, catalog, key and channels, and prints what is wrong and how to mend it.
  * Exit code 1 if anything is. (Wrong settings never come here: they stop every command with exit code 78.)
  */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
+  const isEmbedded = command.config.catalog.kind === 'embedded'
   const findings: Finding[] = [good('settings', describeSettings(command))]
-  const catalog = await attempt(findings, 'catalog service', () =>
+  const report: Report = { findings, cures: isEmbedded ? EMBEDDED_CURES : CURES }
+  const catalog = await attempt(report, 'catalog service', () =>
     openCatalog(command, {
       publicUrl: command.config.publicUrl ?? 'http://127.0.0.1:3000',
       mayPutSample: false,
     }),
   )
   if (catalog !== undefined) {
-    await checkCatalog(command, findings, catalog.place)
-    await catalog.close()
+    await checkCatalog(command, report, catalog.place).finally(catalog.close)
   }
   print(command, findings)
   return findings.every((finding) => finding.isGood) ? 0 : 1
 }
 
-async function checkCatalog(
-  command: CommandContext,
-  findings: Finding[],
-  place: CatalogPlace,
-): Promise<void> {
+async function checkCatalog(command: CommandContext, report: Report, place: CatalogPlace): Promise<void> {
   const { config } = command
-  const store = await attempt(findings, 'stored copy', () =>
+  const { findings } = report
+  const store = await attempt(report, 'stored copy', () =>
     openSqlStore({ database: config.database, catalog: place.identity }),
   )
   if (store !== undefined) findings.push(good('stored copy', `${config.database.path} opens`))
   const client = createClient(command, place)
-  const listed = await attempt(findings, 'catalog and key', () => client.fetchChannels())
-  if (listed !== undefined) {
+  try {
+    const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
+    if (listed === undefined) return
     findings.push(good('catalog and key', 'the catalog answers and takes the key'))
-    await checkChannels(command, findings, { channels: listed.value, store })
+    await checkChannels(command, report, { channels: listed.value, store })
+  } finally {
+    await client.close()
+    await store?.close()
   }
-  await client.close()
-  await store?.close()
 }
 
 function createClient({ config, clock }: CommandContext, place: CatalogPlace): CatalogClient {
@@ -83,9 +95,10 @@ function createClient({ config, clock }: CommandContext, place: CatalogPlace): C
 
 async function checkChannels(
   command: CommandContext,
-  findings: Finding[],
+  report: Report,
   known: Readonly<{ channels: readonly Channel[]; store: CopyStore | undefined }>,
 ): Promise<void> {
+  const { findings } = report
   const wanted = command.config.channels
   const served = known.channels.filter(({ id }) => wanted === null || wanted.includes(id))
   const missing = (wanted ?? []).filter((id) => !known.channels.some((channel) => channel.id === id))
@@ -103,19 +116,23 @@ async function checkChannels(
       bad('channels', 'none', 'Make a channel in the catalog, or import a feed: vitrine catalog import FILE'),
     )
   }
-  for (const channel of served) findings.push(await judgeCopy(channel, known.store))
+  for (const channel of served) {
+    const subject = `channel ${channel.name} (${channel.id})`
+    const state = await attempt(report, subject, async () => ({
+      copy: await known.store?.getCopyState(channel.id),
+    }))
+    if (state !== undefined) findings.push(judgeCopy(report, subject, state.copy))
+  }
 }
 
-async function judgeCopy(channel: Channel, store: CopyStore | undefined): Promise<Finding> {
-  const subject = `channel ${channel.name} (${channel.id})`
-  const state = await store?.getCopyState(channel.id)
+function judgeCopy({ cures }: Report, subject: string, state: CopyState | undefined): Finding {
   if (state === undefined) return good(subject, 'listed')
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
       : `${state.productCount} products, ${state.dealCount} with a deal, walked ${formatTime(state.completedAtMs, 'en')}`
   if (state.failure === null) return good(subject, walked)
-  const cure = CURES[state.failure] ?? 'See docs/errors.md.'
+  const cure = cures[state.failure] ?? 'See docs/errors.md.'
   return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
 }
 
@@ -128,7 +145,7 @@ function describeSettings({ config }: CommandContext): string {
 }
 
 async function attempt<T>(
-  findings: Finding[],
+  { findings, cures }: Report,
   subject: string,
   action: () => Promise<T>,
 ): Promise<T | undefined> {
@@ -137,7 +154,7 @@ async function attempt<T>(
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
     findings.push(
-      bad(subject, `${error.message} (${error.code})`, CURES[error.code] ?? 'See docs/errors.md.'),
+      bad(subject, `${error.message} (${error.code})`, cures[error.code] ?? 'See docs/errors.md.'),
     )
     return undefined
   }

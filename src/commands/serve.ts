@@ -3,7 +3,7 @@ import { runWalkInThread } from '../copy/walk-runner.ts'
 import { type Context, createContext } from '../context.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
 import { isStudioReachable } from '../routes/admin-gate.ts'
-import { openCatalog } from './catalog-place.ts'
+import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 
 /**
@@ -14,42 +14,42 @@ import type { CommandContext, ExitCode } from './command.ts'
 export async function runServe(command: CommandContext): Promise<ExitCode> {
   const { config, secrets, clock, logger, io } = command
   const server = await listenHttp(config.host, config.port, clock)
-  const publicUrl = config.publicUrl ?? `http://${toUrlHost(config.host)}:${server.port}`
+  const publicUrl = config.publicUrl ?? toLocalUrl(config.host, server.port)
   try {
     const catalog = await openCatalog(command, { publicUrl, mayPutSample: true })
-    const { place, demo } = catalog
-    const context = await createContext({
-      config,
-      secrets,
-      clock,
-      logger,
-      publicUrl,
-      catalog: place,
-      demo,
-      walkRunner: runWalkInThread,
-    })
-    server.answerWith(createApp(context, server.isStopping))
-    logger.info({ publicUrl, catalog: config.catalog.kind }, 'listening')
-    io.onHangUp(() => void place.key.refresh())
-    const stopped = waitForStop(io.signal)
-    await Promise.race([context.walks.start(), stopped])
-    if (!io.signal.aborted) await announce(command, context)
-    await stopped
-    await stopAll(server, context, catalog.close)
-    return 0
+    try {
+      const { place, demo } = catalog
+      const parts = { config, secrets, clock, logger, publicUrl, catalog: place, demo }
+      const context = await createContext({ ...parts, walkRunner: runWalkInThread })
+      io.onHangUp(() => void place.key.refresh())
+      await serveUntilStopped(command, server, context)
+      return 0
+    } finally {
+      await catalog.close()
+    }
   } finally {
     await server.stop()
   }
 }
 
-async function stopAll(
+/** Whatever ends the service, nothing of it stays open: the process ends by itself. */
+async function serveUntilStopped(
+  command: CommandContext,
   server: HttpServer,
   context: Context,
-  closeCatalog: () => Promise<void>,
 ): Promise<void> {
-  await Promise.all([server.stop(), context.walks.stop()])
-  await context.dispose()
-  await closeCatalog()
+  const { config, io, logger } = command
+  try {
+    server.answerWith(createApp(context, server.isStopping))
+    logger.info({ publicUrl: context.publicUrl, catalog: config.catalog.kind }, 'listening')
+    const stopped = waitForStop(io.signal)
+    await Promise.race([context.walks.start(), stopped])
+    if (!io.signal.aborted) await announce(command, context)
+    await stopped
+  } finally {
+    await Promise.all([server.stop(), context.walks.stop()])
+    await context.dispose()
+  }
 }
 
 function waitForStop(signal: AbortSignal): Promise<void> {
@@ -111,10 +111,4 @@ async function findShownGtin({ store, demo }: Context, channelId: string): Promi
   }
   const [first] = await store.searchProducts(channelId, '', 1)
   return first?.product?.gtin
-}
-
-/** A wildcard listener is reached from this machine by its name. */
-function toUrlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }

@@ -2,7 +2,7 @@ import { type WalkReport, runWalkInThread } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
 import { type Context, createContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { openCatalog } from './catalog-place.ts'
+import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 
 /** `--channel ID` narrows the walk to one channel. */
@@ -38,7 +38,7 @@ export async function openForCommand(
   channels: readonly string[] | null = null,
 ): Promise<Context> {
   const { config, secrets, clock, logger } = command
-  const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
+  const publicUrl = config.publicUrl ?? toLocalUrl(config.host, config.port)
   const catalog = await openCatalog(command, { publicUrl, mayPutSample: false })
   try {
     const context = await createContext({

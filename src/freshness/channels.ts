@@ -20,6 +20,8 @@ export type ChannelSource = Readonly<{
    * @throws UnavailableError before any list could be fetched.
    */
   getChannel(channelId: string): Promise<ServedChannel>
+  /** A served channel of the list at hand, or one that has gone from it, without a call. */
+  findKnown(channelId: string): Promise<Channel | undefined>
   /** The served channels as last listed; empty before any list. */
   listChannels(): Promise<readonly Channel[]>
   /** Is the channel in the newest list that can be had? A 404 for one of its products is believed only then. */
@@ -74,6 +76,12 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       if (gone === undefined) throw new UnknownChannelError('the list of channels lacks it')
       const isGone = clock.nowMs() - gone.goneAtMs > config.rescueSeconds * SECOND_MS
       return { channel: gone.channel, isGone }
+    },
+    async findKnown(channelId) {
+      if (served !== null && !served.includes(channelId)) return undefined
+      const list = await lists.findStored()
+      const known = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
+      return known.find(({ id }) => id === channelId)
     },
     async listChannels() {
       const list = (await lists.findStored()) ?? (await lists.fetchInTime())

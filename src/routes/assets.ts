@@ -18,6 +18,13 @@ const LOADER = `public, max-age=${5 * MINUTE_SECONDS}, stale-while-revalidate=${
 /** The few rules of an accent depend on its address alone, until a new version. */
 const ACCENT = `public, max-age=${DAY_SECONDS}`
 
+/** A shop window with an awning. Browsers ask for it by themselves, and complain on their console where it is missing. */
+const FAVICON = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f5257"/>' +
+    '<path d="M6 8h20l2 6a3.4 3.4 0 0 1-6.6 0 3.4 3.4 0 0 1-5.4 0 3.4 3.4 0 0 1-5.4 0A3.4 3.4 0 0 1 4 14z" fill="#faf8f3"/>' +
+    '<path d="M7 19h18v6H7z" fill="none" stroke="#faf8f3" stroke-width="2"/></svg>',
+)
+
 /** `/embed.js`, `/assets/…` and `/accents/….css`: what pages of other sites load. */
 export function createAssetsRouter(context: Context): Router {
   const router = Router()
@@ -27,6 +34,10 @@ export function createAssetsRouter(context: Context): Router {
   })
   router.get('/embed.js', (request, response) => {
     sendAsset(request, response, { asset: context.assets.get('embed.js'), cacheControl: LOADER })
+  })
+  router.get('/favicon.ico', takenInHeaders, (request, response) => {
+    const headers = { 'Content-Type': 'image/svg+xml', 'Cache-Control': ACCENT }
+    sendAnswer(request, response, { status: 200, headers, etag: null, getBody: () => FAVICON })
   })
   router.get('/assets/:file', (request, response) => {
     const found = context.assets.findByFile(getParameter(request.params, 'file'))

@@ -114,12 +114,14 @@ function toEmbedStyles(context: Context, accent: string | null): readonly string
 /** Nothing to show is an empty document that reports `hidden`; a mistake in a template is a short readable page. */
 function createEmbedErrorHandler(context: Context): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return (failure: unknown, request, response, next) => {
+  return async (failure: unknown, request, response, next) => {
     if (response.headersSent) return next(failure)
     const error = toKnownError(failure, request.path)
     const form = toFailureForm(error, 'embed')
     noteFailure(context, { error, surface: 'embed', state: form.state, path: request.path })
-    const headers = { ...toEmptyHeaders(context, form), ...toEmbedHeaders(context, null) }
+    // A browser shows a frame that it refuses as an error: these, too, may stand in the channel's own pages.
+    const channel = await context.channels.findKnown(request.path.split('/')[1]?.toLowerCase() ?? '')
+    const headers = { ...toEmptyHeaders(context, form), ...toEmbedHeaders(context, channel?.url ?? null) }
     const text = form.form === 'mistake' ? renderMistake(context, form.message) : renderHidden(context)
     sendAnswer(request, response, {
       status: form.status,
