@@ -56,7 +56,11 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
     }),
   )
   if (catalog !== undefined) {
-    await checkCatalog(command, report, catalog.place).finally(catalog.close)
+    try {
+      await checkCatalog(command, report, catalog.place)
+    } finally {
+      await catalog.close()
+    }
   }
   print(command, findings)
   return findings.every((finding) => finding.isGood) ? 0 : 1

@@ -18,10 +18,11 @@ import type { Memory } from './memory.ts'
 /** A product as the table "When the catalog is called" (product.md, section 2) gives it to a visitor. */
 export type ProductSource = Readonly<{
   /**
-   * The product; `value: null` when no shop sells it.
+   * The product; `value: null` when no shop sells it. `patientUntilMs`: Unix milliseconds at which the visitor has
+   * waited long enough, for what came before too; by default `VITRINE_VISITOR_TIMEOUT_MS` from now.
    * @throws UnavailableError when nothing is known and the catalog cannot say in time.
    */
-  getProduct(channelId: string, gtin: string): Promise<Cached<Product | null>>
+  getProduct(channelId: string, gtin: string, patientUntilMs?: number): Promise<Cached<Product | null>>
 }>
 
 /** What a product source is made of. */
@@ -40,7 +41,7 @@ export type ProductSourceDetails = Readonly<{
   onDrops(drops: Drops): void
 }>
 
-type Wanted = Readonly<{ channelId: string; gtin: string; key: string }>
+type Wanted = Readonly<{ channelId: string; gtin: string; key: string; patientUntilMs: number }>
 
 /** Makes the one way to a product: memory, then the stored copy, then the catalog. */
 export function createProductSource(details: ProductSourceDetails): ProductSource {
@@ -74,8 +75,8 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   }
 
   return {
-    async getProduct(channelId, gtin) {
-      const wanted = { channelId, gtin, key: `${channelId} ${gtin}` }
+    async getProduct(channelId, gtin, patientUntilMs = clock.nowMs() + config.visitorTimeoutMs) {
+      const wanted = { channelId, gtin, key: `${channelId} ${gtin}`, patientUntilMs }
       const entry = await findEntry(details, wanted)
       if (entry?.product === null) {
         const isRemembered = clock.nowMs() - entry.asOfMs < config.notFoundSeconds * SECOND_MS
@@ -107,7 +108,8 @@ function createRefresher(details: ProductSourceDetails): Refresher {
     },
     async fetchInTime(wanted, purpose) {
       if (!mayCall(wanted, purpose)) return undefined
-      return waitInTime(details.clock, details.config.visitorTimeoutMs, refresh(wanted, purpose))
+      const patienceMs = Math.max(0, wanted.patientUntilMs - details.clock.nowMs())
+      return waitInTime(details.clock, patienceMs, refresh(wanted, purpose))
     },
   }
 }

@@ -35,7 +35,8 @@ export function createAdminGate(context: Context): readonly RequestHandler[] {
     skipSuccessfulRequests: true,
     standardHeaders: 'draft-8',
     legacyHeaders: false,
-    validate: { trustProxy: false },
+    // Which proxies are trusted is a setting of ours; the package would print about it on standard error.
+    validate: { trustProxy: false, xForwardedForHeader: false },
   })
   return [limiter, createPasswordCheck(password)]
 }

@@ -2,6 +2,7 @@ import { type Request, Router } from 'express'
 import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { findGtin } from '../offers/gtin.ts'
+import { chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { type StudioChoice, type StudioData, parseStudioChoice, toStudioView } from '../widgets/studio.ts'
 import type { StudioView } from '../widgets/view-models.ts'
@@ -20,7 +21,10 @@ export function createStudioRouter(context: Context): Router {
   })
   router.get('/studio', ...gate, createOwnPageHeaders(context.ownOrigin), async (request, response) => {
     const view = await getStudioView(context, request)
-    response.set('Cache-Control', 'no-store').type('html').send(context.renderer.renderStudio(view))
+    const encoding = chooseEncoding(request.get('accept-encoding'))
+    const body = pickBody(await encodeBody(context.renderer.renderStudio(view)), encoding)
+    if (encoding !== null) response.set('Content-Encoding', encoding)
+    response.set({ 'Cache-Control': 'no-store', Vary: 'Accept-Encoding' }).type('html').send(body)
   })
   return router
 }

@@ -1,10 +1,14 @@
 import type { Channel, Product } from '../catalog/contract.ts'
 import { BadOptionError } from '../errors.ts'
 import type { CopyState } from '../copy/store.ts'
+import { cleanText } from '../offers/text.ts'
 import { formatCount, formatTime } from './format.ts'
 import { createParameterReader } from './parameters.ts'
 import { listSnippets } from './snippets.ts'
 import type { StudioView, StudioWidgetView } from './view-models.ts'
+
+/** Longest address of a channel that the start page prints; it comes as the catalog has it. */
+const MAX_SHOWN_URL_CHARACTERS = 100
 
 /** What was chosen on the start page; everything is optional there, and what cannot be read counts as not given. */
 export type StudioChoice = Readonly<{
@@ -53,7 +57,12 @@ export function toStudioView(data: StudioData): StudioView {
     studioScript: data.studioScript,
     loaderScript: data.loaderScript,
     isSample: data.isSample,
-    channels: data.channels.map((item) => ({ ...item, isChosen: item.id === channel?.id })),
+    channels: data.channels.map(({ id, name, url }) => ({
+      id,
+      name,
+      url: url === null ? null : cleanText(url, MAX_SHOWN_URL_CHARACTERS),
+      isChosen: id === channel?.id,
+    })),
     chosenChannelId: channel?.id ?? '',
     query: choice.query,
     theme: choice.theme,

@@ -85,8 +85,10 @@ async function getBox(
   const options = parseBoxOptions(query, defaults, surface)
   const padded = findGtin(gtin)
   if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
+  // One patience for both: the list of channels may have taken its part of it.
+  const patientUntilMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
   const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
-  const { value, asOfMs, status } = await details.products.getProduct(channel.id, padded)
+  const { value, asOfMs, status } = await details.products.getProduct(channel.id, padded, patientUntilMs)
   const product = isGone ? null : value
   const presentation = present(details)
   const isShown = isPriceShown(asOfMs, presentation)

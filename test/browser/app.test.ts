@@ -1,135 +1,177 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { PACKAGE_FOLDER } from '../../src/paths.ts'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type BuiltServer, type ServedAddresses, startBuiltServer } from '../helpers/built-server.ts'
 import { launchChromium } from '../helpers/chromium.ts'
 import { type PageServer, startPageServer, toPage } from '../helpers/page-server.ts'
 
-/** Addresses as `vitrine serve --json` prints them. */
-type Addresses = { publicUrl: string; studio: string; box: string; grid: string }
-
-let folder: string
-let server: ChildProcess
-let addresses: Addresses
+/** The built server with its sample data, the browser, and a publisher's page on an origin of its own. */
+let server: BuiltServer
+let addresses: ServedAddresses
 let browser: Browser
 let publisher: PageServer
 
+let context: BrowserContext
+let page: Page
+/** Whatever went wrong in the browser during a test. */
+let problems: string[]
+let hosts: Set<string>
+
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'vitrine-browser-'))
-  server = spawn(process.execPath, [join(PACKAGE_FOLDER, 'dist/main.js'), 'serve', '--json'], {
-    cwd: folder,
-    env: { VITRINE_PORT: '0', VITRINE_LOG_LEVEL: 'silent' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [line] = (await once(createInterface(server.stdout as NodeJS.ReadableStream), 'line')) as [string]
-  addresses = JSON.parse(line) as Addresses
   browser = await launchChromium()
   publisher = await startPageServer()
+  server = await startBuiltServer()
+  addresses = server.addresses
 })
 afterAll(async () => {
   await browser.close()
   await publisher.close()
-  server.kill('SIGTERM')
-  await once(server, 'exit')
-  rmSync(folder, { recursive: true, force: true })
+  await server.stop()
 })
 
-/** A page that notes everything that went wrong on it, and every foreign host that it asked. */
-async function openQuietly(url: string): Promise<Readonly<{ page: Page; troubles: string[] }>> {
-  const page = await browser.newPage()
-  const troubles: string[] = []
+beforeEach(() => openContext())
+afterEach(() => context.close())
+
+async function openContext(options: Parameters<Browser['newContext']>[0] = {}): Promise<void> {
+  context = await browser.newContext({ viewport: { width: 1_000, height: 1_200 }, ...options })
+  page = await context.newPage()
+  problems = []
+  hosts = new Set()
+  page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') troubles.push(message.text())
+    if (message.type() === 'error' || message.type() === 'warning')
+      problems.push(`console: ${message.text()}`)
   })
-  page.on('pageerror', (error) => troubles.push(error.message))
-  page.on('requestfailed', (request) => troubles.push(`failed: ${request.url()}`))
+  page.on('request', (request) => hosts.add(new URL(request.url()).host))
+  page.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`))
   page.on('response', (response) => {
-    if (response.status() >= 400 && !response.url().endsWith('/favicon.ico')) troubles.push(response.url())
+    if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`)
   })
-  page.on('request', (request) => {
-    const { hostname } = new URL(request.url())
-    if (hostname !== '127.0.0.1') troubles.push(`foreign: ${request.url()}`)
-  })
-  await page.goto(url, { waitUntil: 'load' })
-  return { page, troubles }
 }
 
-/** Looks again until the page gives the value. The pages' own policy lets no text be run in them, the debugger may. */
-const waitForValue = (page: Page, expression: string, value: unknown): Promise<void> =>
-  vi.waitFor(async () => expect(await page.evaluate(expression)).toBe(value), { timeout: 15_000 })
+/** Waits until every frame that is to be seen has opened to its content. */
+async function waitForFrames(count: number): Promise<void> {
+  await page.waitForFunction(
+    `[...document.querySelectorAll("iframe")].filter((frame) => frame.offsetHeight > 50 &&
+      getComputedStyle(frame).visibility === "visible").length === ${count}`,
+    undefined,
+    { polling: 20 },
+  )
+}
 
-const countOpenFrames = `[...document.querySelectorAll('iframe')].filter((frame) => frame.offsetHeight > 150).length`
-
-describe('the built server in a browser', () => {
-  test('start page – opened – shows a live box and a live grid without a complaint', async () => {
-    const { page, troubles } = await openQuietly(addresses.studio)
-    await waitForValue(page, countOpenFrames, 2)
-    const texts = await Promise.all(
-      page
-        .frames()
-        .slice(1)
-        .map((frame) => frame.innerText('body')),
-    )
-    expect(texts.join('\n')).toContain('To the shop')
-    expect(texts.join('\n')).toContain('Deals')
-    expect(troubles).toEqual([])
-    await page.close()
+describe('the server as it is started, in a browser', () => {
+  test('start page - both previews open, nothing fails, nothing foreign is asked for', async () => {
+    await page.goto(addresses.studio)
+    await waitForFrames(2)
+    const [, box, grid] = page.frames()
+    expect(await box?.locator('.vitrine').innerText()).toContain('Where to buy')
+    expect(await grid?.locator('.vitrine-deal').count()).toBeGreaterThan(3)
+    await page.evaluate('document.querySelectorAll("img").forEach((image) => (image.loading = "eager"))')
+    await page.waitForLoadState('networkidle')
+    expect(problems).toEqual([])
+    expect([...hosts]).toEqual([new URL(addresses.publicUrl).host])
   })
 
   test.each(['box', 'grid'] as const)(
-    '%s – opened as a page – shows offers and pictures without a complaint',
-    async (name) => {
-      const { page, troubles } = await openQuietly(addresses[name])
-      expect(await page.locator('a[rel~="sponsored"]').count()).toBeGreaterThan(4)
-      const pictures = page.locator('img').first()
-      await pictures.scrollIntoViewIfNeeded()
-      await waitForValue(page, `document.querySelector('img').naturalWidth > 0`, true)
-      expect(troubles).toEqual([])
-      await page.close()
+    '%s as a document - shows offers with prices and pictures',
+    async (kind) => {
+      await page.goto(addresses[kind])
+      await page.waitForLoadState('networkidle')
+      const text = await page.locator('.vitrine').innerText()
+      expect(text).toMatch(/[€$£]\s?\d/)
+      expect(text).toContain('Prices checked on')
+      const broken =
+        '[...document.images].filter((image) => image.complete && image.naturalWidth === 0).length'
+      expect(await page.evaluate<number>('document.images.length')).toBeGreaterThan(0)
+      expect(await page.evaluate<number>(broken)).toBe(0)
+      expect(problems).toEqual([])
+      expect([...hosts]).toEqual([new URL(addresses.publicUrl).host])
+      expect(await context.cookies()).toEqual([])
+      expect(await page.evaluate<number>('localStorage.length + sessionStorage.length')).toBe(0)
     },
   )
 
-  test('box – scripts off – shows its offers', async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false })
-    const page = await context.newPage()
-    await page.goto(addresses.box)
-    expect(await page.innerText('body')).toContain('To the shop')
-    await context.close()
-  })
-
-  test('box – its first link – leads to the demonstration shop with tracking parameters', async () => {
-    const { page } = await openQuietly(addresses.box)
-    const href = await page.locator('a[rel~="sponsored"]').first().getAttribute('href')
-    const shop = await openQuietly(href ?? '')
-    expect(await shop.page.innerText('body')).toContain('network')
-    expect(shop.troubles).toEqual([])
-    await shop.page.close()
-    await page.close()
-  })
-
-  test('page of a publisher – loader with a box, a grid and an unknown product – opens two and leaves no room for the third', async () => {
-    const [, channel = ''] = /embeds\/([^/]+)\//.exec(addresses.box) ?? []
-    const gtin = addresses.box.split('/').at(-1) ?? ''
-    const placeholder = (attributes: string): string => `<div data-channel="${channel}" ${attributes}></div>`
-    publisher.answers.set('/favicon.ico', { type: 'image/x-icon', body: '' })
+  test("loader on a publisher's page - two widgets open to their height, a hidden one takes no room", async () => {
+    const [channel = '', , gtin = ''] = new URL(addresses.box).pathname.split('/').slice(2)
+    const body = [
+      `<div id="box" data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}"></div>`,
+      `<div id="none" data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="4006381333931"></div>`,
+      `<div id="typo" data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="not-a-gtin"></div>`,
+      `<div id="grid" data-vitrine="deals" data-channel="${channel}" data-limit="4" data-theme="dark"></div>`,
+      `<script async src="${addresses.publicUrl}/embed.js"></script>`,
+    ].join('\n')
     publisher.answers.set(
       '/',
-      toPage(`<!doctype html><title>Article</title><p>Before</p>
-        ${placeholder(`data-vitrine="where-to-buy" data-gtin="${gtin}"`)}
-        ${placeholder('data-vitrine="where-to-buy" data-gtin="09521234500005"')}
-        ${placeholder('data-vitrine="deals" data-limit="4"')}
-        <p>After</p><script async src="${addresses.publicUrl}/embed.js"></script>`),
+      toPage(`<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${body}`),
     )
-    const { page, troubles } = await openQuietly(`${publisher.origin}/`)
-    await page.mouse.wheel(0, 2_000)
-    await waitForValue(page, countOpenFrames, 2)
-    await waitForValue(page, `document.querySelectorAll('[data-vitrine]')[1].offsetHeight`, 0)
-    expect(troubles).toEqual([])
-    await page.close()
+    await page.goto(`${publisher.origin}/`)
+    await waitForFrames(2)
+    await page.waitForFunction('document.querySelector("#none").offsetHeight === 0')
+    await page.waitForFunction('document.querySelector("#typo").offsetHeight === 0')
+    const heights = await page.evaluate<number[]>(
+      '["#box", "#grid"].map((id) => document.querySelector(`${id} iframe`).offsetHeight)',
+    )
+    const frames = page.frames().filter((frame) => /where-to-buy\/\d*$|deals/.test(frame.url()))
+    const shown = frames.filter((frame) => !frame.url().includes('4006381333931'))
+    const inside = await Promise.all(
+      shown.map((frame) =>
+        frame.evaluate<number>(
+          'Math.ceil(document.querySelector(".vitrine").getBoundingClientRect().height)',
+        ),
+      ),
+    )
+    expect(inside.toSorted()).toEqual(heights.toSorted())
+    expect(
+      await page
+        .frames()
+        .find((frame) => frame.url().includes('/deals'))
+        ?.locator('.vitrine-deal')
+        .count(),
+    ).toBe(4)
+    expect(problems).toEqual([])
+    expect([...hosts].toSorted()).toEqual(
+      [new URL(addresses.publicUrl).host, new URL(publisher.origin).host].toSorted(),
+    )
+  })
+
+  test('fragment put into a page - is styled and works without a script', async () => {
+    const address = addresses.box.replace('/embeds/', '/fragments/')
+    const answer = await context.request.get(`${address}?markup=schema`)
+    const html = `<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${await answer.text()}`
+    const csp = `default-src 'none'; style-src ${addresses.publicUrl}; img-src ${addresses.publicUrl} data:`
+    publisher.answers.set('/fragment', toPage(html, csp))
+    await page.goto(`${publisher.origin}/fragment`)
+    await page.waitForLoadState('networkidle')
+    expect(await page.locator('.vitrine-offer').first().isVisible()).toBe(true)
+    const display = 'getComputedStyle(document.querySelector(".vitrine-offers")).listStyleType'
+    expect(await page.evaluate<string>(display)).toBe('none')
+    expect(problems).toEqual([])
+  })
+
+  test.each(['box', 'grid'] as const)('%s without JavaScript - shows its offers', async (kind) => {
+    await context.close()
+    await openContext({ javaScriptEnabled: false })
+    await page.goto(addresses[kind])
+    const rows = page.locator(kind === 'box' ? '.vitrine-offer' : '.vitrine-deal')
+    expect(await rows.count()).toBeGreaterThan(1)
+    expect(await rows.first().isVisible()).toBe(true)
+    expect(await page.locator('a[rel="sponsored nofollow noopener"]').first().isVisible()).toBe(true)
+    const more = page.locator('details.vitrine-more')
+    for (const disclosure of await more.all()) {
+      await disclosure.locator('summary').click()
+      expect(await disclosure.locator('.vitrine-offer').first().isVisible()).toBe(true)
+    }
+    expect(problems).toEqual([])
+  })
+
+  test('link of the box - leads to the demonstration shop, which names product and tracking', async () => {
+    await page.goto(addresses.box)
+    const [shop] = await Promise.all([
+      context.waitForEvent('page'),
+      page.locator('a.vitrine-go').first().click(),
+    ])
+    await shop.waitForLoadState()
+    expect(new URL(shop.url()).origin).toBe(addresses.publicUrl)
+    expect(await shop.locator('body').innerText()).toContain('This is a demonstration shop')
+    expect(await shop.locator('.listing-price').innerText()).toMatch(/\d/)
   })
 })

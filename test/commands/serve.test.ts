@@ -1,11 +1,11 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { statSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import request from 'supertest'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { computeCheckDigit } from '../../src/offers/gtin.ts'
+import { CHANNEL_ID, FAKE_KEY, sendJson } from '../helpers/fake-catalog.ts'
 import { type Running, makeFolder, makeSettings, runBuilt, startBuilt, startRemote } from './cli-harness.ts'
 
 type Addresses = { publicUrl: string; studio: string | null; box: string | null; grid: string | null }
@@ -68,10 +68,15 @@ describe('serve, embedded catalog', () => {
   })
 
   it.each([
-    ['stored copy', { VITRINE_DATABASE_URL: 'sqlite:/proc/none/x.db' }],
-    ['catalog database', { VITRINE_CATALOG_DATABASE_URL: 'sqlite:/proc/none/x.db' }],
-  ])('%s cannot be opened - 1, and the process ends', async (_name, over) => {
-    const { code, err } = await runBuilt(['serve'], makeSettings(makeFolder(), over))
+    ['stored copy', 'VITRINE_DATABASE_URL'],
+    ['catalog database', 'VITRINE_CATALOG_DATABASE_URL'],
+  ])('%s cannot be opened - 1, and the process ends', async (_subject, name) => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'file'), '')
+    const { code, err } = await runBuilt(
+      ['serve'],
+      makeSettings(folder, { [name]: `sqlite:${folder}/file/x.db` }),
+    )
     expect(code).toBe(1)
     expect(err).toContain('VITRINE_STORE_FAILED')
   })
@@ -112,26 +117,36 @@ describe('serve, another catalog', () => {
     expect(running.said()).not.toContain(FAKE_KEY)
   })
 
-  it('key file - changed, then SIGHUP - the next call has the new key, at once', async () => {
+  it('SIGHUP - after the key file was changed - the next call has the new key, without a 401', async () => {
     const folder = makeFolder()
     const { catalog, settings } = await startRemote(folder)
     const file = join(folder, 'key')
-    writeFileSync(file, 'revoked-key')
-    const { VITRINE_CATALOG_KEY: _key, ...rest } = settings
-    catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers: [makeWireOffer({ old_price: '60' })] })])
-    const running = startBuilt(['serve', '--json'], { ...rest, VITRINE_CATALOG_KEY_FILE: file })
+    writeFileSync(file, 'old-key')
+    catalog.fault = {
+      matches: /./,
+      does: (call, response) =>
+        call.url === '/v0/channels'
+          ? sendJson(response, 200, { items: catalog.channels })
+          : sendJson(response, 404, { error: 'none' }),
+    }
+    const running = startBuilt(['serve', '--json'], {
+      ...settings,
+      VITRINE_CATALOG_KEY: undefined,
+      VITRINE_CATALOG_KEY_FILE: file,
+      VITRINE_SYNC_CRON: 'off',
+    })
     const { publicUrl } = await readAddresses(running)
-    expect(catalog.calls.length).toBeGreaterThan(0)
-    writeFileSync(file, FAKE_KEY)
+    writeFileSync(file, 'new-key')
     running.child.kill('SIGHUP')
-    const box = `/embeds/${CHANNEL_ID}/where-to-buy/9521234567899`
-    await vi.waitFor(
-      async () => {
-        expect((await request(publicUrl).get(box)).headers['vitrine-state']).toBe('shown')
-      },
-      { timeout: 3_000, interval: 100 },
-    )
-    expect(readFileSync(file, 'utf8')).toBe(FAKE_KEY)
+    let item = 100
+    await vi.waitFor(async () => {
+      const first13 = String(item++).padStart(13, '0')
+      await request(publicUrl).get(
+        `/fragments/${CHANNEL_ID}/where-to-buy/${first13}${computeCheckDigit(first13)}`,
+      )
+      expect(catalog.calls.at(-1)?.headers.authorization).toBe('Bearer new-key')
+    })
+    expect(catalog.calls[0]?.headers.authorization).toBe('Bearer old-key')
     expect((await running.stop('SIGTERM')).code).toBe(0)
   })
 })

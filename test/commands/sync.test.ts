@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { makeFolder, makeSettings, runBuilt, startRemote } from './cli-harness.ts'
@@ -85,7 +87,9 @@ describe('sync', () => {
   })
 
   it('stored copy cannot be opened, embedded catalog - 1, and the process ends', async () => {
-    const settings = makeSettings(makeFolder(), { VITRINE_DATABASE_URL: 'sqlite:/proc/none/x.db' })
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'file'), '')
+    const settings = makeSettings(folder, { VITRINE_DATABASE_URL: `sqlite:${folder}/file/x.db` })
     const { code, err } = await runBuilt(['sync'], settings)
     expect(code).toBe(1)
     expect(err).toContain('VITRINE_STORE_FAILED')

@@ -93,10 +93,10 @@ describe('retries', () => {
     for (const [index, waitMs] of [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS].entries()) {
       await vi.waitFor(() => {
         expect(place.catalog.countCalls(PAGES)).toBe(index + 1)
-        expect(place.clock.pendingWaits).toBe(1)
+        expect(place.clock.pendingDelaysMs).toEqual([waitMs])
       })
       place.clock.advance(waitMs - 1)
-      expect(place.clock.pendingWaits).toBe(1)
+      expect(place.clock.pendingDelaysMs).toEqual([1])
       place.clock.advance(1)
     }
     expect((await walking).walks).toMatchObject([{ outcome: 'complete', productCount: 3 }])
@@ -112,7 +112,7 @@ describe('retries', () => {
     for (const [index, waitMs] of [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS].entries()) {
       await vi.waitFor(() => {
         expect(place.catalog.countCalls(PAGES)).toBe(callsBefore + index + 1)
-        expect(place.clock.pendingWaits).toBe(1)
+        expect(place.clock.pendingDelaysMs).toEqual([waitMs])
       })
       place.clock.advance(waitMs)
     }
@@ -154,7 +154,7 @@ describe('retries', () => {
     const walking = place.walk({ signal: stop.signal })
     await vi.waitFor(() => {
       expect(place.catalog.countCalls(PAGES)).toBe(1)
-      expect(place.clock.pendingWaits).toBe(1)
+      expect(place.clock.pendingDelaysMs).toEqual([SECOND_MS])
     })
     stop.abort()
     expect((await walking).walks).toMatchObject([{ outcome: 'failed' }])

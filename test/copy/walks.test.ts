@@ -40,7 +40,7 @@ describe('walks of a process', () => {
     await context.walks.start()
     expect(catalog.countCalls(PAGES)).toBe(1)
     for (const [index, waitMs] of [MINUTE_MS, 2 * MINUTE_MS].entries()) {
-      await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
+      await vi.waitFor(() => expect(clock.pendingDelaysMs).toEqual([waitMs]))
       clock.advance(waitMs - 1)
       expect(catalog.countCalls(PAGES)).toBe(index + 1)
       if (index === 1) catalog.fault = null
@@ -59,7 +59,7 @@ describe('walks of a process', () => {
     const { catalog, clock, context } = harness
     catalog.fault = { matches: PAGES, does: (_request, response) => sendJson(response, 400, {}) }
     await context.walks.start()
-    await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
+    await vi.waitFor(() => expect(clock.pendingDelaysMs).toEqual([MINUTE_MS]))
     await context.walks.stop()
     expect(clock.pendingWaits).toBe(0)
     await expect(context.walks.runNow()).rejects.toMatchObject({ code: 'VITRINE_WALK_FAILED' })

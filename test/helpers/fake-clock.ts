@@ -6,6 +6,8 @@ export type FakeClock = Clock & {
   advance(byMs: number): void
   /** Waits that have not ended. */
   readonly pendingWaits: number
+  /** What is left of each of them, in milliseconds, the oldest first. */
+  readonly pendingDelaysMs: readonly number[]
 }
 
 type Waiter = { dueMs: number; resolve: () => void }
@@ -37,6 +39,9 @@ export function createFakeClock(startMs: number): FakeClock {
     },
     get pendingWaits() {
       return waiters.size
+    },
+    get pendingDelaysMs() {
+      return [...waiters].map((waiter) => waiter.dueMs - nowMs)
     },
   }
 }

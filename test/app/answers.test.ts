@@ -1,0 +1,331 @@
+import { describe, expect, test, vi } from 'vitest'
+import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GRID,
+  GRID_EMBED,
+  type Seen,
+  listElements,
+  getAttribute,
+  readText,
+  startHarness,
+  startStocked,
+  visit,
+} from './visit.ts'
+
+/** product.md, section 5: every row of the table, for both surfaces. */
+const BOXES = [BOX, BOX_EMBED]
+const GRIDS = [GRID, GRID_EMBED]
+const BOX_LIFETIME = 'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400'
+
+const isEmbed = (path: string): boolean => path.startsWith('/embeds/')
+
+/** The state that the document of a frame reports. */
+function readFrameState(html: string): string {
+  const body = listElements(html).find(({ tagName }) => tagName === 'body')
+  return body === undefined ? 'no body' : getAttribute(body, 'data-vitrine-state')
+}
+
+/** `nothing`: zero bytes in a page; in a frame an empty document that reports `hidden`. Else what there is. */
+function readAnswer(path: string, seen: Seen): string {
+  const size = `${seen.status}, ${seen.headers['content-length']} bytes`
+  if (!isEmbed(path)) return size === '200, 0 bytes' && seen.body.length === 0 ? 'nothing' : size
+  const text = readText(seen.text.replace(/<title>.*<\/title>/, ''))
+  const state = readFrameState(seen.text)
+  return seen.status === 200 && state === 'hidden' && text === '' ? 'nothing' : `${size}, ${state}: ${text}`
+}
+
+function breakCatalog(harness: Harness): void {
+  harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
+}
+
+describe('shown', () => {
+  test.each([...BOXES, ...GRIDS])('%s - 200 with the widget', async (path) => {
+    const harness = await startStocked()
+    const seen = await visit(harness, path)
+    expect(seen.status).toBe(200)
+    expect(seen.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-length': String(seen.body.length),
+      'vitrine-state': 'shown',
+      'cache-status': 'vitrine; hit',
+      'cache-control': BOX_LIFETIME,
+    })
+    expect(seen.headers['etag']).toMatch(isEmbed(path) ? /^W\/"/ : /^"/)
+    expect(readText(seen.text)).toContain('Lumen Arc desk lamp')
+    expect(seen.text).toMatch(isEmbed(path) ? /^<!doctype html>/ : /^<(?!!|html|head|body)/)
+    expect(readFrameState(seen.text)).toBe(isEmbed(path) ? 'shown' : 'no body')
+  })
+
+  test.each(BOXES)('%s fetched for this visit - says so', async (path) => {
+    const harness = await startHarness()
+    harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    const seen = await visit(harness, path)
+    expect(seen.headers).toMatchObject({
+      'vitrine-state': 'shown',
+      'cache-status': 'vitrine; fwd=miss; stored',
+    })
+  })
+})
+
+describe('nothing to show', () => {
+  test.each(BOXES)('%s, catalog 404 - nothing, cacheable like a box', async (path) => {
+    const harness = await startHarness()
+    const seen = await visit(harness, path)
+    expect(readAnswer(path, seen)).toBe('nothing')
+    expect(seen.headers).toMatchObject({ 'vitrine-state': 'hidden', 'cache-control': BOX_LIFETIME })
+  })
+
+  test.each([
+    ...BOXES.map((path) => `${path}?merchant=nobody`),
+    ...BOXES.map((path) => `${path}?currency=USD`),
+    ...GRIDS.map((path) => `${path}?q=nothing`),
+    ...GRIDS.map((path) => `${path}?page=2`),
+  ])('%s, nothing left after filters - nothing, cacheable like a box', async (path) => {
+    const seen = await visit(await startStocked(), path)
+    expect(readAnswer(path, seen)).toBe('nothing')
+    expect(seen.headers).toMatchObject({ 'vitrine-state': 'hidden', 'cache-control': BOX_LIFETIME })
+  })
+
+  test.each(BOXES)('%s of a complete copy that lacks it - nothing, and no call', async (path) => {
+    const harness = await startStocked([])
+    expect(readAnswer(path, await visit(harness, path))).toBe('nothing')
+    expect(harness.catalog.countCalls(/\/products\//)).toBe(0)
+  })
+})
+
+describe('catalog that cannot answer', () => {
+  test.each(BOXES)('%s, copy of two hours - the copy, with its date', async (path) => {
+    const harness = await startStocked()
+    harness.clock.advance(2 * 3_600_000)
+    breakCatalog(harness)
+    const seen = await visit(harness, path)
+    expect(seen.headers).toMatchObject({
+      'vitrine-state': 'shown',
+      'cache-status': 'vitrine; fwd=stale; detail=rescued',
+      'cache-control': 'public, max-age=60, stale-while-revalidate=600, stale-if-error=79200',
+    })
+    expect(readText(seen.text)).toContain('Nov 21, 2026, 12:00 PM UTC')
+  })
+
+  test.each(BOXES)('%s, copy of ten minutes - the copy at once, said to be stale', async (path) => {
+    const harness = await startStocked()
+    harness.clock.advance(600_000)
+    breakCatalog(harness)
+    const seen = await visit(harness, path)
+    expect(seen.headers).toMatchObject({
+      'cache-status': 'vitrine; fwd=stale; detail=stale',
+      'cache-control': 'public, max-age=60, stale-while-revalidate=600, stale-if-error=85800',
+    })
+  })
+
+  test.each(GRIDS)('%s, old copy - the copy, with its date', async (path) => {
+    const harness = await startStocked()
+    harness.clock.advance(2 * 3_600_000)
+    breakCatalog(harness)
+    const seen = await visit(harness, path)
+    expect(seen.headers).toMatchObject({
+      'vitrine-state': 'shown',
+      'cache-status': 'vitrine; fwd=stale; detail=rescued',
+      'cache-control': 'public, max-age=300, stale-while-revalidate=600, stale-if-error=79200',
+    })
+    expect(readText(seen.text)).toContain('Nov 21, 2026, 12:00 PM UTC')
+  })
+
+  test.each([...BOXES, ...GRIDS])('%s, no copy - nothing, and nobody may store it', async (path) => {
+    const harness = await startHarness()
+    await harness.context.store.putChannelList(
+      [{ id: CHANNEL_ID, name: 'Test', kind: 'website', url: 'https://magazine.example/' }],
+      harness.clock.nowMs(),
+    )
+    breakCatalog(harness)
+    const seen = await visit(harness, path)
+    expect(readAnswer(path, seen)).toBe('nothing')
+    expect(seen.headers).toMatchObject({
+      'vitrine-state': 'unavailable',
+      'cache-control': 'no-store',
+      'cache-status': 'vitrine; fwd=miss; detail=unavailable',
+    })
+    expect(seen.headers['etag']).toBeUndefined()
+  })
+
+  test.each([...BOXES, ...GRIDS])('%s, not even a list of channels - nothing', async (path) => {
+    const harness = await startHarness()
+    breakCatalog(harness)
+    const seen = await visit(harness, path)
+    expect(readAnswer(path, seen)).toBe('nothing')
+    expect(seen.headers).toMatchObject({ 'vitrine-state': 'unavailable', 'cache-control': 'no-store' })
+  })
+})
+
+describe('patience of a visitor', () => {
+  test('list of channels and product both slow - is one for the two of them', async () => {
+    const { catalog, clock, ...harness } = await startHarness()
+    const held: (() => void)[] = []
+    catalog.fault = {
+      matches: /./,
+      does: (_request, response) => held.push(() => sendJson(response, 200, { items: catalog.channels })),
+    }
+    const visiting = visit(harness, BOX)
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    clock.advance(700)
+    held[0]?.()
+    await vi.waitFor(() => expect(held).toHaveLength(2))
+    clock.advance(100)
+    expect((await visiting).headers['vitrine-state']).toBe('unavailable')
+  })
+})
+
+describe('GTIN that is none', () => {
+  const SUFFIXES = [
+    '',
+    '/',
+    '/abc',
+    '/4006381-33393',
+    '/123456789012345',
+    '/4006381333931/x',
+    '/%20',
+    '/a%2Fb',
+    '/１２',
+  ]
+
+  test.each(
+    SUFFIXES.flatMap((suffix) =>
+      ['fragments', 'embeds'].map((surface) => `/${surface}/${CHANNEL_ID}/where-to-buy${suffix}`),
+    ),
+  )('%s - nothing, and the header says why', async (path) => {
+    const harness = await startStocked()
+    const seen = await visit(harness, encodeURI(decodeURI(path)))
+    expect(readAnswer(path, seen)).toBe('nothing')
+    expect(seen.headers['vitrine-state']).toBe('invalid')
+    expect(seen.headers['vitrine-error']).toContain('1 to 14 digits')
+    expect(harness.catalog.countCalls(/\/products\//)).toBe(0)
+  })
+
+  test.each(['%zz', '%ff', '100%'])('%s, which is no percent-encoding - nothing, too', async (gtin) => {
+    const harness = await startStocked()
+    for (const surface of ['fragments', 'embeds']) {
+      const path = `/${surface}/${CHANNEL_ID}/where-to-buy/${gtin}`
+      const seen = await visit(harness, path)
+      expect(readAnswer(path, seen)).toBe('nothing')
+      expect(seen.headers['vitrine-state']).toBe('invalid')
+    }
+  })
+
+  test.each(['1', '10343921900', '00010343921900', '%31%30%33%34%33%39%32%31%39%30%30'])(
+    '%s - is padded to 14 digits',
+    async (gtin) => {
+      const padded = gtin === '1' ? '00000000000001' : '00010343921900'
+      const harness = await startStocked([makeWireProduct({ gtin: padded })])
+      const seen = await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)
+      expect(seen.headers['vitrine-state']).toBe('shown')
+    },
+  )
+
+  test('frame of it - may stand in the page of its channel', async () => {
+    const harness = await startStocked()
+    const seen = await visit(harness, `/embeds/${CHANNEL_ID}/where-to-buy/abc`)
+    expect(seen.headers['content-security-policy']).toMatch(
+      /frame-ancestors [^;]*https:\/\/magazine\.example/,
+    )
+  })
+})
+
+describe('frames of failures', () => {
+  test('unavailable - may stand in the page of a channel that is known', async () => {
+    const harness = await startHarness()
+    await visit(harness, BOX_EMBED)
+    breakCatalog(harness)
+    const seen = await visit(harness, BOX_EMBED.replace(/\d+$/, '09521234567905'))
+    expect(seen.headers['vitrine-state']).toBe('unavailable')
+    expect(seen.headers['content-security-policy']).toMatch(
+      /frame-ancestors [^;]*https:\/\/magazine\.example/,
+    )
+  })
+
+  test.each([BOX_EMBED, `${BOX_EMBED}?limit=0`, `${BOX_EMBED}/x`, '/embeds/nothing'])(
+    '%s - robots, framing and policy as for any frame',
+    async (path) => {
+      const seen = await visit(await startStocked(), path)
+      expect(seen.headers['x-robots-tag']).toBe('noindex, indexifembedded')
+      expect(seen.headers['x-frame-options']).toBeUndefined()
+      const policy = seen.headers['content-security-policy'] ?? ''
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toMatch(/frame-ancestors 'self' https:\/\/widgets\.example/)
+      expect(policy).not.toContain('unsafe')
+    },
+  )
+
+  test('VITRINE_FRAME_ANCESTORS - stand beside the channel', async () => {
+    const settings = { VITRINE_FRAME_ANCESTORS: 'https://partner.example' }
+    const seen = await visit(await startStocked(undefined, { settings }), BOX_EMBED)
+    expect(seen.headers['content-security-policy']).toMatch(
+      /frame-ancestors 'self' https:\/\/widgets\.example https:\/\/partner\.example https:\/\/magazine\.example$/,
+    )
+  })
+})
+
+describe('mistakes in a template', () => {
+  const UNKNOWN = '00000000-0000-4000-8000-000000000009'
+  const rows: readonly (readonly [path: string, status: number, words: string])[] = [
+    [`where-to-buy/1?limit=0`, 400, 'limit'],
+    [`deals?sort=random`, 400, 'sort'],
+    [`../${UNKNOWN}/deals`, 404, 'no channel of that id'],
+    [`../${UNKNOWN}/where-to-buy/1`, 404, 'no channel of that id'],
+    [`../not-a-uuid/deals`, 404, 'no channel of that id'],
+    [`deal`, 404, 'no such address'],
+    [`deals/2`, 404, 'no such address'],
+    [``, 404, 'no such address'],
+    [`../%zz/deals`, 404, 'no such address'],
+    [`../%ff/deals`, 404, 'no such address'],
+  ]
+  test.each(rows)('/fragments/…/%s - %i, one HTML comment', async (path, status, words) => {
+    const harness = await startStocked()
+    const seen = await visit(harness, `/fragments/${CHANNEL_ID}/${path}`.replace(`${CHANNEL_ID}/../`, ''))
+    expect(seen.status).toBe(status)
+    expect(seen.text).toMatch(/^<!-- Vitrine: (?:(?!--).)+ -->$/)
+    expect(seen.text).toContain(words)
+    expect(seen.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'vitrine-state': 'invalid',
+      'cache-control': 'no-store',
+    })
+    expect(seen.headers['vitrine-error']).toContain(words)
+    expect(seen.headers['cache-status']).toMatch(/^vitrine/)
+  })
+
+  test.each(rows)('/embeds/…/%s - %i, a short readable page', async (path, status, words) => {
+    const harness = await startStocked()
+    const seen = await visit(harness, `/embeds/${CHANNEL_ID}/${path}`.replace(`${CHANNEL_ID}/../`, ''))
+    expect(seen.status).toBe(status)
+    expect(readText(seen.text)).toContain(words)
+    expect(seen.headers).toMatchObject({ 'vitrine-state': 'invalid', 'cache-control': 'no-store' })
+  })
+
+  test('mistake - does not repeat what was typed', async () => {
+    const typed = encodeURIComponent('--><script>alert(1)</script>')
+    const seen = await visit(await startStocked(), `${BOX}?theme=${typed}&limit=3`)
+    expect(seen.status).toBe(400)
+    expect(seen.text).not.toContain('script')
+  })
+
+  test('channel in capitals - is the same channel', async () => {
+    const seen = await visit(await startStocked(), BOX.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()))
+    expect(seen.headers['vitrine-state']).toBe('shown')
+  })
+})
+
+describe('bugs', () => {
+  test.each([BOX, BOX_EMBED])('error without a code at %s - nothing; the log has it', async (path) => {
+    const harness = await startStocked()
+    const widgets = harness.context.widgets as { getBox: unknown }
+    widgets.getBox = () => Promise.reject(new Error('a secret detail'))
+    const seen = await visit(harness, path)
+    expect(readAnswer(path, seen)).toBe('nothing')
+    expect(seen.headers['vitrine-state']).toBe('unavailable')
+    expect(`${seen.text}${JSON.stringify(seen.headers)}`).not.toContain('secret detail')
+    expect(harness.logs()).toContain('a secret detail')
+  })
+})

@@ -1,0 +1,299 @@
+import request from 'supertest'
+import { describe, expect, test } from 'vitest'
+import { createApp } from '../../src/app.ts'
+import { findSampleListing } from '../../src/catalog-service/sample/listing.ts'
+import { makePageUrl, getSampleOffers } from '../../src/catalog-service/sample/offers.ts'
+import { PICTURE_NAMES, findSamplePicture } from '../../src/catalog-service/sample/pictures/pictures.ts'
+import type { Demo } from '../../src/context.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { type Harness, createHarness } from '../helpers/harness.ts'
+import { BOX, makeSale, readText, startHarness, startStocked, visit } from './visit.ts'
+
+const PUBLIC_URL = 'https://widgets.example'
+const PAGES = ['/studio', '/metrics', '/']
+
+/** The demonstration as `serve` makes it, without its catalog. */
+const DEMO: Demo = {
+  findPicture: findSamplePicture,
+  findListing: (pageUrl) => findSampleListing(pageUrl, PUBLIC_URL),
+  showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' },
+  isSampleOnly: () => Promise.resolve(true),
+}
+
+/** A harness whose settings say that the catalog is the embedded one; its address stays the fake's. */
+async function startDemo(settings: Record<string, string> = {}): Promise<Harness> {
+  const harness = await startStocked([makeSale()], { over: { demo: DEMO } })
+  const { context } = harness
+  const config = {
+    ...context.config,
+    catalog: { kind: 'embedded' } as const,
+    host: settings['VITRINE_HOST'] ?? context.config.host,
+  }
+  return { ...harness, app: createApp({ ...context, config }) }
+}
+
+const ping = (): Promise<void> => Promise.reject(new Error('broken'))
+
+const basic = (user: string, password: string): Record<string, string> => ({
+  Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+})
+
+describe('studio and metrics without a password', () => {
+  test('embedded catalog on loopback - open', async () => {
+    const harness = await startDemo()
+    const statuses = await Promise.all(PAGES.map(async (path) => (await visit(harness, path)).status))
+    expect(statuses).toEqual([200, 200, 302])
+    expect((await visit(harness, '/')).headers['location']).toBe(`${PUBLIC_URL}/studio`)
+    expect(readText((await visit(harness, '/studio')).text)).toContain('Lumen Arc desk lamp')
+  })
+
+  test.each(['localhost', '::1', '127.0.0.2'])('embedded catalog on %s - open', async (host) => {
+    expect((await visit(await startDemo({ VITRINE_HOST: host }), '/studio')).status).toBe(200)
+  })
+
+  test.each(['0.0.0.0', '::', '192.168.0.1', '127.evil.example'])(
+    'embedded catalog on %s - closed',
+    async (host) => {
+      const harness = await startDemo({ VITRINE_HOST: host })
+      for (const path of PAGES) expect((await visit(harness, path)).status).toBe(404)
+    },
+  )
+
+  test('real catalog - closed', async () => {
+    const harness = await startStocked()
+    for (const path of PAGES) expect((await visit(harness, path)).status).toBe(404)
+  })
+
+  test.each(['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Real-IP', 'Via'])(
+    'request with %s - closed: it came through a proxy',
+    async (name) => {
+      const harness = await startDemo()
+      for (const path of PAGES) expect((await visit(harness, path, { [name]: 'x' })).status).toBe(404)
+    },
+  )
+
+  test('closed page - does not tell that there is one', async () => {
+    const harness = await startStocked()
+    const closed = await visit(harness, '/studio')
+    const nothing = await visit(harness, '/nothing')
+    expect(closed.text).toBe(nothing.text)
+    expect(closed.headers['www-authenticate']).toBeUndefined()
+  })
+})
+
+describe('studio and metrics with a password', () => {
+  const settings = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
+
+  test.each(PAGES)('%s, none or a wrong one - 401 that asks for it; the right one - opens', async (path) => {
+    const harness = await startStocked(undefined, { settings })
+    const refused = [
+      {},
+      basic('admin', 'wrong'),
+      basic('admin', ''),
+      basic('root', 'correct-horse'),
+      { Authorization: 'Bearer correct-horse' },
+      { Authorization: 'Basic' },
+    ]
+    for (const headers of refused) {
+      const seen = await visit(harness, path, headers)
+      expect(seen.status).toBe(401)
+      expect(seen.headers['www-authenticate']).toMatch(/^Basic realm=/)
+      expect(seen.text).not.toContain('correct-horse')
+    }
+    expect((await visit(harness, path, basic('admin', 'correct-horse'))).status).toBe(
+      path === '/' ? 302 : 200,
+    )
+  })
+
+  test('through a proxy - the password opens all the same', async () => {
+    const harness = await startStocked(undefined, { settings })
+    const headers = { ...basic('admin', 'correct-horse'), 'X-Forwarded-For': '1.2.3.4' }
+    expect((await visit(harness, '/studio', headers)).status).toBe(200)
+  })
+
+  test('ten wrong ones from one address - 429, also for the right one', async () => {
+    const harness = await startStocked(undefined, { settings })
+    for (let tries = 0; tries < 10; tries += 1)
+      expect((await visit(harness, '/studio', basic('admin', `guess${tries}`))).status).toBe(401)
+    const seen = await visit(harness, '/studio', basic('admin', 'correct-horse'))
+    expect(seen.status).toBe(429)
+    expect(Number(seen.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await visit(harness, BOX)).status).toBe(200)
+  })
+
+  test('right ones - are not counted', async () => {
+    const harness = await startStocked(undefined, { settings })
+    for (let visits = 0; visits < 15; visits += 1)
+      expect((await visit(harness, '/metrics', basic('admin', 'correct-horse'))).status).toBe(200)
+  })
+})
+
+describe('studio', () => {
+  test('page - stored by nobody, framed by nobody, compressed', async () => {
+    const harness = await startDemo()
+    const plain = await visit(harness, '/studio')
+    const { headers } = plain
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', vary: 'Accept-Encoding' })
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+    for (const encoding of ['br', 'gzip']) {
+      const seen = await visit(harness, '/studio', { 'Accept-Encoding': encoding })
+      expect(seen.headers['content-encoding']).toBe(encoding)
+      expect(Number(seen.headers['content-length'])).toBeLessThan(plain.body.length / 2)
+      expect(seen.text).toBe(plain.text)
+    }
+  })
+
+  test('search, choice, theme and locale - are in the page and in its snippets', async () => {
+    const harness = await startDemo()
+    const { text } = await visit(harness, '/studio?q=lamp&gtin=09521234567899&theme=dark&locale=de')
+    expect(text).toContain('data-theme="dark" data-locale="de"')
+    expect(text).toContain(
+      `${PUBLIC_URL}/embeds/${CHANNEL_ID}/where-to-buy/09521234567899?theme=dark&amp;locale=de`,
+    )
+    expect(readText((await visit(harness, '/studio?q=nothing+like+it')).text)).toContain(
+      'No product of this channel',
+    )
+  })
+
+  test('before any walk, catalog down - says so instead of failing', async () => {
+    const harness = await startHarness({ settings: { VITRINE_ADMIN_PASSWORD: 'p' } })
+    harness.catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(500).end() }
+    const seen = await visit(harness, '/studio', basic('admin', 'p'))
+    expect(seen.status).toBe(200)
+    expect(readText(seen.text)).toContain('No channel is known yet')
+  })
+})
+
+describe('health', () => {
+  test('/healthz - 200 whatever the catalog does, stored by nobody', async () => {
+    const harness = await startHarness()
+    harness.catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(500).end() }
+    const seen = await visit(harness, '/healthz')
+    expect(seen).toMatchObject({ status: 200, text: '{"status":"ok"}' })
+    expect(seen.headers['cache-control']).toBe('no-store')
+  })
+
+  test('/readyz - 503 before the catalog has ever answered, then 200, also when it fails again', async () => {
+    const harness = await startHarness()
+    const fault = {
+      matches: /./,
+      does: (_request: unknown, response: { writeHead(status: number): { end(): void } }) =>
+        response.writeHead(500).end(),
+    }
+    harness.catalog.fault = fault
+    expect((await visit(harness, '/readyz')).status).toBe(503)
+    harness.catalog.fault = null
+    harness.clock.advance(10_000)
+    expect((await visit(harness, '/readyz')).status).toBe(200)
+    harness.catalog.fault = fault
+    harness.clock.advance(1_000_000)
+    expect((await visit(harness, '/readyz')).status).toBe(200)
+  })
+
+  test('/readyz - 503 while stopping, and when the store cannot be read', async () => {
+    const harness = await createHarness()
+    const stopping = createApp(harness.context, () => true)
+    expect((await visit({ app: stopping }, '/readyz')).text).toContain('stopping')
+    const broken = createApp({ ...harness.context, store: { ...harness.context.store, ping } })
+    const seen = await visit({ app: broken }, '/readyz')
+    expect([seen.status, seen.text]).toEqual([503, expect.stringContaining('stored copy cannot be read')])
+    await harness.dispose()
+  })
+
+  test('/metrics - Prometheus text that counts answers by closed labels', async () => {
+    const harness = await startDemo()
+    await visit(harness, BOX)
+    await visit(harness, `${BOX}?limit=0`)
+    const seen = await visit(harness, '/metrics')
+    expect(seen.headers['content-type']).toMatch(/^text\/plain; version=/)
+    expect(seen.text).toMatch(/surface="fragment where-to-buy",state="shown",cache="hit"\} 1/)
+    expect(seen.text).toMatch(/state="invalid"/)
+    expect(seen.text).not.toContain('09521234567899')
+  })
+})
+
+describe('demonstration', () => {
+  test('/demo/pictures - the pictures of the sample, and no others', async () => {
+    const harness = await startDemo()
+    const [name = ''] = PICTURE_NAMES
+    const seen = await visit(harness, `/demo/pictures/${name}`)
+    expect(seen.headers).toMatchObject({
+      'content-type': expect.stringMatching(/^image\/svg\+xml/) as string,
+    })
+    expect(seen.headers['content-security-policy']).toContain('sandbox')
+    expect(seen.text).toMatch(/^<svg/)
+    for (const other of ['nothing.svg', '..%2f..%2fpackage.json', `${name}x`])
+      expect((await visit(harness, `/demo/pictures/${other}`)).status).toBe(404)
+  })
+
+  test('/demo/shop - what the link names, and the tracking that arrived, as text', async () => {
+    const harness = await startDemo()
+    const [offer] = getSampleOffers()
+    const url = offer === undefined ? '' : makePageUrl(offer)
+    const query = new URLSearchParams({ url, 'click<b>': '<script>alert(1)</script>' }).toString()
+    const seen = await visit(harness, `/demo/shop?${query}`)
+    expect(seen.status).toBe(200)
+    expect(readText(seen.text)).toContain(offer?.product.title)
+    expect(readText(seen.text)).toContain('<script>alert(1)</script>')
+    expect(seen.text).not.toContain('<script>')
+    const unknown = await visit(harness, '/demo/shop?url=https://evil.example/')
+    expect(readText(unknown.text)).toContain('Nothing is listed here')
+    expect(unknown.headers['location']).toBeUndefined()
+  })
+
+  test('real catalog - has no demonstration', async () => {
+    const harness = await startStocked()
+    expect((await visit(harness, '/demo/shop')).status).toBe(404)
+    expect((await visit(harness, `/demo/pictures/${PICTURE_NAMES[0]}`)).status).toBe(404)
+  })
+})
+
+describe('assets', () => {
+  test('/embed.js - a script for other origins, short-lived, compressed', async () => {
+    const harness = await startHarness()
+    const seen = await visit(harness, '/embed.js')
+    expect(seen.headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+      vary: 'Accept-Encoding',
+    })
+    expect(seen.headers['cache-control']).toMatch(/^public, max-age=300,/)
+    const tag = seen.headers['etag'] ?? ''
+    expect((await visit(harness, '/embed.js', { 'If-None-Match': tag })).status).toBe(304)
+    const zipped = await request(harness.app).get('/embed.js').set('Accept-Encoding', 'br')
+    expect(zipped.headers['content-encoding']).toBe('br')
+  })
+
+  test.each(['vitrine.css', 'frame.js', 'studio.css', 'studio.js'] as const)(
+    '%s - for a year by its hash, briefly by an old one',
+    async (name) => {
+      const harness = await startHarness()
+      const asset = harness.context.assets.get(name)
+      const current = await visit(harness, asset.path)
+      expect(current.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+      const old = await visit(harness, asset.path.replace(/[0-9a-f]{8}/, '00000000'))
+      expect(old.headers['cache-control']).toBe('public, max-age=300')
+      expect(old.body.equals(current.body)).toBe(true)
+    },
+  )
+
+  test.each([
+    'nothing.00000000.css',
+    'vitrine.css',
+    'manifest.json',
+    '..%2f..%2fpackage.json',
+    'vitrine.00000000.js',
+  ])('/assets/%s - 404', async (file) => {
+    expect((await visit(await startHarness(), `/assets/${file}`)).status).toBe(404)
+  })
+
+  test('/accents - rules of a colour; anything else - 404', async () => {
+    const harness = await startHarness()
+    const seen = await visit(harness, '/accents/AA00cc.css')
+    expect(seen.headers['content-type']).toBe('text/css; charset=utf-8')
+    expect(seen.text).toContain('.vitrine[data-accent="aa00cc"]')
+    for (const file of ['red.css', 'aa00c.css', 'aa00ccc.css', 'aa00cc', 'aa00cc.js', '%7B%7D0000.css'])
+      expect((await visit(harness, `/accents/${file}`)).status).toBe(404)
+  })
+})

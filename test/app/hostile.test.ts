@@ -1,0 +1,164 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { WireProduct } from '../../src/catalog/contract.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { getAttribute, listElements, readText, startHarness, stock, visit } from './visit.ts'
+
+const GTIN = toGtin(1)
+const SURFACES = [
+  `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+  `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}?isolate=shadow`,
+  `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}?markup=schema`,
+  `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}?markup=schema&isolate=shadow&locale=de&limit=1`,
+  `/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+  `/fragments/${CHANNEL_ID}/deals`,
+  `/fragments/${CHANNEL_ID}/deals?isolate=shadow`,
+  `/embeds/${CHANNEL_ID}/deals?locale=de`,
+  `/studio?gtin=${GTIN}`,
+]
+
+/** Texts that break out of one place of a page or another. */
+const TEXTS = [
+  '"><script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  "' onmouseover='alert(1)",
+  '</script><script>alert(1)</script>',
+  '</template></section><svg onload=alert(1)>',
+  '--><iframe src="javascript:alert(1)">',
+  '<!--#include virtual="/etc/passwd" --><esi:include src="/x"/><?php die(); ?>',
+  '{{constructor.constructor("alert(1)")()}} ${alert(1)} <%= alert(1) %>',
+  '\u202Egnp.exe\u202C \u2066hidden\u2069 \u200Bzero\uFEFF \u0000\u001b[31m\u009b',
+  '&lt;script&gt; &#x3c;b&#x3e;',
+  '\uD800 lone \uDC00',
+]
+
+/** Addresses that are no address to send a reader to, or to load a picture from. */
+const ADDRESSES = [
+  'javascript:alert(1)',
+  ' javascript:alert(1)',
+  'jAvA\nscript:alert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  'vbscript:x',
+  'file:///etc/passwd',
+  '//evil.example/x',
+  '/\\evil.example',
+  'https://user:pass@evil.example/',
+  'https://evil.example/" onclick="alert(1)',
+  "https://evil.example/'><script>",
+  'https:evil.example',
+  'blob:https://evil.example/x',
+]
+
+let harness: Harness
+
+/** The page as a parser that is not ours sees it: nothing that runs, nothing that leads elsewhere. */
+function listDangers(html: string, ownScripts: readonly string[]): string[] {
+  const dangers: string[] = []
+  for (const element of listElements(html)) {
+    const { tagName } = element
+    const isJson = getAttribute(element, 'type') === 'application/ld+json'
+    const isOwn = ownScripts.includes(getAttribute(element, 'src'))
+    if (tagName === 'script' && !isJson && !isOwn) dangers.push('script')
+    if (/^(?:iframe|object|embed|base|svg|math|style)$/.test(tagName)) dangers.push(tagName)
+    for (const { name, value } of element.attrs) {
+      if (/^on|^style$|^srcdoc$/.test(name)) dangers.push(name)
+      if (/^(?:href|src|action|formaction)$/.test(name) && !/^https:\/\/(?!evil|user)/.test(value))
+        dangers.push(`${name}=${value}`)
+    }
+  }
+  return dangers
+}
+
+/** Scripts that our own documents bring. */
+function listOwnScripts(): string[] {
+  const { assets, publicUrl } = harness.context
+  return [
+    `${publicUrl}${assets.get('frame.js').path}`,
+    `${publicUrl}${assets.get('studio.js').path}`,
+    `${publicUrl}/embed.js`,
+  ]
+}
+
+/** Controls, and marks that turn the direction of text, hide it or take no room. */
+// oxlint-disable-next-line no-control-regex -- none of these may be in a page
+const UNWANTED = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\ufeff]/
+
+/** What is wrong with any surface over these products; nothing, if all is well. */
+async function listFaults(products: readonly WireProduct[]): Promise<string[]> {
+  await stock(harness, products)
+  const faults: string[] = []
+  for (const path of SURFACES) {
+    const headers = path.startsWith('/studio') ? { Authorization: `Basic ${btoa('admin:pass')}` } : {}
+    const { status, text } = await visit(harness, path, headers)
+    const found = [
+      ...(status === 200 ? [] : [`status ${status}`]),
+      ...listDangers(text, listOwnScripts()),
+      ...(/<\?|<!--#|<esi:|<%/.exec(text) ?? []),
+      ...(UNWANTED.test(text) ? ['unwanted characters'] : []),
+      ...(/undefined|NaN|\[object/.exec(readText(text)) ?? []),
+    ]
+    faults.push(...found.map((fault) => `${path}: ${fault}`))
+  }
+  return faults
+}
+
+beforeEach(async () => {
+  harness = await startHarness({ settings: { VITRINE_ADMIN_PASSWORD: 'pass' } })
+})
+
+describe('hostile feed', () => {
+  test.each(TEXTS)('text %j in every field - stays text on every surface', async (text) => {
+    const offer = makeWireOffer({
+      merchant: { name: text },
+      network: text,
+      availability: text,
+      old_price: '99.00',
+    })
+    const tame = makeWireOffer({ old_price: '99.00' })
+    harness.catalog.channels = [{ id: CHANNEL_ID, name: text, kind: 'website', url: text }]
+    const product = makeWireProduct({ gtin: GTIN, title: `a ${text}`, brand: text, offers: [offer, tame] })
+    expect(await listFaults([product])).toEqual([])
+  })
+
+  test.each(ADDRESSES)('address %j as link and picture - is not used', async (address) => {
+    const bad = makeWireOffer({ merchant: { name: 'Bad' }, affiliate_url: address, old_price: '99.00' })
+    const good = makeWireOffer({ old_price: '99.00' })
+    const images = [{ url: address }]
+    harness.catalog.channels = [{ id: CHANNEL_ID, name: 'Test', kind: 'website', url: address }]
+    expect(await listFaults([makeWireProduct({ gtin: GTIN, images, offers: [bad, good] })])).toEqual([])
+    const { text, headers } = await visit(harness, `/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}`)
+    expect(readText(text)).not.toContain('Bad')
+    expect(headers['content-security-policy']).not.toMatch(/javascript|data:|blob:|file:/)
+  })
+
+  test('title of the feed - is shown as it is written', async () => {
+    const title = '"><script>alert(1)</script>'
+    await stock(harness, [makeWireProduct({ gtin: GTIN, title })])
+    const { text } = await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}?markup=schema`)
+    expect(readText(text)).toContain(title)
+    const json = /<script type="application\/ld\+json">(.*?)<\/script>/s.exec(text)?.[1] ?? ''
+    expect(JSON.parse(json)).toMatchObject({ name: title })
+  })
+
+  test('endless title and merchant - are cut', async () => {
+    const long = 'x'.repeat(100_000)
+    const offers = [makeWireOffer({ merchant: { name: long } })]
+    await stock(harness, [makeWireProduct({ gtin: GTIN, title: long, brand: long, offers })])
+    const { body } = await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`)
+    expect(body.length).toBeLessThan(10_000)
+  })
+
+  test('studio, hostile query - stays text', async () => {
+    await stock(harness, [makeWireProduct({ gtin: GTIN })])
+    for (const text of TEXTS) {
+      for (const name of ['q', 'gtin', 'channel', 'theme', 'locale']) {
+        const seen = await visit(harness, `/studio?${name}=${encodeURIComponent(text.toWellFormed())}`, {
+          Authorization: `Basic ${btoa('admin:pass')}`,
+        })
+        expect([name, text, seen.status]).toEqual([name, text, 200])
+        expect([name, text, ...listDangers(seen.text, listOwnScripts())]).toEqual([name, text])
+      }
+    }
+  })
+})

@@ -1,0 +1,245 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { WireOffer, WireProduct } from '../../src/catalog/contract.ts'
+import { makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GRID,
+  GRID_EMBED,
+  findByClass,
+  getAttribute,
+  getText,
+  listElements,
+  listRows,
+  readText,
+  startStocked,
+  visit,
+} from './visit.ts'
+
+/** An offer of a shop, with a link of its own. */
+function sell(name: string, price: string, over: Partial<WireOffer> = {}): WireOffer {
+  return makeWireOffer({
+    merchant: { name },
+    price,
+    affiliate_url: `https://links.example/c?shop=${encodeURIComponent(name)}`,
+    ...over,
+  })
+}
+
+const OFFERS = [
+  sell('Dear', '90.00'),
+  sell('Cheap', '10.00'),
+  sell('Gone', '5.00', { availability: 'out_of_stock' }),
+  sell('Dollars', '1.00', { currency: 'USD' }),
+  sell('Middle', '50.5', { old_price: '101' }),
+]
+
+/** Products on sale, one attribute of each telling it apart. */
+const DEALS: readonly WireProduct[] = [
+  ['Half price', '50.00', '100.00', 'Lumen'],
+  ['Big saving', '800.00', '1000.00', 'Crème'],
+  ['Small change', '2.00', '2.10', 'Lumen'],
+].map(([title = '', price = '', oldPrice = '', brand = ''], index) =>
+  makeWireProduct({
+    gtin: toGtin(index),
+    title,
+    brand,
+    offers: [sell('Kopje', price, { old_price: oldPrice })],
+  }),
+)
+
+describe('box', () => {
+  let harness: Harness
+  const ask = async (query: string, path = BOX): Promise<string> =>
+    (await visit(harness, `${path}?${query}`)).text
+  const listShops = async (query: string): Promise<string[]> => listRows(await ask(query))
+
+  beforeEach(async () => {
+    harness = await startStocked([makeWireProduct({ offers: OFFERS })])
+  })
+
+  test('no options - the currency of most offers, in stock first, then by price', async () => {
+    expect(await listShops('')).toEqual(['Cheap', 'Middle', 'Dear', 'Gone'])
+    expect(readText(await ask(''))).toContain('In stock first, then by price')
+  })
+
+  test('stock=in - only what is in stock', async () => {
+    expect(await listShops('stock=in')).toEqual(['Cheap', 'Middle', 'Dear'])
+  })
+
+  test('currency - the offers in it', async () => {
+    expect(await listShops('currency=usd')).toEqual(['Dollars'])
+  })
+
+  test('VITRINE_CURRENCY - is the currency of widgets that name none', async () => {
+    const settings = { VITRINE_CURRENCY: 'USD' }
+    harness = await startStocked([makeWireProduct({ offers: OFFERS })], { settings })
+    expect(await listShops('')).toEqual(['Dollars'])
+    expect(await listShops('currency=EUR')).toContain('Cheap')
+  })
+
+  test('currencies at a tie - go by alphabet', async () => {
+    const offers = [sell('Dollars', '1.00', { currency: 'USD' }), sell('Euros', '9.00')]
+    harness = await startStocked([makeWireProduct({ offers })])
+    expect(await listShops('')).toEqual(['Euros'])
+  })
+
+  test('merchant and exclude - by name without case, repeated', async () => {
+    expect(await listShops('merchant=CHEAP&merchant=gone')).toEqual(['Cheap', 'Gone'])
+    expect(await listShops('exclude=cheap&exclude=MIDDLE')).toEqual(['Dear', 'Gone'])
+    expect(await listShops('merchant=cheap&merchant=dear&exclude=cheap')).toEqual(['Dear'])
+  })
+
+  test('limit - the rest folds into a disclosure that needs no script', async () => {
+    const html = await ask('limit=3')
+    const details = listElements(html).find(({ tagName }) => tagName === 'details')
+    expect(details && getText(details)).toMatch(/^1 more shop Gone/)
+    expect(await ask('limit=4')).not.toContain('<details')
+    expect(readText(await ask('limit=1'))).toContain('3 more shops')
+    expect(await listShops('limit=1')).toEqual(['Cheap', 'Middle', 'Dear', 'Gone'])
+  })
+
+  test.each(['light', 'dark', 'auto'])(
+    'theme=%s - is on the box, and decides the scheme of the frame',
+    async (theme) => {
+      expect(await ask(`theme=${theme}`)).toContain(`data-theme="${theme}"`)
+      const scheme = theme === 'auto' ? 'light dark' : theme
+      expect(await ask(`theme=${theme}`, BOX_EMBED)).toContain(
+        `<meta name="color-scheme" content="${scheme}">`,
+      )
+    },
+  )
+
+  test('accent - brings its rules by a style sheet', async () => {
+    for (const path of [BOX, BOX_EMBED]) {
+      const html = await ask('accent=AA00cc', path)
+      expect(html).toContain('data-accent="aa00cc"')
+      expect(html).toContain('href="https://widgets.example/accents/aa00cc.css"')
+    }
+    expect(await ask('')).not.toContain('accents')
+  })
+
+  test('locale=de - words, prices and dates of it', async () => {
+    const html = await ask('locale=de')
+    expect(html).toMatch(/lang="de" dir="ltr"/)
+    expect(readText(html)).toContain('10,00 €')
+    expect(readText(html)).toContain('21. Nov. 2026')
+    expect(readText(html)).not.toContain('Where to buy')
+    expect(readText(await ask('locale=de-CH'))).toMatch(/EUR 10\.00|10\.00 €|EUR 10\.00/)
+  })
+
+  test('css=none - no style sheet in a fragment; a frame brings its own all the same', async () => {
+    expect(await ask('')).toMatch(
+      /<link rel="stylesheet" href="https:\/\/widgets\.example\/assets\/vitrine\.[0-9a-f]{8}\.css">/,
+    )
+    expect(await ask('css=none&accent=aa0000')).not.toContain('<link')
+    expect(await ask('css=none', BOX_EMBED)).toContain('<link rel="stylesheet"')
+  })
+
+  test('isolate=shadow - a declarative shadow root in a fragment, none in a frame', async () => {
+    const html = await ask('isolate=shadow')
+    expect(html).toMatch(/^<div class="vitrine-host"[^>]*><template shadowrootmode="open">/)
+    expect(listRows(html)).toEqual(await listShops(''))
+    expect(await ask('isolate=shadow', BOX_EMBED)).not.toContain('<template')
+  })
+
+  test('markup=schema - JSON-LD with the numbers of the box, in fragments only', async () => {
+    const html = await ask('markup=schema&stock=in')
+    const json = /<script type="application\/ld\+json">(.*)<\/script>$/s.exec(html)?.[1] ?? ''
+    expect(JSON.parse(json)).toEqual({
+      '@context': 'https://schema.org',
+      '@type': 'Product',
+      name: 'Lumen Arc desk lamp',
+      gtin: '09521234567899',
+      brand: { '@type': 'Brand', name: 'Lumen' },
+      image: 'https://pictures.example/lamp.jpg',
+      offers: {
+        '@type': 'AggregateOffer',
+        priceCurrency: 'EUR',
+        lowPrice: '10.00',
+        highPrice: '90.00',
+        offerCount: 3,
+      },
+    })
+    expect(await ask('')).not.toContain('ld+json')
+    expect(await ask('markup=schema', BOX_EMBED)).not.toContain('ld+json')
+  })
+})
+
+describe('grid', () => {
+  let harness: Harness
+  const ask = async (query: string, path = GRID): Promise<string> =>
+    (await visit(harness, `${path}?${query}`)).text
+  const listCards = async (query: string): Promise<string[]> => listRows(await ask(query))
+
+  beforeEach(async () => {
+    harness = await startStocked([...DEALS, makeWireProduct({ gtin: toGtin(9), title: 'No sale' })])
+  })
+
+  test.each([
+    ['', ['Half price', 'Big saving', 'Small change'], 'Largest discount first'],
+    ['sort=saving', ['Big saving', 'Half price', 'Small change'], 'Largest saving first'],
+    ['sort=price', ['Small change', 'Half price', 'Big saving'], 'Lowest price first'],
+    ['sort=newest', ['Half price', 'Big saving', 'Small change'], 'Newest deals first'],
+    ['min_discount=20', ['Half price', 'Big saving'], ''],
+    ['min_discount=21', ['Half price'], ''],
+    ['max_price=50', ['Half price', 'Small change'], ''],
+    ['max_price=49.9999', ['Small change'], ''],
+    ['brand=LUMEN', ['Half price', 'Small change'], ''],
+    ['brand=creme', [], ''],
+    ['q=PRICE%20lumen', ['Half price'], ''],
+    ['q=creme', ['Big saving'], ''],
+    ['q=%25', [], ''],
+    ['merchant=kopje&max_price=3', ['Small change'], ''],
+    ['exclude=kopje', [], ''],
+    ['limit=2', ['Half price', 'Big saving'], ''],
+    ['limit=2&page=2', ['Small change'], ''],
+    ['limit=2&page=3', [], ''],
+    ['currency=USD', [], ''],
+  ])('%s - %j', async (query, titles, order) => {
+    expect(await listCards(query)).toEqual(titles)
+    expect(readText(await ask(query))).toContain(order)
+  })
+
+  test('discount - rounded percentage beside both prices', async () => {
+    const [card] = findByClass(await ask('limit=1'), 'vitrine-deal')
+    expect(card && getText(card)).toMatch(/€50\.00.*€100\.00.*−50%/)
+  })
+
+  test('stock - only what is in stock unless asked otherwise', async () => {
+    const offers = [sell('Kopje', '1.00', { old_price: '2.00', availability: 'preorder' })]
+    harness = await startStocked([makeWireProduct({ offers, title: 'Later' })])
+    expect(await listCards('')).toEqual([])
+    expect(await listCards('stock=any')).toEqual(['Later'])
+    expect(readText(await ask('stock=any'))).toContain('Pre-order')
+  })
+
+  test('pages - a frame has links to them that keep every option; a fragment has none', async () => {
+    const query = 'limit=1&sort=price&theme=dark&merchant=Kopje&utm_source=x'
+    const links = listElements(await ask(`${query}&page=2`, GRID_EMBED)).filter(({ attrs }) =>
+      attrs.some(({ name, value }) => name === 'rel' && /^(?:prev|next)$/.test(value)),
+    )
+    const [previous = '', next = ''] = links.map((link) => getAttribute(link, 'href'))
+    expect(previous).toMatch(/^https:\/\/widgets\.example\/embeds\/[^?]+\/deals\?/)
+    expect(Object.fromEntries(new URL(previous).searchParams)).toEqual({
+      theme: 'dark',
+      merchant: 'kopje',
+      limit: '1',
+      sort: 'price',
+    })
+    expect(listRows((await visit(harness, next.replace('https://widgets.example', ''))).text)).toEqual([
+      'Big saving',
+    ])
+    expect(await ask(`${query}&page=2`)).not.toMatch(/rel="(?:prev|next)"/)
+    expect(await ask('limit=3', GRID_EMBED)).not.toMatch(/rel="(?:prev|next)"/)
+  })
+
+  test('css=none, isolate=shadow, theme, accent, locale - as for boxes', async () => {
+    expect(await ask('css=none')).not.toContain('<link')
+    expect(await ask('isolate=shadow')).toContain('<template shadowrootmode="open">')
+    expect(await ask('theme=dark&accent=aa0000')).toMatch(/data-theme="dark" data-accent="aa0000"/)
+    expect(readText(await ask('locale=de'))).toContain('50,00 €')
+  })
+})

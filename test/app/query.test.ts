@@ -1,0 +1,195 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BOX, BOX_EMBED, GRID, GRID_EMBED, startStocked, visit } from './visit.ts'
+
+/** Values that the widgets' own parameters take. */
+const COMMON = {
+  theme: ['auto', 'light', 'dark'],
+  accent: ['aa0000', 'AA0000'],
+  locale: ['de', 'en-GB'],
+  currency: ['EUR', 'eur'],
+  stock: ['in', 'any'],
+  merchant: ['Kopje', 'KOPJE'],
+  exclude: ['nobody'],
+  isolate: ['none', 'shadow'],
+  css: ['link', 'none'],
+}
+const OWN = {
+  box: { layout: ['list'], limit: ['1', '50'], markup: ['none', 'schema'] },
+  grid: {
+    layout: ['grid'],
+    limit: ['1', '60'],
+    page: ['1'],
+    sort: ['price', 'newest'],
+    q: ['lamp'],
+    brand: ['LUMEN'],
+  },
+}
+
+type Pair = readonly [name: string, value: string]
+
+/** Some of a widget's parameters, each once. */
+function makeKnown(widget: 'box' | 'grid'): fc.Arbitrary<Pair[]> {
+  const values = Object.entries({ ...COMMON, ...OWN[widget] })
+  return fc
+    .shuffledSubarray(values)
+    .chain((chosen) =>
+      fc.tuple(
+        ...chosen.map(([name, accepted]) => fc.constantFrom(...accepted).map((value): Pair => [name, value])),
+      ),
+    )
+}
+
+/** Parameters that no widget knows: advertisers', caches' and attackers'. */
+const unknown: fc.Arbitrary<Pair[]> = fc.array(
+  fc.tuple(
+    fc.constantFrom(
+      'utm_source',
+      'fbclid',
+      'Theme',
+      'theme[]',
+      'limit.',
+      'cursor',
+      '__proto__',
+      'constructor',
+      '',
+    ),
+    fc.string({ maxLength: 20 }),
+  ),
+  { maxLength: 6 },
+)
+
+const toQuery = (pairs: readonly Pair[]): string => {
+  const query = new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value])).toString()
+  return query === '' ? '' : `?${query}`
+}
+
+const toRows = (
+  widget: string,
+  options: readonly (readonly [string, readonly string[]])[],
+): [string, string, string][] =>
+  options.flatMap(([name, values]) => values.map((value): [string, string, string] => [widget, name, value]))
+
+const repeat = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `merchant=shop${index}`).join('&')
+
+describe('query', () => {
+  test.each([
+    ['box', BOX],
+    ['box', BOX_EMBED],
+    ['grid', GRID],
+    ['grid', GRID_EMBED],
+  ] as const)(
+    '%s %s, unknown parameters added and known ones in any order - nothing changes',
+    async (widget, path) => {
+      const harness = await startStocked()
+      const mixed = fc.tuple(makeKnown(widget), unknown).chain(([known, strangers]) =>
+        fc.record({
+          known: fc.constant(known),
+          mixed: fc.shuffledSubarray([...known, ...strangers], {
+            minLength: known.length + strangers.length,
+          }),
+        }),
+      )
+      await fc.assert(
+        fc.asyncProperty(mixed, async (pairs) => {
+          const plain = await visit(harness, path + toQuery(pairs.known))
+          const entryCount = harness.context.answers.entryCount()
+          const callCount = harness.catalog.calls.length
+          const seen = await visit(harness, path + toQuery(pairs.mixed))
+          expect([200, 200]).toEqual([plain.status, seen.status])
+          expect(seen.body.equals(plain.body)).toBe(true)
+          expect(seen.headers['etag']).toBe(plain.headers['etag'])
+          expect(harness.context.answers.entryCount()).toBe(entryCount)
+          expect(harness.catalog.calls.length).toBe(callCount)
+        }),
+        { numRuns: 60 },
+      )
+    },
+  )
+
+  test('options - never reach the catalog', async () => {
+    const harness = await startStocked()
+    harness.clock.advance(2 * 3_600_000)
+    await visit(harness, `${BOX}?theme=dark&currency=EUR&merchant=Kopje&cursor=x&limit=3`)
+    const paths = harness.catalog.calls.map(({ path }) => path).filter((path) => path.includes('/products/'))
+    expect(paths).toEqual([expect.stringMatching(/\/products\/\d{14}$/)])
+  })
+})
+
+describe('bad options', () => {
+  const both = [
+    ['theme', ['blue', 'DARK', '']],
+    ['accent', ['#aa0000', 'red', 'aa000', 'aa00000', 'gg0000', '']],
+    ['locale', ['nonsense tag', 'x', 'e'.repeat(36), '../etc', '']],
+    ['currency', ['EURO', 'XYZ', 'E', '']],
+    ['stock', ['out', 'IN', '']],
+    ['merchant', ['', 'x'.repeat(101)]],
+    ['exclude', ['', ' ', 'x'.repeat(101)]],
+    ['isolate', ['iframe', '']],
+    ['css', ['inline', '']],
+    ['layout', ['poster', '']],
+  ] as const
+  const box = [
+    ['limit', ['0', '51', '-1', '1.5', '1e1', 'x', '', ' 5', '0x5']],
+    ['markup', ['rdfa', '']],
+  ] as const
+  const grid = [
+    ['limit', ['0', '61', '']],
+    ['page', ['0', '1001', '-1', '']],
+    ['sort', ['random', '']],
+    ['min_discount', ['0', '100', '5%', '']],
+    ['max_price', ['0', '-5', '1e3', '1,50', '12.34567', '1234567890123', '']],
+    ['brand', ['x'.repeat(101)]],
+    ['q', ['x'.repeat(101)]],
+  ] as const
+  const rows = [
+    ...toRows('box', both),
+    ...toRows('box', box),
+    ...toRows('grid', both),
+    ...toRows('grid', grid),
+  ]
+  const paths = { box: [BOX, BOX_EMBED], grid: [GRID, GRID_EMBED] }
+
+  test('every bad value - is 400 and names its parameter and what it takes', async () => {
+    const harness = await startStocked()
+    for (const [widget, name, value] of rows) {
+      for (const path of paths[widget === 'box' ? 'box' : 'grid']) {
+        const seen = await visit(harness, `${path}?${name}=${encodeURIComponent(value)}`)
+        expect([seen.status, seen.headers['vitrine-error']], `${path} ${name}=${value}`).toEqual([
+          400,
+          expect.stringContaining(`The parameter "${name}" accepts `),
+        ])
+      }
+    }
+  })
+
+  test('every single parameter given twice - is 400, equal values too', async () => {
+    const harness = await startStocked()
+    const options = {
+      box: { ...COMMON, ...OWN.box },
+      grid: { ...COMMON, ...OWN.grid, min_discount: ['5'], max_price: ['9'] },
+    }
+    for (const widget of ['box', 'grid'] as const) {
+      for (const [name, [value = '']] of Object.entries(options[widget])) {
+        const expected = name === 'merchant' || name === 'exclude' ? 200 : 400
+        for (const path of paths[widget]) {
+          const seen = await visit(harness, `${path}?${name}=${value}&${name}=${value}`)
+          expect([name, seen.status]).toEqual([name, expected])
+        }
+      }
+    }
+  })
+
+  test('more than twenty merchants - is 400; twenty - are not', async () => {
+    const harness = await startStocked()
+    expect((await visit(harness, `${BOX}?${repeat(20)}`)).status).toBe(200)
+    expect((await visit(harness, `${BOX}?${repeat(21)}`)).status).toBe(400)
+  })
+
+  test('options of the other widget - are strangers, whatever their value', async () => {
+    const harness = await startStocked()
+    expect((await visit(harness, `${BOX}?sort=nonsense&page=x`)).status).toBe(200)
+    expect((await visit(harness, `${GRID}?markup=nonsense`)).status).toBe(200)
+  })
+})

@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import type { WireProduct } from '../../src/catalog/contract.ts'
+import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import { BOX, BOX_EMBED, GRID, GRID_EMBED, makeSale, startStocked, stock, visit } from './visit.ts'
+
+const PATHS = [BOX, GRID, BOX_EMBED, GRID_EMBED]
+
+const getTag = async (harness: Harness, path: string): Promise<string> =>
+  (await visit(harness, path)).headers['etag'] ?? 'none'
+
+const changed = (over: Partial<WireProduct>): WireProduct[] => [makeSale(over)]
+
+describe('If-None-Match', () => {
+  let harness: Harness
+  beforeEach(async () => {
+    harness = await startStocked()
+  })
+
+  test.each(PATHS)(
+    '%s with its own tag - 304 without a body, with the headers that caches need',
+    async (path) => {
+      const first = await visit(harness, path)
+      const tag = first.headers['etag'] ?? ''
+      for (const sent of [tag, `W/${tag.replace('W/', '')}`, `"other", ${tag}`, '*']) {
+        const seen = await visit(harness, path, { 'If-None-Match': sent })
+        expect(seen.status).toBe(304)
+        expect(seen.body).toHaveLength(0)
+        for (const name of ['etag', 'cache-control', 'vitrine-state', 'cache-status'])
+          expect(seen.headers[name]).toBe(first.headers[name])
+      }
+    },
+  )
+
+  test.each(PATHS)('%s with another tag - 200', async (path) => {
+    expect((await visit(harness, path, { 'If-None-Match': '"other"' })).status).toBe(200)
+  })
+
+  test.each(PATHS)(
+    '%s known to the visitor, not to this process - 304, and no template runs',
+    async (path) => {
+      const tag = await getTag(harness, path)
+      const other = await startStocked()
+      const spies = [
+        vi.spyOn(other.context.renderer, 'renderBox'),
+        vi.spyOn(other.context.renderer, 'renderGrid'),
+        vi.spyOn(other.context.renderer, 'renderEmbed'),
+      ]
+      const countRuns = (): number => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0)
+      expect((await visit(other, path, { 'If-None-Match': tag })).status).toBe(304)
+      expect(countRuns()).toBe(0)
+      expect((await visit(other, path)).status).toBe(200)
+      expect(countRuns()).toBeGreaterThan(0)
+      const runs = countRuns()
+      await visit(other, path)
+      expect(countRuns()).toBe(runs)
+    },
+  )
+
+  test('body after a 304 - is whole', async () => {
+    const tag = await getTag(harness, BOX)
+    const other = await startStocked()
+    await visit(other, BOX, { 'If-None-Match': tag })
+    expect((await visit(other, BOX)).body).toEqual((await visit(harness, BOX)).body)
+  })
+})
+
+describe('ETag', () => {
+  test.each(PATHS)('%s of the same data in another process - is the same', async (path) => {
+    expect(await getTag(await startStocked(), path)).toBe(await getTag(await startStocked(), path))
+  })
+
+  test.each([
+    ['title', changed({ title: 'Another lamp' })],
+    ['brand', changed({ brand: 'Another' })],
+    ['picture', changed({ images: [{ url: 'https://pictures.example/other.jpg' }] })],
+    ['price', changed({ offers: [makeWireOffer({ price: '49.91', old_price: '99.80' })] })],
+    ['former price', changed({ offers: [makeWireOffer({ old_price: '99.81' })] })],
+    ['shop', changed({ offers: [makeWireOffer({ merchant: { name: 'Zaal' }, old_price: '99.80' })] })],
+    [
+      'link',
+      changed({ offers: [makeWireOffer({ affiliate_url: 'https://links.example/2', old_price: '99.80' })] }),
+    ],
+    ['currency', changed({ offers: [makeWireOffer({ currency: 'USD', old_price: '99.80' })] })],
+  ])('another %s - another tag on every surface', async (_, products) => {
+    const [before, after] = [await startStocked(), await startStocked(products)]
+    for (const path of PATHS) expect(await getTag(after, path)).not.toBe(await getTag(before, path))
+  })
+
+  test('date of the prices - another tag', async () => {
+    const harness = await startStocked()
+    const before = await Promise.all(PATHS.map((path) => getTag(harness, path)))
+    harness.clock.advance(400_000)
+    await stock(harness)
+    for (const [index, path] of PATHS.entries()) expect(await getTag(harness, path)).not.toBe(before[index])
+  })
+
+  test.each([
+    ['VITRINE_PUBLIC_URL', 'https://other.example'],
+    ['VITRINE_LOCALE', 'de'],
+    ['VITRINE_DISCLOSURE', 'Advertisement.'],
+  ])('%s - another tag', async (name, value) => {
+    const over = name === 'VITRINE_PUBLIC_URL' ? { publicUrl: value } : {}
+    const [before, after] = [
+      await startStocked(),
+      await startStocked(undefined, { settings: { [name]: value }, over }),
+    ]
+    for (const path of PATHS) expect(await getTag(after, path)).not.toBe(await getTag(before, path))
+  })
+
+  test.each(['theme=dark', 'accent=aa0000', 'locale=de', 'locale=en-GB'])(
+    '%s - another tag',
+    async (query) => {
+      const harness = await startStocked()
+      for (const path of PATHS)
+        expect(await getTag(harness, `${path}?${query}`)).not.toBe(await getTag(harness, path))
+    },
+  )
+
+  test('price that grows too old - another tag although the data are the same', async () => {
+    const harness = await startStocked()
+    const before = await getTag(harness, BOX)
+    harness.catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(500).end() }
+    harness.clock.advance(86_400_001)
+    expect(await getTag(harness, BOX)).not.toBe(before)
+  })
+
+  test('channel - is no part of what is shown', async () => {
+    const harness = await startStocked()
+    expect(await getTag(harness, BOX.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()))).toBe(
+      await getTag(harness, BOX),
+    )
+  })
+})

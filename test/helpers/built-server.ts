@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { PACKAGE_FOLDER } from '../../src/paths.ts'
+
+/** What `serve --json` prints with sample data: addresses that open. */
+export type ServedAddresses = Readonly<{ publicUrl: string; studio: string; box: string; grid: string }>
+
+/** A built server that runs as users run it. */
+export type BuiltServer = Readonly<{ addresses: ServedAddresses; stop(): Promise<void> }>
+
+/** Starts the built server with its sample data in a folder of its own, for a whole test file. */
+export async function startBuiltServer(): Promise<BuiltServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitrine-served-'))
+  const child = spawn(process.execPath, [join(PACKAGE_FOLDER, 'dist/main.js'), 'serve', '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      VITRINE_PORT: '0',
+      VITRINE_LOG_LEVEL: 'warn',
+      VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`,
+      VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(folder, 'catalog.db')}`,
+    },
+  })
+  const ended = once(child, 'exit')
+  const [line] = (await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    ended.then(() => ['{}']),
+  ])) as [string]
+  return {
+    addresses: JSON.parse(line) as ServedAddresses,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,237 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { inspect } from 'node:util'
+import request from 'supertest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { DAY_MS, SECOND_MS } from '../src/clock.ts'
+import { OPERATIONS, TIMEOUT_MS, makeClient, startCatalog } from './catalog/client-harness.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct } from './helpers/fake-catalog.ts'
+import type { FakeClock } from './helpers/fake-clock.ts'
+import { type Harness, createHarness } from './helpers/harness.ts'
+
+const GTIN = '09521234567899'
+const PASSWORD = 'studio-password'
+const MAX_BYTES = 4_096
+const ECHO = JSON.stringify({ error: `key ${FAKE_KEY} is refused`, authorization: `Bearer ${FAKE_KEY}` })
+const ECHO_HEADERS = { 'x-key': FAKE_KEY, 'www-authenticate': `Bearer realm="${FAKE_KEY}"`, server: FAKE_KEY }
+
+type Fault = (request: IncomingMessage, response: ServerResponse) => void
+
+const echo =
+  (status: number, headers: Record<string, string> = {}, body = ECHO): Fault =>
+  (_request, response) =>
+    void response.writeHead(status, FAKE_KEY, { ...ECHO_HEADERS, ...headers }).end(body)
+
+/** Every way in which the catalog fails, each with the key in whatever it sends. */
+const FAULTS: Readonly<Record<string, readonly [code: string, fault: Fault]>> = {
+  'key refused, 401': ['VITRINE_CATALOG_KEY_REFUSED', echo(401)],
+  'key refused, 403': ['VITRINE_CATALOG_KEY_REFUSED', echo(403)],
+  'rate limited': ['VITRINE_CATALOG_RATE_LIMITED', echo(429, { 'retry-after': FAKE_KEY })],
+  redirect: ['VITRINE_CATALOG_REDIRECT', echo(302, { location: `https://evil.example/?key=${FAKE_KEY}` })],
+  'status 400': ['VITRINE_CATALOG_STATUS', echo(400)],
+  'status 500': ['VITRINE_CATALOG_STATUS', echo(500)],
+  'no JSON': ['VITRINE_CATALOG_INVALID', echo(200, {}, `<p>${FAKE_KEY}</p>`)],
+  'JSON of another shape': ['VITRINE_CATALOG_INVALID', echo(200)],
+  'encoding that was not asked for': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': FAKE_KEY })],
+  'no gzip': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': 'gzip' })],
+  'too large': ['VITRINE_CATALOG_TOO_LARGE', echo(200, {}, FAKE_KEY.repeat(MAX_BYTES))],
+  reset: ['VITRINE_CATALOG_UNREACHABLE', (call) => void call.socket.resetAndDestroy()],
+  'broken HTTP': [
+    'VITRINE_CATALOG_UNREACHABLE',
+    (call) => void call.socket.end(`HTTP/1.1 ${FAKE_KEY}\r\n${FAKE_KEY}\r\n\r\n${FAKE_KEY}`),
+  ],
+  'broken chunk': [
+    'VITRINE_CATALOG_UNREACHABLE',
+    (call) => void call.socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${FAKE_KEY}\r\n`),
+  ],
+  hang: [
+    'VITRINE_CATALOG_DEADLINE',
+    (_call, response) => void response.writeHead(200, ECHO_HEADERS).write('{"x":"'),
+  ],
+}
+
+const PATHS = [
+  `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+  `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}?layout=nonsense`,
+  `/fragments/${CHANNEL_ID}/where-to-buy/no-gtin`,
+  `/fragments/${CHANNEL_ID}/deals`,
+  '/fragments/11111111-2222-4333-8444-555555555555/deals',
+  `/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+  `/embeds/${CHANNEL_ID}/deals`,
+  `/embeds/${CHANNEL_ID}/deals?limit=0`,
+  '/embeds/11111111-2222-4333-8444-555555555555/deals',
+  '/embeds/nonsense',
+  '/nonsense',
+  '/%zz',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/studio',
+  '/studio/gallery',
+  '/embed.js',
+]
+
+async function start(): Promise<Harness> {
+  const settings = { VITRINE_ADMIN_PASSWORD: PASSWORD, VITRINE_CATALOG_MAX_BYTES: String(MAX_BYTES) }
+  const harness = await createHarness({ settings })
+  onTestFinished(() => harness.dispose())
+  return harness
+}
+
+/** Moves time on until the promise is settled, whatever it waits for. */
+async function passTime<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
+  let isSettled = false
+  const settled = promise.finally(() => {
+    isSettled = true
+  })
+  settled.catch(() => {})
+  await vi.waitFor(
+    () => {
+      clock.advance(SECOND_MS)
+      expect(isSettled).toBe(true)
+    },
+    { timeout: 10_000, interval: 5 },
+  )
+  return settled
+}
+
+/** Everything that anybody gets of the server, as one text. Time stands still where the catalog answers by itself. */
+async function collectAnswers({ app, clock }: Harness, isTimeMoving = true): Promise<string> {
+  const ask = async (path: string, isAdmin: boolean): Promise<string> => {
+    const call = request(server).get(path)
+    if (isAdmin) call.auth('admin', PASSWORD)
+    const { status, headers, text } = await call
+    return `${path} ${status} ${JSON.stringify(headers)} ${text}`
+  }
+  const server = app.listen(0, '127.0.0.1')
+  try {
+    const calls = PATHS.flatMap((path) => [ask(path, true), ask(path, false)])
+    const answers = Promise.all(calls)
+    return (await (isTimeMoving ? passTime(clock, answers) : answers)).join('\n')
+  } finally {
+    server.close()
+  }
+}
+
+function expectNoKey(text: string): void {
+  for (const form of [FAKE_KEY, Buffer.from(FAKE_KEY).toString('base64').slice(0, -2), 'Bearer ']) {
+    expect(text.includes(form), text.slice(Math.max(0, text.indexOf(form) - 200)).slice(0, 400)).toBe(false)
+  }
+}
+
+/** An error in every way that it is printed. */
+function printError(error: unknown): string {
+  const parts: string[] = []
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    parts.push(cause.message, cause.stack ?? '', String(cause), JSON.stringify(cause))
+    parts.push(JSON.stringify(Object.getOwnPropertyDescriptors(cause)))
+  }
+  parts.push(inspect(error, { depth: null, showHidden: true, getters: true }))
+  return parts.join('\n')
+}
+
+describe('the key', () => {
+  it.each(Object.entries(FAULTS))(
+    '%s - errors of every operation - hold no key',
+    async (_name, [code, does]) => {
+      const catalog = await startCatalog()
+      const under = makeClient(catalog.url, { maxBytes: MAX_BYTES })
+      catalog.fault = { matches: /./, does }
+      for (const call of Object.values(OPERATIONS)) {
+        under.clock.advance(2 * DAY_MS)
+        const before = catalog.calls.length
+        const failing = call(under.client).catch((thrown: unknown) => thrown)
+        await vi.waitFor(() => expect(catalog.calls.length).toBe(before + 1))
+        if (code === 'VITRINE_CATALOG_DEADLINE') under.clock.advance(TIMEOUT_MS)
+        const error = await failing
+        expect(error).toMatchObject({ code })
+        expectNoKey(printError(error))
+      }
+      expectNoKey(inspect(under, { depth: null, showHidden: true }))
+    },
+  )
+
+  it.each(Object.entries(FAULTS))(
+    '%s - before any copy - in no answer, log, metric or walk',
+    async (_name, [, does]) => {
+      const harness = await start()
+      harness.catalog.fault = { matches: /./, does }
+      const report = await passTime(harness.clock, harness.context.walks.runNow())
+      expect(report.failure).toMatch(/^VITRINE_CATALOG_/)
+      const answers = await collectAnswers(harness)
+      expect(answers).toContain('vitrine_catalog_calls_total{operation="channels"')
+      expect(harness.logs()).toContain('VITRINE_')
+      expectNoKey([answers, harness.logs(), JSON.stringify(report)].join('\n'))
+    },
+  )
+
+  it.each(Object.entries(FAULTS))(
+    '%s - of products, with a copy - in no answer, log, metric or walk',
+    async (_name, [, does]) => {
+      const harness = await start()
+      harness.catalog.products.set(CHANNEL_ID, [
+        makeWireProduct({ offers: [makeWireOffer({ old_price: '60' })] }),
+      ])
+      expect((await harness.context.walks.runNow()).failure).toBeNull()
+      harness.catalog.fault = { matches: /products/, does }
+      harness.clock.advance(2 * DAY_MS)
+      const answers = await collectAnswers(harness)
+      expect(answers).toContain('"vitrine-state":"shown"')
+      const report = await passTime(harness.clock, harness.context.walks.runNow())
+      expect(report.walks.every(({ outcome }) => outcome === 'failed')).toBe(true)
+      expect(report.walks.length + Number(report.failure !== null)).toBe(1)
+      expectNoKey([answers, harness.logs(), JSON.stringify(report), await collectAnswers(harness)].join('\n'))
+    },
+  )
+
+  it('404 of a channel and a product that echo it - in no answer or log', async () => {
+    const harness = await start()
+    harness.catalog.fault = { matches: /products/, does: echo(404) }
+    const answers = await collectAnswers(harness, false)
+    expect(answers).toContain('"vitrine-state":"hidden"')
+    expectNoKey(answers + harness.logs())
+  })
+
+  it('store fails - in no answer, log or error', async () => {
+    const harness = await start()
+    await harness.context.walks.runNow()
+    await harness.context.store.close()
+    harness.clock.advance(2 * DAY_MS)
+    const answers = await collectAnswers(harness)
+    const error: unknown = await harness.context.store.ping().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'VITRINE_STORE_FAILED' })
+    expect(harness.logs()).toContain('the stored copy failed')
+    expectNoKey([answers, harness.logs(), printError(error)].join('\n'))
+  })
+
+  it('all goes well - in no answer, log, or part of the context', async () => {
+    const harness = await start()
+    harness.catalog.products.set(CHANNEL_ID, [
+      makeWireProduct({ offers: [makeWireOffer({ old_price: '60' })] }),
+    ])
+    await harness.context.walks.runNow()
+    const answers = await collectAnswers(harness, false)
+    expect(answers).toContain('"vitrine-state":"shown"')
+    expectNoKey([answers, harness.logs()].join('\n'))
+    expectNoKey(JSON.stringify([harness.context.config, harness.context.secrets]))
+    expectNoKey(inspect(harness.context, { depth: 6, showHidden: true }))
+  })
+
+  it('the catalog - got it in one header of each call, and nowhere else', async () => {
+    const harness = await start()
+    harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    await harness.context.walks.runNow()
+    expect(harness.catalog.calls.length).toBeGreaterThan(1)
+    for (const { path, headers } of harness.catalog.calls) {
+      const { authorization, ...others } = headers
+      expect(authorization).toBe(`Bearer ${FAKE_KEY}`)
+      expectNoKey(JSON.stringify([path, others]))
+    }
+  })
+
+  it('this test - with a server that leaks it - fails', () => {
+    expect(() => expectNoKey(`x ${FAKE_KEY} x`)).toThrow(/expected/)
+    expect(() => expectNoKey(printError(new Error('a', { cause: new Error(FAKE_KEY) })))).toThrow(/expected/)
+    const error = Object.assign(new Error('a'), { response: { headers: [FAKE_KEY] } })
+    expect(() => expectNoKey(printError(error))).toThrow(/expected/)
+  })
+})
