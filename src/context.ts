@@ -64,6 +64,7 @@ export type Context = Readonly<{
   version: string
   renderer: Renderer
   assets: Assets
+  key: KeySource
   gate: CallGate
   store: CopyStore
   channels: ChannelSource
@@ -124,6 +125,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     version: `${hashFolder(VIEWS_FOLDER)} ${assets.get('frame.js').path}`,
     renderer: createRenderer(),
     assets,
+    key: catalog.key,
     gate,
     store,
     channels: sources.channels,

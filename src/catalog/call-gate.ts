@@ -31,8 +31,12 @@ export type CallGate = Readonly<{
   noteFailure(error: CatalogError): void
   /** Unix milliseconds until which nothing is called; in the past when calls may go. */
   pausedUntilMs(): number
-  /** Takes over a pause that another thread learned of. */
+  /** The same for the daily limit alone: a pause that holds for every thread and every key. */
+  limitedUntilMs(): number
+  /** Takes over a pause for the daily limit that another thread learned of. */
   pauseUntil(untilMs: number): void
+  /** Ends the pause after a refused key: there is another one now. */
+  liftKeyPause(): void
   /** From now on first look-ups count: the first complete copy is there. */
   startCountingLookups(): void
 }>
@@ -57,7 +61,9 @@ export function createCallGate({ clock, unknownLookupsPerHour }: CallGateOptions
     noteAnswer: pause.forget,
     noteFailure: pause.note,
     pausedUntilMs: pause.untilMs,
+    limitedUntilMs: pause.limitedUntilMs,
     pauseUntil: pause.extend,
+    liftKeyPause: pause.liftKeyPause,
     startCountingLookups() {
       isCounting = true
     },
@@ -67,33 +73,42 @@ export function createCallGate({ clock, unknownLookupsPerHour }: CallGateOptions
 type Pause = Readonly<{
   isOn(): boolean
   untilMs(): number
+  limitedUntilMs(): number
   extend(untilMs: number): void
+  liftKeyPause(): void
   note(error: CatalogError): void
   forget(): void
 }>
 
 function createPause(clock: Clock): Pause {
-  let untilMs = 0
+  let limitedUntilMs = 0
+  let refusedUntilMs = 0
   let nextRateLimitPauseMs = RATE_LIMIT_PAUSE_MS
   let nextKeyPauseMs = KEY_PAUSE_MS
+  const untilMs = (): number => Math.max(limitedUntilMs, refusedUntilMs)
   const extend = (newUntilMs: number): void => {
-    untilMs = Math.max(untilMs, newUntilMs)
+    limitedUntilMs = Math.max(limitedUntilMs, newUntilMs)
   }
   return {
-    isOn: () => clock.nowMs() < untilMs,
-    untilMs: () => untilMs,
+    isOn: () => clock.nowMs() < untilMs(),
+    untilMs,
+    limitedUntilMs: () => limitedUntilMs,
     extend,
+    liftKeyPause() {
+      refusedUntilMs = 0
+      nextKeyPauseMs = KEY_PAUSE_MS
+    },
     note(error) {
       const nowMs = clock.nowMs()
       // Calls that left together fail together: during a pause they are the failure that began it, not further ones.
-      const isFurther = nowMs >= untilMs
+      const isFurther = nowMs >= untilMs()
       if (error instanceof CatalogRateLimitedError) {
         const lastMs = nextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
         if (error.retryAfterMs !== null) extend(Math.min(nowMs + error.retryAfterMs, lastMs))
         else if (isFurther) extend(Math.min(nowMs + nextRateLimitPauseMs, lastMs))
         if (isFurther) nextRateLimitPauseMs = Math.min(nextRateLimitPauseMs * 2, LONGEST_RATE_LIMIT_PAUSE_MS)
       } else if (error instanceof CatalogKeyRefusedError && isFurther) {
-        extend(nowMs + nextKeyPauseMs)
+        refusedUntilMs = nowMs + nextKeyPauseMs
         nextKeyPauseMs = Math.min(nextKeyPauseMs * 2, LONGEST_KEY_PAUSE_MS)
       }
     },

@@ -21,7 +21,7 @@ export async function runServe(command: CommandContext): Promise<ExitCode> {
       const { place, demo } = catalog
       const parts = { config, secrets, clock, logger, publicUrl, catalog: place, demo }
       const context = await createContext({ ...parts, walkRunner: runWalkInThread })
-      io.onHangUp(() => void place.key.refresh())
+      io.onHangUp(() => void takeNewKey(context))
       await serveUntilStopped(command, server, context)
       return 0
     } finally {
@@ -57,6 +57,11 @@ function waitForStop(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve())
   })
+}
+
+/** SIGHUP: a new key ends the pause that the old one brought about. */
+async function takeNewKey({ key, gate }: Context): Promise<void> {
+  if (await key.refresh()) gate.liftKeyPause()
 }
 
 /** What a newcomer opens next, on standard output. */

@@ -1,6 +1,6 @@
 import type { LogLevel } from '../logger.ts'
 
-/** A SQLite file; `:memory:` lives as long as the process. */
+/** A SQLite file. */
 export type DatabaseAddress = Readonly<{ kind: 'sqlite'; path: string }>
 
 /** Where the catalog is: the embedded service with its own database, or an address. */

@@ -35,12 +35,15 @@ export const httpAddress: Reader<string> = {
   },
 }
 
+/** Not a file: the walk's thread and other processes would each have a database of their own. */
+const IN_MEMORY = ':memory:'
+
 /** `sqlite:PATH`. */
 export const databaseAddress: Reader<DatabaseAddress> = {
-  expects: 'sqlite:PATH, for example sqlite:data/vitrine.db',
+  expects: 'sqlite:PATH of a file, for example sqlite:data/vitrine.db',
   read(text) {
     const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
-    return path === undefined ? undefined : { kind: 'sqlite', path }
+    return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
   },
 }
 

@@ -33,7 +33,7 @@ export async function runWalkHere(
   const report = (walks: readonly ChannelWalk[], failure: string | null): WalkReport => ({
     walks,
     failure,
-    pausedUntilMs: gate.pausedUntilMs(),
+    pausedUntilMs: gate.limitedUntilMs(),
     calls: [...calls.values()],
   })
   const store = await openSqlStore({ database: order.database, catalog: order.catalog })

@@ -100,12 +100,18 @@ async function retryUntilCopied(
 
 type Watch = Parameters<WalkRunner>[1]
 
-/** A refused key is read again, and if it is another one now, the walk is tried once more with it. */
+/** A refused key is read again, and if it is another one than the walk had, the walk is tried once more with it. */
 async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<WalkReport> {
+  const { key } = details.catalog
+  const used = key.current()
   const report = await runOnce(details, watch)
   const refused = new CatalogKeyRefusedError('refused').code
   const isRefused = report.failure === refused || report.walks.some((walk) => walk.failure === refused)
-  return isRefused && (await details.catalog.key.refresh()) ? runOnce(details, watch) : report
+  if (!isRefused) return report
+  await key.refresh()
+  if (key.current().reveal() === used.reveal()) return report
+  details.gate.liftKeyPause()
+  return runOnce(details, watch)
 }
 
 function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
@@ -120,7 +126,7 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     maxBytes: config.catalogMaxBytes,
     ownOrigin: details.ownOrigin,
     channels: details.channels ?? config.channels,
-    pausedUntilMs: details.gate.pausedUntilMs(),
+    pausedUntilMs: details.gate.limitedUntilMs(),
     owner: randomUUID(),
   }
   return details.walkRunner(order, watch)

@@ -120,6 +120,24 @@ describe('call gate: pauses', () => {
     expect(gate.isOpen('refresh')).toBe(true)
   })
 
+  it('another key - after a refused one - ends its pause and not the one of the daily limit', () => {
+    const { gate } = makeGate()
+    gate.noteFailure(refused)
+    gate.liftKeyPause()
+    expect(gate.isOpen('refresh')).toBe(true)
+    gate.noteFailure(limited(HOUR_MS))
+    gate.liftKeyPause()
+    expect(gate.isOpen('refresh')).toBe(false)
+    expect(gate.limitedUntilMs()).toBe(NOON_MS + HOUR_MS)
+  })
+
+  it('refused key - told to another thread - holds for this one alone', () => {
+    const { gate } = makeGate()
+    gate.noteFailure(refused)
+    expect(gate.limitedUntilMs()).toBeLessThanOrEqual(NOON_MS)
+    expect(gate.isOpen('walk')).toBe(false)
+  })
+
   it('pause of another thread - taken over, never shortened', () => {
     const { gate } = makeGate()
     gate.pauseUntil(NOON_MS + HOUR_MS)
