@@ -1,5 +1,6 @@
 import express, { type Express } from 'express'
 import type { Context } from './context.ts'
+import { createAdminGate } from './routes/admin-gate.ts'
 import { createAssetsRouter } from './routes/assets.ts'
 import { createDemoRouter } from './routes/demo.ts'
 import { createEmbedsRouter } from './routes/embeds.ts'
@@ -16,6 +17,7 @@ import { createStudioRouter } from './routes/studio.ts'
 /** The widget server in reading order. It does no I/O of its own: everything long-lived comes in the context. */
 export function createApp(context: Context, isStopping: () => boolean = () => false): Express {
   const app = express()
+  const gate = createAdminGate(context)
   app.disable('x-powered-by')
   app.set('etag', false)
   app.set('query parser', false)
@@ -25,9 +27,9 @@ export function createApp(context: Context, isStopping: () => boolean = () => fa
   app.use(createFragmentsRouter(context))
   app.use(createEmbedsRouter(context))
   app.use(createAssetsRouter(context))
-  app.use(createHealthRouter(context, isStopping))
+  app.use(createHealthRouter(context, { isStopping, gate }))
   app.use(createDemoRouter(context))
-  app.use(createStudioRouter(context))
+  app.use(createStudioRouter(context, gate))
   app.use(throwUnknownAddress)
   app.use(createErrorHandler(context))
   return app

@@ -21,7 +21,7 @@ function listDocumentedFiles(): string[] {
   let folder = ''
   for (const line of read('docs/architecture.md').split('\n')) {
     if (line.startsWith('#')) folder = /^### `([^`]+)\/`/.exec(line)?.[1] ?? ''
-    const path = /^\| `([^`]+\.ts)` \|/.exec(line)?.[1]
+    const path = /^\| `([^`]+\.ts)`\s+\|/.exec(line)?.[1]
     if (path !== undefined) files.push(path.startsWith('src/') ? path : `${folder}/${path}`)
   }
   return files.sort()

@@ -61,7 +61,7 @@ export function createWalks(details: WalksDetails): Walks {
     runNow,
     async start() {
       const pattern = details.config.syncCron
-      if (await hasCopies(details)) details.gate.startCountingLookups()
+      if (await hasCopies(details).catch(() => false)) details.gate.startCountingLookups()
       else if (pattern !== null) {
         await runQuietly()
         void retryUntilCopied(details, stopping.signal, runQuietly)

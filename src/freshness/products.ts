@@ -164,7 +164,9 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
     }
     if (value !== undefined) details.onDrops(value.drops)
     const entry: CopyEntry = { product: value?.product ?? null, asOfMs }
-    failures.forget(wanted.key)
+    // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
+    if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') failures.forget(wanted.key)
+    else failures.remember(wanted.key, undefined)
     await keep(details, wanted, entry)
     return details.memory.get(wanted.key) ?? entry
   } catch (error) {

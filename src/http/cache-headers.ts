@@ -22,7 +22,7 @@ export type Lifetime = Readonly<{
 
 /**
  * `Cache-Control` of boxes and grids. Never `s-maxage`: it switches the stale directives off in strict caches (RFC 9111,
- * section 5.2.2.10). No cache may go on with a price beyond its age.
+ * section 5.2.2.10). Both stale times are cut to what is left of the price age.
  */
 export function toCacheControl(lifetime: Lifetime): string {
   const ageSeconds = Math.max(0, Math.floor((lifetime.nowMs - lifetime.asOfMs) / SECOND_MS))

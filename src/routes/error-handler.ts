@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, RequestHandler } from 'express'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
@@ -8,8 +8,8 @@ import { noteFailure } from './note-failure.ts'
 /** GET and HEAD only, everywhere. */
 export const refuseOtherMethods: RequestHandler = (request, response, next) => {
   if (request.method === 'GET' || request.method === 'HEAD') return next()
-  response.status(405).set({ Allow: 'GET, HEAD', 'Cache-Control': 'no-store', Connection: 'close' })
-  response.type('text').send('Only GET and HEAD are answered here.\n')
+  response.set('Allow', 'GET, HEAD')
+  refuse(request, response, { status: 405, message: 'Only GET and HEAD are answered here.' })
 }
 
 /** Longest address that is answered, in characters: options are short, and a longer one is nobody's page. */
@@ -18,8 +18,23 @@ const MAX_ADDRESS_CHARACTERS = 2_048
 /** Looks at the length of an address before anything reads it. */
 export const refuseLongAddresses: RequestHandler = (request, response, next) => {
   if (request.originalUrl.length <= MAX_ADDRESS_CHARACTERS) return next()
-  response.status(414).set({ 'Cache-Control': 'no-store', Connection: 'close' }).type('text')
-  response.send(`An address has at most ${MAX_ADDRESS_CHARACTERS} characters here.\n`)
+  refuse(request, response, {
+    status: 414,
+    message: `An address has at most ${MAX_ADDRESS_CHARACTERS} characters here.`,
+  })
+}
+
+/** What is refused unread: a comment in a fragment, a line of text elsewhere. A body that may follow is not waited for. */
+function refuse(
+  request: Request,
+  response: Response,
+  refusal: Readonly<{ status: number; message: string }>,
+): void {
+  const isFragment = request.path.startsWith('/fragments/')
+  response.status(refusal.status)
+  response.set({ 'Cache-Control': 'no-store', 'Vitrine-State': 'invalid', Connection: 'close' })
+  response.type(isFragment ? 'html' : 'text')
+  response.send(isFragment ? `<!-- Vitrine: ${refusal.message} -->` : `${refusal.message}\n`)
 }
 
 /** Whatever no router knew. */

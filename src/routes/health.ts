@@ -1,21 +1,25 @@
-import { Router } from 'express'
+import { type RequestHandler, Router } from 'express'
 import type { Context } from '../context.ts'
-import { createAdminGate } from './admin-gate.ts'
+
+/** `gate`: who may see the metrics. */
+export type HealthDetails = Readonly<{ isStopping(): boolean; gate: readonly RequestHandler[] }>
 
 /** `/healthz`: the process is alive. `/readyz`: it can serve. `/metrics`: what it has done, for Prometheus. */
-export function createHealthRouter(context: Context, isStopping: () => boolean): Router {
+export function createHealthRouter(context: Context, details: HealthDetails): Router {
   const router = Router()
   router.get('/healthz', (_request, response) => {
     response.set('Cache-Control', 'no-store').json({ status: 'ok' })
   })
   router.get('/readyz', async (_request, response) => {
-    const readiness = isStopping() ? { ready: false, reason: 'stopping' } : await judgeReadiness(context)
+    const readiness = details.isStopping()
+      ? { ready: false, reason: 'stopping' }
+      : await judgeReadiness(context)
     response
       .status(readiness.ready ? 200 : 503)
       .set('Cache-Control', 'no-store')
       .json(readiness)
   })
-  router.get('/metrics', ...createAdminGate(context), async (_request, response) => {
+  router.get('/metrics', ...details.gate, async (_request, response) => {
     const { contentType, text } = await context.metrics.print()
     response.set({ 'Content-Type': contentType, 'Cache-Control': 'no-store' }).send(text)
   })

@@ -1,4 +1,4 @@
-import { type Request, Router } from 'express'
+import { type Request, type RequestHandler, Router } from 'express'
 import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { findGtin } from '../offers/gtin.ts'
@@ -6,16 +6,14 @@ import { chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { type StudioChoice, type StudioData, parseStudioChoice, toStudioView } from '../widgets/studio.ts'
 import type { StudioView } from '../widgets/view-models.ts'
-import { createAdminGate } from './admin-gate.ts'
 import { parseQuery } from './widget-answer.ts'
 
 /** Products that a search of the start page shows. */
 const MAX_MATCHES = 8
 
 /** `/studio`, the start page, and `/`, which leads there for whoever may see it. */
-export function createStudioRouter(context: Context): Router {
+export function createStudioRouter(context: Context, gate: readonly RequestHandler[]): Router {
   const router = Router()
-  const gate = createAdminGate(context)
   router.get('/', ...gate, (_request, response) => {
     response.set('Cache-Control', 'no-store').redirect(302, `${context.publicUrl}/studio`)
   })

@@ -143,6 +143,8 @@ describe('methods', () => {
         const answer = await request(harness.app)[method](path)
         expect(answer.status).toBe(405)
         expect(answer.headers['allow']).toBe('GET, HEAD')
+        expect(answer.headers['vitrine-state']).toBe('invalid')
+        expect(answer.text.startsWith('<!-- Vitrine: ')).toBe(path === BOX)
       }
       expect(harness.catalog.calls).toEqual([])
     },
@@ -151,7 +153,10 @@ describe('methods', () => {
   test('address of 2,048 characters - is answered; a longer one - is 414', async () => {
     const harness = await startStocked()
     expect((await visit(harness, fill(2_048))).status).toBe(200)
-    expect((await visit(harness, fill(2_049))).status).toBe(414)
+    const refused = await visit(harness, fill(2_049))
+    expect(refused.status).toBe(414)
+    expect(refused.headers['vitrine-state']).toBe('invalid')
+    expect(refused.text).toMatch(/^<!-- Vitrine: .+ -->$/)
   })
 })
 

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type BuiltServer, type ServedAddresses, startBuiltServer } from '../helpers/built-server.ts'
 import { launchChromium } from '../helpers/chromium.ts'
 import { type PageServer, startPageServer, toPage } from '../helpers/page-server.ts'
@@ -48,14 +48,18 @@ async function openContext(options: Parameters<Browser['newContext']>[0] = {}): 
   })
 }
 
-/** Waits until every frame that is to be seen has opened to its content. */
-async function waitForFrames(count: number): Promise<void> {
-  await page.waitForFunction(
-    `[...document.querySelectorAll("iframe")].filter((frame) => frame.offsetHeight > 50 &&
-      getComputedStyle(frame).visibility === "visible").length === ${count}`,
-    undefined,
-    { polling: 20 },
-  )
+/** Waits until the expression gives the value; a page's content policy refuses Playwright's own way. */
+async function waitFor(expression: string, value: unknown): Promise<void> {
+  await vi.waitFor(async () => expect(await page.evaluate<unknown>(expression)).toBe(value), {
+    timeout: 10_000,
+  })
+}
+
+/** Waits until so many frames have opened to their content. */
+function waitForFrames(count: number): Promise<void> {
+  const expression = `[...document.querySelectorAll("iframe")].filter((frame) => frame.offsetHeight > 50 &&
+    getComputedStyle(frame).visibility === "visible").length`
+  return waitFor(expression, count)
 }
 
 describe('the server as it is started, in a browser', () => {
@@ -105,8 +109,8 @@ describe('the server as it is started, in a browser', () => {
     )
     await page.goto(`${publisher.origin}/`)
     await waitForFrames(2)
-    await page.waitForFunction('document.querySelector("#none").offsetHeight === 0')
-    await page.waitForFunction('document.querySelector("#typo").offsetHeight === 0')
+    await waitFor('document.querySelector("#none").offsetHeight', 0)
+    await waitFor('document.querySelector("#typo").offsetHeight', 0)
     const heights = await page.evaluate<number[]>(
       '["#box", "#grid"].map((id) => document.querySelector(`${id} iframe`).offsetHeight)',
     )

@@ -112,6 +112,20 @@ describe('failures', () => {
     expect(await sources.countProductCalls()).toBe(2)
   })
 
+  test('answer that a cache on the way has kept too long - is asked for again once a window, not at every visit', async () => {
+    const sources = await makeSources()
+    sources.catalog.fault = {
+      matches: new RegExp(`products/${GTIN}`),
+      does: (_request, response) => {
+        response.setHeader('age', '400')
+        sendJson(response, 200, makeWireProduct({ gtin: GTIN }))
+      },
+    }
+    expect(await ask(sources)).toMatchObject({ status: 'miss' })
+    for (let visit = 0; visit < 3; visit += 1) expect(await ask(sources)).toMatchObject({ status: 'stale' })
+    expect(await sources.countProductCalls()).toBe(1)
+  })
+
   test('failure of one product - leaves others alone', async () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, '500', GTIN)

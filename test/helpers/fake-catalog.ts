@@ -96,15 +96,26 @@ function answerProducts(fake: FakeCatalog, url: URL, response: ServerResponse): 
   const products = (fake.products.get(channelId) ?? []).toSorted((a, b) => (a.gtin < b.gtin ? -1 : 1))
   if (!fake.channels.some(({ id }) => id === channelId))
     return sendJson(response, 404, { error: 'no such channel' })
-  if (gtin !== undefined) {
-    const product = products.find((item) => item.gtin === gtin)
-    return product === undefined
-      ? sendJson(response, 404, { error: 'no shop sells it' })
-      : sendJson(response, 200, product)
-  }
-  const after = url.searchParams.get('cursor') ?? ''
-  const limit = Number(url.searchParams.get('limit') ?? 50)
-  const rest = products.filter((item) => item.gtin > after)
+  if (gtin !== undefined)
+    return answerProduct(
+      response,
+      products.find((item) => item.gtin === gtin),
+    )
+  answerPage(response, products, url.searchParams)
+}
+
+function answerPage(
+  response: ServerResponse,
+  products: readonly WireProduct[],
+  query: URLSearchParams,
+): void {
+  const rest = products.filter((item) => item.gtin > (query.get('cursor') ?? ''))
+  const limit = Number(query.get('limit') ?? 50)
   const items = rest.slice(0, limit)
   sendJson(response, 200, { items, next_cursor: rest.length > limit ? (items.at(-1)?.gtin ?? null) : null })
+}
+
+function answerProduct(response: ServerResponse, product: WireProduct | undefined): void {
+  if (product === undefined) sendJson(response, 404, { error: 'no shop sells it' })
+  else sendJson(response, 200, product)
 }
