@@ -37,6 +37,9 @@ export async function runWalkHere(
     calls: [...calls.values()],
   })
   const store = await openSqlStore({ database: order.database, catalog: order.catalog })
+  // A call under way ends with the walk: whoever stops does not wait for a hanging catalog.
+  const hangUp = (): void => void client.close()
+  watch.signal.addEventListener('abort', hangUp)
   try {
     return report(
       await walkCatalog({ ...watch, client, store, clock, owner: order.owner, channels: order.channels }),
@@ -46,6 +49,7 @@ export async function runWalkHere(
     if (!(error instanceof VitrineError)) throw error
     return report([], error.code)
   } finally {
+    watch.signal.removeEventListener('abort', hangUp)
     await client.close()
     await store.close()
   }

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { SECOND_MS, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { WalkError } from '../errors.ts'
 import type { ChannelWalk, WalkProgress } from './walk.ts'
@@ -35,6 +36,9 @@ export type WalkMessage =
 /** How a walk is watched and stopped. */
 export type WalkWatch = Readonly<{ signal: AbortSignal; onProgress?: (progress: WalkProgress) => void }>
 
+/** How long a walk that was told to stop may take for the page that it is writing; then its thread is ended. */
+const STOP_WITHIN_MS: number = 3 * SECOND_MS
+
 /** Runs one walk. */
 export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkReport>
 
@@ -45,7 +49,12 @@ export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkRep
 export const runWalkInThread: WalkRunner = (order, watch) =>
   new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./walk-thread.js', import.meta.url), { workerData: order })
-    const stop = (): void => worker.postMessage('stop')
+    const ended = new AbortController()
+    const stop = (): void => {
+      worker.postMessage('stop')
+      // What a cut transaction wrote is rolled back, and the pages before it are resumed.
+      void systemClock.wait(STOP_WITHIN_MS, ended.signal).then(() => worker.terminate())
+    }
     watch.signal.addEventListener('abort', stop)
     if (watch.signal.aborted) stop()
     let report: WalkReport | undefined
@@ -57,6 +66,7 @@ export const runWalkInThread: WalkRunner = (order, watch) =>
       reject(new WalkError('the thread of the walk failed', { cause: error }))
     })
     worker.on('exit', () => {
+      ended.abort()
       watch.signal.removeEventListener('abort', stop)
       if (report === undefined) reject(new WalkError('the thread of the walk ended without a report'))
       else resolve(report)

@@ -1,7 +1,7 @@
 import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
-import type { ParsedPage } from '../catalog/parse.ts'
+import { type Drops, type ParsedPage, addDrops } from '../catalog/parse.ts'
 import {
   CallNotMadeError,
   CatalogError,
@@ -20,6 +20,8 @@ const RESUME_WITHIN_MS: number = HOUR_MS
 const LEASE_MS: number = MINUTE_MS
 /** Waits before the second, third and fourth try of a page. Only the walk retries, never a visitor's call. */
 const RETRY_WAITS_MS: readonly number[] = [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS]
+/** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
+const MAX_BARREN_PAGES = 50
 
 /** What a walk tells while it goes. */
 export type WalkProgress = Readonly<{ channel: Channel; productCount: number; isDone: boolean }>
@@ -49,9 +51,10 @@ export type WalkDetails = Readonly<{
 
 /**
  * Walks every served channel, one after the other. A channel that fails keeps its old copy and does not stop the rest.
- * @throws CatalogError when not even the list of channels can be had.
+ * @throws CatalogError when not even the list of channels can be had; WalkError when it was told to stop before that.
  */
 export async function walkCatalog(details: WalkDetails): Promise<readonly ChannelWalk[]> {
+  if (details.signal.aborted) throw createStopped()
   const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels())
   await details.store.putChannelList(value, asOfMs)
   const served = value.filter((channel) => details.channels === null || details.channels.includes(channel.id))
@@ -79,7 +82,8 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
     const productCount = await walkPages(details, channel)
     return end('complete', productCount, null)
   } catch (error) {
-    const code = error instanceof VitrineError ? error.code : new WalkError('unexpected').code
+    const code =
+      error instanceof VitrineError && !details.signal.aborted ? error.code : new WalkError('').code
     await store.failWalk(channel.id, code, clock.nowMs())
     if (!(error instanceof VitrineError)) throw error
     return end('failed', 0, code)
@@ -88,25 +92,35 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
   }
 }
 
+/** How far a walk is: the place up to which it is stored, and pages behind it that held nothing to store. */
+type WalkStep = Readonly<{ place: WalkPlace; barrenPages: number; barrenDrops: Drops }>
+
 async function walkPages(details: WalkDetails, channel: Channel): Promise<number> {
   const { store, clock, signal } = details
-  const begin = (resumableSinceMs: number): Promise<WalkPlace> =>
-    store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
-  let place = await begin(clock.nowMs() - RESUME_WITHIN_MS)
-  let mayBeginAnew = place.cursor !== null
-  while (!place.isWalked) {
-    if (signal.aborted) throw new WalkError('the walk was told to stop')
-    const next = await walkPage(details, channel, place).catch((error: unknown) => {
+  const begin = async (resumableSinceMs: number): Promise<WalkStep> => {
+    const place = await store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
+    return { place, barrenPages: 0, barrenDrops: {} }
+  }
+  let step = await begin(clock.nowMs() - RESUME_WITHIN_MS)
+  let mayBeginAnew = step.place.cursor !== null
+  while (!step.place.isWalked) {
+    if (signal.aborted) throw createStopped()
+    const next = await walkPage(details, channel, step).catch((error: unknown) => {
       if (mayBeginAnew && isCursorRefused(error)) return undefined
       throw error
     })
     // Only the first cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go.
-    place = next ?? (await begin(Infinity))
+    step = next ?? (await begin(Infinity))
     mayBeginAnew = false
-    details.onProgress?.({ channel, productCount: place.productCount, isDone: place.isWalked })
+    const { productCount, isWalked } = step.place
+    details.onProgress?.({ channel, productCount, isDone: isWalked })
   }
-  await store.completeWalk(channel.id, place.walk, clock.nowMs())
-  return place.productCount
+  await store.completeWalk(channel.id, step.place.walk, clock.nowMs())
+  return step.place.productCount
+}
+
+function createStopped(): WalkError {
+  return new WalkError('the walk was told to stop')
 }
 
 function isCursorRefused(error: unknown): boolean {
@@ -114,40 +128,60 @@ function isCursorRefused(error: unknown): boolean {
 }
 
 /** Fetches one page, and stores it when the lease is still held. */
-async function walkPage(details: WalkDetails, channel: Channel, place: WalkPlace): Promise<WalkPlace> {
+async function walkPage(details: WalkDetails, channel: Channel, step: WalkStep): Promise<WalkStep> {
   const { client, store } = details
+  const { place } = step
   const query = { channelId: channel.id, cursor: place.cursor, limit: MAX_PAGE_PRODUCTS }
   const { value, asOfMs } = await withRetries(details, () => client.fetchProductPage(query))
-  const products = getProductsInOrder(value, place)
+  const { products, nextCursor, drops } = toUsablePage(value, place)
   if (!(await extendLease(details, channel.id))) throw new WalkError('another process took the walk over')
-  await store.applyPage(channel.id, {
-    walk: place.walk,
-    afterGtin: place.afterGtin,
-    products,
-    nextCursor: value.nextCursor,
-    asOfMs,
-    drops: value.drops,
-  })
+  addDrops(drops, step.barrenDrops)
+  // A page without a usable product has no range of its own: the next one covers it.
+  if (products.length === 0 && nextCursor !== null) return toBarrenStep(step, nextCursor, drops)
+  const { walk, afterGtin } = place
+  await store.applyPage(channel.id, { walk, afterGtin, products, nextCursor, asOfMs, drops })
   return {
-    walk: place.walk,
-    cursor: value.nextCursor,
-    afterGtin: products.at(-1)?.gtin ?? place.afterGtin,
-    productCount: place.productCount + products.length,
-    isWalked: value.nextCursor === null,
+    place: {
+      walk,
+      cursor: nextCursor,
+      afterGtin: products.at(-1)?.gtin ?? afterGtin,
+      productCount: place.productCount + products.length,
+      isWalked: nextCursor === null,
+    },
+    barrenPages: 0,
+    barrenDrops: {},
   }
 }
 
-/** A page must go on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone products. */
-function getProductsInOrder(page: ParsedPage, place: WalkPlace): readonly Product[] {
+function toBarrenStep(step: WalkStep, cursor: string, barrenDrops: Drops): WalkStep {
+  const barrenPages = step.barrenPages + 1
+  if (barrenPages > MAX_BARREN_PAGES) throw createStuck()
+  return { place: { ...step.place, cursor }, barrenPages, barrenDrops }
+}
+
+/**
+ * A page must go on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone products. A GTIN
+ * that comes again costs that product alone.
+ */
+function toUsablePage(page: ParsedPage, place: WalkPlace): Readonly<ParsedPage & { drops: Drops }> {
+  const products: Product[] = []
+  const drops: Drops = { ...page.drops }
   let last = place.afterGtin
   for (const product of page.products) {
-    if (product.gtin <= last)
+    if (product.gtin < last)
       throw new CatalogInvalidError('the page of products is not in the order of their GTINs')
+    if (product.gtin === last) addDrops(drops, { product: 1 })
+    else products.push(product)
     last = product.gtin
   }
-  const isStuck = page.nextCursor !== null && (page.nextCursor === place.cursor || page.products.length === 0)
-  if (isStuck) throw new CatalogInvalidError('the page of products leads nowhere')
-  return page.products
+  const { nextCursor } = page
+  const isEmpty = page.products.length === 0 && (page.drops.product ?? 0) === 0
+  if (nextCursor !== null && (isEmpty || nextCursor === place.cursor)) throw createStuck()
+  return { products, nextCursor, drops }
+}
+
+function createStuck(): CatalogInvalidError {
+  return new CatalogInvalidError('the page of products leads nowhere')
 }
 
 function extendLease(details: WalkDetails, channelId: string): Promise<boolean> {
@@ -162,6 +196,7 @@ async function withRetries<T>(details: WalkDetails, call: () => Promise<T>): Pro
     } catch (error) {
       if (!isWorthRetrying(error) || details.signal.aborted) throw error
       await details.clock.wait(waitMs, details.signal)
+      if (details.signal.aborted) throw createStopped()
     }
   }
   return call()

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { type RequestListener, type Server, createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 
@@ -11,8 +11,10 @@ const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
 const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
 /** Longer than the proxies' own (nginx keeps a connection for 60 s), so that they never write into a closing one. */
 const KEEP_ALIVE_MS: number = 65 * SECOND_MS
-/** Answers under way may end within this; then their connections are cut. */
-const STOP_WITHIN_MS: number = 10 * SECOND_MS
+/** Answers under way may end within this; then their connections are cut. The process may take 10 s in all. */
+const STOP_WITHIN_MS: number = 8 * SECOND_MS
+/** A connection without an answer under way may bring a request that was sent before the stop for this long. */
+const STOP_QUIET_MS: number = SECOND_MS / 2
 /** How often idle connections are closed while stopping. */
 const STOP_LOOK_MS = 50
 
@@ -34,6 +36,7 @@ export type HttpServer = Readonly<{
  */
 export async function listenHttp(host: string, port: number, clock: Clock): Promise<HttpServer> {
   const { promise: ready, resolve: answerWith } = createDeferred<RequestListener>()
+  const connections = createConnections()
   let stopped: Promise<void> | undefined
   const server = createServer(
     {
@@ -45,16 +48,18 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
     },
     (request, response) => {
       if (stopped !== undefined) response.setHeader('Connection', 'close')
+      connections.noteAnswer(request.socket, response)
       void ready.then((listener) => listener(request, response))
     },
   )
+  server.on('connection', connections.add)
   await listen(server, host, port)
   return {
     host,
     port: (server.address() as AddressInfo).port,
     answerWith,
     isStopping: () => stopped !== undefined,
-    stop: () => (stopped ??= stopServer(server, clock)),
+    stop: () => (stopped ??= stopServer(server, connections, clock)),
   }
 }
 
@@ -76,14 +81,47 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   }
 }
 
-async function stopServer(server: Server, clock: Clock): Promise<void> {
+/** The open connections, and which of them wait for an answer. */
+type Connections = Readonly<{
+  add(socket: Socket): void
+  noteAnswer(socket: Socket, response: ServerResponse): void
+  /**
+   * Closes those without an answer under way. Node's own `closeIdleConnections` leaves a connection that never sent a
+   * request, and browsers open such ones ahead of need.
+   */
+  closeQuiet(): void
+}>
+
+function createConnections(): Connections {
+  const answers = new Map<Socket, number>()
+  const count = (socket: Socket, change: number): void => {
+    const before = answers.get(socket)
+    if (before !== undefined) answers.set(socket, before + change)
+  }
+  return {
+    add(socket) {
+      answers.set(socket, 0)
+      socket.once('close', () => answers.delete(socket))
+    },
+    noteAnswer(socket, response) {
+      count(socket, 1)
+      response.once('close', () => count(socket, -1))
+    },
+    closeQuiet() {
+      for (const [socket, open] of answers) if (open === 0) socket.destroy()
+    },
+  }
+}
+
+async function stopServer(server: Server, connections: Connections, clock: Clock): Promise<void> {
   const closed = once(server, 'close')
   const done = new AbortController()
+  const startedMs = clock.nowMs()
   server.close()
-  const untilMs = clock.nowMs() + STOP_WITHIN_MS
   void closed.then(() => done.abort())
-  while (!done.signal.aborted && clock.nowMs() < untilMs) {
+  while (!done.signal.aborted && clock.nowMs() < startedMs + STOP_WITHIN_MS) {
     server.closeIdleConnections()
+    if (clock.nowMs() >= startedMs + STOP_QUIET_MS) connections.closeQuiet()
     await clock.wait(STOP_LOOK_MS, done.signal)
   }
   server.closeAllConnections()
