@@ -9,6 +9,7 @@ import { compareTexts } from '../offers/ranking.ts'
 import { collectDeals, toOfferKey } from '../offers/deals.ts'
 import { foldCase, foldText } from '../offers/text.ts'
 import type { DealsTable, ProductsTable } from './schema.ts'
+import type { DealEntry } from './store.ts'
 
 /** The part of a product's row that depends on the product alone. */
 export type ProductContent = Pick<
@@ -25,17 +26,16 @@ export type DealContent = Omit<
 /** What is stored of a product, with its offers in an order that does not depend on the answer's. */
 export type StoredShape = Readonly<{ content: ProductContent; deals: readonly DealContent[] }>
 
-const offersSchema = z.array(
-  z.object({
-    merchant: z.string().min(1),
-    network: z.string(),
-    price: z.string().refine(isPrice),
-    oldPrice: z.string().refine(isPrice).nullable(),
-    currency: z.string().regex(/^[A-Z]{3}$/),
-    availability: z.string(),
-    affiliateUrl: z.string().refine(isUsableLink),
-  }),
-)
+const offerSchema = z.object({
+  merchant: z.string().min(1),
+  network: z.string(),
+  price: z.string().refine(isPrice),
+  oldPrice: z.string().refine(isPrice).nullable(),
+  currency: z.string().regex(/^[A-Z]{3}$/),
+  availability: z.string(),
+  affiliateUrl: z.string().refine(isUsableLink),
+})
+const offersSchema = z.array(offerSchema)
 const imagesSchema = z.array(z.string())
 
 /** Shapes a product for its rows. `knownBrand` stands in where the answer brought none. */
@@ -67,6 +67,7 @@ function toDealContents(
   return collectDeals(offers).map((deal) => ({
     gtin: product.gtin,
     offer_index: offers.indexOf(deal.offer),
+    offer: JSON.stringify(deal.offer),
     offer_key: toOfferKey(deal.offer),
     currency: deal.offer.currency,
     merchant_key: foldCase(deal.offer.merchant),
@@ -90,6 +91,17 @@ export function findProductInRow(
   const images = imagesSchema.safeParse(parseJson(row.images))
   if (!offers.success || !images.success) return undefined
   return { gtin: row.gtin, title: row.title, brand: row.brand, images: images.data, offers: offers.data }
+}
+
+/** A card from its rows, checked in the same way. */
+export function findDealInRow(
+  row: Readonly<{ gtin: string; title: string; brand: string | null; images: string; offer: string }>,
+): Omit<DealEntry, 'asOfMs'> | undefined {
+  const offer = offerSchema.safeParse(parseJson(row.offer))
+  const images = imagesSchema.safeParse(parseJson(row.images))
+  if (!offer.success || !images.success) return undefined
+  const { gtin, title, brand } = row
+  return { gtin, title, brand, imageUrl: images.data[0] ?? null, offer: offer.data }
 }
 
 /** Counts of what was left out, from their JSON; nothing when it is damaged. */

@@ -15,6 +15,8 @@ export type CopiesTable = {
   /** Products of the current walk, those with a deal, and what it left out, as JSON of reason and count. */
   product_count: number
   deal_count: number
+  /** The currency that most deals of the current walk have; `null` without any. */
+  deal_currency: string | null
   drops: string
   /** When the running or last walk began, and why the last one broke; an error code. */
   started_at_ms: number | null
@@ -81,8 +83,10 @@ export type DealsTable = {
   gtin: string
   from_walk: number
   until_walk: number | null
-  /** Index into the product's offers. */
+  /** Its place among the product's offers, which are in the order of merchants: the last word between equals. */
   offer_index: number
+  /** The offer itself, as JSON: a card needs no other. */
+  offer: string
   /** network, merchant and currency: the same offer over time. */
   offer_key: string
   currency: string

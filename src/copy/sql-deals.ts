@@ -1,9 +1,17 @@
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
-import { toPriceKey } from '../offers/money.ts'
-import { foldCase, foldText } from '../offers/text.ts'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Kysely,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
+import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
+import { foldCase } from '../offers/text.ts'
+import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
-import { hasWord, readProducts } from './sql-lookups.ts'
+import { hasWord, selectPageTime, splitWords } from './sql-lookups.ts'
 import type { DealEntry, DealQuery, DealSort } from './store.ts'
 
 /** Order of grids; the GTIN at the end makes it the same every time. */
@@ -40,34 +48,51 @@ export async function findDeals(
   query: DealQuery,
 ): Promise<readonly DealEntry[]> {
   const filtered = filterDeals(database.selectFrom('deals'), copy, query)
-  const rows = await (canUseBestFlag(query)
-    ? paged(
-        filtered
-          .where(query.isInStockOnly ? 'is_best_in_stock' : 'is_best', '=', 1)
-          .select(['product_id', 'offer_index']),
-        query,
-      ).execute()
-    : findBestOfFiltered(database, filtered, query))
-  const entries = await readProducts(database, copy, { ids: rows.map((row) => row.product_id) })
-  const byId = new Map(entries.map((entry) => [entry.id, entry]))
-  return rows.flatMap((row) => {
-    const entry = byId.get(row.product_id)
-    return entry === undefined
-      ? []
-      : [{ product: entry.product, offerIndex: row.offer_index, asOfMs: entry.asOfMs }]
-  })
+  const best = hasOfferFilters(query)
+    ? filtered.where(isBestOfFiltered(query))
+    : filtered.where(query.isInStockOnly ? 'is_best_in_stock' : 'is_best', '=', 1)
+  const ids = await paged(best.select('id'), query).execute()
+  const entries = await readDeals(
+    database,
+    copy,
+    ids.map((row) => row.id),
+  )
+  return ids.flatMap(({ id }) => entries.get(id) ?? [])
 }
 
-/** The currency that most of the channel's deals have, the first by alphabet at a tie. */
-export async function findDealCurrency(
+/** Cards by the row of their deal; damaged ones are left out. */
+async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyRow,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, DealEntry>> {
+  const rows = await database
+    .selectFrom('deals')
+    .innerJoin('products', 'products.id', 'deals.product_id')
+    .select(['deals.id', 'deals.offer', 'products.gtin', 'title', 'brand', 'images', 'as_of_ms'])
+    .select(selectPageTime(copy))
+    .where('deals.id', 'in', ids)
+    .execute()
+  return new Map(
+    rows.flatMap((row): [number, DealEntry][] => {
+      const card = findDealInRow(row)
+      const asOfMs = Math.max(row.as_of_ms, row.page_as_of_ms ?? 0)
+      return card === undefined ? [] : [[row.id, { ...card, asOfMs }]]
+    }),
+  )
+}
+
+/** The currency that most deals of a walk have, the first by alphabet at a tie. */
+export async function computeDealCurrency(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  walk: number,
 ): Promise<string | undefined> {
   const row = await database
     .selectFrom('deals')
     .select('currency')
-    .where('copy_id', '=', copy.id)
-    .where(isVisibleAt<'deals'>(copy.currentWalk))
+    .where('copy_id', '=', copyId)
+    .where(isVisibleAt<'deals'>(walk))
     .groupBy('currency')
     .orderBy(({ fn }) => fn.countAll(), 'desc')
     .orderBy('currency')
@@ -76,9 +101,53 @@ export async function findDealCurrency(
   return row?.currency
 }
 
+/** The currency of a grid that names none: that of the walk; look-ups may bring the first deal of a channel. */
+export async function findDealCurrency(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+): Promise<string | undefined> {
+  const row = await database
+    .selectFrom('copies')
+    .select('deal_currency')
+    .where('id', '=', copy.id)
+    .executeTakeFirst()
+  return row?.deal_currency ?? computeDealCurrency(database, copy.id, copy.currentWalk)
+}
+
 /** Filters by offer can make another offer the product's best; the flags then do not tell. */
-function canUseBestFlag(query: DealQuery): boolean {
-  return query.merchants.length === 0 && query.excluded.length === 0 && query.maxPrice === null
+function hasOfferFilters(query: DealQuery): boolean {
+  return query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
+}
+
+/** No other deal of the product that passes the filters is better; offers are stored in the order that breaks ties. */
+function isBestOfFiltered(query: DealQuery): (builder: DealsBuilder) => Expression<SqlBool> {
+  return ({ exists, not, selectFrom }) => {
+    const better = selectFrom('deals as other')
+      .select('other.id')
+      .whereRef('other.product_id', '=', 'deals.product_id')
+      .whereRef('other.currency', '=', 'deals.currency')
+      .where(
+        sql<boolean>`(other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)`,
+      )
+      .where((builder) => builder.and(listOfferFilters(query, 'other')))
+    return not(exists(better))
+  }
+}
+
+type DealsBuilder = ExpressionBuilder<CopyTables, 'deals'>
+
+/** What a query asks of an offer, for the deals of that name in a statement. */
+function listOfferFilters(query: DealQuery, table: 'deals' | 'other'): Expression<SqlBool>[] {
+  const column = (name: keyof DealsTable): ReturnType<typeof sql.ref> => sql.ref(`${table}.${name}`)
+  const filters: Expression<SqlBool>[] = []
+  const { merchants, excluded, maxPrice } = query
+  if (query.isInStockOnly) filters.push(sql`${column('is_in_stock')} = 1`)
+  if (merchants.length > 0)
+    filters.push(sql`${column('merchant_key')} in (${sql.join(merchants.map(foldCase))})`)
+  if (excluded.length > 0)
+    filters.push(sql`${column('merchant_key')} not in (${sql.join(excluded.map(foldCase))})`)
+  if (maxPrice !== null) filters.push(sql`${column('price_key')} <= ${toPriceKey(maxPrice)}`)
+  return filters
 }
 
 function filterDeals<Row>(deals: DealsQuery<Row>, copy: CopyRow, query: DealQuery): DealsQuery<Row> {
@@ -87,40 +156,20 @@ function filterDeals<Row>(deals: DealsQuery<Row>, copy: CopyRow, query: DealQuer
     .where('currency', '=', query.currency)
     .where(isVisibleAt<'deals'>(copy.currentWalk))
     .where('discount_percent', '>=', query.minDiscountPercent)
-  if (query.isInStockOnly) filtered = filtered.where('is_in_stock', '=', 1)
-  if (query.merchants.length > 0)
-    filtered = filtered.where('merchant_key', 'in', query.merchants.map(foldCase))
-  if (query.excluded.length > 0)
-    filtered = filtered.where('merchant_key', 'not in', query.excluded.map(foldCase))
-  if (query.maxPrice !== null) filtered = filtered.where('price_key', '<=', toPriceKey(query.maxPrice))
+  // Nearly every deal has the least discount: with a bound on it the index of another order would not be taken.
+  if (query.minDiscountPercent > 1)
+    filtered = filtered.where('ratio_key', '<=', toLargestRatioKey(query.minDiscountPercent))
+  for (const filter of listOfferFilters(query, 'deals')) filtered = filtered.where(filter)
   if (query.brand !== null) filtered = filtered.where('brand_key', '=', foldCase(query.brand))
-  for (const word of foldText(query.words ?? '')
-    .split(' ')
-    .filter((word) => word !== '')) {
-    filtered = filtered.where(hasWord(word))
-  }
+  const words = splitWords(query.words ?? '')
+  for (const word of words) filtered = filtered.where(hasWord(word))
+  // Accents alone are no word, and no title has them alone.
+  if (words.length === 0 && query.words !== null && query.words.trim() !== '')
+    filtered = filtered.where(sql<boolean>`1 = 0`)
   return filtered
 }
 
-async function findBestOfFiltered<Row>(
-  database: Kysely<CopyTables>,
-  filtered: DealsQuery<Row>,
-  query: DealQuery,
-): Promise<readonly Readonly<{ product_id: number; offer_index: number }>[]> {
-  const ranked = filtered
-    .clearSelect()
-    .selectAll('deals')
-    .select(
-      // Offers are stored in the order of merchant and network, as the flags break ties.
-      sql<number>`row_number() over (partition by gtin order by ratio_key, price_key, offer_index)`.as(
-        'place',
-      ),
-    )
-  const best = database.selectFrom(ranked.as('deals')).where('place', '=', 1)
-  return paged(best.select(['product_id', 'offer_index']), query).execute()
-}
-
-type PagedRow = { product_id: number; offer_index: number }
+type PagedRow = { id: number }
 
 function paged(deals: DealsQuery<PagedRow>, query: DealQuery): DealsQuery<PagedRow> {
   let ordered = deals

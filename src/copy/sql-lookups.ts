@@ -55,9 +55,6 @@ export async function searchProducts(
   copy: CopyRow,
   wanted: Readonly<{ text: string; limit: number }>,
 ): Promise<readonly CopyEntry[]> {
-  const words = foldText(wanted.text)
-    .split(' ')
-    .filter((word) => word !== '')
   const isGtin = /^\d{4,14}$/.test(wanted.text.trim())
   let query = database
     .selectFrom('products')
@@ -65,11 +62,18 @@ export async function searchProducts(
     .where('copy_id', '=', copy.id)
     .where(isVisibleAt<'products'>(copy.visibleWalk))
   if (isGtin) query = query.where('gtin', 'like', `%${wanted.text.trim()}%`)
-  else for (const word of words) query = query.where(hasWord(word))
+  else for (const word of splitWords(wanted.text)) query = query.where(hasWord(word))
   const rows = await query.orderBy('gtin').limit(wanted.limit).execute()
   if (rows.length === 0) return []
   const entries = await readProducts(database, copy, { ids: rows.map((row) => row.id) })
   return [...entries].sort((a, b) => (a.product.gtin < b.product.gtin ? -1 : 1))
+}
+
+/** The words of a search, without case and accents. */
+export function splitWords(text: string): readonly string[] {
+  return foldText(text)
+    .split(' ')
+    .filter((word) => word !== '')
 }
 
 /** `search_text` holds the word; its own `%` and `_` are letters. */
@@ -185,7 +189,8 @@ async function putProduct(
     .execute()
 }
 
-function selectPageTime(copy: CopyRow): ReturnType<ReturnType<typeof sql<number | null>>['as']> {
+/** When the walk last saw the product's page: an unchanged product's own row is older. */
+export function selectPageTime(copy: CopyRow): ReturnType<ReturnType<typeof sql<number | null>>['as']> {
   return sql<
     number | null
   >`(select w.as_of_ms from walk_pages w where w.copy_id = ${copy.id} and w.walk = ${copy.visibleWalk}

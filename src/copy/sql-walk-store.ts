@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { CopyTables } from './schema.ts'
 import { putChannelList } from './sql-channels.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
+import { computeDealCurrency } from './sql-deals.ts'
 import { applyPage, countDeals, removeAbsences, removeEnded, sumPages } from './sql-walk.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
 
@@ -105,6 +106,7 @@ async function completeWalk(
 ): Promise<void> {
   const { productCount, drops } = await sumPages(database, copy.id, end.walk)
   const dealCount = await countDeals(database, copy.id, end.walk)
+  const dealCurrency = await computeDealCurrency(database, copy.id, end.walk)
   await database
     .updateTable('copies')
     .set(({ ref }) => ({
@@ -114,6 +116,7 @@ async function completeWalk(
       completed_at_ms: end.nowMs,
       product_count: productCount,
       deal_count: dealCount,
+      deal_currency: dealCurrency ?? null,
       drops: JSON.stringify(drops),
       failure: null,
       failed_at_ms: null,

@@ -1,4 +1,4 @@
-import type { Channel, Product } from '../catalog/contract.ts'
+import type { Channel, Offer, Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 
 /** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
@@ -47,8 +47,15 @@ export type DealQuery = Readonly<{
   offset: number
 }>
 
-/** A product with the offer that makes it a deal. */
-export type DealEntry = Readonly<{ product: Product; offerIndex: number; asOfMs: number }>
+/** What a card of a grid shows: a product, without its other offers, and the offer that makes it a deal. */
+export type DealEntry = Readonly<{
+  gtin: string
+  title: string
+  brand: string | null
+  imageUrl: string | null
+  offer: Offer
+  asOfMs: number
+}>
 
 /** One page of a walk, as it is put into the copy. */
 export type WalkPage = Readonly<{

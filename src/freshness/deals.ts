@@ -4,7 +4,9 @@ import type { CopyState, CopyStore, DealEntry, DealQuery } from '../copy/store.t
 import { UnavailableError } from '../errors.ts'
 import { judgeAge } from './age.ts'
 import type { Cached } from './cached.ts'
+import { createFlights } from './flights.ts'
 import type { Memory } from './memory.ts'
+import { createTurns } from './turns.ts'
 
 /** A page of deals as it was read from the copy at `readAtMs`. `hasNext`: there are more behind it. */
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; readAtMs: number }>
@@ -13,8 +15,9 @@ export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean;
 export type DealSource = Readonly<{
   /**
    * The page that `toQuery` describes, in the given currency or the one most deals have. `asOfMs` is the age of the
-   * oldest product on it, or of the walk when it is empty.
-   * @throws UnavailableError before the first complete walk, and when the copy is older than it may be shown.
+   * oldest product on it, or of the walk when it is empty. Products that are too old to be shown are left out.
+   * @throws UnavailableError before the first complete walk, when the copy is older than it may be shown, and when more
+   * grids wait to be read than the visitor's patience is worth.
    */
   getDeals(wanted: WantedDeals): Promise<Cached<DealPage>>
 }>
@@ -37,32 +40,36 @@ export type DealSourceDetails = Readonly<{
 }>
 
 /** A page in memory: for one walk of the copy, for as long as an answer is fresh. */
-export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: number }>
-
-/** Bytes of a deal in memory, roughly. */
-const DEAL_BYTES = 4_000
+export type RememberedDeals = Readonly<{ page: DealPage; walkedAtMs: number; walk: number }>
 
 /** Makes the one way to deals: memory, then the stored copy. A failing store leaves what is in memory. */
 export function createDealSource(details: DealSourceDetails): DealSource {
+  const flights = createFlights<RememberedDeals>()
+  const turns = createTurns(details.clock)
+  const read = (key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals> =>
+    flights.join(`${key} ${state.currentWalk}`, async () => {
+      const page = await turns.take(details.config.visitorTimeoutMs, () => readPage(details, wanted))
+      const remembered = { page, walkedAtMs: getWalkTime(state), walk: state.currentWalk }
+      details.memory.set(key, remembered, JSON.stringify(page.deals).length * 2)
+      return remembered
+    })
   return {
     async getDeals(wanted) {
       const key = `${wanted.channelId} ${wanted.key}`
       const remembered = details.memory.get(key)
       try {
         const state = await details.store.getCopyState(wanted.channelId)
-        const walkedAtMs = getWalkTime(state)
+        getWalkTime(state)
         if (remembered !== undefined && isUsable(remembered, state, details))
           return toCached(remembered, details)
-        const page = await readPage(details, wanted)
-        const asOfMs = page.deals.length > 0 ? Math.min(...page.deals.map((deal) => deal.asOfMs)) : walkedAtMs
-        const read = { page, asOfMs, walk: state.currentWalk }
-        details.memory.set(key, read, page.deals.length * DEAL_BYTES)
-        return toCached(read, details)
+        return toCached(await read(key, wanted, state), details)
       } catch (error) {
-        if (error instanceof UnavailableError) throw error
-        details.onStoreFailure(error)
+        const isStoreFailure = !(error instanceof UnavailableError)
+        if (isStoreFailure) details.onStoreFailure(error)
         if (remembered !== undefined) return toCached(remembered, details)
-        throw new UnavailableError('the stored copy cannot be read', { cause: error })
+        throw isStoreFailure
+          ? new UnavailableError('the stored copy cannot be read', { cause: error })
+          : error
       }
     },
   }
@@ -93,9 +100,17 @@ async function readPage({ store, clock }: DealSourceDetails, wanted: WantedDeals
   return { deals: found.slice(0, query.limit - 1), hasNext: found.length === query.limit, readAtMs }
 }
 
-function toCached(read: RememberedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {
-  const age = judgeAge(read.asOfMs, clock.nowMs(), config)
+/** What may still be shown of a page. One product that is too old costs its card, not the grid. */
+function toCached(
+  { page, walkedAtMs }: RememberedDeals,
+  { clock, config }: DealSourceDetails,
+): Cached<DealPage> {
+  const nowMs = clock.nowMs()
+  const deals = page.deals.filter((deal) => judgeAge(deal.asOfMs, nowMs, config) !== 'gone')
+  const asOfMs = deals.length > 0 ? Math.min(...deals.map((deal) => deal.asOfMs)) : walkedAtMs
+  const age =
+    deals.length < page.deals.length && deals.length === 0 ? 'gone' : judgeAge(asOfMs, nowMs, config)
   if (age === 'gone') throw new UnavailableError('the copy is older than it may be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
-  return { value: read.page, asOfMs: read.asOfMs, status }
+  return { value: { ...page, deals }, asOfMs, status }
 }

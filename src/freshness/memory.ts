@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-/** Bookkeeping of the cache itself for one entry, in bytes. */
+/** Bookkeeping of the cache itself for one entry beside its key, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 200
 
 /** Both bounds are required: memory is finite in entries and in bytes. */
@@ -9,6 +9,7 @@ export type MemoryBounds = Readonly<{ maxEntries: number; maxBytes: number }>
 /** A bounded memory; what was used longest ago goes first. Ages are the business of the one who asks. */
 export type Memory<T> = Readonly<{
   get(key: string): T | undefined
+  /** `bytes`: of the value alone. What is larger than all of the memory is not kept. */
   set(key: string, value: T, bytes: number): void
   delete(key: string): void
   entryCount(): number
@@ -21,7 +22,7 @@ export function createMemory<T extends object>(bounds: MemoryBounds): Memory<T> 
   return {
     get: (key) => cache.get(key),
     set(key, value, bytes) {
-      cache.set(key, value, { size: bytes + ENTRY_OVERHEAD_BYTES })
+      cache.set(key, value, { size: bytes + key.length * 2 + ENTRY_OVERHEAD_BYTES })
     },
     delete(key) {
       cache.delete(key)

@@ -13,6 +13,8 @@ const IF_ERROR_SECONDS = 86_400
 /** What the lifetime of an answer depends on. */
 export type Lifetime = Readonly<{
   asOfMs: number
+  /** When the oldest price in it was given; `null`: it has none that could grow too old. */
+  oldestPriceMs: number | null
   nowMs: number
   config: FreshnessConfig
   priceMaxAgeSeconds: number
@@ -25,17 +27,22 @@ export type Lifetime = Readonly<{
  * section 5.2.2.10). Both stale times are cut to what is left of the price age.
  */
 export function toCacheControl(lifetime: Lifetime): string {
-  const ageSeconds = Math.max(0, Math.floor((lifetime.nowMs - lifetime.asOfMs) / SECOND_MS))
+  const { nowMs, asOfMs, oldestPriceMs } = lifetime
+  const ageSeconds = computeAgeSeconds(asOfMs, nowMs)
   const freshLeftSeconds = lifetime.isGrid ? MAX_AGE_SECONDS : lifetime.config.freshSeconds - ageSeconds
   const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, freshLeftSeconds))
-  const priceLeftSeconds = lifetime.priceMaxAgeSeconds - ageSeconds
-  const isPriceShown = priceLeftSeconds >= 0
-  const cut = (seconds: number): number => (isPriceShown ? Math.min(seconds, priceLeftSeconds) : seconds)
+  const priceLeftSeconds =
+    oldestPriceMs === null ? Infinity : lifetime.priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs)
+  const cut = (seconds: number): number => Math.max(0, Math.min(seconds, priceLeftSeconds))
   return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${cut(WHILE_REVALIDATE_SECONDS)}, stale-if-error=${cut(IF_ERROR_SECONDS)}`
 }
 
+function computeAgeSeconds(asOfMs: number, nowMs: number): number {
+  return Math.max(0, Math.floor((nowMs - asOfMs) / SECOND_MS))
+}
+
 /** `Cache-Status` in the terms of RFC 9211. */
-export function toCacheStatus(status: CacheStatus | 'unavailable'): string {
+export function toCacheStatus(status: CacheStatus | 'unavailable' | 'invalid'): string {
   switch (status) {
     case 'hit':
       return 'vitrine; hit'
@@ -46,6 +53,6 @@ export function toCacheStatus(status: CacheStatus | 'unavailable'): string {
     case 'rescued':
       return 'vitrine; fwd=stale; detail=rescued'
     default:
-      return 'vitrine; fwd=miss; detail=unavailable'
+      return `vitrine; fwd=miss; detail=${status}`
   }
 }

@@ -39,6 +39,12 @@ export function toRatioKey(price: string, oldPrice: string): string {
   return scaled.toString().padStart(RATIO_DIGITS + 1, '0')
 }
 
+/** No ratio with at least this discount, rounded to whole percent, has a key above this one. */
+export function toLargestRatioKey(minDiscountPercent: number): string {
+  const tenths = BigInt(1_005 - 10 * minDiscountPercent)
+  return ((tenths * 10n ** BigInt(RATIO_DIGITS)) / 1_000n).toString().padStart(RATIO_DIGITS + 1, '0')
+}
+
 /** A text that sorts as the saved amount does. `oldPrice` must be above `price`. */
 export function toSavingKey(price: string, oldPrice: string): string {
   return (toPriceSteps(oldPrice) - toPriceSteps(price)).toString().padStart(WHOLE_DIGITS + DECIMALS, '0')

@@ -41,9 +41,10 @@ export function toWidgetHeaders(context: Context, widget: AnyWidget, state: Widg
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': toCacheControl({
       asOfMs: widget.asOfMs,
+      oldestPriceMs: state === 'shown' ? widget.oldestPriceMs : null,
       nowMs: context.clock.nowMs(),
       config: context.config.freshness,
-      priceMaxAgeSeconds: state === 'shown' ? context.config.priceMaxAgeSeconds : Infinity,
+      priceMaxAgeSeconds: context.config.priceMaxAgeSeconds,
       isGrid: widget.kind === 'deals',
     }),
     'Vitrine-State': state,
@@ -105,20 +106,21 @@ export type EmptyDetails = Readonly<{ state: WidgetState; isCacheable: boolean; 
 /** Headers of an answer that shows nothing because of a failure or of a GTIN that is none. */
 export function toEmptyHeaders(context: Context, details: EmptyDetails): Answer['headers'] {
   const nowMs = context.clock.nowMs()
-  const { freshness } = context.config
+  const { freshness, priceMaxAgeSeconds } = context.config
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': details.isCacheable
       ? toCacheControl({
           asOfMs: nowMs,
+          oldestPriceMs: null,
           nowMs,
           config: freshness,
-          priceMaxAgeSeconds: Infinity,
+          priceMaxAgeSeconds,
           isGrid: true,
         })
       : 'no-store',
     'Vitrine-State': details.state,
     'Vitrine-Error': details.message ?? undefined,
-    'Cache-Status': details.isCacheable ? 'vitrine; hit' : toCacheStatus('unavailable'),
+    'Cache-Status': toCacheStatus(details.state === 'invalid' ? 'invalid' : 'unavailable'),
   }
 }

@@ -44,7 +44,7 @@ export function toGridView(
   details: Readonly<{ presentation: Presentation; pages: GridPages | null }>,
 ): GridView | undefined {
   const speech = findSpeech(options.locale)
-  const deals = data.deals.flatMap((entry) => toDealView(entry, speech, details.presentation))
+  const deals = data.deals.map((entry) => toDealView(entry, speech, details.presentation))
   if (deals.length === 0) return undefined
   const { messages } = speech
   const { presentation } = details
@@ -61,24 +61,21 @@ export function toGridView(
   }
 }
 
-function toDealView(entry: DealEntry, speech: Speech, presentation: Presentation): DealView[] {
-  const offer = entry.product.offers[entry.offerIndex]
-  if (offer === undefined) return []
+function toDealView(entry: DealEntry, speech: Speech, presentation: Presentation): DealView {
+  const { offer } = entry
   const price = isPriceShown(entry.asOfMs, presentation) ? toPriceView(offer, speech) : null
-  return [
-    {
-      title: entry.product.title,
-      brand: entry.product.brand,
-      imageUrl: entry.product.images[0] ?? null,
-      merchant: offer.merchant,
-      merchantText: speech.messages.placeAt(offer.merchant),
-      href: offer.affiliateUrl,
-      price,
-      seePrice: speech.messages.seePrice,
-      availability: toAvailabilityView(offer, speech),
-      linkLabel: toLinkLabel(offer, price, speech),
-    },
-  ]
+  return {
+    title: entry.title,
+    brand: entry.brand,
+    imageUrl: entry.imageUrl,
+    merchant: offer.merchant,
+    merchantText: speech.messages.placeAt(offer.merchant),
+    href: offer.affiliateUrl,
+    price,
+    seePrice: speech.messages.seePrice,
+    availability: toAvailabilityView(offer, speech),
+    linkLabel: toLinkLabel(offer, price, speech),
+  }
 }
 
 function toPaging(

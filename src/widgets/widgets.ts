@@ -31,6 +31,8 @@ export type Widget<View> = Readonly<{
   channel: Channel
   /** When the catalog gave the data, Unix milliseconds. */
   asOfMs: number
+  /** The same of the oldest price that is shown; `null` where none is. */
+  oldestPriceMs: number | null
   status: CacheStatus
 }>
 
@@ -99,6 +101,7 @@ async function getBox(
     options,
     channel,
     asOfMs,
+    oldestPriceMs: isShown && product !== null ? asOfMs : null,
     status,
   }
 }
@@ -118,16 +121,22 @@ async function getGrid(
     toQuery: (currency) => toDealQuery(channel.id, currency, options),
   })
   const presentation = present(details)
-  const shownCount = value.deals.filter((deal) => isPriceShown(deal.asOfMs, presentation)).length
+  const priced = value.deals.filter((deal) => isPriceShown(deal.asOfMs, presentation))
+  const oldestPriceMs = priced.length === 0 ? null : Math.min(...priced.map((deal) => deal.asOfMs))
+  const checkedAtMs = oldestPriceMs ?? asOfMs
   const pages =
     surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
   return {
     kind: 'deals',
-    key: [surface, channel.id, optionsKey, value.readAtMs, shownCount, isGone].join(' '),
-    getView: () => (isGone ? undefined : toGridView({ ...value, asOfMs }, options, { presentation, pages })),
+    key: [surface, channel.id, optionsKey, value.readAtMs, value.deals.length, priced.length, isGone].join(
+      ' ',
+    ),
+    getView: () =>
+      isGone ? undefined : toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
     options,
     channel,
     asOfMs,
+    oldestPriceMs,
     status,
   }
 }

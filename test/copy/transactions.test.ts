@@ -134,7 +134,7 @@ describe('damaged rows', () => {
     ['offers', JSON.stringify([{ ...makeParsedOffer(), affiliateUrl: 'javascript:alert(1)' }])],
     ['offers', JSON.stringify([{ ...makeParsedOffer(), price: '-1' }])],
     ['images', '[1]'],
-  ] as const)('%s %s - the row is left out of boxes, grids and searches', async (column, text) => {
+  ] as const)('%s %s - the row is left out of boxes and searches', async (column, text) => {
     const offers = [makeParsedOffer({ oldPrice: '99.00' })]
     await walkAll(
       copy,
@@ -147,8 +147,27 @@ describe('damaged rows', () => {
       .where('gtin', '=', toGtin(1))
       .execute()
     expect(await readBox(copy, toGtin(1))).toBe('unknown')
-    expect(await readGrid(copy)).toHaveLength(1)
     expect(await copy.searchProducts(CHANNEL, '', 8)).toHaveLength(1)
+  })
+
+  test.each([
+    ['deals', 'offer', 'not json'],
+    ['deals', 'offer', JSON.stringify({ ...makeParsedOffer(), affiliateUrl: 'javascript:alert(1)' })],
+    ['deals', 'offer', JSON.stringify({ ...makeParsedOffer(), price: '-1' })],
+    ['products', 'images', '[1]'],
+  ] as const)('%s, %s %s - the card is left out of grids', async (table, column, text) => {
+    const offers = [makeParsedOffer({ oldPrice: '99.00' })]
+    await walkAll(
+      copy,
+      [1, 2].map((index) => makeProduct({ gtin: toGtin(index), offers })),
+      100,
+    )
+    await database
+      .updateTable(table)
+      .set({ [column]: text })
+      .where('gtin', '=', toGtin(1))
+      .execute()
+    expect(await readGrid(copy)).toHaveLength(1)
   })
 
   test('drops that are no JSON - state - counts nothing', async () => {

@@ -3,7 +3,7 @@ import { SECOND_MS } from '../../src/clock.ts'
 import type { CopyStore, WalkStore } from '../../src/copy/store.ts'
 import { StoreError } from '../../src/errors.ts'
 import { type DealSource, type RememberedDeals, createDealSource } from '../../src/freshness/deals.ts'
-import { createMemory } from '../../src/freshness/memory.ts'
+import { type Memory, createMemory } from '../../src/freshness/memory.ts'
 import { makeQuery, walkAll } from '../copy/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
@@ -16,12 +16,16 @@ let store: CopyStore & WalkStore
 let isBroken: boolean
 let readCount: number
 let deals: DealSource
+let memory: Memory<RememberedDeals>
+let onRead: () => void
 
 beforeEach(async () => {
   clock = createFakeClock(NOON_MS)
   store = await openStore()
   isBroken = false
   readCount = 0
+  onRead = () => {}
+  memory = createMemory<RememberedDeals>({ maxEntries: 10, maxBytes: 1_000_000 })
   const failing = <T extends unknown[], R>(read: (...parameters: T) => Promise<R>) => {
     return (...parameters: T): Promise<R> =>
       isBroken ? Promise.reject(new StoreError('broken')) : read(...parameters)
@@ -32,10 +36,11 @@ beforeEach(async () => {
       findDealCurrency: failing(store.findDealCurrency),
       findDeals: failing((query) => {
         readCount += 1
+        onRead()
         return store.findDeals(query)
       }),
     },
-    memory: createMemory<RememberedDeals>({ maxEntries: 10, maxBytes: 1_000_000 }),
+    memory,
     clock,
     config: FRESHNESS,
     onStoreFailure: () => {},
@@ -96,6 +101,43 @@ describe('grid', () => {
   ])('copy of %d ms - %s', async (ageMs, expected) => {
     await walk(2, NOON_MS - ageMs)
     expect(await ask()).toBe(expected)
+  })
+
+  test('one product too old to be shown - costs its card, not the grid', async () => {
+    const offers = [makeParsedOffer({ oldPrice: '99.00' })]
+    await walk(2, NOON_MS - 604_801 * SECOND_MS)
+    const entry = { product: makeProduct({ gtin: toGtin(1), offers }), asOfMs: NOON_MS }
+    await store.putLookup(CHANNEL_ID, toGtin(1), entry)
+    expect(await ask()).toBe('1, hit')
+  })
+
+  test('a hundred visitors at once - the same question - one read', async () => {
+    await walk(2, NOON_MS)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => ask()))
+    expect(new Set(answers)).toEqual(new Set(['2, hit']))
+    expect(readCount).toBe(1)
+  })
+
+  test('more questions than patience - those at the end are unavailable, what was in memory is shown', async () => {
+    await walk(2, NOON_MS)
+    await ask({ key: 'known' })
+    clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    onRead = () => clock.advance(FRESHNESS.visitorTimeoutMs + 1)
+    const answers = await Promise.all(['first', 'second', 'known'].map((key) => ask({ key })))
+    expect(answers).toEqual(['2, stale', 'VITRINE_UNAVAILABLE', '2, stale'])
+  })
+
+  test('products of many long offers - take no more memory than is counted', async () => {
+    const affiliateUrl = `https://links.example/${'x'.repeat(2_000)}`
+    const offers = Array.from({ length: 200 }, (_, index) =>
+      makeParsedOffer({ merchant: `Shop ${index}`, oldPrice: '99.00', affiliateUrl }),
+    )
+    await walkAll(store, [makeProduct({ offers })], NOON_MS)
+    await ask()
+    const [page] = [memory.get(`${CHANNEL_ID} key`)?.page]
+    expect(memory.byteCount()).toBeGreaterThan(2 * affiliateUrl.length)
+    expect(JSON.stringify(page).length).toBeLessThan(memory.byteCount())
+    expect(JSON.stringify(page).length).toBeLessThan(2 * affiliateUrl.length)
   })
 
   test('same question - within fresh and the same walk - is read once', async () => {

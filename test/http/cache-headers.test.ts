@@ -11,6 +11,7 @@ function toHeader(ageSeconds: number, over: Partial<Lifetime> = {}): string {
   const asOfMs = NOW_MS - ageSeconds * 1_000
   return toCacheControl({
     asOfMs,
+    oldestPriceMs: asOfMs,
     nowMs: NOW_MS,
     config,
     priceMaxAgeSeconds: DAY_SECONDS,
@@ -35,7 +36,6 @@ describe('Cache-Control of a box', () => {
     ['an hour old', HOUR_SECONDS, [60, 600, 82_800]],
     ['price nearly too old', DAY_SECONDS - 100, [60, 100, 100]],
     ['price at its limit', DAY_SECONDS, [60, 0, 0]],
-    ['price too old: it is not shown', DAY_SECONDS + 1, [60, 600, 86_400]],
   ])('%s - its times', (_name, ageSeconds, expected) => {
     expect(readTimes(toHeader(ageSeconds))).toEqual(expected)
   })
@@ -47,7 +47,12 @@ describe('Cache-Control of a box', () => {
   })
 
   it('no price in it - the stale times are whole', () => {
-    expect(readTimes(toHeader(10 * DAY_SECONDS, { priceMaxAgeSeconds: Infinity }))).toEqual([60, 600, 86_400])
+    expect(readTimes(toHeader(10 * DAY_SECONDS, { oldestPriceMs: null }))).toEqual([60, 600, 86_400])
+  })
+
+  it('some prices too old to be shown - the stale times end with the oldest that is shown', () => {
+    const oldestPriceMs = NOW_MS - (DAY_SECONDS - 30) * 1_000
+    expect(readTimes(toHeader(10 * DAY_SECONDS, { isGrid: true, oldestPriceMs }))).toEqual([300, 30, 30])
   })
 
   it('any age - 60 to 300, never s-maxage, never a stale time beyond the price age', () => {
@@ -61,8 +66,9 @@ describe('Cache-Control of a box', () => {
           const [maxAge = 0, whileRevalidate = 0, ifError = 0] = readTimes(header)
           expect(maxAge >= 60 && maxAge <= 300).toBe(true)
           expect(header).not.toContain('s-maxage')
-          const leftSeconds = age <= priceMaxAgeSeconds ? priceMaxAgeSeconds - age : Infinity
-          expect(Math.max(whileRevalidate, ifError)).toBeLessThanOrEqual(leftSeconds)
+          expect(Math.max(whileRevalidate, ifError)).toBeLessThanOrEqual(
+            Math.max(0, priceMaxAgeSeconds - age),
+          )
         },
       ),
     )
@@ -82,6 +88,7 @@ describe('Cache-Status', () => {
     ['stale', 'vitrine; fwd=stale; detail=stale'],
     ['rescued', 'vitrine; fwd=stale; detail=rescued'],
     ['unavailable', 'vitrine; fwd=miss; detail=unavailable'],
+    ['invalid', 'vitrine; fwd=miss; detail=invalid'],
   ] as const)('%s - %s', (status, expected) => {
     expect(toCacheStatus(status)).toBe(expected)
   })

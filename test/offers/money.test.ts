@@ -5,10 +5,12 @@ import {
   isPrice,
   toPriceKey,
   toPriceSteps,
+  toLargestRatioKey,
   toRatioKey,
   toSavingKey,
 } from '../../src/offers/money.ts'
 import { compareTexts } from '../../src/offers/ranking.ts'
+import { computeDiscountPercent } from '../../src/offers/sale.ts'
 import { anyPrice, closePrice, signOf, toExact } from './prices.ts'
 
 const price = fc.oneof(anyPrice, closePrice)
@@ -87,6 +89,22 @@ describe('order', () => {
         expect(compareTexts(toRatioKey(a, oldA), toRatioKey(b, oldB))).toBe(signOf(exact))
         expect(toRatioKey(a, oldA)).toMatch(/^\d{35}$/)
       }),
+      MANY,
+    )
+  })
+
+  it('largest ratio key - any sale of at least that discount - is not above it', () => {
+    const sale = fc.tuple(price, price).filter(([a, old]) => toExact(a) < toExact(old))
+    const round = ['99.50', '100.00'] as [string, string]
+    fc.assert(
+      fc.property(
+        fc.oneof(sale, fc.constant(round)),
+        fc.integer({ min: 1, max: 99 }),
+        ([a, old], percent) => {
+          const isEnough = computeDiscountPercent(a, old) >= percent
+          expect(toRatioKey(a, old) <= toLargestRatioKey(percent)).toBe(isEnough)
+        },
+      ),
       MANY,
     )
   })

@@ -41,6 +41,7 @@ async function createCopies(database: Kysely<unknown>): Promise<void> {
     .addColumn('completed_at_ms', 'bigint')
     .addColumn('product_count', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('deal_count', 'integer', (column) => column.notNull().defaultTo(0))
+    .addColumn('deal_currency', 'text')
     .addColumn('drops', 'text', (column) => column.notNull().defaultTo('{}'))
     .addColumn('started_at_ms', 'bigint')
     .addColumn('failure', 'text')
@@ -105,6 +106,7 @@ async function createDeals(database: Kysely<unknown>): Promise<void> {
     .addColumn('from_walk', 'integer', (column) => column.notNull())
     .addColumn('until_walk', 'integer')
     .addColumn('offer_index', 'integer', (column) => column.notNull())
+    .addColumn('offer', 'text', (column) => column.notNull())
     .addColumn('offer_key', 'text', (column) => column.notNull())
     .addColumn('currency', 'text', (column) => column.notNull())
     .addColumn('merchant_key', 'text', (column) => column.notNull())
@@ -122,14 +124,21 @@ async function createDeals(database: Kysely<unknown>): Promise<void> {
   await createDealIndexes(database)
 }
 
+/** One index for each order of grids, so that a page is read from its start and not sorted. */
+const DEAL_INDEXES: Readonly<Record<string, readonly string[]>> = {
+  ratio: ['ratio_key', 'price_key', 'gtin'],
+  saving: ['saving_key desc', 'price_key', 'gtin'],
+  price: ['price_key', 'ratio_key', 'gtin'],
+  newest: ['first_seen_ms desc', 'ratio_key', 'price_key', 'gtin'],
+}
+
 async function createDealIndexes(database: Kysely<unknown>): Promise<void> {
   await database.schema.createIndex('deals_of_product').on('deals').column('product_id').execute()
-  for (const flag of ['is_best', 'is_best_in_stock']) {
+  for (const [order, columns] of Object.entries(DEAL_INDEXES)) {
     await database.schema
-      .createIndex(`deals_by_ratio_${flag}`)
+      .createIndex(`deals_by_${order}`)
       .on('deals')
-      .columns(['copy_id', 'currency', 'ratio_key', 'price_key', 'gtin'])
-      .where(sql.ref(flag), '=', 1)
+      .columns(['copy_id', 'currency', ...columns])
       .execute()
   }
 }

@@ -148,9 +148,7 @@ export function describeDealsProperty(subject: Subject): void {
               await walkAll(copy, products, 100)
               for (const wanted of queries) {
                 const deals = await copy.findDeals(wanted)
-                const found = deals.map(
-                  (deal) => `${deal.product.gtin} ${describeOffer(deal.product.offers[deal.offerIndex])}`,
-                )
+                const found = deals.map((deal) => `${deal.gtin} ${describeOffer(deal.offer)}`)
                 expect(found).toEqual(computeGrid(products, wanted))
               }
             } finally {

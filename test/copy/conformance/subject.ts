@@ -74,7 +74,7 @@ export async function readBox(copy: Copy, gtin: string): Promise<string> {
 /** Titles of a grid's cards in order. */
 export async function readGrid(copy: Copy, over: Partial<DealQuery> = {}): Promise<string[]> {
   const deals = await copy.findDeals(makeQuery(over))
-  return deals.map(({ product }) => product.title)
+  return deals.map(({ title }) => title)
 }
 
 /** A box and the grid at one moment. */
