@@ -1,16 +1,32 @@
 #!/usr/bin/env node
-import { readEnvironment } from './config/env.ts'
+import { isRunByNpm, readEnvironment } from './config/env.ts'
 import type { CommandIo } from './commands/command.ts'
 import { runCommandLine } from './commands/program.ts'
 
 /** A second Ctrl-C does not wait for anything. */
 const EXIT_INTERRUPTED = 130
 
+/** How often a process that npm started looks whether npm's shell is still there. */
+const PARENT_LOOK_MS = 250
+
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(EXIT_INTERRUPTED)
     stop.abort()
+  })
+}
+
+// npm runs a script through a shell that hands no signal on: when that shell has gone, npm was told to stop.
+if (isRunByNpm()) {
+  const shell = process.ppid
+  setInterval(() => process.ppid === shell || stop.abort(), PARENT_LOOK_MS).unref()
+}
+
+// Whoever reads the output may stop reading (`vitrine check | head -1`): the command then ends without a word.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
   })
 }
 
@@ -22,4 +38,4 @@ const io: CommandIo = {
   signal: stop.signal,
 }
 
-process.exitCode = await runCommandLine(process.argv.slice(2), readEnvironment(), io)
+process.exitCode = await runCommandLine(process.argv.slice(2), readEnvironment, io)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The package's own folder: `src/` and `dist/` are both one level below it. */
@@ -8,3 +9,8 @@ export const VIEWS_FOLDER: string = fileURLToPath(new URL('../views', import.met
 
 /** Built scripts and styles with hashed names, and their manifest (made by `npm run build`). */
 export const BUILT_FOLDER: string = fileURLToPath(new URL('../public/built', import.meta.url))
+
+/** The version in package.json. */
+export const VERSION: string = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+).version

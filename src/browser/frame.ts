@@ -18,9 +18,14 @@ function report(): void {
 }
 
 if (window.parent !== window) {
+  const { vitrineState: state, vitrineReason: reason } = document.body.dataset
   tell({ vitrine: PROTOCOL_VERSION, type: 'ready' })
-  if (document.body.dataset['vitrineState'] === 'hidden') {
+  if (state !== 'shown') {
     tell({ vitrine: PROTOCOL_VERSION, type: 'hidden' })
+    // For whoever builds the page; readers see nothing. Nothing to show is no mistake.
+    const text = `Vitrine shows nothing here. ${reason ?? ''} ${location.href}`
+    if (state === 'hidden') console.debug(text)
+    else console.warn(text)
   } else if (content) {
     report()
     new ResizeObserver(report).observe(content)

@@ -26,6 +26,7 @@ const TITLES: Record<string, string> = { 'where-to-buy': 'Where to buy', deals: 
 
 const base = findBase()
 const frames = new Map<Element, () => void>()
+const warned = new WeakSet<Element>()
 
 /** Folder of this script: origin and path prefix of the server. */
 function findBase(): string {
@@ -121,10 +122,21 @@ function scan(root: ParentNode = document): void {
     try {
       const address = findAddress(element)
       if (address) mount(element, address)
+      else warn(element)
     } catch {
       // Half a surrogate pair in an attribute: no address, no frame.
     }
   }
+}
+
+/** Readers see nothing; whoever builds the page finds the reason in the console, once. */
+function warn(element: HTMLElement): void {
+  if (warned.has(element)) return
+  warned.add(element)
+  console.warn(
+    'Vitrine: data-vitrine="where-to-buy" needs data-channel and data-gtin, data-vitrine="deals" needs data-channel.',
+    element,
+  )
 }
 
 function destroy(element: Element): void {

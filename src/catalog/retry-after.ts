@@ -12,15 +12,18 @@ export type RetryAfterHeaders = Readonly<{
 
 /**
  * How long to wait, in milliseconds, by RFC 9110 section 10.2.3: whole seconds, or a date, which is compared with the
- * answer's own `Date` so that a wrong clock here does no harm. `null` for anything else (`-5`, `1.5`, a past date).
+ * answer's own `Date` so that a wrong clock here does no harm. `null` for anything else (`0`, `-5`, `1.5`, a past date):
+ * "at once" from a catalog that has just refused is no time to wait for.
  */
 export function parseRetryAfter(headers: RetryAfterHeaders): number | null {
   const text = headers.retryAfter?.trim() ?? ''
-  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS
+  const waitMs = /^\d{1,9}$/.test(text) ? Number(text) * SECOND_MS : computeWaitMs(text, headers)
+  return waitMs !== null && waitMs > 0 ? waitMs : null
+}
+
+function computeWaitMs(text: string, headers: RetryAfterHeaders): number | null {
   const untilMs = parseDate(text)
-  if (untilMs === null) return null
-  const waitMs = untilMs - (parseDate(headers.date?.trim() ?? '') ?? headers.nowMs)
-  return waitMs > 0 ? waitMs : null
+  return untilMs === null ? null : untilMs - (parseDate(headers.date?.trim() ?? '') ?? headers.nowMs)
 }
 
 function parseDate(text: string): number | null {

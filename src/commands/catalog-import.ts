@@ -1,8 +1,10 @@
 import { type ImportProgress, type ImportSummary, importFeed } from '../catalog-service/import/import-feed.ts'
+import { fetchChannels } from '../catalog-service/store/channels.ts'
 import { openCatalogStore } from '../catalog-service/store/open-store.ts'
 import { SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
 
 /** Feed formats that can be read. */
 const FORMATS = ['ndjson'] as const
@@ -51,6 +53,9 @@ export async function runCatalogImport(
     })
     progress.end()
     printSummary(context, summary)
+    const channels = await fetchChannels(store)
+    const channel = channels.find(({ id }) => id === summary.channelId)
+    if (channel !== undefined && isUnframed(config, channel)) io.err(`${UNFRAMED_HINT}\n`)
     return 0
   } finally {
     progress.end()
@@ -64,12 +69,22 @@ function checkFormat(format: string | undefined): void {
 }
 
 function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {
-  const { products, offers, rejected, channelId, rejectsPath, replacedSample } = summary
+  const { products, offers, removedOffers, rejected, channelId, rejectsPath, replacedSample } = summary
   if (json) {
-    const result = { products, offers, rejected, channel: channelId, rejects: rejectsPath, replacedSample }
+    const result = {
+      products,
+      offers,
+      removedOffers,
+      rejected,
+      channel: channelId,
+      rejects: rejectsPath,
+      replacedSample,
+    }
     return io.out(JSON.stringify(result))
   }
   if (replacedSample) io.err('The sample data was replaced.\n')
+  if (removedOffers > 0)
+    io.err(`${count(removedOffers, 'older offer')} of the same shops, not in this file, removed.\n`)
   if (rejectsPath !== null) io.out(`rejected rows: ${rejectsPath}`)
   const counts = [count(products, 'product'), count(offers, 'offer'), `${formatCount(rejected)} rejected`]
   io.out(`${counts.join(', ')}; channel ${channelId}`)

@@ -5,6 +5,7 @@ import { findSampleListing } from '../catalog-service/sample/listing.ts'
 import { findSamplePicture } from '../catalog-service/sample/pictures/pictures.ts'
 import { SAMPLE_SHOWCASE, putSampleData, refreshSampleData } from '../catalog-service/sample/put-sample.ts'
 import { type CatalogStore, openCatalogStore } from '../catalog-service/store/open-store.ts'
+import { findMeta } from '../catalog-service/store/meta.ts'
 import { isSampleOnly } from '../catalog-service/store/sample-state.ts'
 import { Secret } from '../config/secrets.ts'
 import type { CatalogPlace, Demo } from '../context.ts'
@@ -14,8 +15,16 @@ import type { CommandContext } from './command.ts'
 /** Bytes of the embedded catalog's key, which lives as long as the process and is stored nowhere. */
 const OWN_KEY_BYTES = 32
 
-/** The catalog that a command calls: a remote one, or the embedded service, which is closed with it. */
-export type OpenCatalog = Readonly<{ place: CatalogPlace; demo: Demo | null; close(): Promise<void> }>
+/**
+ * The catalog that a command calls: a remote one, or the embedded service, which is closed with it. `publicUrl` is where
+ * the widget server's own pictures are: those of the sample data lie at the address that it was made for.
+ */
+export type OpenCatalog = Readonly<{
+  place: CatalogPlace
+  demo: Demo | null
+  publicUrl: string
+  close(): Promise<void>
+}>
 
 /** How this machine reaches a listener: one on every address by its name, one of IPv6 in brackets. */
 export function toLocalUrl(host: string, port: number): string {
@@ -44,6 +53,7 @@ export async function openCatalog(
   return {
     place: { baseUrl: catalog.url, key, identity: catalog.url },
     demo: null,
+    publicUrl: options.publicUrl,
     close: () => Promise.resolve(),
   }
 }
@@ -60,9 +70,11 @@ async function openEmbedded(context: CommandContext, options: OpenCatalogOptions
     const service = createCatalogService({ store, clock, logger, ownKey })
     const { url } = await service.listen('127.0.0.1', 0)
     const identity = `embedded:${await service.getCatalogId()}`
+    const publicUrl = (await findMeta(store.reader, 'sample_base')) ?? options.publicUrl
     return {
       place: { baseUrl: url, key: createFixedKey(ownKey), identity },
-      demo: createDemo(store, options.publicUrl),
+      demo: createDemo(store, publicUrl),
+      publicUrl,
       async close() {
         await service.close()
         await store.close()

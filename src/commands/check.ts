@@ -8,8 +8,9 @@ import type { CopyState, CopyStore } from '../copy/store.ts'
 import { VitrineError } from '../errors.ts'
 import { openCatalog } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
 
-/** One thing that was tried. `cure` says what to do when it is wrong. */
+/** One thing that was tried. `cure` says what to do when it is wrong, or may be unexpected. */
 type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
 
 /** What was found so far, and what to do about each failure, by code. */
@@ -20,7 +21,7 @@ const CURES: Readonly<Record<string, string>> = {
   VITRINE_CATALOG_UNREACHABLE: 'Is VITRINE_CATALOG_URL right, and does this machine reach it?',
   VITRINE_CATALOG_DEADLINE: 'The catalog is slow; VITRINE_CATALOG_TIMEOUT_MS is how long one call may take.',
   VITRINE_CATALOG_KEY_REFUSED:
-    'Make a new key in the catalog under Settings, Team, API keys, and set VITRINE_CATALOG_KEY.',
+    'Make a new key where the catalog makes them (Settings, Team, API keys; "vitrine catalog keys add NAME" in a catalog of your own), and set VITRINE_CATALOG_KEY.',
   VITRINE_CATALOG_RATE_LIMITED: 'The daily limit of the plan is reached; it resets at 00:00 UTC.',
   VITRINE_CATALOG_REDIRECT:
     'Set VITRINE_CATALOG_URL to the address that the redirect leads to; redirects are not followed.',
@@ -125,7 +126,10 @@ async function checkChannels(
     const state = await attempt(report, subject, async () => ({
       copy: await known.store?.getCopyState(channel.id),
     }))
-    if (state !== undefined) findings.push(judgeCopy(report, subject, state.copy))
+    if (state === undefined) continue
+    const finding = judgeCopy(report, subject, state.copy)
+    const isHinted = finding.isGood && isUnframed(command.config, channel)
+    findings.push(isHinted ? { ...finding, cure: UNFRAMED_HINT } : finding)
   }
 }
 

@@ -3,6 +3,7 @@ import { systemClock } from '../clock.ts'
 import { type Environment, parseConfig } from '../config/parse-config.ts'
 import { ConfigError, UsageError, VitrineError } from '../errors.ts'
 import { createLogger } from '../logger.ts'
+import { VERSION } from '../paths.ts'
 import { runCatalogChannels } from './catalog-channels.ts'
 import { runCatalogImport } from './catalog-import.ts'
 import { runCatalogKeys } from './catalog-keys.ts'
@@ -26,12 +27,12 @@ type ImportFlags = Readonly<{ channel?: string; network?: string; merchant?: str
  */
 export async function runCommandLine(
   words: readonly string[],
-  environment: Environment,
+  readEnvironment: () => Environment,
   io: CommandIo,
 ): Promise<ExitCode> {
   let code: ExitCode = 0
   const run = async (isJson: boolean | undefined, command: Run): Promise<void> => {
-    code = await command(createCommandContext(environment, io, isJson ?? false))
+    code = await command(createCommandContext(readEnvironment(), io, isJson ?? false))
   }
   try {
     await createProgram(run, io).parseAsync([...words], { from: 'user' })
@@ -41,13 +42,27 @@ export async function runCommandLine(
   }
 }
 
+/** What commander says of a wrong command line, in the one form of all errors. */
+function toUsageText(text: string): string {
+  const said = text
+    .replace(/^error: /, '')
+    .trim()
+    .replace(/\.$/, '')
+  return `vitrine: ${said}; "vitrine help" lists the commands (${new UsageError('').code})\n`
+}
+
 type Runner = (isJson: boolean | undefined, command: Run) => Promise<void>
 
 function createProgram(run: Runner, io: CommandIo): Command {
   const program = new Command('vitrine')
     .description('Where-to-buy boxes and deal grids for publishers, rendered on the server.')
+    .version(VERSION, '--version', 'prints the version')
     .exitOverride()
-    .configureOutput({ writeOut: (text) => io.out(text.trimEnd()), writeErr: (text) => io.err(text) })
+    .configureOutput({
+      writeOut: (text) => io.out(text.trimEnd()),
+      writeErr: (text) => io.err(text),
+      outputError: (text, write) => write(toUsageText(text)),
+    })
   addOwnCommands(program, run)
   addCatalogCommands(program.command('catalog').description('the embedded catalog service'), run)
   return program

@@ -44,7 +44,7 @@ async function serveUntilStopped(
     logger.info({ publicUrl: context.publicUrl, catalog: config.catalog.kind }, 'listening')
     const stopped = waitForStop(io.signal)
     await Promise.race([context.walks.start(), stopped])
-    if (!io.signal.aborted) await announce(command, context)
+    if (!io.signal.aborted) await announce(command, context, toLocalUrl(server.host, server.port))
     await stopped
   } finally {
     await Promise.all([server.stop(), context.walks.stop()])
@@ -65,8 +65,12 @@ async function takeNewKey({ key, gate }: Context): Promise<void> {
 }
 
 /** What a newcomer opens next, on standard output. */
-async function announce({ io, json }: CommandContext, context: Context): Promise<void> {
-  const addresses = await findAddresses(context)
+async function announce(command: CommandContext, context: Context, localUrl: string): Promise<void> {
+  const { io, json, secrets } = command
+  // Without a password the studio opens to this machine alone, whatever the outside calls the server.
+  const studioBase = secrets.adminPassword === null ? localUrl : context.publicUrl
+  const studio = isStudioReachable(context) ? `${studioBase}/studio` : null
+  const addresses = { studio, ...(await findAddresses(context)) }
   if (json) return io.out(JSON.stringify(addresses))
   io.out('')
   io.out('Vitrine is ready.')
@@ -87,14 +91,12 @@ function explainNothing({ config }: Context): string {
 /** Addresses that really open; `null` where there is nothing to show. */
 type Addresses = Readonly<{
   publicUrl: string
-  studio: string | null
   box: string | null
   grid: string | null
 }>
 
 async function findAddresses(context: Context): Promise<Addresses> {
   const { publicUrl, store, demo } = context
-  const studio = isStudioReachable(context) ? `${publicUrl}/studio` : null
   const channels = await context.channels.listChannels()
   const preferred = channels.find(({ id }) => id === demo?.showcase.channelId)
   for (const channel of preferred === undefined ? channels : [preferred, ...channels]) {
@@ -103,9 +105,9 @@ async function findAddresses(context: Context): Promise<Addresses> {
     if (gtin === undefined) continue
     const base = `${publicUrl}/embeds/${channel.id}`
     const grid = state.dealCount > 0 ? `${base}/deals` : null
-    return { publicUrl, studio, box: `${base}/where-to-buy/${gtin}`, grid }
+    return { publicUrl, box: `${base}/where-to-buy/${gtin}`, grid }
   }
-  return { publicUrl, studio, box: null, grid: null }
+  return { publicUrl, box: null, grid: null }
 }
 
 /** A product to show: the demonstration's own, else the first of the copy. */

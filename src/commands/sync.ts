@@ -46,7 +46,7 @@ export async function openForCommand(
       secrets,
       clock,
       logger,
-      publicUrl,
+      publicUrl: catalog.publicUrl,
       catalog: catalog.place,
       demo: null,
       walkRunner: runWalkInThread,

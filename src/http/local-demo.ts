@@ -1,11 +1,16 @@
 import type { Config } from '../config/config.ts'
 
-/** Does nobody but this machine reach the listener? */
+/** Does nobody but this machine reach a listener of that name? The name as in settings or in an address. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+  return /^(?:localhost|::1|\[::1\]|127(?:\.\d{1,3}){3})$/i.test(host)
 }
 
 /** The embedded catalog on a loopback listener: somebody is trying Vitrine on their own machine. */
 export function isLocalDemo(config: Config): boolean {
   return config.catalog.kind === 'embedded' && isLoopback(config.host)
+}
+
+/** The same, and no other address is given to the outside: pages of this machine may frame the widgets, to try them. */
+export function isFramedLocally(config: Config, publicUrl: string): boolean {
+  return isLocalDemo(config) && isLoopback(new URL(publicUrl).hostname)
 }

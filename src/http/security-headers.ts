@@ -74,6 +74,7 @@ export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
     },
     crossOriginOpenerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: false,
+    xFrameOptions: { action: 'deny' },
     referrerPolicy: { policy: 'no-referrer' },
   })
 }

@@ -1,9 +1,12 @@
 /** Longest address that is used; affiliate links carry long query strings. */
 const MAX_URL_CHARACTERS = 4_096
 
-/** White space, controls, quotes, angle brackets, back-ticks and backslashes: no well-formed address has them raw. */
+/**
+ * White space, controls, double quotes, angle brackets, back-ticks and backslashes: no well-formed address has them raw
+ * (RFC 3986, appendix A). An apostrophe is a letter like others there.
+ */
 // oxlint-disable-next-line no-control-regex -- these are what it refuses
-const FORBIDDEN = /[\u0000-\u0020\u007f-\u00a0"'<>`\\]/
+const FORBIDDEN = /[\u0000-\u0020\u007f-\u00a0"<>`\\]/
 
 /**
  * May a reader be sent there? Only absolute `https:` and `http:` addresses without credentials. The address itself

@@ -4,7 +4,7 @@ import { rateLimit } from 'express-rate-limit'
 import { MINUTE_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { isLocalDemo } from '../http/local-demo.ts'
+import { isLocalDemo, isLoopback } from '../http/local-demo.ts'
 import type { Secret } from '../config/secrets.ts'
 
 /** Wrong passwords from one address before it has to wait; a person mistypes, a program guesses. */
@@ -48,7 +48,17 @@ export function isStudioReachable(context: Pick<Context, 'config' | 'secrets'>):
 
 function isOpen(context: Context, request: Request): boolean {
   return (
-    isLocalDemo(context.config) && !FORWARDING_HEADERS.some((name) => request.headers[name] !== undefined)
+    isLocalDemo(context.config) &&
+    isOwnName(context, request.headers.host ?? '') &&
+    !FORWARDING_HEADERS.some((name) => request.headers[name] !== undefined)
+  )
+}
+
+/** A page elsewhere can point a name of its own at this machine and then read what loopback may read: not by that name. */
+function isOwnName({ publicUrl }: Context, host: string): boolean {
+  const own = new URL(publicUrl)
+  return (
+    host === own.host || (URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname))
   )
 }
 

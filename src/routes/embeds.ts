@@ -5,7 +5,7 @@ import { type Headers, sendAnswer } from '../http/answer.ts'
 import { chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
 import { createEtag } from '../http/etag.ts'
 import { listFrameAncestors, takenInHeaders, toEmbedPolicy } from '../http/security-headers.ts'
-import { isLocalDemo } from '../http/local-demo.ts'
+import { isFramedLocally } from '../http/local-demo.ts'
 import { findSpeech, listStyles } from '../widgets/presentation.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
@@ -80,7 +80,7 @@ function toEmbedHeaders(context: Context, channelUrl: string | null): Headers {
     ownOrigin: context.ownOrigin,
     channelUrl,
     configured: context.config.frameAncestors,
-    isLocalDemo: isLocalDemo(context.config),
+    isLocalDemo: isFramedLocally(context.config, context.publicUrl),
   })
   return {
     'Content-Security-Policy': toEmbedPolicy(context.ownOrigin, ancestors),
@@ -101,9 +101,14 @@ function toEmbedOutline(
     theme: widget.options.theme,
     title: title ?? (widget.kind === 'deals' ? messages.gridHeading : messages.boxHeading),
     state: title === undefined ? 'hidden' : 'shown',
+    reason: title === undefined ? widget.hiddenReason : null,
     styles: toEmbedStyles(context, widget.options.accent),
-    frameScript: `${context.publicUrl}${context.assets.get('frame.js').path}`,
+    frameScript: toFrameScript(context),
   }
+}
+
+function toFrameScript({ publicUrl, assets }: Context): string {
+  return `${publicUrl}${assets.get('frame.js').path}`
 }
 
 function toEmbedStyles(context: Context, accent: string | null): readonly string[] {
@@ -122,7 +127,8 @@ function createEmbedErrorHandler(context: Context): ErrorRequestHandler {
     // A browser shows a frame that it refuses as an error: these, too, may stand in the channel's own pages.
     const channel = await context.channels.findKnown(request.path.split('/')[1]?.toLowerCase() ?? '')
     const headers = { ...toEmptyHeaders(context, form), ...toEmbedHeaders(context, channel?.url ?? null) }
-    const text = form.form === 'mistake' ? renderMistake(context, form.message) : renderHidden(context)
+    const text =
+      form.form === 'mistake' ? renderMistake(context, form.message) : renderHidden(context, form.message)
     sendAnswer(request, response, {
       status: form.status,
       headers,
@@ -138,10 +144,11 @@ function renderMistake(context: Context, message: string | null): string {
     title: 'This address needs a change',
     message: message ?? '',
     styles,
+    frameScript: toFrameScript(context),
   })
 }
 
-function renderHidden(context: Context): string {
+function renderHidden(context: Context, reason: string | null): string {
   const { lang, dir, messages } = findSpeech(context.widgets.defaults.locale)
   return context.renderer.renderEmbed({
     lang,
@@ -149,8 +156,9 @@ function renderHidden(context: Context): string {
     theme: 'auto',
     title: messages.boxHeading,
     state: 'hidden',
+    reason: reason ?? 'The catalog gave no answer in time, and nothing is stored of it.',
     styles: toEmbedStyles(context, null),
-    frameScript: `${context.publicUrl}${context.assets.get('frame.js').path}`,
+    frameScript: toFrameScript(context),
     body: '',
   })
 }

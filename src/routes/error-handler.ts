@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
+import { toCacheStatus } from '../http/cache-headers.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-failure.ts'
@@ -30,11 +31,25 @@ function refuse(
   response: Response,
   refusal: Readonly<{ status: number; message: string }>,
 ): void {
-  const isFragment = request.path.startsWith('/fragments/')
+  const isFragment = /^\/fragments(?:\/|$)/i.test(request.path)
   response.status(refusal.status)
-  response.set({ 'Cache-Control': 'no-store', 'Vitrine-State': 'invalid', Connection: 'close' })
+  response.set({
+    ...toRefusalHeaders(refusal.message),
+    'X-Content-Type-Options': 'nosniff',
+    Connection: 'close',
+  })
+  if (isFragment) response.set('Access-Control-Allow-Origin', '*')
   response.type(isFragment ? 'html' : 'text')
   response.send(isFragment ? `<!-- Vitrine: ${refusal.message} -->` : `${refusal.message}\n`)
+}
+
+function toRefusalHeaders(message: string): Record<string, string> {
+  return {
+    'Cache-Control': 'no-store',
+    'Cache-Status': toCacheStatus('invalid'),
+    'Vitrine-State': 'invalid',
+    'Vitrine-Error': message,
+  }
 }
 
 /** Whatever no router knew. */
@@ -53,8 +68,8 @@ export function createErrorHandler(context: Context): ErrorRequestHandler {
     noteFailure(context, { error, surface: 'page', state: form.state, path: request.path })
     ownPageHeaders(request, response, () => {
       const styles = [`${context.publicUrl}${context.assets.get('studio.css').path}`]
-      const view = { title: 'Nothing here', message: form.message ?? '', styles }
-      response.status(form.status).set({ 'Cache-Control': 'no-store', 'Vitrine-State': form.state })
+      const view = { title: 'Nothing here', message: form.message ?? '', styles, frameScript: null }
+      response.status(form.status).set(toRefusalHeaders(view.message)).set('Vitrine-State', form.state)
       response.type('html').send(context.renderer.renderMistake(view))
     })
   }

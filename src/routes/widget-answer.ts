@@ -48,6 +48,7 @@ export function toWidgetHeaders(context: Context, widget: AnyWidget, state: Widg
       isGrid: widget.kind === 'deals',
     }),
     'Vitrine-State': state,
+    'Vitrine-Reason': state === 'hidden' ? widget.hiddenReason : undefined,
     'Cache-Status': toCacheStatus(widget.status),
   }
 }

@@ -51,7 +51,7 @@ export function listSnippets(details: SnippetDetails): readonly SnippetView[] {
     {
       id: 'fetch',
       label: 'Your own code',
-      note: '200 with zero bytes means: nothing to show. Anything but 200: keep what you had.',
+      note: '200 with zero bytes means: nothing to show; Vitrine-Reason says why. Anything but 200, or Cache-Control: no-store: keep what you had.',
       code: `curl --max-time 1 '${details.fragmentUrl.replaceAll("'", '%27')}'`,
     },
   ]

@@ -120,14 +120,21 @@ export type EmbedView = Readonly<{
   title: string
   state: 'shown' | 'hidden'
   styles: readonly string[]
+  /** Why nothing is shown, for whoever builds the page; `null` where something is. */
+  reason: string | null
   /** Address of the script that reports the height. */
   frameScript: string
   /** The fragment, already rendered; empty when hidden. */
   body: string
 }>
 
-/** A short readable page for a mistake in an address. */
-export type MistakeView = Readonly<{ title: string; message: string; styles: readonly string[] }>
+/** A short readable page for a mistake in an address. In a frame, `frameScript` folds it and tells the console why. */
+export type MistakeView = Readonly<{
+  title: string
+  message: string
+  styles: readonly string[]
+  frameScript: string | null
+}>
 
 /** A snippet to copy. */
 export type SnippetView = Readonly<{ id: string; label: string; code: string; note: string }>

@@ -6,7 +6,7 @@ import type { CacheStatus } from '../freshness/cached.ts'
 import type { ChannelSource } from '../freshness/channels.ts'
 import type { DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
-import { findGtin } from '../offers/gtin.ts'
+import { findGtin, isCheckDigitRight } from '../offers/gtin.ts'
 import { toDealQuery, toGridView } from './deals.ts'
 import {
   type CommonOptions,
@@ -25,6 +25,8 @@ export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
   /** Equal for equal views, and for those alone: an answer that was made once is found by it. */
   key: string
+  /** Why there may be nothing to show, for whoever builds the page. */
+  hiddenReason: string
   /** Makes the view; `undefined` when there is nothing to show and the widget hides. */
   getView(): View | undefined
   options: CommonOptions
@@ -96,6 +98,7 @@ async function getBox(
   const isShown = isPriceShown(asOfMs, presentation)
   return {
     kind: 'where-to-buy',
+    hiddenReason: isGone ? GONE_REASON : explainHiddenBox(padded, product !== null),
     key: [surface, channel.id, padded, toOptionsKey(options), asOfMs, isShown, product === null].join(' '),
     getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
     options,
@@ -128,6 +131,7 @@ async function getGrid(
     surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
   return {
     kind: 'deals',
+    hiddenReason: isGone ? GONE_REASON : 'No offer that is on sale fits the options of this address.',
     key: [surface, channel.id, optionsKey, value.readAtMs, value.deals.length, priced.length, isGone].join(
       ' ',
     ),
@@ -139,6 +143,15 @@ async function getGrid(
     oldestPriceMs,
     status,
   }
+}
+
+const GONE_REASON = 'The catalog no longer lists this channel.'
+
+function explainHiddenBox(gtin: string, isSold: boolean): string {
+  if (isSold) return 'No offer of this product fits the options of this address.'
+  return isCheckDigitRight(gtin)
+    ? 'No shop of this channel sells the product of this GTIN.'
+    : 'The last digit of this GTIN is wrong: is it mistyped? No shop of this channel sells it.'
 }
 
 /** The defaults in the same form as parsed options. */

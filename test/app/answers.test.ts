@@ -1,4 +1,6 @@
+import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
+import { createApp } from '../../src/app.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import {
@@ -233,6 +235,34 @@ describe('GTIN that is none', () => {
   })
 })
 
+describe('reason of an empty answer', () => {
+  test.each([
+    ['a GTIN that nobody sells', '09521234567905', 'No shop of this channel sells'],
+    ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN is wrong'],
+    ['options that leave nothing', '09521234567899?merchant=Nobody', 'No offer of this product fits'],
+    ['a GTIN that is none', 'abc', 'A GTIN is 1 to 14 digits'],
+  ])('%s - is said in a header and in the frame', async (_name, end, words) => {
+    const harness = await startStocked()
+    for (const path of BOXES) {
+      const seen = await visit(harness, path.replace(/\d+$/, end))
+      expect(seen.headers['vitrine-reason'] ?? seen.headers['vitrine-error']).toContain(words)
+      expect(readAnswer(path, seen)).toBe('nothing')
+      expect(seen.text.includes(`data-vitrine-reason="${words}`)).toBe(isEmbed(path))
+    }
+  })
+
+  test('grid without a deal - says so; what is shown has no reason', async () => {
+    const harness = await startStocked()
+    for (const path of GRIDS) {
+      const empty = await visit(harness, `${path}?brand=Nobody`)
+      expect(empty.headers['vitrine-reason']).toContain('No offer that is on sale fits')
+      const shown = await visit(harness, path)
+      expect(shown.headers['vitrine-reason']).toBeUndefined()
+      expect(shown.text).not.toContain('data-vitrine-reason')
+    }
+  })
+})
+
 describe('frames of failures', () => {
   test('unavailable - may stand in the page of a channel that is known', async () => {
     const harness = await startHarness()
@@ -255,6 +285,23 @@ describe('frames of failures', () => {
       expect(policy).toContain("default-src 'none'")
       expect(policy).toMatch(/frame-ancestors 'self' https:\/\/widgets\.example/)
       expect(policy).not.toContain('unsafe')
+    },
+  )
+
+  test.each([
+    ['http://127.0.0.1:3000', true],
+    ['http://localhost:3000', true],
+    ['https://widgets.example', false],
+  ])(
+    'embedded catalog, public address %s - pages of this machine may frame: %s',
+    async (publicUrl, mayFrame) => {
+      const { context } = await startStocked()
+      const config = { ...context.config, catalog: { kind: 'embedded' } as const }
+      const app = createApp({ ...context, config, publicUrl })
+      const { headers } = await request(app).get(BOX_EMBED)
+      expect(
+        headers['content-security-policy']?.includes('http://localhost:* http://127.0.0.1:* file:'),
+      ).toBe(mayFrame)
     },
   )
 

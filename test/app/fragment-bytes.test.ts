@@ -143,7 +143,12 @@ describe('methods', () => {
         const answer = await request(harness.app)[method](path)
         expect(answer.status).toBe(405)
         expect(answer.headers['allow']).toBe('GET, HEAD')
-        expect(answer.headers['vitrine-state']).toBe('invalid')
+        expect(answer.headers).toMatchObject({
+          'vitrine-state': 'invalid',
+          'cache-status': 'vitrine; fwd=miss; detail=invalid',
+          'x-content-type-options': 'nosniff',
+        })
+        expect(answer.headers['access-control-allow-origin']).toBe(path === BOX ? '*' : undefined)
         expect(answer.text.startsWith('<!-- Vitrine: ')).toBe(path === BOX)
       }
       expect(harness.catalog.calls).toEqual([])

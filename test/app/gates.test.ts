@@ -72,6 +72,21 @@ describe('studio and metrics without a password', () => {
     },
   )
 
+  test.each(['evil.example', 'evil.example:3000', 'localhost.evil.example', '127.0.0.1.evil.example', 'a b'])(
+    'request for the host %s - closed: a name of somebody else that leads here',
+    async (host) => {
+      const harness = await startDemo()
+      for (const path of PAGES) expect((await visit(harness, path, { Host: host })).status).toBe(404)
+    },
+  )
+
+  test.each(['localhost', 'localhost:3000', '127.0.0.1:3000', '[::1]:3000', 'widgets.example'])(
+    'request for the host %s - open',
+    async (host) => {
+      expect((await visit(await startDemo(), '/studio', { Host: host })).status).toBe(200)
+    },
+  )
+
   test('closed page - does not tell that there is one', async () => {
     const harness = await startStocked()
     const closed = await visit(harness, '/studio')

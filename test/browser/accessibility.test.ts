@@ -120,6 +120,7 @@ describe('accessibility', () => {
         parameters: [{ name: 'utm_source', value: 'fernweh' }],
       })
       const mistake = renderer.renderMistake({
+        frameScript: null,
         title: 'A mistake',
         message: 'It says why.',
         styles: pageStyles,

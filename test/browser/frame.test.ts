@@ -30,12 +30,20 @@ beforeAll(async () => {
       theme: 'light',
       title: 'Where to buy',
       state,
+      reason: state === 'hidden' ? 'No shop sells it.' : null,
       styles: [assets.get('vitrine.css').path],
       frameScript: assets.get('frame.js').path,
       body: state === 'shown' ? renderer.renderBox(makeBox({ frame: makeFrame({ styles: [] }) })) : '',
     })
     widgets.answers.set(`/${state}`, toPage(document, EMBED_CSP))
   }
+  const mistake = renderer.renderMistake({
+    title: 'This address needs a change',
+    message: 'The parameter "theme" accepts auto, light or dark.',
+    styles: [],
+    frameScript: assets.get('frame.js').path,
+  })
+  widgets.answers.set('/mistake', toPage(mistake, EMBED_CSP))
 })
 afterAll(async () => {
   await browser.close()
@@ -79,6 +87,17 @@ describe('frame', () => {
       { vitrine: 1, type: 'ready' },
       { vitrine: 1, type: 'hidden' },
     ])
+  })
+
+  test.each([
+    ['hidden', 'debug', 'No shop sells it.'],
+    ['mistake', 'warning', 'The parameter "theme" accepts auto, light or dark.'],
+  ])('%s – folds, and tells the console why (%s)', async (state, level, reason) => {
+    const said: string[] = []
+    page.on('console', (message) => said.push(`${message.type()} ${message.text()}`))
+    await openFrame(state, 'width="600" height="50"')
+    await waitFor('seen.some(({ type }) => type === "hidden")')
+    expect(said).toEqual([`${level} Vitrine shows nothing here. ${reason} ${widgets.origin}/${state}`])
   })
 
   test('frame that is not rendered at first – tells its height when it is, never 0', async () => {

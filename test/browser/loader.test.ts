@@ -17,6 +17,7 @@ let page: Page
 let publisher: PageServer
 let widgets: PageServer
 const problems: string[] = []
+const warnings: string[] = []
 
 beforeAll(async () => {
   browser = await launchChromium()
@@ -33,8 +34,10 @@ beforeEach(async () => {
   context = await browser.newContext({ viewport: { width: 800, height: 900 } })
   page = await context.newPage()
   problems.length = 0
+  warnings.length = 0
   page.on('pageerror', (error) => problems.push(error.message))
   page.on('console', (message) => {
+    if (message.type() === 'warning') warnings.push(message.text())
     if (message.text().includes('Content Security Policy')) problems.push(message.text())
   })
 })
@@ -56,6 +59,7 @@ function serveWidgets(): void {
       theme: 'light',
       title: 'Where to buy',
       state: body === '' ? 'hidden' : 'shown',
+      reason: body === '' ? 'No shop sells it.' : null,
       styles,
       frameScript: PREFIX + assets.get('frame.js').path,
       body,
@@ -138,6 +142,9 @@ describe('loader', () => {
     )
     await waitFor(isShown(0))
     expect(await page.locator('iframe').count()).toBe(1)
+    await page.evaluate('window.vitrine.scan()')
+    // Said once each, for whoever builds the page.
+    expect(warnings.filter((text) => text.includes('needs data-channel'))).toHaveLength(4)
   })
 
   test('our messages from a foreign frame – move nothing', async () => {

@@ -7,7 +7,8 @@ const AT_ONE = 'Sat, 21 Nov 2026 13:00:00 GMT'
 
 describe('Retry-After', () => {
   it.each([
-    ['0', 0],
+    ['0', null],
+    ['000', null],
     ['1', SECOND_MS],
     [' 3600 ', HOUR_MS],
     ['007', 7 * SECOND_MS],

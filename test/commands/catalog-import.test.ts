@@ -31,7 +31,22 @@ describe('catalog import', () => {
     expect(await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)).toBe(0)
     expect(under.out).toHaveLength(1)
     expect(under.out[0]).toMatch(/^2 products, 4 offers, 0 rejected; channel [0-9a-f-]{36}$/)
+    expect(under.err.join('')).toContain('set VITRINE_FRAME_ANCESTORS')
+  })
+
+  it('site may frame - by the settings or by the address of the channel - no hint', async () => {
+    const under = makeCommandContext()
+    const config = { ...under.context.config, frameAncestors: ['https://magazine.example'] }
+    await run({ ...under, context: { ...under.context, config } }, ROW)
     expect(under.err).toEqual([])
+  })
+
+  it('second feed of the same shop - says how much of the first it removed', async () => {
+    const under = makeCommandContext()
+    await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
+    await run(under, ROW)
+    expect(under.err).toContain('2 older offers of the same shops, not in this file, removed.\n')
+    expect(under.out[1]).toMatch(/^1 product, 2 offers, /)
   })
 
   it('feed - over a thousand, with rejects - thousands are marked, the path is said before', async () => {
@@ -48,6 +63,7 @@ describe('catalog import', () => {
     expect(JSON.parse(under.out[0] ?? '')).toEqual({
       products: 1,
       offers: 2,
+      removedOffers: 0,
       rejected: 1,
       channel: expect.stringMatching(/^[0-9a-f-]{36}$/),
       rejects: join(under.folder, 'feed.ndjson.rejects'),
@@ -86,7 +102,7 @@ describe('catalog import', () => {
       const text = under.err.join('')
       expect(text).toContain('% read, ')
       expect(text.includes('\r')).toBe(isTerminal)
-      expect(text.endsWith(isTerminal ? '\r\u001b[2K' : '\n')).toBe(true)
+      expect(text.includes('\r\u001b[2KThe channel has no address')).toBe(isTerminal)
     }
   })
 

@@ -48,7 +48,7 @@ export async function startRemote(folder: string): Promise<{ catalog: FakeCatalo
 export async function runHere(words: readonly string[], environment: Environment = {}): Promise<Ended> {
   const out: string[] = []
   let err = ''
-  const code = await runCommandLine(words, environment, {
+  const code = await runCommandLine(words, () => environment, {
     out: (line) => void out.push(line),
     err: (text) => void (err += text),
     isTerminal: false,
@@ -79,10 +79,19 @@ export type Running = {
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }>
 }
 
-/** Starts the built command line; it is killed after the test if it still runs. */
-export function startBuilt(words: readonly string[], environment: Environment): Running {
-  const child = spawn(process.execPath, [MAIN, ...words], { env: toEnv(environment) })
-  onTestFinished(() => void child.kill('SIGKILL'))
+/**
+ * Starts the built command line; it is killed after the test if it still runs. `isInShell`: as npm does, in a shell that
+ * takes the signals and hands none on.
+ */
+export function startBuilt(
+  words: readonly string[],
+  environment: Environment,
+  { isInShell = false }: Readonly<{ isInShell?: boolean }> = {},
+): Running {
+  const command = [process.execPath, MAIN, ...words]
+  const [program = '', ...parameters] = isInShell ? ['sh', '-c', '"$@"; exit $?', 'sh', ...command] : command
+  const child = spawn(program, parameters, { env: toEnv(environment), detached: true })
+  onTestFinished(() => killGroup(child.pid))
   let said = ''
   child.stdout.on('data', (chunk) => (said += String(chunk)))
   child.stderr.on('data', (chunk) => (said += String(chunk)))
@@ -105,6 +114,14 @@ export function startBuilt(words: readonly string[], environment: Environment): 
       const [code] = await ended
       return { code, tookMs: performance.now() - startedAtMs }
     },
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended.
   }
 }
 

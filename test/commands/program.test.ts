@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { makeFolder, makeSettings, runBuilt, runHere } from './cli-harness.ts'
 
@@ -57,7 +60,30 @@ describe('command line', () => {
   )
 })
 
+describe('command line, small manners', () => {
+  it('--version - that of package.json', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+    expect(await runHere(['--version'])).toEqual({ code: 0, out: version, err: '' })
+  })
+
+  it('wrong usage - has the form of every error: what, what helps, and a code', async () => {
+    const { err } = await runHere(['frobnicate'])
+    expect(err).toBe(
+      'vitrine: unknown command \'frobnicate\'; "vitrine help" lists the commands (VITRINE_USAGE)\n',
+    )
+  })
+})
+
 describe('built command line', () => {
+  it('reader that does not wait for the output - ends it without a word', async () => {
+    const child = spawn(process.execPath, ['dist/main.js', 'help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    let err = ''
+    child.stderr.on('data', (chunk) => (err += String(chunk)))
+    const [code] = (await once(child, 'exit')) as [number | null]
+    expect([code, err]).toEqual([0, ''])
+  })
+
   it('help - 0', async () => {
     expect(await runBuilt(['--help'], {})).toMatchObject({ code: 0, err: '' })
   })

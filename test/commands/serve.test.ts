@@ -60,6 +60,38 @@ describe('serve, embedded catalog', () => {
     expect((await running.stop('SIGTERM')).code).toBe(0)
   })
 
+  it('started by npm, whose shell keeps SIGTERM to itself - ends with the shell', async () => {
+    const settings = makeSettings(makeFolder(), { npm_lifecycle_event: 'start' })
+    const running = startBuilt(['serve', '--json'], settings, { isInShell: true })
+    const { box } = await readAddresses(running)
+    await expectShown(box)
+    await running.stop('SIGTERM')
+    await vi.waitFor(() => expect(request(box ?? 'nowhere').get('')).rejects.toThrow('ECONNREFUSED'), {
+      timeout: 5_000,
+    })
+  })
+
+  it('public address elsewhere - the start page is printed by the address that opens it', async () => {
+    const settings = makeSettings(makeFolder(), { VITRINE_PUBLIC_URL: 'https://widgets.example' })
+    const { studio, box } = await readAddresses(startBuilt(['serve', '--json'], settings))
+    expect(studio).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/studio$/)
+    expect((await request(studio ?? 'nowhere').get('')).status).toBe(200)
+    expect(box).toMatch(/^https:\/\/widgets\.example\/embeds\//)
+  })
+
+  it('sync by another process that knows another port - the pictures of the sample data stay', async () => {
+    const folder = makeFolder()
+    const { grid } = await readAddresses(startBuilt(['serve', '--json'], makeSettings(folder)))
+    const countPictures = async (): Promise<number> =>
+      (await request(grid ?? 'nowhere').get('')).text.split('<img').length - 1
+    const before = await countPictures()
+    expect(before).toBeGreaterThan(5)
+    expect(await runBuilt(['sync'], makeSettings(folder, { VITRINE_PORT: '3999' }))).toMatchObject({
+      code: 0,
+    })
+    expect(await countPictures()).toBe(before)
+  })
+
   it('sentences - without --json - name every address', async () => {
     const running = startBuilt(['serve'], makeSettings(makeFolder()))
     await running.firstLine

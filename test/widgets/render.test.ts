@@ -127,7 +127,7 @@ describe('hostile texts', () => {
       listing: { shop: 'a', title: 'b', price: 'c', pictureUrl: null },
       parameters: [{ name: 'd', value: 'e' }],
     }
-    const mistake = { title: 'a', message: 'b', styles: [] }
+    const mistake = { title: 'a', message: 'b', styles: [], frameScript: null }
     const studio = makeStudio()
     const kept = {
       box: studio.box,
@@ -274,7 +274,14 @@ describe('sizes', () => {
 })
 
 describe('documents', () => {
-  const embed = { lang: 'de', dir: 'ltr', title: 'T', styles: ['/a.css'], frameScript: '/f.js' } as const
+  const embed = {
+    lang: 'de',
+    dir: 'ltr',
+    title: 'T',
+    styles: ['/a.css'],
+    frameScript: '/f.js',
+    reason: null,
+  } as const
 
   test('embed – state, scheme, deferred script, body as it is', () => {
     const body = renderer.renderBox(makeBox())
@@ -314,7 +321,10 @@ describe('documents', () => {
       () =>
         renderer.renderEmbed({ ...embed, theme: 'auto', state: 'shown', body: renderer.renderGrid(grid) }),
     ],
-    ['mistake', () => renderer.renderMistake({ title: 'A mistake', message: 'Why', styles: [] })],
+    [
+      'mistake',
+      () => renderer.renderMistake({ title: 'A mistake', message: 'Why', styles: [], frameScript: '/f.js' }),
+    ],
     ['studio', () => renderer.renderStudio(makeStudio())],
     [
       'empty studio',

@@ -45,6 +45,8 @@ export type ImportFeedOptions = Readonly<{
 export type ImportSummary = Readonly<{
   products: number
   offers: number
+  /** Offers of the file's merchants that the file no longer has. */
+  removedOffers: number
   /** Lines of the rejects file. */
   rejected: number
   channelId: string
@@ -132,6 +134,6 @@ async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
 
 function describeNothing(file: string, rejects: Rejects): string {
   const path = rejects.getPath()
-  const why = path === null ? '' : `; ${rejects.getCount()} rows were rejected, see ${path}`
+  const why = path === null ? '' : `; rejected rows: ${rejects.getCount()}, see ${path}`
   return `${file} has no usable product${why}; nothing was changed`
 }

@@ -80,5 +80,7 @@ async function* readChunks(stream: Readable, file: string): AsyncGenerator<Buffe
 }
 
 function toReason(error: unknown): string {
+  // What zlib says of a stream that ends too early.
+  if (error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR') return 'it is cut off'
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
 }

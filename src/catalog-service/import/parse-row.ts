@@ -186,12 +186,26 @@ function withMerchant(item: unknown, merchant: string | undefined): unknown {
   return { ...item, merchant: { name: merchant } }
 }
 
-type Issue = Readonly<{ path: readonly PropertyKey[]; message: string }>
+type Issue = z.core.$ZodIssue
+
+/** What a value had to be, in words. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: 'a text in quotes',
+  object: 'an object',
+  array: 'a list',
+}
 
 function describeIssue(issue: Issue | undefined, json: unknown): [field: string, reason: string] {
   const field = issue === undefined || issue.path.length === 0 ? 'row' : issue.path.map(String).join('.')
-  if (field === 'gtin') return [field, hasGtin(json) ? 'not 1 to 14 digits' : 'there is no gtin']
-  return [field, issue?.message ?? 'malformed']
+  if (field === 'gtin' && !hasGtin(json)) return [field, 'there is no gtin']
+  if (field === 'gtin' && issue?.code !== 'invalid_type') return [field, 'not 1 to 14 digits']
+  return [field, describeShape(issue)]
+}
+
+function describeShape(issue: Issue | undefined): string {
+  if (issue?.code === 'too_small') return 'is empty'
+  const expected = issue?.code === 'invalid_type' ? EXPECTED[issue.expected] : undefined
+  return expected === undefined ? 'missing or malformed' : `missing, or not ${expected}`
 }
 
 function hasGtin(json: unknown): boolean {

@@ -6,8 +6,8 @@ import type { ImportTarget } from './target.ts'
 /** Pairs of network and merchant whose ids are kept at hand; a feed of marketplace sellers has many. */
 const MAX_CACHED_PAIRS = 50_000
 
-/** The rows that an import has left in the catalog. */
-type Written = Readonly<{ products: number; offers: number }>
+/** The rows that an import has left in the catalog, and the older ones that it took out of it. */
+type Written = Readonly<{ products: number; offers: number; removedOffers: number }>
 
 /** Writes products in the import's transaction. */
 export type FeedWriter = Readonly<{
@@ -81,7 +81,7 @@ async function writeOffers(
 }
 
 async function finish(database: Kysely<CatalogTables>, importId: number): Promise<Written> {
-  await sql`
+  const removed = await sql`
     delete from offers where network_channel_id is not null and import_id is not ${importId}
       and (network_channel_id, merchant_id) in (
         select distinct network_channel_id, merchant_id from offers where import_id = ${importId})`.execute(
@@ -91,11 +91,12 @@ async function finish(database: Kysely<CatalogTables>, importId: number): Promis
     delete from products where not exists (select 1 from offers where offers.gtin = products.gtin)`.execute(
     database,
   )
-  const counted = await sql<Written>`
+  const counted = await sql<Omit<Written, 'removedOffers'>>`
     select count(distinct gtin) as products, count(*) as offers from offers where import_id = ${importId}`.execute(
     database,
   )
-  return counted.rows[0] ?? { products: 0, offers: 0 }
+  const removedOffers = Number(removed.numAffectedRows ?? 0)
+  return { ...(counted.rows[0] ?? { products: 0, offers: 0 }), removedOffers }
 }
 
 async function getOrMakeIds(
