@@ -43,6 +43,7 @@ async function getStudioView(context: Context, request: Request): Promise<Studio
     channel,
     choice,
     defaultLocale: widgets.defaults.locale,
+    defaultCurrency: widgets.defaults.currency,
     ...(channel === null ? NOTHING : await findChannelData(context, channel, choice)),
   })
 }

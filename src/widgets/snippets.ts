@@ -7,12 +7,11 @@ export type SnippetDetails = Readonly<{
   embedUrl: string
   /** Accessible title of a bare iframe. */
   title: string
+  /** Height of an iframe without the loader, in pixels: such a frame can neither grow nor fold. */
+  frameHeightPx: number
   /** Attributes of the loader's placeholder, in order. */
   attributes: readonly Readonly<{ name: string; value: string }>[]
 }>
-
-/** Height of an iframe without the loader, in pixels: such a frame can neither grow nor fold. */
-const PLAIN_FRAME_HEIGHT_PX = 420
 
 /** The ways to embed one widget, the easiest first. */
 export function listSnippets(details: SnippetDetails): readonly SnippetView[] {
@@ -28,7 +27,7 @@ export function listSnippets(details: SnippetDetails): readonly SnippetView[] {
       id: 'iframe',
       label: 'Plain iframe (no script)',
       note: 'For editors that strip scripts. Its height is fixed.',
-      code: `<iframe src="${escapeAttribute(details.embedUrl)}" title="${escapeAttribute(details.title)}" width="100%" height="${PLAIN_FRAME_HEIGHT_PX}" loading="lazy" style="border:0"></iframe>`,
+      code: `<iframe src="${escapeAttribute(details.embedUrl)}" title="${escapeAttribute(details.title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0"></iframe>`,
     },
     {
       id: 'ssi',

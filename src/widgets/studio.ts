@@ -3,12 +3,18 @@ import { BadOptionError } from '../errors.ts'
 import type { CopyState } from '../copy/store.ts'
 import { cleanText } from '../offers/text.ts'
 import { formatCount, formatTime } from './format.ts'
+import { estimateBoxHeightPx, estimateGridHeightPx } from './heights.ts'
+import { parseBoxOptions } from './options.ts'
 import { createParameterReader } from './parameters.ts'
 import { listSnippets } from './snippets.ts'
 import type { StudioView, StudioWidgetView } from './view-models.ts'
+import { selectOffers } from './where-to-buy.ts'
 
 /** Longest address of a channel that the start page prints; it comes as the catalog has it. */
 const MAX_SHOWN_URL_CHARACTERS = 100
+
+/** Cards of a grid that names no limit. */
+const GRID_CARDS = 12
 
 /** What was chosen on the start page; everything is optional there, and what cannot be read counts as not given. */
 export type StudioChoice = Readonly<{
@@ -30,6 +36,7 @@ export type StudioData = Readonly<{
   channel: Channel | null
   choice: StudioChoice
   defaultLocale: string
+  defaultCurrency: string | null
   matches: readonly Product[]
   product: Product | null
   state: CopyState | null
@@ -106,7 +113,11 @@ function toBoxWidget(data: StudioData, channel: Channel, product: Product): Stud
     { name: 'data-channel', value: channel.id },
     { name: 'data-gtin', value: product.gtin },
   ]
-  return toWidget(data, { kind: 'where-to-buy', title: `Where to buy ${product.title}`, path, attributes })
+  const defaults = { locale: data.defaultLocale, currency: data.defaultCurrency }
+  const options = parseBoxOptions(new URLSearchParams(), defaults, 'embed')
+  const frameHeightPx = estimateBoxHeightPx(selectOffers(product.offers, options).length, options.limit)
+  const title = `Where to buy ${product.title}`
+  return toWidget(data, { kind: 'where-to-buy', title, path, attributes, frameHeightPx })
 }
 
 function toGridWidget(data: StudioData, channel: Channel): StudioWidgetView {
@@ -114,7 +125,14 @@ function toGridWidget(data: StudioData, channel: Channel): StudioWidgetView {
     { name: 'data-vitrine', value: 'deals' },
     { name: 'data-channel', value: channel.id },
   ]
-  return toWidget(data, { kind: 'deals', title: 'Deals', path: `${channel.id}/deals`, attributes })
+  const frameHeightPx = estimateGridHeightPx(Math.min(data.state?.dealCount ?? 0, GRID_CARDS))
+  return toWidget(data, {
+    kind: 'deals',
+    title: 'Deals',
+    path: `${channel.id}/deals`,
+    attributes,
+    frameHeightPx,
+  })
 }
 
 type WidgetParts = Readonly<{
@@ -122,9 +140,11 @@ type WidgetParts = Readonly<{
   title: string
   path: string
   attributes: StudioWidgetView['attributes']
+  frameHeightPx: number
 }>
 
-function toWidget(data: StudioData, { kind, title, path, attributes }: WidgetParts): StudioWidgetView {
+function toWidget(data: StudioData, parts: WidgetParts): StudioWidgetView {
+  const { kind, title, path, attributes, frameHeightPx } = parts
   const { publicUrl, choice, defaultLocale } = data
   const query = new URLSearchParams()
   if (choice.theme !== 'auto') query.set('theme', choice.theme)
@@ -133,7 +153,14 @@ function toWidget(data: StudioData, { kind, title, path, attributes }: WidgetPar
   const fragmentUrl = `${publicUrl}/fragments/${path}${suffix}`
   const embedUrl = `${publicUrl}/embeds/${path}${suffix}`
   const all = [...attributes, ...[...query].map(([name, value]) => ({ name: `data-${name}`, value }))]
-  const snippets = listSnippets({ publicUrl, fragmentUrl, embedUrl, title, attributes: all })
+  const snippets = listSnippets({
+    publicUrl,
+    fragmentUrl,
+    embedUrl,
+    title,
+    frameHeightPx,
+    attributes: all,
+  })
   return { kind, title, fragmentUrl, embedUrl, attributes: all, snippets }
 }
 

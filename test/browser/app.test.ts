@@ -75,6 +75,22 @@ describe('the server as it is started, in a browser', () => {
     expect([...hosts]).toEqual([new URL(addresses.publicUrl).host])
   })
 
+  test.each([
+    ['box', 'where-to-buy', 360],
+    ['grid', 'deals', 640],
+  ] as const)('plain iframe of the start page, %s - is as high as its content', async (kind, path, width) => {
+    const html = await (await context.request.get(addresses.studio)).text()
+    const [, heightPx] =
+      new RegExp(`&lt;iframe src=&quot;[^;]*/${path}[^]*?height=&quot;(\\d+)&quot;`).exec(html) ?? []
+    await page.setViewportSize({ width, height: 900 })
+    await page.goto(addresses[kind])
+    const contentPx = await page
+      .locator('.vitrine')
+      .evaluate((element) => element.getBoundingClientRect().height)
+    expect(Number(heightPx)).toBeGreaterThanOrEqual(contentPx)
+    expect(Number(heightPx)).toBeLessThan(contentPx + 120)
+  })
+
   test.each(['box', 'grid'] as const)(
     '%s as a document - shows offers with prices and pictures',
     async (kind) => {
