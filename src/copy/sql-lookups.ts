@@ -1,11 +1,15 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
+import { DAY_MS } from '../clock.ts'
 import { foldText } from '../offers/text.ts'
 import { findProductInRow, toStoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, findCopy, getCopy, isVisibleAt } from './sql-copies.ts'
 import { deleteVersions, insertVersion, readFirstSeen, updateVersion } from './sql-versions.ts'
 import type { CopyEntry } from './store.ts'
+
+/** How long an absence is kept: no page under way is that old. */
+const ABSENCE_KEPT_MS: number = DAY_MS
 
 /** Columns of a product and, from its page, when an unchanged one was last seen by a walk. */
 const productColumns = ['id', 'gtin', 'title', 'brand', 'images', 'offers', 'as_of_ms'] as const
@@ -143,6 +147,12 @@ async function putAbsence(
 ): Promise<void> {
   const ids = put.versions.map((version) => version.id)
   await deleteVersions(transaction, ids)
+  // Walks clear absences, too; where none runs, this does.
+  await transaction
+    .deleteFrom('absences')
+    .where('copy_id', '=', put.copy.id)
+    .where('as_of_ms', '<', put.asOfMs - ABSENCE_KEPT_MS)
+    .execute()
   await transaction
     .insertInto('absences')
     .values({ copy_id: put.copy.id, gtin: put.gtin, as_of_ms: put.asOfMs })

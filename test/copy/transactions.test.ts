@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { DAY_MS } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import { openCopyDatabase } from '../../src/copy/dialects.ts'
 import type { CopyTables } from '../../src/copy/schema.ts'
@@ -125,6 +126,14 @@ describe('transactions of a walk', () => {
     expect(await database.selectFrom('absences').select('gtin').execute()).toEqual([{ gtin: toGtin(2) }])
     expect(await readBox(copy, toGtin(2))).toBe('absent @300')
   })
+})
+
+test('clean-up without walks - absences of the day before - go with the next one', async () => {
+  await copy.putLookup(CHANNEL, toGtin(1), { product: null, asOfMs: 100 })
+  await copy.putLookup(CHANNEL, toGtin(2), { product: null, asOfMs: 100 + DAY_MS })
+  await copy.putLookup(CHANNEL, toGtin(3), { product: null, asOfMs: 101 + DAY_MS })
+  const rows = await database.selectFrom('absences').select('gtin').orderBy('gtin').execute()
+  expect(rows.map(({ gtin }) => gtin)).toEqual([toGtin(2), toGtin(3)])
 })
 
 describe('damaged rows', () => {
