@@ -26,7 +26,7 @@ export type Metrics = Readonly<{
 /** Makes the metrics of one process, with a registry of its own. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 1 })
+  collectDefaultMetrics({ register: registry })
   const registers = [registry]
   const answers = new Counter({
     name: 'vitrine_answers_total',

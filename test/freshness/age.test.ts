@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import { judgeAge } from '../../src/freshness/age.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { FRESHNESS } from './sources.ts'
+
+describe('age', () => {
+  test.each([
+    [-60, 'fresh'],
+    [0, 'fresh'],
+    [299.999, 'fresh'],
+    [300, 'stale'],
+    [3_600, 'stale'],
+    [3_600.001, 'rescue'],
+    [604_800, 'rescue'],
+    [604_800.001, 'gone'],
+  ])('answer of %d s - %s', (seconds, expected) => {
+    expect(judgeAge(NOON_MS - seconds * SECOND_MS, NOON_MS, FRESHNESS)).toBe(expected)
+  })
+
+  test('stale and rescue no longer than fresh - straight from fresh to gone', () => {
+    const config = { ...FRESHNESS, freshSeconds: 10, staleSeconds: 1, rescueSeconds: 1 }
+    expect([9_999, 10_000].map((ageMs) => judgeAge(0, ageMs, config))).toEqual(['fresh', 'gone'])
+  })
+})

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { waitInTime } from '../../src/freshness/in-time.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+
+describe("a visitor's patience", () => {
+  test('answer in time - is given, and no timer is left', async () => {
+    const clock = createFakeClock(0)
+    expect(await waitInTime(clock, 800, Promise.resolve('answer'))).toBe('answer')
+    expect(clock.pendingWaits).toBe(0)
+  })
+
+  test('failure in time - nothing, at once', async () => {
+    const clock = createFakeClock(0)
+    expect(await waitInTime(clock, 800, Promise.reject(new Error('broken')))).toBeUndefined()
+    expect(clock.pendingWaits).toBe(0)
+  })
+
+  test('late answer - nothing after the patience; the call goes on', async () => {
+    const clock = createFakeClock(0)
+    let answer: (text: string) => void = () => {}
+    const call = new Promise<string>((resolve) => (answer = resolve))
+    const waiting = waitInTime(clock, 800, call)
+    clock.advance(800)
+    expect(await waiting).toBeUndefined()
+    answer('late')
+    expect(await call).toBe('late')
+  })
+
+  test('failure after the patience - reaches nobody', async () => {
+    const clock = createFakeClock(0)
+    let fail: (error: Error) => void = () => {}
+    const call = new Promise<string>((_resolve, reject) => (fail = reject))
+    const waiting = waitInTime(clock, 800, call)
+    clock.advance(800)
+    expect(await waiting).toBeUndefined()
+    fail(new Error('late'))
+    await expect(call).rejects.toThrow('late')
+  })
+})

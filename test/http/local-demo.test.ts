@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import type { Config } from '../../src/config/config.ts'
+import { parseConfig } from '../../src/config/parse-config.ts'
+import { isFramedLocally, isLocalDemo, isLoopback } from '../../src/http/local-demo.ts'
+
+const embedded = (host: string): Config => parseConfig({ VITRINE_HOST: host }).config
+const remote = parseConfig({
+  VITRINE_CATALOG_URL: 'https://catalog.example',
+  VITRINE_CATALOG_KEY: 'a-key-of-the-test',
+}).config
+
+describe('loopback', () => {
+  test.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.255.0.9', '::1', '[::1]'])('%s - is', (host) => {
+    expect(isLoopback(host)).toBe(true)
+  })
+
+  test.each([
+    '0.0.0.0',
+    '::',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '128.0.0.1',
+    '127.0.0',
+    '',
+  ])('"%s" - is not', (host) => {
+    expect(isLoopback(host)).toBe(false)
+  })
+})
+
+describe('local demonstration', () => {
+  test('embedded catalog on loopback - is one; on every address, or with a real catalog - is none', () => {
+    expect([embedded('127.0.0.1'), embedded('0.0.0.0'), remote].map(isLocalDemo)).toEqual([
+      true,
+      false,
+      false,
+    ])
+  })
+
+  test.each([
+    ['http://127.0.0.1:3000', true],
+    ['http://[::1]:3000', true],
+    ['http://localhost:3000/widgets', true],
+    ['https://widgets.example', false],
+  ])('public address %s - framed by pages of this machine: %s', (publicUrl, expected) => {
+    expect(isFramedLocally(embedded('127.0.0.1'), publicUrl)).toBe(expected)
+    expect(isFramedLocally(embedded('0.0.0.0'), publicUrl)).toBe(false)
+  })
+})

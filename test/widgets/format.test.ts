@@ -1,0 +1,103 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { formatCount, formatDiscount, formatPrice, formatTime } from '../../src/widgets/format.ts'
+
+/** No-break spaces of both widths as plain ones. */
+const toPlain = (text: string): string => text.replace(/[\u00a0\u202f]/g, ' ')
+
+/** A price of the catalog with its digits, as they must be read again from the formatted text. */
+const price = fc
+  .tuple(
+    fc.bigInt({ min: 0n, max: 999_999_999_999n }),
+    fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 4 }),
+  )
+  .map(([whole, decimals]) => ({ text: `${whole}.${decimals}`, whole: String(whole), decimals }))
+
+describe('price', () => {
+  test.each([
+    ['49.9', 'EUR', 'en', '€49.90'],
+    ['49', 'EUR', 'en', '€49.00'],
+    ['0.0001', 'EUR', 'en', '€0.0001'],
+    ['1.1000', 'EUR', 'en', '€1.10'],
+    ['1234.5', 'EUR', 'de', '1.234,50 €'],
+    ['98.5', 'CHF', 'de-CH', 'CHF 98.50'],
+    ['1980', 'JPY', 'en', '¥1,980'],
+    ['1980.5', 'JPY', 'en', '¥1,980.5'],
+    ['1.5', 'BHD', 'en', 'BHD 1.500'],
+    ['999999999999.9999', 'EUR', 'en', '€999,999,999,999.9999'],
+    ['0049.90', 'EUR', 'en', '€49.90'],
+  ])('%s %s in %s - %s', (text, currency, locale, shown) => {
+    expect(toPlain(formatPrice(text, currency, locale))).toBe(shown)
+  })
+
+  test('same locale, other currency; same currency, other locale - formatters are not mixed up', () => {
+    const shown = [
+      formatPrice('1', 'EUR', 'en'),
+      formatPrice('1', 'USD', 'en'),
+      formatPrice('1', 'EUR', 'de'),
+      formatPrice('1', 'EUR', 'en'),
+    ]
+    expect(shown.map(toPlain)).toEqual(['€1.00', '$1.00', '1,00 €', '€1.00'])
+  })
+
+  test('any price - every digit that counts is shown, none is rounded', () => {
+    fc.assert(
+      fc.property(price, ({ text, whole, decimals }) => {
+        const [shownWhole = '', shownDecimals = ''] = formatPrice(text, 'EUR', 'en')
+          .replace(/[€,]/g, '')
+          .split('.')
+        expect(shownWhole).toBe(whole)
+        expect(shownDecimals).toBe(decimals.replace(/0+$/, '').padEnd(2, '0'))
+      }),
+    )
+  })
+})
+
+describe('discount', () => {
+  test.each([
+    [1, 'en', '−1%'],
+    [20, 'en', '−20%'],
+    [100, 'en', '−100%'],
+    [20, 'de', '−20 %'],
+    [20, 'sv', '−20 %'],
+  ])('%i in %s - %s with a true minus sign', (percent, locale, shown) => {
+    expect(toPlain(formatDiscount(percent, locale))).toBe(shown)
+  })
+
+  test('any percentage - is shown as it is, never by a hyphen', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100 }), (percent) => {
+        expect(formatDiscount(percent, 'en')).toBe(`−${percent}%`)
+      }),
+    )
+  })
+})
+
+describe('time', () => {
+  const timeMs = Date.UTC(2026, 0, 2, 23, 5, 59)
+
+  test.each([
+    ['en', 'Jan 2, 2026, 11:05 PM UTC'],
+    ['en-GB', '2 Jan 2026, 23:05 UTC'],
+    ['de', '2. Jan. 2026, 23:05 UTC'],
+  ])('%s - absolute, in UTC, to the minute', (locale, shown) => {
+    expect(toPlain(formatTime(timeMs, locale))).toBe(shown)
+  })
+
+  test('midnight of UTC - begins the next day', () => {
+    const midnightMs = Date.UTC(2026, 0, 3)
+    expect(toPlain(formatTime(midnightMs - 1, 'en-GB'))).toBe('2 Jan 2026, 23:59 UTC')
+    expect(toPlain(formatTime(midnightMs, 'en-GB'))).toBe('3 Jan 2026, 00:00 UTC')
+  })
+})
+
+describe('count', () => {
+  test.each([
+    [0, 'en', '0'],
+    [999, 'en', '999'],
+    [1_236, 'en', '1,236'],
+    [1_236, 'de', '1.236'],
+  ])('%i in %s - %s', (count, locale, shown) => {
+    expect(formatCount(count, locale)).toBe(shown)
+  })
+})

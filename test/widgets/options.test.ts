@@ -1,0 +1,236 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BadOptionError } from '../../src/errors.ts'
+import {
+  type GridOptions,
+  parseBoxOptions,
+  parseGridOptions,
+  toOptionsKey,
+  toQuery,
+} from '../../src/widgets/options.ts'
+
+const DEFAULTS = { locale: 'en', currency: null }
+const COMMON = {
+  theme: 'auto',
+  accent: null,
+  locale: 'en',
+  currency: null,
+  merchants: [],
+  excluded: [],
+  isolate: 'none',
+  css: 'link',
+}
+const PLAIN_BOX = { ...COMMON, layout: 'list', stock: 'any', limit: 5, markup: 'none' }
+const PLAIN_GRID = {
+  ...COMMON,
+  layout: 'grid',
+  stock: 'in',
+  limit: 12,
+  page: 1,
+  sort: 'discount',
+  minDiscountPercent: 1,
+  maxPrice: null,
+  brand: null,
+  words: null,
+}
+
+const parseBox = (query: string, surface: 'fragment' | 'embed' = 'fragment'): object =>
+  parseBoxOptions(new URLSearchParams(query), DEFAULTS, surface)
+const parseGrid = (query: string, surface: 'fragment' | 'embed' = 'fragment'): GridOptions =>
+  parseGridOptions(new URLSearchParams(query), DEFAULTS, surface)
+
+describe('options of a box', () => {
+  test('nothing given - the defaults of product.md', () => {
+    expect(parseBox('')).toEqual(PLAIN_BOX)
+    expect(parseBox('', 'embed')).toEqual({ ...PLAIN_BOX, css: 'none' })
+  })
+
+  test.each([
+    ['theme=dark', { theme: 'dark' }],
+    ['accent=AA00cc', { accent: 'aa00cc' }],
+    ['locale=de-at', { locale: 'de-AT' }],
+    ['currency=usd', { currency: 'USD' }],
+    ['stock=in', { stock: 'in' }],
+    ['isolate=shadow', { isolate: 'shadow' }],
+    ['css=none', { css: 'none' }],
+    ['limit=1', { limit: 1 }],
+    ['limit=50', { limit: 50 }],
+    ['markup=schema', { markup: 'schema' }],
+  ])('%s - changes that alone', (query, changes) => {
+    expect(parseBox(query)).toEqual({ ...PLAIN_BOX, ...changes })
+  })
+
+  test('embed - has nothing to isolate, to style or to mark up, but still refuses bad values', () => {
+    expect(parseBox('isolate=shadow&css=link&markup=schema', 'embed')).toEqual({ ...PLAIN_BOX, css: 'none' })
+    for (const query of ['isolate=x', 'css=x', 'markup=x'])
+      expect(() => parseBox(query, 'embed')).toThrow(BadOptionError)
+  })
+
+  test.each(['limit=0', 'limit=51', 'layout=grid', 'markup=none&markup=none'])('%s - is refused', (query) => {
+    expect(() => parseBox(query)).toThrow(BadOptionError)
+  })
+})
+
+describe('options of a grid', () => {
+  test('nothing given - the defaults of product.md', () => {
+    expect(parseGrid('')).toEqual(PLAIN_GRID)
+    expect(parseGrid('', 'embed')).toEqual({ ...PLAIN_GRID, css: 'none' })
+  })
+
+  test.each([
+    ['stock=any', { stock: 'any' }],
+    ['limit=60', { limit: 60 }],
+    ['page=1000', { page: 1_000 }],
+    ['sort=newest', { sort: 'newest' }],
+    ['min_discount=99', { minDiscountPercent: 99 }],
+    ['max_price=49.99', { maxPrice: '49.99' }],
+    ['brand=%20Lumen%20', { brand: 'Lumen' }],
+    ['q=desk+lamp', { words: 'desk lamp' }],
+    ['q=+', { words: null }],
+    ['brand=', { brand: null }],
+  ])('%s - changes that alone', (query, changes) => {
+    expect(parseGrid(query)).toEqual({ ...PLAIN_GRID, ...changes })
+  })
+
+  test.each([
+    ...['limit=61', 'page=1001', 'page=0', 'min_discount=0', 'min_discount=100', 'max_price=0'],
+    ...['layout=list&layout=list', 'q=a&q=a', 'sort=Discount'],
+  ])('%s - is refused', (query) => {
+    expect(() => parseGrid(query)).toThrow(BadOptionError)
+  })
+})
+
+describe('defaults of the server', () => {
+  const defaults = { locale: 'de-AT', currency: 'CHF' }
+
+  test('nothing given - they stand in; something given - it wins', () => {
+    const plain = parseBoxOptions(new URLSearchParams(), defaults, 'fragment')
+    expect([plain.locale, plain.currency]).toEqual(['de-AT', 'CHF'])
+    const own = parseGridOptions(new URLSearchParams('locale=en&currency=EUR'), defaults, 'fragment')
+    expect([own.locale, own.currency]).toEqual(['en', 'EUR'])
+  })
+})
+
+describe('names of merchants', () => {
+  test('case, spaces, order and repetition - make no difference', () => {
+    const query = 'merchant=Zaal&merchant=%20KOPJE&merchant=kopje&exclude=B%20%20b&exclude=a'
+    expect(parseGrid(query)).toMatchObject({ merchants: ['kopje', 'zaal'], excluded: ['a', 'b b'] })
+  })
+})
+
+/** Single options of a grid with a value that is not the default. */
+const CHANGES = {
+  theme: 'dark',
+  accent: 'aa0000',
+  locale: 'de',
+  currency: 'EUR',
+  stock: 'any',
+  merchant: 'kopje',
+  exclude: 'kopje',
+  isolate: 'shadow',
+  css: 'none',
+  limit: '13',
+  page: '2',
+  sort: 'price',
+  min_discount: '2',
+  max_price: '9',
+  brand: 'kopje',
+  q: 'kopje',
+}
+
+describe('key of options', () => {
+  test('options that differ in one place - all have keys of their own', () => {
+    const queries = ['', ...Object.entries(CHANGES).map(([name, value]) => `${name}=${value}`)]
+    const keys = queries.map((query) => toOptionsKey(parseGrid(query)))
+    expect(new Set(keys).size).toBe(queries.length)
+  })
+
+  test('one merchant with a comma and two merchants - have different keys', () => {
+    const keys = ['merchant=a,b', 'merchant=a&merchant=b', 'merchant=a","b'].map((query) =>
+      toOptionsKey(parseGrid(query)),
+    )
+    expect(new Set(keys).size).toBe(3)
+  })
+
+  test('any order, with strangers between - the same key', () => {
+    const pairs = Object.entries(CHANGES)
+    const expected = toOptionsKey(parseGrid(new URLSearchParams(pairs).toString()))
+    const mixed = fc.shuffledSubarray([...pairs, ['utm_source', 'x'], ['fbclid', 'y']], {
+      minLength: pairs.length + 2,
+    })
+    fc.assert(
+      fc.property(mixed, (shuffled) => {
+        expect(toOptionsKey(parseGrid(new URLSearchParams(shuffled).toString()))).toBe(expected)
+      }),
+    )
+  })
+
+  test('defaults written out - the same key as nothing', () => {
+    const query =
+      'theme=auto&stock=in&isolate=none&css=link&layout=grid&limit=12&page=01&sort=discount&min_discount=1&q=&brand='
+    expect(toOptionsKey(parseGrid(query))).toBe(toOptionsKey(parseGrid('')))
+  })
+})
+
+/** Text as people type it: letters of several alphabets, signs that a query must encode. */
+const text = fc.string({
+  unit: fc.constantFrom(...'aZéßΣя日 &=+?#%"<\\\u2028', '👍'),
+  maxLength: 40,
+})
+const names = fc.array(
+  text.filter((name) => name.trim() !== ''),
+  { maxLength: 5 },
+)
+
+const gridQuery = fc
+  .record(
+    {
+      theme: fc.constantFrom('auto', 'light', 'dark'),
+      accent: fc.constantFrom('aa0000', 'FFFFFF'),
+      locale: fc.constantFrom('en', 'de-AT', 'zh-Hant-TW'),
+      currency: fc.constantFrom('EUR', 'usd'),
+      stock: fc.constantFrom('in', 'any'),
+      limit: fc.integer({ min: 1, max: 60 }).map(String),
+      page: fc.integer({ min: 1, max: 1_000 }).map(String),
+      sort: fc.constantFrom('discount', 'saving', 'price', 'newest'),
+      min_discount: fc.integer({ min: 1, max: 99 }).map(String),
+      max_price: fc.constantFrom('0.0001', '49.90', '999999999999.9999'),
+      brand: text,
+      q: text,
+    },
+    { requiredKeys: [] },
+  )
+  .chain((single) =>
+    fc.tuple(names, names).map(([merchants, excluded]) => {
+      const query = new URLSearchParams(Object.entries(single))
+      for (const name of merchants) query.append('merchant', name)
+      for (const name of excluded) query.append('exclude', name)
+      return query
+    }),
+  )
+
+describe('query of options', () => {
+  test('options as by default - no query at all', () => {
+    expect(toQuery(parseGrid('', 'embed'), DEFAULTS)).toBe('')
+    const defaults = { locale: 'de', currency: 'EUR' }
+    const plain = parseGridOptions(new URLSearchParams('locale=de&currency=EUR'), defaults, 'embed')
+    expect(toQuery(plain, defaults)).toBe('')
+  })
+
+  test('each option alone - stands in it by its own name and value', () => {
+    for (const [name, value] of Object.entries(CHANGES)) {
+      if (name === 'isolate' || name === 'css') continue
+      expect(toQuery(parseGrid(`${name}=${value}`, 'embed'), DEFAULTS)).toBe(`${name}=${value}`)
+    }
+  })
+
+  test('any options - read again, give the same options', () => {
+    fc.assert(
+      fc.property(gridQuery, fc.constantFrom(DEFAULTS, { locale: 'de-AT', currency: 'EUR' }), (query, defaults) => {
+        const options = parseGridOptions(query, defaults, 'embed')
+        const again = parseGridOptions(new URLSearchParams(toQuery(options, defaults)), defaults, 'embed')
+        expect(again).toEqual(options)
+      }),
+    )
+  })
+})

@@ -1,0 +1,210 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BadOptionError } from '../../src/errors.ts'
+import { type ParameterReader, createParameterReader } from '../../src/widgets/parameters.ts'
+
+const read = (query: string): ParameterReader => createParameterReader(new URLSearchParams(query))
+
+/** What the one who asked is told; empty when the value was taken. */
+function explain(action: () => unknown): string {
+  try {
+    action()
+    return ''
+  } catch (error) {
+    return error instanceof BadOptionError ? error.publicMessage : `another error: ${String(error)}`
+  }
+}
+
+const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
+
+describe('parameter that is not given', () => {
+  test('any kind - its fallback, or null, or no name', () => {
+    const reader = read('other=1')
+    expect(reader.word('x', ['a', 'b'], 'b')).toBe('b')
+    expect(reader.number('x', { min: 1, max: 5 }, 3)).toBe(3)
+    expect(reader.locale('x', 'de-AT')).toBe('de-AT')
+    expect([reader.color('x'), reader.currency('x'), reader.price('x'), reader.text('x')]).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ])
+    expect(reader.names('x')).toEqual([])
+  })
+
+  test('fallback of a number - need not be within the bounds', () => {
+    expect(read('').number('x', { min: 1, max: 5 }, 0)).toBe(0)
+  })
+})
+
+describe('bad value', () => {
+  const bounds = { min: 1, max: 50 }
+
+  test.each([
+    ['word', () => read('x=c').word('x', ['a', 'b'], 'a'), 'a or b'],
+    ['word twice', () => read('x=a&x=a').word('x', ['a', 'b'], 'a'), 'one value, a or b'],
+    ['number', () => read('x=51').number('x', bounds, 5), 'a whole number from 1 to 50'],
+    ['number twice', () => read('x=5&x=5').number('x', bounds, 5), 'one value, a whole number from 1 to 50'],
+    ['color', () => read('x=12345').color('x'), 'six hex digits without #'],
+    ['locale', () => read('x=%40').locale('x', 'en'), 'a language tag such as en or de-AT'],
+    ['currency', () => read('x=EURO').currency('x'), 'an ISO 4217 code such as EUR'],
+    ['price', () => read('x=0').price('x'), 'a price such as 49.99'],
+    ['text', () => read(`x=${'a'.repeat(101)}`).text('x'), 'text up to 100 characters'],
+    ['names', () => read('x=').names('x'), "up to 20 merchants' names of up to 100 characters"],
+  ])('%s - names the parameter and what it accepts', (_kind, action, accepts) => {
+    expect(explain(action)).toBe(`The parameter "x" accepts ${accepts}.`)
+  })
+
+  test('value - is not repeated in what is said or logged', () => {
+    const action = (): unknown => read('x=secret-value').word('x', ['a'], 'a')
+    expect(action).toThrow(BadOptionError)
+    expect(explain(action)).not.toContain('secret')
+    expect(action).not.toThrow(/secret/)
+  })
+})
+
+describe('number', () => {
+  const bounds = { min: 1, max: 1_000 }
+
+  test.each([
+    ['1', 1],
+    ['1000', 1_000],
+    ['007', 7],
+    ['000001', 1],
+  ])('%s - is %i', (text, value) => {
+    expect(read(`x=${text}`).number('x', bounds, 5)).toBe(value)
+  })
+
+  test.each(['0', '1001', '0000001', '-1', '+1', '1.0', '1e2', '0x5', ' 5', '5 ', '５', 'NaN', 'Infinity'])(
+    '%s - is refused',
+    (text) => {
+      expect(explain(() => read(`x=${encode(text)}`).number('x', bounds, 5))).not.toBe('')
+    },
+  )
+
+  test('any whole number of up to six digits - is taken exactly within the bounds', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 999_999 }), (value) => {
+        const message = explain(() => {
+          expect(read(`x=${value}`).number('x', bounds, 5)).toBe(value)
+        })
+        expect(message === '').toBe(value >= 1 && value <= 1_000)
+      }),
+    )
+  })
+})
+
+describe('colour', () => {
+  test('upper and lower case - one form', () => {
+    expect(read('x=AaBb09').color('x')).toBe('aabb09')
+  })
+
+  test.each(['', 'aabb0', 'aabb099', '#aabb0', 'gabb09', 'aabb09\n'])('%j - is refused', (text) => {
+    expect(explain(() => read(`x=${encode(text)}`).color('x'))).not.toBe('')
+  })
+})
+
+describe('locale', () => {
+  test.each([
+    ['DE', 'de'],
+    ['de-at', 'de-AT'],
+    ['zh-hant-tw', 'zh-Hant-TW'],
+    ['es-419', 'es-419'],
+    ['sl-rozaj-biske', 'sl'],
+    ['de-DE-u-co-phonebk', 'de-DE'],
+    ['en-x-private', 'en'],
+    ['iw', 'he'],
+    [`en-x-${'a'.repeat(8)}-${'b'.repeat(8)}-${'c'.repeat(8)}-ddd`, 'en'],
+  ])('%s - is %s, without variants and extensions', (text, tag) => {
+    expect(read(`x=${text}`).locale('x', 'fr')).toBe(tag)
+  })
+
+  test.each([
+    '',
+    'a',
+    'de_AT',
+    'en-',
+    '-en',
+    'de--AT',
+    'no such',
+    '*',
+    '12',
+    `en-x-${'abcdefgh-'.repeat(4)}a`,
+  ])('%j - is refused', (text) => {
+    expect(explain(() => read(`x=${encode(text)}`).locale('x', 'fr'))).not.toBe('')
+  })
+})
+
+describe('currency and price', () => {
+  test.each([
+    ['EUR', 'EUR'],
+    ['eur', 'EUR'],
+    ['jPy', 'JPY'],
+  ])('currency %s - is %s', (text, code) => {
+    expect(read(`x=${text}`).currency('x')).toBe(code)
+  })
+
+  test.each(['', 'EU', 'EURO', 'QQQ', '€', 'EUR '])('currency %j - is refused', (text) => {
+    expect(explain(() => read(`x=${encode(text)}`).currency('x'))).not.toBe('')
+  })
+
+  test.each(['1', '0.0001', '999999999999.9999', '49.90'])('price %s - is kept as it is written', (text) => {
+    expect(read(`x=${text}`).price('x')).toBe(text)
+  })
+
+  test.each(['', '0', '0.0000', '0.00001', '1000000000000', '.5', '5.', '-1', '1,5', '1e3', ' 1'])(
+    'price %j - is refused',
+    (text) => {
+      expect(explain(() => read(`x=${encode(text)}`).price('x'))).not.toBe('')
+    },
+  )
+})
+
+describe('text', () => {
+  test.each([
+    [' lamp ', 'lamp'],
+    ['   ', null],
+    ['', null],
+    ['a'.repeat(100), 'a'.repeat(100)],
+  ])('%j - is %j', (text, value) => {
+    expect(read(`x=${encode(text)}`).text('x')).toBe(value)
+  })
+
+  test('text of 101 characters that trimming would shorten - is refused', () => {
+    expect(explain(() => read(`x=${encode(`${'a'.repeat(100)} `)}`).text('x'))).not.toBe('')
+  })
+
+  test('given twice, even empty - is refused', () => {
+    expect(explain(() => read('x=&x=').text('x'))).toContain('one value')
+  })
+
+  test('any text of up to 100 characters - comes back trimmed and well-formed', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 50, unit: 'binary' }), (text) => {
+        const value = createParameterReader(new URLSearchParams([['x', text]])).text('x')
+        expect(value).toBe(text.toWellFormed().trim() === '' ? null : text.toWellFormed().trim())
+      }),
+    )
+  })
+})
+
+describe('names', () => {
+  const repeat = (count: number): string => Array.from({ length: count }, (_, at) => `x=n${at}`).join('&')
+
+  test('several - all of them, trimmed, in the order given', () => {
+    expect(read('x=b&y=c&x=%20a%20&x=b').names('x')).toEqual(['b', 'a', 'b'])
+  })
+
+  test('twenty - are taken; one more - is refused', () => {
+    expect(read(repeat(20)).names('x')).toHaveLength(20)
+    expect(explain(() => read(repeat(21)).names('x'))).not.toBe('')
+  })
+
+  test.each(['x=a&x=', 'x=a&x=%20', `x=a&x=${'b'.repeat(101)}`])('%s - one bad name is enough', (query) => {
+    expect(explain(() => read(query).names('x'))).not.toBe('')
+  })
+
+  test('name of 100 characters - is taken', () => {
+    expect(read(`x=${'b'.repeat(100)}`).names('x')).toEqual(['b'.repeat(100)])
+  })
+})

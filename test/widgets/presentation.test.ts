@@ -1,0 +1,195 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseBoxOptions } from '../../src/widgets/options.ts'
+import {
+  type Presentation,
+  findSpeech,
+  isPriceShown,
+  listStyles,
+  toAvailabilityView,
+  toFrame,
+  toHonesty,
+  toLinkLabel,
+  toPriceView,
+} from '../../src/widgets/presentation.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeParsedOffer } from '../helpers/products.ts'
+
+const PRESENTATION: Presentation = {
+  publicUrl: 'https://widgets.example/sub',
+  stylePath: '/assets/vitrine.00000000.css',
+  disclosure: { kind: 'locale' },
+  priceMaxAgeSeconds: 7_200,
+  nowMs: NOON_MS,
+}
+const STYLE = 'https://widgets.example/sub/assets/vitrine.00000000.css'
+
+const english = findSpeech('en')
+const toPlain = (text: string | null): string | null => text?.replace(/[\u00a0\u202f]/g, ' ') ?? null
+const parse = (query: string): ReturnType<typeof parseBoxOptions> =>
+  parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency: null }, 'fragment')
+
+describe('speech', () => {
+  test.each([
+    ['en', 'en', 'en'],
+    ['en-GB', 'en', 'en-GB'],
+    ['de-CH', 'de', 'de-CH'],
+    ['de-Latn-AT', 'de', 'de-Latn-AT'],
+    ['tlh', 'en', 'en'],
+    ['und', 'en', 'en'],
+  ])('%s - words of %s, prices and dates of %s', (asked, lang, locale) => {
+    const speech = findSpeech(asked)
+    expect([speech.lang, speech.dir, speech.locale]).toEqual([lang, 'ltr', locale])
+  })
+
+  test('same locale again - the same speech, kept ready; another one - its own', () => {
+    expect(findSpeech('de-AT')).toBe(findSpeech('de-AT'))
+    expect(findSpeech('de-AT').locale).not.toBe(findSpeech('de-CH').locale)
+  })
+})
+
+describe('styles', () => {
+  test('address - absolute, with the path of the public address; the accent comes after', () => {
+    expect(listStyles(null, PRESENTATION)).toEqual([STYLE])
+    expect(listStyles('aa00cc', PRESENTATION)).toEqual([
+      STYLE,
+      'https://widgets.example/sub/accents/aa00cc.css',
+    ])
+  })
+
+  test('css=none - no style sheet, the accent stays on the frame', () => {
+    const options = parse('css=none&accent=aa00cc&theme=dark&isolate=shadow&locale=de-AT')
+    expect(toFrame(options, findSpeech('de-AT'), PRESENTATION)).toEqual({
+      lang: 'de',
+      dir: 'ltr',
+      theme: 'dark',
+      styles: [],
+      isolate: 'shadow',
+      accent: 'aa00cc',
+    })
+  })
+
+  test('css=link - the style sheets', () => {
+    expect(toFrame(parse('accent=aa00cc'), english, PRESENTATION).styles).toHaveLength(2)
+  })
+})
+
+describe('age of a price', () => {
+  test.each([
+    [0, true],
+    [7_199_999, true],
+    [7_200_000, true],
+    [7_200_001, false],
+    [-60_000, true],
+  ])('%i ms old, 7200 s allowed - shown: %s', (ageMs, isShown) => {
+    expect(isPriceShown(NOON_MS - ageMs, PRESENTATION)).toBe(isShown)
+  })
+})
+
+describe('price', () => {
+  const view = (price: string, oldPrice: string | null): readonly unknown[] => {
+    const { discount, oldPrice: shown, ...rest } = toPriceView(makeParsedOffer({ price, oldPrice }), english)
+    return [rest.price, shown, discount]
+  }
+
+  test.each([
+    ['49.90', null, ['€49.90', null, null]],
+    ['49.90', '49.90', ['€49.90', null, null]],
+    ['49.90', '49.9', ['€49.90', null, null]],
+    ['49.90', '40', ['€49.90', null, null]],
+    ['49.90', '49.9001', ['€49.90', '€49.9001', null]],
+    ['99.51', '100', ['€99.51', '€100.00', null]],
+    ['99.5', '100', ['€99.50', '€100.00', '−1%']],
+    ['9', '10', ['€9.00', '€10.00', '−10%']],
+    ['66.5', '100', ['€66.50', '€100.00', '−34%']],
+    ['0.0001', '1', ['€0.0001', '€1.00', '−100%']],
+  ])('%s, formerly %s - %j', (price, oldPrice, shown) => {
+    expect(view(price, oldPrice)).toEqual(shown)
+  })
+
+  test('words - tell the price now from the former one', () => {
+    expect(toPriceView(makeParsedOffer(), english)).toMatchObject({
+      priceHint: 'now',
+      oldPriceHint: 'Shop’s former price',
+    })
+  })
+
+  test('German - written as Germans write it', () => {
+    const shown = toPriceView(makeParsedOffer({ price: '1049.5', oldPrice: '1399' }), findSpeech('de'))
+    expect([shown.price, shown.oldPrice, shown.discount].map(toPlain)).toEqual([
+      '1.049,50 €',
+      '1.399,00 €',
+      '−25 %',
+    ])
+  })
+})
+
+describe('name of a link', () => {
+  test('with and without a price - names the shop, and the price only when it is shown', () => {
+    const offer = makeParsedOffer()
+    expect(toLinkLabel(offer, toPriceView(offer, english), english)).toBe('Buy at Kopje for €49.90')
+    expect(toLinkLabel(offer, null, english)).toBe('See the price at Kopje')
+  })
+})
+
+describe('availability', () => {
+  const view = (availability: string): string => {
+    const { kind, text } = toAvailabilityView(makeParsedOffer({ availability }), english)
+    return `${kind}: ${text}`
+  }
+
+  test.each([
+    ['in_stock', 'in: In stock'],
+    ['out_of_stock', 'out: Out of stock'],
+    ['Out of stock', 'out: Out of stock'],
+    ['https://schema.org/OutOfStock', 'other: Availability: see shop'],
+    ['SOLD-OUT', 'out: Out of stock'],
+    ['discontinued', 'out: Discontinued'],
+    ['pre-order', 'other: Pre-order'],
+    ['preorder', 'other: Pre-order'],
+    ['back order', 'other: On back order'],
+    ['on_backorder', 'other: On back order'],
+    ['available for order', 'other: On back order'],
+    ['', 'other: Availability: see shop'],
+    ['constructor', 'other: Availability: see shop'],
+  ])('%j - %s', (availability, shown) => {
+    expect(view(availability)).toBe(shown)
+  })
+
+  test('anything but in_stock - is never said to be in stock', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom('', 'in_stock', 'IN_STOCK'), (tail, head) => {
+        const availability = `${head}${tail}`
+        expect(view(availability).startsWith('in:')).toBe(availability === 'in_stock')
+      }),
+    )
+  })
+})
+
+describe('small print', () => {
+  const disclose = (disclosure: Presentation['disclosure'], locale = 'en'): string | null =>
+    toHonesty(NOON_MS, 'x', { speech: findSpeech(locale), disclosure }).disclosure
+
+  test('date, order, shipping and coverage - as the page prints them', () => {
+    const honesty = toHonesty(NOON_MS, 'By price', { speech: english, disclosure: { kind: 'off' } })
+    expect({ ...honesty, checked: { ...honesty.checked, time: toPlain(honesty.checked.time) } }).toEqual({
+      checked: {
+        before: 'Prices checked on ',
+        iso: '2026-11-21T12:00:00.000Z',
+        time: 'Nov 21, 2026, 12:00 PM UTC',
+        after: '.',
+      },
+      order: 'By price',
+      shipping: 'Shipping not included',
+      coverage: 'Not all shops are compared.',
+      disclosure: null,
+    })
+  })
+
+  test('disclosure - of the locale, off, or the words of the publisher in every locale', () => {
+    expect(disclose({ kind: 'locale' })).toBe('We may earn a commission when you buy through these links.')
+    expect(disclose({ kind: 'locale' }, 'de')).toMatch(/^Anzeige: /)
+    expect(disclose({ kind: 'off' }, 'de')).toBeNull()
+    expect(disclose({ kind: 'text', text: 'Advert' }, 'de')).toBe('Advert')
+  })
+})
