@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { type Schedule, computePeriodMs, startSchedule } from '../../src/copy/schedule.ts'
+import { defer } from '../helpers/defer.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
 describe('walk period', () => {
@@ -38,14 +39,14 @@ describe('schedule', () => {
 
   test('run that is still going - is not started again', async () => {
     let started = 0
-    let end = (): void => {}
+    const run = defer<void>()
     schedule = startSchedule('* * * * *', () => {
       started += 1
-      return new Promise((resolve) => (end = resolve))
+      return run.promise
     })
     await vi.advanceTimersByTimeAsync(5 * MINUTE_MS)
     expect(started).toBe(1)
-    end()
+    run.resolve()
     await vi.advanceTimersByTimeAsync(MINUTE_MS)
     expect(started).toBe(2)
   })

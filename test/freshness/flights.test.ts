@@ -19,8 +19,10 @@ describe('flights', () => {
 
   test('call that failed - fails for all who waited, and is forgotten', async () => {
     const flights = createFlights<string>()
-    const fail = (): Promise<string> => Promise.reject(new Error('broken'))
-    const waiting = [flights.join('a', fail), flights.join('a', () => Promise.resolve('never asked'))]
+    const waiting = [
+      flights.join('a', () => Promise.reject(new Error('broken'))),
+      flights.join('a', () => Promise.resolve('never asked')),
+    ]
     expect(flights.has('a')).toBe(true)
     for (const one of waiting) await expect(one).rejects.toThrow('broken')
     expect(flights.has('a')).toBe(false)

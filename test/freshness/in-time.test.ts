@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { waitInTime } from '../../src/freshness/in-time.ts'
+import { defer } from '../helpers/defer.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 
 describe("a visitor's patience", () => {
@@ -17,23 +18,21 @@ describe("a visitor's patience", () => {
 
   test('late answer - nothing after the patience; the call goes on', async () => {
     const clock = createFakeClock(0)
-    let answer: (text: string) => void = () => {}
-    const call = new Promise<string>((resolve) => (answer = resolve))
-    const waiting = waitInTime(clock, 800, call)
+    const call = defer<string>()
+    const waiting = waitInTime(clock, 800, call.promise)
     clock.advance(800)
     expect(await waiting).toBeUndefined()
-    answer('late')
-    expect(await call).toBe('late')
+    call.resolve('late')
+    expect(await call.promise).toBe('late')
   })
 
   test('failure after the patience - reaches nobody', async () => {
     const clock = createFakeClock(0)
-    let fail: (error: Error) => void = () => {}
-    const call = new Promise<string>((_resolve, reject) => (fail = reject))
-    const waiting = waitInTime(clock, 800, call)
+    const call = defer<string>()
+    const waiting = waitInTime(clock, 800, call.promise)
     clock.advance(800)
     expect(await waiting).toBeUndefined()
-    fail(new Error('late'))
-    await expect(call).rejects.toThrow('late')
+    call.reject(new Error('late'))
+    await expect(call.promise).rejects.toThrow('late')
   })
 })
