@@ -142,7 +142,6 @@ describe('availability', () => {
     ['in_stock', 'in: In stock'],
     ['out_of_stock', 'out: Out of stock'],
     ['Out of stock', 'out: Out of stock'],
-    ['https://schema.org/OutOfStock', 'other: Availability: see shop'],
     ['SOLD-OUT', 'out: Out of stock'],
     ['discontinued', 'out: Discontinued'],
     ['pre-order', 'other: Pre-order'],
