@@ -9,7 +9,7 @@ const toPlain = (text: string): string => text.replace(/[\u00a0\u202f]/g, ' ')
 const price = fc
   .tuple(
     fc.bigInt({ min: 0n, max: 999_999_999_999n }),
-    fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 4 }),
+    fc.string({ unit: fc.constantFrom('0', '1', '5', '9'), minLength: 1, maxLength: 4 }),
   )
   .map(([whole, decimals]) => ({ text: `${whole}.${decimals}`, whole: String(whole), decimals }))
 
@@ -26,7 +26,8 @@ describe('price', () => {
     ['1.5', 'BHD', 'en', 'BHD 1.500'],
     ['999999999999.9999', 'EUR', 'en', '€999,999,999,999.9999'],
     ['0049.90', 'EUR', 'en', '€49.90'],
-  ])('%s %s in %s - %s', (text, currency, locale, shown) => {
+  ])('%s %s in %s - %s', (...row) => {
+    const [text, currency, locale, shown] = row
     expect(toPlain(formatPrice(text, currency, locale))).toBe(shown)
   })
 

@@ -86,12 +86,12 @@ describe('age of a price', () => {
   })
 })
 
-describe('price', () => {
-  const view = (price: string, oldPrice: string | null): readonly unknown[] => {
-    const { discount, oldPrice: shown, ...rest } = toPriceView(makeParsedOffer({ price, oldPrice }), english)
-    return [rest.price, shown, discount]
-  }
+const viewPrice = (price: string, oldPrice: string | null): readonly unknown[] => {
+  const { discount, oldPrice: shown, ...rest } = toPriceView(makeParsedOffer({ price, oldPrice }), english)
+  return [rest.price, shown, discount]
+}
 
+describe('price', () => {
   test.each([
     ['49.90', null, ['€49.90', null, null]],
     ['49.90', '49.90', ['€49.90', null, null]],
@@ -104,7 +104,7 @@ describe('price', () => {
     ['66.5', '100', ['€66.50', '€100.00', '−34%']],
     ['0.0001', '1', ['€0.0001', '€1.00', '−100%']],
   ])('%s, formerly %s - %j', (price, oldPrice, shown) => {
-    expect(view(price, oldPrice)).toEqual(shown)
+    expect(viewPrice(price, oldPrice)).toEqual(shown)
   })
 
   test('words - tell the price now from the former one', () => {
@@ -132,12 +132,12 @@ describe('name of a link', () => {
   })
 })
 
-describe('availability', () => {
-  const view = (availability: string): string => {
-    const { kind, text } = toAvailabilityView(makeParsedOffer({ availability }), english)
-    return `${kind}: ${text}`
-  }
+const viewStock = (availability: string): string => {
+  const { kind, text } = toAvailabilityView(makeParsedOffer({ availability }), english)
+  return `${kind}: ${text}`
+}
 
+describe('availability', () => {
   test.each([
     ['in_stock', 'in: In stock'],
     ['out_of_stock', 'out: Out of stock'],
@@ -152,23 +152,23 @@ describe('availability', () => {
     ['', 'other: Availability: see shop'],
     ['constructor', 'other: Availability: see shop'],
   ])('%j - %s', (availability, shown) => {
-    expect(view(availability)).toBe(shown)
+    expect(viewStock(availability)).toBe(shown)
   })
 
   test('anything but in_stock - is never said to be in stock', () => {
     fc.assert(
       fc.property(fc.string(), fc.constantFrom('', 'in_stock', 'IN_STOCK'), (tail, head) => {
         const availability = `${head}${tail}`
-        expect(view(availability).startsWith('in:')).toBe(availability === 'in_stock')
+        expect(viewStock(availability).startsWith('in:')).toBe(availability === 'in_stock')
       }),
     )
   })
 })
 
-describe('small print', () => {
-  const disclose = (disclosure: Presentation['disclosure'], locale = 'en'): string | null =>
-    toHonesty(NOON_MS, 'x', { speech: findSpeech(locale), disclosure }).disclosure
+const disclose = (disclosure: Presentation['disclosure'], locale = 'en'): string | null =>
+  toHonesty(NOON_MS, 'x', { speech: findSpeech(locale), disclosure }).disclosure
 
+describe('small print', () => {
   test('date, order, shipping and coverage - as the page prints them', () => {
     const honesty = toHonesty(NOON_MS, 'By price', { speech: english, disclosure: { kind: 'off' } })
     expect({ ...honesty, checked: { ...honesty.checked, time: toPlain(honesty.checked.time) } }).toEqual({

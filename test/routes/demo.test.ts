@@ -1,0 +1,125 @@
+import request from 'supertest'
+import { describe, expect, test } from 'vitest'
+import type { Demo } from '../../src/context.ts'
+import { readText, startHarness, visit } from '../app/visit.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+
+const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+const PAGE_URL = 'https://kopje.example/p/1?a=1&b=2'
+const LISTING = {
+  shop: 'Kopje',
+  title: 'Lamp <b>bright</b>',
+  price: '1049.5',
+  currency: 'EUR',
+  pictureUrl: null,
+}
+
+const DEMO: Demo = {
+  findPicture: (name) => (name === 'lamp.svg' ? PICTURE : undefined),
+  findListing: (pageUrl) => (pageUrl === PAGE_URL ? LISTING : undefined),
+  showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' },
+  isSampleOnly: () => Promise.resolve(true),
+}
+
+const startDemo = (): Promise<Harness> => startHarness({ over: { demo: DEMO } })
+const toShop = (pairs: [string, string][]): string => `/demo/shop?${new URLSearchParams(pairs).toString()}`
+
+/** Names and values of the tracking parameters as the page prints them. */
+async function listPrinted(pairs: [string, string][]): Promise<string[]> {
+  const { text } = await visit(await startDemo(), toShop(pairs))
+  return pairs.map(([name]) => name).filter((name) => text.includes(`${name}<`))
+}
+
+describe('pictures', () => {
+  test('picture of the sample - a drawing for an hour that may run and load nothing', async () => {
+    const seen = await visit(await startDemo(), '/demo/pictures/lamp.svg')
+    expect([seen.status, seen.text]).toEqual([200, PICTURE])
+    expect(seen.headers).toMatchObject({
+      'cache-control': 'public, max-age=3600',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      'cross-origin-resource-policy': 'cross-origin',
+      'x-content-type-options': 'nosniff',
+    })
+  })
+
+  test.each(['/demo/pictures/other.svg', '/demo/pictures/', '/demo/pictures/lamp.svg/x', '/demo'])(
+    '%s - 404 that nobody stores',
+    async (path) => {
+      const seen = await visit(await startDemo(), path)
+      expect([seen.status, seen.headers['cache-control']]).toEqual([404, 'no-store'])
+    },
+  )
+
+  test('HEAD - the type without a body', async () => {
+    const seen = await request((await startDemo()).app).head('/demo/pictures/lamp.svg')
+    expect([seen.status, seen.headers['content-type']]).toEqual([200, 'image/svg+xml; charset=utf-8'])
+  })
+})
+
+describe('shop', () => {
+  test('listing - shop, title as text, and its price in English', async () => {
+    const seen = await visit(await startDemo(), toShop([['url', PAGE_URL]]))
+    expect(readText(seen.text)).toContain('Kopje')
+    expect(readText(seen.text)).toContain('Lamp <b>bright</b>')
+    expect(readText(seen.text)).toContain('€1,049.50')
+    expect(seen.text).not.toContain('<b>')
+  })
+
+  test('page - stored, indexed and framed by nobody', async () => {
+    const { headers } = await visit(await startDemo(), '/demo/shop')
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-robots-tag': 'noindex',
+      'x-frame-options': 'DENY',
+    })
+    expect(headers['content-security-policy']).toMatch(/frame-ancestors 'none'/)
+  })
+
+  test.each([
+    ['no address', []],
+    ['another address', [['url', `${PAGE_URL}&c=3`]]],
+    [
+      'address after an empty one',
+      [
+        ['url', ''],
+        ['url', PAGE_URL],
+      ],
+    ],
+  ] as [string, [string, string][]][])('%s - nothing is listed', async (_case, pairs) => {
+    expect(readText((await visit(await startDemo(), toShop(pairs))).text)).toContain('Nothing is listed here')
+  })
+
+  test('twenty parameters - are printed; the twenty-first - is not', async () => {
+    const pairs = Array.from({ length: 21 }, (_, index): [string, string] => [`name${index}x`, 'v'])
+    expect(await listPrinted(pairs)).toEqual(pairs.slice(0, 20).map(([name]) => name))
+  })
+
+  test('name and value of 300 characters - are printed whole; longer ones - are cut there', async () => {
+    const { text } = await visit(
+      await startDemo(),
+      toShop([
+        ['n'.repeat(300), 'v'.repeat(300)],
+        ['m'.repeat(301), 'w'.repeat(301)],
+      ]),
+    )
+    const runs = [...readText(text).matchAll(/([nvmw])\1{50,}/g)].map(
+      ([run, letter]) => `${letter} ${run.length}`,
+    )
+    expect(runs.toSorted()).toEqual(['m 300', 'n 300', 'v 300', 'w 300'])
+  })
+
+  test('parameters - in the order in which they arrived, repeated ones too', async () => {
+    const { text } = await visit(await startDemo(), '/demo/shop?zz=11&aa=22&zz=33')
+    expect(readText(text)).toMatch(/zz\D*11\D*aa\D*22\D*zz\D*33/)
+  })
+})
+
+describe('without the embedded catalog', () => {
+  test('both addresses - are not there', async () => {
+    const harness = await startHarness()
+    for (const path of ['/demo/pictures/lamp.svg', toShop([['url', PAGE_URL]])])
+      expect((await visit(harness, path)).status).toBe(404)
+  })
+})

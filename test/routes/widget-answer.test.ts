@@ -1,0 +1,229 @@
+import type { Request } from 'express'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { ReadyAnswer } from '../../src/context.ts'
+import { encodeBody } from '../../src/http/encodings.ts'
+import {
+  type AnswerMaker,
+  type AnyView,
+  type AnyWidget,
+  getParameter,
+  getReadyAnswer,
+  parseQuery,
+  renderView,
+  toEmptyHeaders,
+  toWidgetHeaders,
+} from '../../src/routes/widget-answer.ts'
+import { GTIN, startHarness, startStocked } from '../app/visit.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+
+/** The parts of a request that an answer looks at. */
+const toRequest = (originalUrl: string, ifNoneMatch?: string): Request =>
+  ({
+    originalUrl,
+    get: (name: string) => (name === 'if-none-match' ? ifNoneMatch : undefined),
+  }) as unknown as Request
+
+const getBox = ({ context }: Harness, query = ''): Promise<AnyWidget> =>
+  context.widgets.getBox({
+    channelId: CHANNEL_ID,
+    gtin: GTIN,
+    query: new URLSearchParams(query),
+    surface: 'fragment',
+  })
+const getGrid = ({ context }: Harness, query = ''): Promise<AnyWidget> =>
+  context.widgets.getGrid({ channelId: CHANNEL_ID, query: new URLSearchParams(query), surface: 'fragment' })
+
+describe('part of a path', () => {
+  test.each([
+    [{ gtin: '123' }, '123'],
+    [{ gtin: ['a', 'b'] }, 'a/b'],
+    [{ gtin: ['', ''] }, '/'],
+    [{ gtin: undefined }, ''],
+    [{}, ''],
+  ])('%j - is %j', (parameters, value) => {
+    expect(getParameter(parameters, 'gtin')).toBe(value)
+  })
+})
+
+describe('query of a request', () => {
+  test.each([
+    ['/a', []],
+    ['/a?', []],
+    ['/a?x=1&x=2', ['x=1', 'x=2']],
+    ['/a?x=1?y=2', ['x=1?y=2']],
+    ['/a?x[]=1&x[y]=2', ['x[]=1', 'x[y]=2']],
+    ['/a?x', ['x=']],
+  ])('%s - is %j', (url, pairs) => {
+    expect([...parseQuery(toRequest(url))].map((pair) => pair.join('='))).toEqual(pairs)
+  })
+
+  test('any pairs - come back as they were sent', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 10 })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(text, text), { maxLength: 5 }), (pairs) => {
+        const url = `/a/b?${new URLSearchParams(pairs).toString()}`
+        expect([...parseQuery(toRequest(url))]).toEqual(pairs)
+      }),
+    )
+  })
+})
+
+describe('headers of a widget', () => {
+  test('box and grid that are shown - state, lifetime and no reason', async () => {
+    const harness = await startStocked()
+    harness.clock.advance(200_000)
+    const box = toWidgetHeaders(harness.context, await getBox(harness), 'shown')
+    expect(box).toEqual({
+      'Content-Type': 'text/html; charset=utf-8',
+      'Cache-Control': 'public, max-age=100, stale-while-revalidate=600, stale-if-error=86200',
+      'Vitrine-State': 'shown',
+      'Vitrine-Reason': undefined,
+      'Cache-Status': 'vitrine; hit',
+    })
+    expect(toWidgetHeaders(harness.context, await getGrid(harness), 'shown')).toEqual({
+      ...box,
+      'Cache-Control': 'public, max-age=300, stale-while-revalidate=600, stale-if-error=86200',
+    })
+  })
+
+  test('hidden - says why, and no price in it cuts what caches may do', async () => {
+    const settings = { VITRINE_PRICE_MAX_AGE_SECONDS: '500' }
+    const harness = await startStocked(undefined, { settings })
+    const widget = await getBox(harness, 'merchant=nobody')
+    expect(toWidgetHeaders(harness.context, widget, 'shown')['Cache-Control']).toBe(
+      'public, max-age=300, stale-while-revalidate=500, stale-if-error=500',
+    )
+    expect(toWidgetHeaders(harness.context, widget, 'hidden')).toMatchObject({
+      'Cache-Control': 'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400',
+      'Vitrine-State': 'hidden',
+      'Vitrine-Reason': 'No offer of this product fits the options of this address.',
+    })
+  })
+})
+
+describe('headers of an empty answer', () => {
+  test('GTIN that is none - kept like a box, the error is named', async () => {
+    const { context } = await startHarness()
+    const details = { state: 'invalid', isCacheable: true, message: 'why' } as const
+    expect(toEmptyHeaders(context, details)).toEqual({
+      'Content-Type': 'text/html; charset=utf-8',
+      'Cache-Control': 'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400',
+      'Vitrine-State': 'invalid',
+      'Vitrine-Error': 'why',
+      'Cache-Status': 'vitrine; fwd=miss; detail=invalid',
+    })
+  })
+
+  test('unavailable - stored by nobody, nothing is said', async () => {
+    const { context } = await startHarness()
+    const details = { state: 'unavailable', isCacheable: false, message: null } as const
+    expect(toEmptyHeaders(context, details)).toMatchObject({
+      'Cache-Control': 'no-store',
+      'Vitrine-State': 'unavailable',
+      'Vitrine-Error': undefined,
+      'Cache-Status': 'vitrine; fwd=miss; detail=unavailable',
+    })
+  })
+})
+
+describe('fragment of a view', () => {
+  test('box, grid and nothing - each by its own template', async () => {
+    const harness = await startStocked()
+    const [box, grid] = [await getBox(harness), await getGrid(harness)]
+    expect(renderView(harness.context, 'where-to-buy', box.getView())).toContain('class="vitrine-merchant"')
+    expect(renderView(harness.context, 'deals', grid.getView())).toContain('class="vitrine-deal"')
+    expect(renderView(harness.context, 'deals', undefined)).toBe('')
+    expect(renderView(harness.context, 'where-to-buy', undefined)).toBe('')
+  })
+})
+
+/** Makes answers whose text is the title of the view, and counts how often it had to. */
+function makeMaker(etag: string | null): AnswerMaker & { readonly renderCount: number } {
+  let renderCount = 0
+  return {
+    surface: 'fragment',
+    toEtag: () => etag,
+    render: (view: AnyView | undefined) => {
+      renderCount += 1
+      return encodeBody(view?.label ?? 'nothing')
+    },
+    get renderCount() {
+      return renderCount
+    },
+  }
+}
+
+const ask = (
+  harness: Harness,
+  maker: AnswerMaker,
+  asked: { widget: AnyWidget; tag?: string },
+): Promise<ReadyAnswer> =>
+  getReadyAnswer(harness.context, maker, { widget: asked.widget, request: toRequest('/', asked.tag) })
+
+describe('ready answer', () => {
+  test('same widget twice - is made once, and counted twice', async () => {
+    const harness = await startStocked()
+    const maker = makeMaker('"a"')
+    const first = await ask(harness, maker, { widget: await getBox(harness) })
+    const second = await ask(harness, maker, { widget: await getBox(harness) })
+    expect(second).toBe(first)
+    expect(first).toMatchObject({ state: 'shown', etag: '"a"' })
+    expect(first.body.identity.toString()).toBe('Where to buy Lumen Arc desk lamp')
+    expect([maker.renderCount, harness.context.answers.entryCount()]).toEqual([1, 1])
+    expect((await harness.context.metrics.print()).text).toContain(
+      'vitrine_answers_total{surface="fragment where-to-buy",state="shown",cache="hit"} 2',
+    )
+  })
+
+  test('box, box with other options, grid - are kept apart', async () => {
+    const harness = await startStocked()
+    const maker = makeMaker('"a"')
+    const widgets = [await getBox(harness), await getBox(harness, 'locale=de'), await getGrid(harness)]
+    const answers: string[] = []
+    for (const widget of widgets)
+      answers.push((await ask(harness, maker, { widget })).body.identity.toString())
+    expect(answers).toEqual([
+      'Where to buy Lumen Arc desk lamp',
+      'Preise im Vergleich: Lumen Arc desk lamp',
+      'Deals',
+    ])
+  })
+
+  test('visitor who has it - nothing is made or kept; the next one gets it whole', async () => {
+    const harness = await startStocked()
+    const maker = makeMaker('"a"')
+    const widget = await getBox(harness)
+    const known = await ask(harness, maker, { widget, tag: '"a"' })
+    expect([known.state, known.etag, known.body.identity.length]).toEqual(['shown', '"a"', 0])
+    expect([maker.renderCount, harness.context.answers.entryCount()]).toEqual([0, 0])
+    const whole = await ask(harness, maker, { widget, tag: '"other"' })
+    expect([maker.renderCount, whole.body.identity.length]).toEqual([1, 32])
+  })
+
+  test('nothing to show and no tag - is hidden, made once whatever the visitor claims to have', async () => {
+    const harness = await startStocked()
+    const maker = makeMaker(null)
+    const widget = await getBox(harness, 'merchant=nobody')
+    for (const tag of ['*', '""', undefined]) {
+      const answer = await ask(harness, maker, { widget, ...(tag !== undefined && { tag }) })
+      expect([answer.state, answer.etag, answer.body.identity.toString()]).toEqual([
+        'hidden',
+        null,
+        'nothing',
+      ])
+    }
+    expect(maker.renderCount).toBe(1)
+  })
+
+  test('kept answer - takes the place of all three of its bodies', async () => {
+    const harness = await startStocked()
+    const body = { identity: Buffer.alloc(10_000), gzip: Buffer.alloc(20_000), brotli: Buffer.alloc(40_000) }
+    const maker = { ...makeMaker('"a"'), render: () => Promise.resolve(body) }
+    await ask(harness, maker, { widget: await getBox(harness) })
+    const overheadBytes = harness.context.answers.byteCount() - 70_000
+    expect(overheadBytes).toBeGreaterThanOrEqual(0)
+    expect(overheadBytes).toBeLessThan(5_000)
+  })
+})

@@ -1,0 +1,192 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { DealEntry } from '../../src/copy/store.ts'
+import { type GridData, toDealQuery, toGridView } from '../../src/widgets/deals.ts'
+import { parseGridOptions } from '../../src/widgets/options.ts'
+import type { Presentation } from '../../src/widgets/presentation.ts'
+import type { GridView } from '../../src/widgets/view-models.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeParsedOffer, toGtin } from '../helpers/products.ts'
+
+const PRESENTATION: Presentation = {
+  publicUrl: 'https://widgets.example',
+  stylePath: '/assets/vitrine.00000000.css',
+  disclosure: { kind: 'locale' },
+  priceMaxAgeSeconds: 3_600,
+  nowMs: NOON_MS,
+}
+const DEFAULTS = { locale: 'en', currency: null }
+const PATH = `https://widgets.example/embeds/${CHANNEL_ID}/deals`
+const PAGES = { path: PATH, defaults: DEFAULTS }
+
+const parse = (query: string): ReturnType<typeof parseGridOptions> =>
+  parseGridOptions(new URLSearchParams(query), DEFAULTS, 'embed')
+
+const makeEntry = (over: Partial<DealEntry> = {}): DealEntry => ({
+  gtin: toGtin(1),
+  title: 'Lumen Arc desk lamp',
+  brand: 'Lumen',
+  imageUrl: 'https://pictures.example/lamp.jpg',
+  offer: makeParsedOffer({ oldPrice: '99.80' }),
+  asOfMs: NOON_MS,
+  ...over,
+})
+
+function view(
+  query = '',
+  over: Partial<GridData> = {},
+  pages: Parameters<typeof toGridView>[2]['pages'] = PAGES,
+): GridView | undefined {
+  const data = { deals: [makeEntry()], hasNext: false, asOfMs: NOON_MS, ...over }
+  return toGridView(data, parse(query), { presentation: PRESENTATION, pages })
+}
+
+describe('question to the copy', () => {
+  test('no options - the first page with one deal more, only what is in stock', () => {
+    expect(toDealQuery(CHANNEL_ID, 'EUR', parse(''))).toEqual({
+      channelId: CHANNEL_ID,
+      currency: 'EUR',
+      isInStockOnly: true,
+      merchants: [],
+      excluded: [],
+      minDiscountPercent: 1,
+      maxPrice: null,
+      brand: null,
+      words: null,
+      sort: 'discount',
+      limit: 13,
+      offset: 0,
+    })
+  })
+
+  test('every option - arrives in its own place', () => {
+    const query =
+      'stock=any&merchant=A&exclude=B&min_discount=7&max_price=9.5&brand=Br&q=two+words&sort=newest&limit=60&page=1000'
+    expect(toDealQuery('c', 'USD', parse(query))).toEqual({
+      channelId: 'c',
+      currency: 'USD',
+      isInStockOnly: false,
+      merchants: ['a'],
+      excluded: ['b'],
+      minDiscountPercent: 7,
+      maxPrice: '9.5',
+      brand: 'Br',
+      words: 'two words',
+      sort: 'newest',
+      limit: 61,
+      offset: 59_940,
+    })
+  })
+
+  test('any limit - pages follow each other without gap or overlap', () => {
+    const places = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 999 }))
+    fc.assert(
+      fc.property(places, ([limit, page]) => {
+        const here = toDealQuery('c', 'EUR', parse(`limit=${limit}&page=${page}`))
+        const next = toDealQuery('c', 'EUR', parse(`limit=${limit}&page=${page + 1}`))
+        expect(next.offset - here.offset).toBe(limit)
+        expect(here.limit).toBe(limit + 1)
+      }),
+    )
+  })
+})
+
+describe('view of a grid', () => {
+  test('no deal - hides', () => {
+    expect(view('', { deals: [] })).toBeUndefined()
+    expect(view('page=2', { deals: [] })).toBeUndefined()
+  })
+
+  test('card - product, shop, unchanged link and both prices', () => {
+    expect(view()?.deals).toEqual([
+      {
+        title: 'Lumen Arc desk lamp',
+        brand: 'Lumen',
+        imageUrl: 'https://pictures.example/lamp.jpg',
+        merchant: 'Kopje',
+        merchantText: 'at Kopje',
+        href: 'https://links.example/c?shop=Kopje',
+        price: {
+          price: '€49.90',
+          priceHint: 'now',
+          oldPrice: '€99.80',
+          oldPriceHint: 'Shop’s former price',
+          discount: '−50%',
+        },
+        seePrice: 'See price at shop',
+        availability: { text: 'In stock', kind: 'in' },
+        linkLabel: 'Buy at Kopje for €49.90',
+      },
+    ])
+  })
+
+  test('one price too old - its card alone loses it, at one millisecond beyond the limit', () => {
+    const ages = [0, 3_600_000, 3_600_001]
+    const deals = ages.map((ageMs) => makeEntry({ asOfMs: NOON_MS - ageMs }))
+    const cards = view('', { deals })?.deals ?? []
+    expect(cards.map(({ price }) => price?.price ?? null)).toEqual(['€49.90', '€49.90', null])
+    expect(cards[2]).toMatchObject({
+      linkLabel: 'See the price at Kopje',
+      href: 'https://links.example/c?shop=Kopje',
+    })
+  })
+
+  test('date - the one that is given, not that of a card', () => {
+    expect(view('', { asOfMs: NOON_MS - 60_000 })?.honesty.checked.iso).toBe('2026-11-21T11:59:00.000Z')
+  })
+
+  test.each([
+    ['discount', 'Largest discount first'],
+    ['saving', 'Largest saving first'],
+    ['price', 'Lowest price first'],
+    ['newest', 'Newest deals first'],
+  ])('sort=%s - says "%s"', (sort, order) => {
+    expect(view(`sort=${sort}`)?.honesty.order).toBe(order)
+  })
+
+  test('locale=de - words and prices of it', () => {
+    const shown = view('locale=de')
+    expect(shown).toMatchObject({ label: 'Angebote', heading: 'Angebote', frame: { lang: 'de' } })
+    expect(shown?.deals[0]?.price?.price.replace('\u00a0', ' ')).toBe('49,90 €')
+  })
+})
+
+const listLinks = (query: string, hasNext: boolean): unknown => {
+  const paging = view(query, { hasNext })?.paging
+  return paging && [paging.previous?.href ?? null, paging.next?.href ?? null]
+}
+
+describe('pages of a grid', () => {
+  test('only page - no links', () => {
+    expect(listLinks('', false)).toBeNull()
+  })
+
+  test('first, middle and last page - links where there is one, page 1 without a query', () => {
+    expect(listLinks('', true)).toEqual([null, `${PATH}?page=2`])
+    expect(listLinks('page=2', true)).toEqual([PATH, `${PATH}?page=3`])
+    expect(listLinks('page=3', false)).toEqual([`${PATH}?page=2`, null])
+  })
+
+  test('page 1000 - is the last one there can be', () => {
+    expect(listLinks('page=999', true)).toEqual([`${PATH}?page=998`, `${PATH}?page=1000`])
+    expect(listLinks('page=1000', true)).toEqual([`${PATH}?page=999`, null])
+  })
+
+  test('options - are kept by the links', () => {
+    const query = 'theme=dark&merchant=a%26b&limit=3&sort=price&q=two+words'
+    expect(listLinks(`${query}&page=2`, true)).toEqual([`${PATH}?${query}`, `${PATH}?${query}&page=3`])
+  })
+
+  test('texts - in the language of the reader', () => {
+    expect(view('locale=de&page=2', { hasNext: true })?.paging).toMatchObject({
+      previous: { text: 'Vorherige Seite' },
+      next: { text: 'Nächste Seite' },
+      label: 'Seiten mit Angeboten',
+    })
+  })
+
+  test('fragment - has no links, whatever follows', () => {
+    expect(view('page=2', { hasNext: true }, null)?.paging).toBeNull()
+  })
+})

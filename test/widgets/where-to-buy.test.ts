@@ -1,0 +1,231 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Offer, Product } from '../../src/catalog/contract.ts'
+import { comparePrices } from '../../src/offers/money.ts'
+import { parseBoxOptions } from '../../src/widgets/options.ts'
+import type { Presentation } from '../../src/widgets/presentation.ts'
+import type { BoxView } from '../../src/widgets/view-models.ts'
+import { selectOffers, toBoxView } from '../../src/widgets/where-to-buy.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
+
+const PRESENTATION: Presentation = {
+  publicUrl: 'https://widgets.example',
+  stylePath: '/assets/vitrine.00000000.css',
+  disclosure: { kind: 'locale' },
+  priceMaxAgeSeconds: 3_600,
+  nowMs: NOON_MS,
+}
+
+const sell = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
+  makeParsedOffer({ merchant, price, ...over })
+const parse = (query: string, currency: string | null = null): ReturnType<typeof parseBoxOptions> =>
+  parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency }, 'fragment')
+const select = (offers: readonly Offer[], query = '', currency: string | null = null): string[] =>
+  selectOffers(offers, parse(query, currency)).map(({ merchant, price }) => `${merchant} ${price}`)
+
+function view(
+  offers: readonly Offer[],
+  query = '',
+  over: Partial<Product> & { ageMs?: number } = {},
+): BoxView {
+  const { ageMs = 0, ...product } = over
+  const data = { product: makeProduct({ offers, ...product }), asOfMs: NOON_MS - ageMs }
+  const found = toBoxView(data, parse(query), PRESENTATION)
+  if (found === undefined) throw new Error('the box hides')
+  return found
+}
+
+/** What is shown, with equal prices and equal names in one form. */
+const outline = (offers: readonly Offer[]): unknown =>
+  selectOffers(offers, parse('')).map(({ network, affiliateUrl, price, merchant }) => ({
+    network,
+    affiliateUrl,
+    price: Number(price),
+    merchant: merchant.toLowerCase(),
+  }))
+
+describe('offers of a box', () => {
+  test('main currency - is counted among what the filters leave', () => {
+    const offers = [
+      sell('a', '1', { availability: 'out_of_stock' }),
+      sell('b', '2', { availability: 'out_of_stock' }),
+      sell('c', '3', { currency: 'USD' }),
+    ]
+    expect(select(offers)).toEqual(['a 1', 'b 2'])
+    expect(select(offers, 'stock=in')).toEqual(['c 3'])
+    expect(select(offers, 'exclude=a&exclude=b')).toEqual(['c 3'])
+  })
+
+  test('currency of the server - beats the main one, and may leave nothing', () => {
+    const offers = [sell('a', '1'), sell('b', '2'), sell('c', '3', { currency: 'USD' })]
+    expect(select(offers, '', 'USD')).toEqual(['c 3'])
+    expect(select(offers, '', 'CHF')).toEqual([])
+    expect(select(offers, 'currency=eur', 'USD')).toEqual(['a 1', 'b 2'])
+  })
+
+  test('a merchant in several currencies - is shown with its offer of the chosen one', () => {
+    const offers = [sell('a', '9'), sell('a', '1', { currency: 'USD' }), sell('b', '5')]
+    expect(select(offers)).toEqual(['b 5', 'a 9'])
+    expect(select(offers, 'currency=USD')).toEqual(['a 1'])
+  })
+
+  test('merchant without anything in stock - its cheapest, after all that are in stock', () => {
+    const out = { availability: 'out_of_stock' }
+    const offers = [
+      sell('a', '3', out),
+      sell('a', '2', out),
+      sell('b', '99'),
+      sell('c', '1', { availability: 'x' }),
+    ]
+    expect(select(offers)).toEqual(['b 99', 'c 1', 'a 2'])
+  })
+
+  test('merchant and exclude - equal names only, no parts of them', () => {
+    const offers = [sell('Kopje', '1'), sell('Kopje Outlet', '2'), sell('Crème', '3'), sell('Creme', '4')]
+    expect(select(offers, 'merchant=kopje')).toEqual(['Kopje 1'])
+    expect(select(offers, 'exclude=KOPJE&exclude=CR%C3%88ME')).toEqual(['Kopje Outlet 2', 'Creme 4'])
+    expect(select(offers, 'merchant=nobody')).toEqual([])
+  })
+
+  const offers = fc.array(
+    fc
+      .record({
+        merchant: fc.constantFrom('a', 'A', 'b', 'c'),
+        network: fc.constantFrom('x', 'y'),
+        price: fc.constantFrom('1', '1.0', '2.5', '10'),
+        currency: fc.constantFrom('EUR', 'USD'),
+        availability: fc.constantFrom('in_stock', 'out_of_stock', 'preorder'),
+        affiliateUrl: fc.constantFrom('https://links.example/1', 'https://links.example/2'),
+      })
+      .map((over) => makeParsedOffer(over)),
+    { maxLength: 12 },
+  )
+
+  test('any offers - one currency, one a merchant, in stock first, then by price', () => {
+    fc.assert(
+      fc.property(offers, (given) => {
+        const shown = selectOffers(given, parse(''))
+        expect(new Set(shown.map(({ currency }) => currency)).size).toBe(given.length === 0 ? 0 : 1)
+        const merchants = shown.map(({ merchant }) => merchant.toLowerCase())
+        expect(new Set(merchants).size).toBe(merchants.length)
+        for (const [index, offer] of shown.slice(1).entries()) {
+          const before = shown[index] ?? offer
+          const [is, was] = [offer, before].map(({ availability }) => Number(availability === 'in_stock'))
+          const isCheaper = comparePrices(offer.price, before.price) < 0
+          expect(is === was ? isCheaper : Number(is) > Number(was)).toBe(false)
+        }
+      }),
+    )
+  })
+
+  test('any order of the answer - the same offers in the same order', () => {
+    const mixed = offers.chain((given) =>
+      fc.tuple(fc.constant(given), fc.shuffledSubarray(given, { minLength: given.length })),
+    )
+    fc.assert(
+      fc.property(mixed, ([given, shuffled]) => {
+        expect(outline(shuffled)).toEqual(outline(given))
+      }),
+    )
+  })
+})
+
+const listBest = (offers: readonly Offer[]): boolean[] => {
+  const { offers: shown, more } = view(offers, 'limit=2')
+  return [...shown, ...more].map(({ isBest }) => isBest)
+}
+
+describe('view of a box', () => {
+  test('no offer left - hides', () => {
+    const data = { product: makeProduct({ offers: [] }), asOfMs: NOON_MS }
+    expect(toBoxView(data, parse(''), PRESENTATION)).toBeUndefined()
+    const one = { product: makeProduct(), asOfMs: NOON_MS }
+    expect(toBoxView(one, parse('merchant=nobody'), PRESENTATION)).toBeUndefined()
+  })
+
+  test('product - title, brand, first picture, and names that hold the title', () => {
+    const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
+    expect(view([sell('a', '1')], '', { images })).toMatchObject({
+      label: 'Where to buy Lumen Arc desk lamp',
+      heading: 'Where to buy',
+      title: 'Lumen Arc desk lamp',
+      brand: 'Lumen',
+      imageUrl: images[0],
+      bestLabel: 'Best price',
+      schema: null,
+      honesty: { order: 'In stock first, then by price' },
+    })
+    expect(view([sell('a', '1')], '', { brand: null, images: [] })).toMatchObject({
+      brand: null,
+      imageUrl: null,
+    })
+  })
+
+  test('row - shop, unchanged link, price, stock and names', () => {
+    expect(view([sell('a', '7.5', { oldPrice: '10' })], 'locale=en').offers).toEqual([
+      {
+        merchant: 'a',
+        href: 'https://links.example/c?shop=a',
+        price: {
+          price: '€7.50',
+          priceHint: 'now',
+          oldPrice: '€10.00',
+          oldPriceHint: 'Shop’s former price',
+          discount: '−25%',
+        },
+        seePrice: 'See price at shop',
+        availability: { text: 'In stock', kind: 'in' },
+        isBest: false,
+        linkLabel: 'Buy at a for €7.50',
+        linkText: 'To the shop',
+      },
+    ])
+  })
+
+  const five = ['a', 'b', 'c', 'd', 'e'].map((name, index) => sell(name, String(index + 1)))
+
+  test.each([
+    [1, 'a', 'bcde'],
+    [4, 'abcd', 'e'],
+    [5, 'abcde', ''],
+    [50, 'abcde', ''],
+  ])('limit %i - shows "%s", folds "%s"', (limit, shown, folded) => {
+    const { offers, more } = view(five, `limit=${limit}`)
+    expect(offers.map(({ merchant }) => merchant).join('')).toBe(shown)
+    expect(more.map(({ merchant }) => merchant).join('')).toBe(folded)
+  })
+
+  test('folded offers - are counted in words', () => {
+    expect(view(five, 'limit=1').moreLabel).toBe('4 more shops')
+    expect(view(five, 'limit=4').moreLabel).toBe('1 more shop')
+  })
+
+  test('best price - the first of at least two in stock, and no other, folded ones included', () => {
+    const out = { availability: 'out_of_stock' }
+    expect(listBest([sell('a', '1')])).toEqual([false])
+    expect(listBest([sell('a', '1'), sell('b', '2', out)])).toEqual([false, false])
+    expect(listBest([sell('a', '1', out), sell('b', '2', out)])).toEqual([false, false])
+    expect(listBest([sell('a', '1'), sell('b', '2')])).toEqual([true, false])
+    expect(listBest([sell('a', '1', out), sell('b', '3'), sell('c', '2')])).toEqual([true, false, false])
+  })
+
+  test('prices exactly at their age - are shown; one millisecond older - neither price, best nor markup', () => {
+    const limit = view(five, 'markup=schema', { ageMs: 3_600_000 })
+    expect(limit.offers[0]).toMatchObject({ isBest: true, price: { price: '€1.00' } })
+    expect(limit.schema).toContain('"lowPrice":"1"')
+    const old = view(five, 'markup=schema', { ageMs: 3_600_001 })
+    for (const offer of old.offers)
+      expect(offer).toMatchObject({
+        price: null,
+        isBest: false,
+        linkLabel: `See the price at ${offer.merchant}`,
+      })
+    expect(old.offers.map(({ merchant }) => merchant).join('')).toBe('abcde')
+    expect(old.schema).toBeNull()
+  })
+
+  test('markup=schema - counts the folded offers too', () => {
+    expect(view(five, 'markup=schema&limit=1').schema).toContain('"offerCount":5')
+  })
+})

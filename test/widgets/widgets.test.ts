@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
+import { BadOptionError, InvalidGtinError, UnknownChannelError } from '../../src/errors.ts'
+import type { Surface } from '../../src/widgets/options.ts'
+import type { BoxView, GridView } from '../../src/widgets/view-models.ts'
+import type { Widget } from '../../src/widgets/widgets.ts'
+import { GTIN, makeSale, startHarness, startStocked } from '../app/visit.ts'
+import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
+import { type Harness, NOON_MS } from '../helpers/harness.ts'
+
+/** One with the right and one with a wrong check digit; nobody sells them. */
+const NOT_SOLD = '09521234567905'
+const MISTYPED = '09521234567906'
+const OTHER_GTIN = '09521234567882'
+
+type Asked = Readonly<{ query?: string; surface?: Surface; gtin?: string; channelId?: string }>
+
+const toRequest = ({ query = '', surface = 'fragment', channelId = CHANNEL_ID }: Asked) =>
+  ({ channelId, surface, query: new URLSearchParams(query) }) as const
+const getBox = ({ context }: Harness, asked: Asked = {}): Promise<Widget<BoxView>> =>
+  context.widgets.getBox({ ...toRequest(asked), gtin: asked.gtin ?? GTIN })
+const getGrid = ({ context }: Harness, asked: Asked = {}): Promise<Widget<GridView>> =>
+  context.widgets.getGrid(toRequest(asked))
+
+function breakCatalog(harness: Harness): void {
+  harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
+}
+
+async function listKeys(
+  get: (asked: Asked) => Promise<Widget<unknown>>,
+  asked: readonly Asked[],
+): Promise<string[]> {
+  const keys: string[] = []
+  for (const one of asked) keys.push((await get(one)).key)
+  return keys
+}
+
+const toAsked = (queries: readonly string[]): Asked[] => queries.map((query) => ({ query }))
+const COMMON =
+  'theme=dark accent=aa0000 locale=de currency=EUR merchant=kopje exclude=kopje isolate=shadow css=none limit=3'.split(
+    ' ',
+  )
+
+describe('key of a box', () => {
+  test('equal views - equal keys', async () => {
+    const harness = await startStocked()
+    const same: Asked[] = [
+      {},
+      { query: 'utm_source=x&sort=price' },
+      { query: 'limit=5&theme=auto&locale=EN&css=link' },
+      { channelId: CHANNEL_ID.toUpperCase() },
+      { gtin: GTIN.slice(1) },
+    ]
+    const keys = await listKeys((asked) => getBox(harness, asked), same)
+    expect(new Set(keys).size).toBe(1)
+    harness.clock.advance(60_000)
+    expect((await getBox(harness)).key).toBe(keys[0])
+  })
+
+  test('different views - keys of their own', async () => {
+    const harness = await startStocked([makeSale(), makeSale({ gtin: OTHER_GTIN })])
+    const different: Asked[] = [
+      {},
+      { surface: 'embed' },
+      { gtin: OTHER_GTIN },
+      ...toAsked([...COMMON, 'stock=in', 'markup=schema']),
+    ]
+    const keys = await listKeys((asked) => getBox(harness, asked), different)
+    expect(new Set(keys).size).toBe(different.length)
+  })
+
+  test('newer answer of the catalog - another key', async () => {
+    const harness = await startStocked()
+    const before = await getBox(harness)
+    harness.clock.advance(2 * HOUR_MS)
+    const after = await getBox(harness)
+    expect([before.asOfMs, after.asOfMs]).toEqual([NOON_MS, NOON_MS + 2 * HOUR_MS])
+    expect(after.key).not.toBe(before.key)
+  })
+
+  test('price that grows too old - another key, from one millisecond beyond its age', async () => {
+    const harness = await startStocked()
+    const before = await getBox(harness)
+    breakCatalog(harness)
+    harness.clock.advance(DAY_MS)
+    expect(await getBox(harness)).toMatchObject({ key: before.key, oldestPriceMs: NOON_MS })
+    harness.clock.advance(1)
+    const after = await getBox(harness)
+    expect(after.key).not.toBe(before.key)
+    expect([after.asOfMs, after.oldestPriceMs]).toEqual([NOON_MS, null])
+    expect(after.getView()?.offers[0]?.price).toBeNull()
+  })
+})
+
+describe('key of a grid', () => {
+  test('equal views - equal keys', async () => {
+    const harness = await startStocked()
+    const same: Asked[] = [
+      {},
+      { query: 'utm_source=x&markup=schema' },
+      { query: 'limit=12&stock=in&page=1&q=' },
+      { channelId: CHANNEL_ID.toUpperCase() },
+    ]
+    const keys = await listKeys((asked) => getGrid(harness, asked), same)
+    expect(new Set(keys).size).toBe(1)
+  })
+
+  test('different views - keys of their own', async () => {
+    const harness = await startStocked()
+    const own = [
+      'stock=any',
+      'page=2',
+      'sort=price',
+      'min_discount=2',
+      'max_price=60',
+      'brand=lumen',
+      'q=arc',
+    ]
+    const different: Asked[] = [{}, { surface: 'embed' }, ...toAsked([...COMMON, ...own])]
+    const keys = await listKeys((asked) => getGrid(harness, asked), different)
+    expect(new Set(keys).size).toBe(different.length)
+  })
+
+  test('box and grid of the same channel - are told apart by their kinds', async () => {
+    const harness = await startStocked()
+    expect([(await getBox(harness)).kind, (await getGrid(harness)).kind]).toEqual(['where-to-buy', 'deals'])
+  })
+})
+
+describe('reason why nothing is shown', () => {
+  test('what is not sold, mistyped or filtered away - has a reason of its own, and no view', async () => {
+    const harness = await startStocked()
+    const reasons: string[] = []
+    for (const asked of [{ gtin: NOT_SOLD }, { gtin: MISTYPED }, { query: 'merchant=nobody' }]) {
+      const widget = await getBox(harness, asked)
+      expect(widget.getView()).toBeUndefined()
+      reasons.push(widget.hiddenReason)
+    }
+    expect(reasons).toEqual([
+      'No shop of this channel sells the product of this GTIN.',
+      'The last digit of this GTIN is wrong: is it mistyped? No shop of this channel sells it.',
+      'No offer of this product fits the options of this address.',
+    ])
+  })
+
+  test('grid without a deal - says that the options leave none', async () => {
+    const widget = await getGrid(await startStocked(), { query: 'q=nothing' })
+    expect(widget.getView()).toBeUndefined()
+    expect(widget.hiddenReason).toBe('No offer that is on sale fits the options of this address.')
+  })
+
+  test('product that nobody sells - has no price whose age counts', async () => {
+    expect((await getBox(await startStocked(), { gtin: NOT_SOLD })).oldestPriceMs).toBeNull()
+  })
+})
+
+describe('oldest price of a grid', () => {
+  test('deals of several ages - the oldest that is still shown; its date is the one printed', async () => {
+    const harness = await startStocked([makeSale(), makeSale({ gtin: OTHER_GTIN, title: 'Younger' })])
+    harness.clock.advance(2 * HOUR_MS)
+    await getBox(harness, { gtin: OTHER_GTIN })
+    breakCatalog(harness)
+    const both = await getGrid(harness)
+    expect([both.asOfMs, both.oldestPriceMs]).toEqual([NOON_MS, NOON_MS])
+    harness.clock.advance(DAY_MS - 2 * HOUR_MS + 1)
+    const one = await getGrid(harness)
+    expect([one.asOfMs, one.oldestPriceMs]).toEqual([NOON_MS, NOON_MS + 2 * HOUR_MS])
+    expect(one.getView()?.honesty.checked.iso).toBe('2026-11-21T14:00:00.000Z')
+    harness.clock.advance(2 * HOUR_MS)
+    const none = await getGrid(harness)
+    expect(none.oldestPriceMs).toBeNull()
+    expect(none.getView()?.deals.map(({ price }) => price)).toEqual([null, null])
+  })
+
+  test('price that grows too old between two visits - another key for the same page in memory', async () => {
+    const settings = { VITRINE_PRICE_MAX_AGE_SECONDS: '60' }
+    const harness = await startStocked(undefined, { settings })
+    const before = await getGrid(harness)
+    harness.clock.advance(60_000)
+    expect((await getGrid(harness)).key).toBe(before.key)
+    harness.clock.advance(1)
+    expect((await getGrid(harness)).key).not.toBe(before.key)
+  })
+
+  test('page without a deal - has none', async () => {
+    expect((await getGrid(await startStocked([]))).oldestPriceMs).toBeNull()
+  })
+})
+
+describe('pages of a grid', () => {
+  test('frame - has links to them by the public address; fragment - none', async () => {
+    const products = [makeSale(), makeSale({ gtin: OTHER_GTIN })]
+    const harness = await startStocked(products, { over: { publicUrl: 'https://widgets.example/sub' } })
+    const asked = { query: 'limit=1' }
+    expect((await getGrid(harness, { ...asked, surface: 'embed' })).getView()?.paging?.next?.href).toBe(
+      `https://widgets.example/sub/embeds/${CHANNEL_ID}/deals?limit=1&page=2`,
+    )
+    expect((await getGrid(harness, asked)).getView()?.paging).toBeNull()
+  })
+})
+
+describe('what cannot be asked', () => {
+  test('bad option, GTIN or channel - throws, the option first', async () => {
+    const harness = await startStocked()
+    await expect(getBox(harness, { query: 'limit=0', gtin: 'x' })).rejects.toThrow(BadOptionError)
+    await expect(getGrid(harness, { query: 'page=0', channelId: 'x' })).rejects.toThrow(BadOptionError)
+    await expect(getBox(harness, { gtin: 'x', channelId: 'x' })).rejects.toThrow(InvalidGtinError)
+    await expect(getBox(harness, { gtin: '1'.repeat(15) })).rejects.toThrow(InvalidGtinError)
+    await expect(getBox(harness, { channelId: 'x' })).rejects.toThrow(UnknownChannelError)
+    await expect(getGrid(harness, { channelId: 'x' })).rejects.toThrow(UnknownChannelError)
+  })
+})
+
+describe('defaults of the server', () => {
+  test('VITRINE_LOCALE with an extension, VITRINE_CURRENCY - as options have them', async () => {
+    const settings = { VITRINE_LOCALE: 'de-at-u-co-phonebk', VITRINE_CURRENCY: 'chf' }
+    const { context } = await startHarness({ settings })
+    expect(context.widgets.defaults).toEqual({ locale: 'de-AT', currency: 'CHF' })
+  })
+})
