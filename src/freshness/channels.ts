@@ -24,6 +24,8 @@ export type ChannelSource = Readonly<{
   findKnown(channelId: string): Promise<Channel | undefined>
   /** The served channels as last listed; empty before any list. */
   listChannels(): Promise<readonly Channel[]>
+  /** Has the catalog ever said which channels there are, even that there is none? */
+  hasList(): Promise<boolean>
   /** Is the channel in the newest list that can be had? A 404 for one of its products is believed only then. */
   isListed(channelId: string): Promise<boolean>
 }>
@@ -86,6 +88,9 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
     async listChannels() {
       const list = (await lists.findStored()) ?? (await lists.fetchInTime())
       return (list?.channels ?? []).filter(({ id }) => served === null || served.includes(id))
+    },
+    async hasList() {
+      return ((await lists.findStored()) ?? (await lists.fetchInTime())) !== undefined
     },
     async isListed(channelId) {
       const list = await lists.findStored()

@@ -37,7 +37,8 @@ export function foldText(text: string): string {
 
 /** Text without case, for names: `Shop.example` and `SHOP.example` are equal, `Crème` and `Creme` are not. */
 export function foldCase(text: string): string {
-  return text.normalize('NFC').toLowerCase().replace(/\s+/g, ' ').trim()
+  // Composed last: lower case may leave a letter and its mark apart that are one letter together.
+  return text.normalize('NFC').toLowerCase().normalize('NFC').replace(/\s+/g, ' ').trim()
 }
 
 function cutBetweenCharacters(text: string, maxCharacters: number): string {

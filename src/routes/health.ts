@@ -36,8 +36,7 @@ async function judgeReadiness(context: Context): Promise<Readiness> {
   } catch {
     return { ready: false, reason: 'the stored copy cannot be read' }
   }
-  const channels = await context.channels.listChannels()
-  return channels.length > 0
-    ? { ready: true, reason: 'channels are known' }
-    : { ready: false, reason: 'no channel could be listed yet' }
+  return (await context.channels.hasList())
+    ? { ready: true, reason: 'the channels are known' }
+    : { ready: false, reason: 'the channels could not be listed yet' }
 }

@@ -1,6 +1,7 @@
 import { BadOptionError } from '../errors.ts'
 import { currencyCode } from '../config/readers.ts'
 import { isPrice } from '../offers/money.ts'
+import { foldCase } from '../offers/text.ts'
 
 /** Longest text of a parameter, in UTF-16 units. */
 const MAX_TEXT_CHARACTERS = 100
@@ -74,9 +75,14 @@ function parseText(text: string): string | undefined {
   return text.length <= MAX_TEXT_CHARACTERS ? text.toWellFormed().trim() : undefined
 }
 
+/** Lower case can be longer than what was given, and links to other pages carry it. */
+function isName(text: string): boolean {
+  return text !== '' && foldCase(text).length <= MAX_TEXT_CHARACTERS
+}
+
 function readNames(texts: readonly string[], name: string): readonly string[] {
   const names = texts.map((text) => parseText(text))
-  const isEvery = names.length <= MAX_NAMES && names.every((text) => text !== undefined && text !== '')
+  const isEvery = names.length <= MAX_NAMES && names.every((text) => text !== undefined && isName(text))
   if (!isEvery) {
     throw new BadOptionError(
       name,

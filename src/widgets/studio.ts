@@ -167,11 +167,12 @@ function toWidget(data: StudioData, parts: WidgetParts): StudioWidgetView {
 function findNotice({ channel, state, product, choice }: StudioData): string | null {
   if (channel === null)
     return 'No channel is known yet: the catalog has not answered. "vitrine check" says why.'
-  if (state === null || (state.currentWalk === 0 && product === null)) {
+  if (state === null || state.currentWalk === 0) {
     return 'The catalog has not been walked yet. This page shows products and deals as soon as it has.'
   }
-  if (product === null)
-    return `No product of this channel matches "${choice.query === '' ? (choice.gtin ?? '') : choice.query}".`
+  const wanted = choice.query === '' ? (choice.gtin ?? '') : choice.query
+  if (product === null && wanted === '') return 'The catalog has no product for this channel.'
+  if (product === null) return `No product of this channel matches "${wanted}".`
   return state.dealCount === 0 ? 'No offer of this channel is on sale now, so its deal grid is hidden.' : null
 }
 

@@ -2,9 +2,9 @@ import type { Channel } from '../catalog/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { InvalidGtinError } from '../errors.ts'
-import type { CacheStatus } from '../freshness/cached.ts'
+import type { CacheStatus, Cached } from '../freshness/cached.ts'
 import type { ChannelSource } from '../freshness/channels.ts'
-import type { DealSource } from '../freshness/deals.ts'
+import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
 import { findGtin, isCheckDigitRight } from '../offers/gtin.ts'
 import { toDealQuery, toGridView } from './deals.ts'
@@ -92,14 +92,25 @@ async function getBox(
   // One patience for both: the list of channels may have taken its part of it.
   const patientUntilMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
   const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
-  const { value, asOfMs, status } = await details.products.getProduct(channel.id, padded, patientUntilMs)
-  const product = isGone ? null : value
+  const {
+    value: product,
+    asOfMs,
+    status,
+  } = isGone ? toHidden(details, null) : await details.products.getProduct(channel.id, padded, patientUntilMs)
   const presentation = present(details)
   const isShown = isPriceShown(asOfMs, presentation)
   return {
     kind: 'where-to-buy',
     hiddenReason: isGone ? GONE_REASON : explainHiddenBox(padded, product !== null),
-    key: [surface, channel.id, padded, toOptionsKey(options), asOfMs, isShown, product === null].join(' '),
+    key: [
+      surface,
+      channel.id,
+      padded,
+      toOptionsKey(options),
+      isGone ? 'gone' : asOfMs,
+      isShown,
+      product === null,
+    ].join(' '),
     getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
     options,
     channel,
@@ -117,12 +128,14 @@ async function getGrid(
   const options = parseGridOptions(query, defaults, surface)
   const optionsKey = toOptionsKey(options)
   const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
-  const { value, asOfMs, status } = await details.deals.getDeals({
-    channelId: channel.id,
-    key: optionsKey,
-    currency: options.currency,
-    toQuery: (currency) => toDealQuery(channel.id, currency, options),
-  })
+  const { value, asOfMs, status } = isGone
+    ? toHidden(details, NO_DEALS)
+    : await details.deals.getDeals({
+        channelId: channel.id,
+        key: optionsKey,
+        currency: options.currency,
+        toQuery: (currency) => toDealQuery(channel.id, currency, options),
+      })
   const presentation = present(details)
   const priced = value.deals.filter((deal) => isPriceShown(deal.asOfMs, presentation))
   const oldestPriceMs = priced.length === 0 ? null : Math.min(...priced.map((deal) => deal.asOfMs))
@@ -135,8 +148,7 @@ async function getGrid(
     key: [surface, channel.id, optionsKey, value.readAtMs, value.deals.length, priced.length, isGone].join(
       ' ',
     ),
-    getView: () =>
-      isGone ? undefined : toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
+    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
     options,
     channel,
     asOfMs,
@@ -144,6 +156,13 @@ async function getGrid(
     status,
   }
 }
+
+/** A channel that has gone is asked about nothing: its copy is older than it may be shown. */
+function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
+  return { value, asOfMs: clock.nowMs(), status: 'hit' }
+}
+
+const NO_DEALS: DealPage = { deals: [], hasNext: false, readAtMs: 0 }
 
 const GONE_REASON = 'The catalog no longer lists this channel.'
 

@@ -113,6 +113,17 @@ describe('folding', () => {
     expect(foldCase(text)).toBe(expected)
   })
 
+  it('case - folded again - changes nothing', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('J\u030c', '\u0130', 'ẞ')),
+        (text) => {
+          expect(foldCase(foldCase(text))).toBe(foldCase(text))
+        },
+      ),
+    )
+  })
+
   it('case - accents are kept', () => {
     expect(foldCase('Crème')).not.toBe(foldCase('Creme'))
     expect(foldText('Crème')).toBe(foldText(`Cre${code(0x300)}me`))

@@ -38,7 +38,7 @@ describe('/readyz', () => {
       status: 200,
       cache: 'no-store',
       ready: true,
-      reason: 'channels are known',
+      reason: 'the channels are known',
     })
   })
 
@@ -49,8 +49,14 @@ describe('/readyz', () => {
       status: 503,
       cache: 'no-store',
       ready: false,
-      reason: 'no channel could be listed yet',
+      reason: 'the channels could not be listed yet',
     })
+  })
+
+  test('catalog that answers without a channel - ready: it was reached', async () => {
+    const harness = await startHarness()
+    harness.catalog.channels = []
+    expect(await readReadiness(harness)).toMatchObject({ status: 200, ready: true })
   })
 
   test('catalog down, list of channels in the copy - ready without a call', async () => {

@@ -205,5 +205,8 @@ describe('names', () => {
 
   test('name of 100 characters - is taken', () => {
     expect(read(`x=${'b'.repeat(100)}`).names('x')).toEqual(['b'.repeat(100)])
+    // Lower case makes two units of this letter; the link to the next page would carry them.
+    expect(read(`x=${'\u0130'.repeat(50)}`).names('x')).toHaveLength(1)
+    expect(explain(() => read(`x=${'\u0130'.repeat(51)}`).names('x'))).not.toBe('')
   })
 })

@@ -186,6 +186,7 @@ describe('notice', () => {
   test('what is missing - is said, the first cause alone', () => {
     expect(notice({ channel: null, product: null, state: null })).toMatch(/^No channel is known yet/)
     expect(notice({ product: null, state: null })).toMatch(/^The catalog has not been walked yet/)
+    expect(notice({ state: unwalked })).toMatch(/^The catalog has not been walked yet/)
     expect(notice({ product: null, state: unwalked })).toMatch(/^The catalog has not been walked yet/)
     expect(notice({ state: { ...STATE, dealCount: 0 } })).toMatch(/^No offer of this channel is on sale now/)
   })
@@ -196,6 +197,7 @@ describe('notice', () => {
     expect(notice({ product: null, choice: { ...choice, query: '' } })).toBe(
       'No product of this channel matches "123".',
     )
+    expect(notice({ product: null, choice: PLAIN })).toBe('The catalog has no product for this channel.')
   })
 })
 

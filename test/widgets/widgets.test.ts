@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 import { BadOptionError, InvalidGtinError, UnknownChannelError } from '../../src/errors.ts'
 import type { Surface } from '../../src/widgets/options.ts'
 import type { BoxView, GridView } from '../../src/widgets/view-models.ts'
@@ -11,6 +11,7 @@ import { type Harness, NOON_MS } from '../helpers/harness.ts'
 /** One with the right and one with a wrong check digit; nobody sells them. */
 const NOT_SOLD = '09521234567905'
 const MISTYPED = '09521234567906'
+const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
 const OTHER_GTIN = '09521234567882'
 
 type Asked = Readonly<{ query?: string; surface?: Surface; gtin?: string; channelId?: string }>
@@ -141,6 +142,29 @@ describe('reason why nothing is shown', () => {
       'The last digit of this GTIN is wrong: is it mistyped? No shop of this channel sells it.',
       'No offer of this product fits the options of this address.',
     ])
+  })
+
+  test('channel that has gone - keeps its copy until rescue, then is hidden on every surface', async () => {
+    const harness = await startStocked()
+    const { catalog, clock, context } = harness
+    catalog.channels = [{ id: OTHER_CHANNEL, name: 'Other', kind: 'app', url: null }]
+    await context.walks.runNow()
+    clock.advance(context.config.freshness.rescueSeconds * SECOND_MS - 1)
+    expect((await getBox(harness)).getView()).toBeDefined()
+    clock.advance(2)
+    catalog.calls.length = 0
+    for (const widget of [
+      await getBox(harness),
+      await getGrid(harness),
+      await getBox(harness, { surface: 'embed' }),
+    ]) {
+      expect([widget.getView(), widget.hiddenReason, widget.oldestPriceMs]).toEqual([
+        undefined,
+        'The catalog no longer lists this channel.',
+        null,
+      ])
+    }
+    expect(catalog.countCalls(/products/)).toBe(0)
   })
 
   test('grid without a deal - says that the options leave none', async () => {
