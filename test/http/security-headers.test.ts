@@ -112,7 +112,7 @@ describe('policies', () => {
   it('own pages - framed by nobody', async () => {
     const expected = {
       'content-security-policy': `default-src 'none';style-src 'self' ${OWN};script-src 'self' ${OWN};img-src 'self' ${OWN} https:;frame-src 'self' ${OWN};base-uri 'none';form-action 'self';frame-ancestors 'none'`,
-      'x-frame-options': 'SAMEORIGIN',
+      'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
       'cross-origin-opener-policy': 'same-origin',
       'strict-transport-security': null,
