@@ -163,7 +163,7 @@ export function parseOffer(item: unknown): Offer | DropReason {
     network: cleanText(network ?? '', MAX_NAME_CHARACTERS),
     price,
     oldPrice: isPrice(oldPrice ?? '') ? (oldPrice ?? null) : null,
-    currency: currency.toUpperCase(),
+    currency: /^[a-z]{3}$/i.test(currency) ? currency.toUpperCase() : '',
     availability: cleanText(availability ?? '', MAX_NAME_CHARACTERS),
     affiliateUrl: link,
   }
@@ -173,6 +173,6 @@ export function parseOffer(item: unknown): Offer | DropReason {
 function findFault(offer: Offer): DropReason | undefined {
   if (offer.merchant === '') return 'merchant'
   if (!isPrice(offer.price)) return 'price'
-  if (!/^[A-Z]{3}$/.test(offer.currency)) return 'currency'
+  if (offer.currency === '') return 'currency'
   return isUsableLink(offer.affiliateUrl) ? undefined : 'link'
 }

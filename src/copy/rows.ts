@@ -124,6 +124,8 @@ function compareOffers(a: Offer, b: Offer): number {
     compareTexts(a.merchant, b.merchant) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.price, b.price) ||
-    compareTexts(a.affiliateUrl, b.affiliateUrl)
+    compareTexts(a.affiliateUrl, b.affiliateUrl) ||
+    compareTexts(a.availability, b.availability) ||
+    compareTexts(a.oldPrice ?? '', b.oldPrice ?? '')
   )
 }

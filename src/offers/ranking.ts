@@ -6,6 +6,7 @@ export type Rankable = Readonly<{
   merchant: string
   network: string
   price: string
+  oldPrice: string | null
   currency: string
   availability: string
   affiliateUrl: string
@@ -33,14 +34,17 @@ export function pickOnePerMerchant<T extends Rankable>(offers: readonly T[]): T[
   return [...picked.values()]
 }
 
-/** In stock first, then by price, merchant, network and link, so that the order never depends on the answer's. */
+/** In stock first, then by price, merchant and network; the rest only so that the order never depends on the answer's. */
 export function compareForBox(a: Rankable, b: Rankable): number {
   return (
     Number(isInStock(b)) - Number(isInStock(a)) ||
     comparePrices(a.price, b.price) ||
     compareTexts(foldCase(a.merchant), foldCase(b.merchant)) ||
     compareTexts(a.network, b.network) ||
-    compareTexts(a.affiliateUrl, b.affiliateUrl)
+    compareTexts(a.affiliateUrl, b.affiliateUrl) ||
+    compareTexts(a.oldPrice ?? '', b.oldPrice ?? '') ||
+    compareTexts(a.availability, b.availability) ||
+    compareTexts(a.merchant, b.merchant)
   )
 }
 

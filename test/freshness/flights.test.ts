@@ -17,6 +17,13 @@ describe('flights', () => {
     expect(await Promise.all([ask('a'), ask('b'), ask('a')])).toEqual(['a', 'b', 'a'])
   })
 
+  test('call that has ended - is forgotten: who asks then asks anew', async () => {
+    const flights = createFlights<number>()
+    let calls = 0
+    const ask = (): Promise<number> => flights.join('a', () => Promise.resolve((calls += 1)))
+    expect([await ask(), await ask(), flights.has('a')]).toEqual([1, 2, false])
+  })
+
   test('call that failed - fails for all who waited, and is forgotten', async () => {
     const flights = createFlights<string>()
     const waiting = [

@@ -15,6 +15,7 @@ function makeOffer(over: Partial<Rankable> = {}): Rankable {
     merchant: 'Kopje',
     network: 'n',
     price: '10',
+    oldPrice: null,
     currency: 'EUR',
     availability: 'in_stock',
     affiliateUrl: 'https://a.example/',
@@ -26,6 +27,7 @@ const anyOffer: fc.Arbitrary<Rankable> = fc.record({
   merchant: fc.constantFrom('Kopje', 'KOPJE', 'Arc', 'Zoë', 'zoë'),
   network: fc.constantFrom('a', 'b'),
   price: closePrice,
+  oldPrice: fc.option(closePrice),
   currency: fc.constantFrom('EUR', 'USD'),
   availability: fc.constantFrom('in_stock', 'out_of_stock', '', 'IN_STOCK'),
   affiliateUrl: fc.constantFrom('https://a.example/', 'https://b.example/'),
@@ -81,9 +83,27 @@ describe('order of a box', () => {
   })
 })
 
+/** What was picked, whatever its order. Prices of one value in other words (10, 10.0) are the same to a reader. */
+function describePicked(offers: readonly Rankable[]): string[] {
+  return pickOnePerMerchant(offers)
+    .map((offer) => JSON.stringify({ ...offer, price: String(toExact(offer.price)) }))
+    .sort()
+}
+
 const keyOf = (offer: Rankable): string => `${offer.currency} ${offer.merchant.toLowerCase()}`
 
 describe('one offer a merchant and currency', () => {
+  it('any offers in another order - the same ones are picked', () => {
+    const orders = anyOffers.chain((offers) =>
+      fc.tuple(fc.constant(offers), fc.shuffledSubarray(offers, { minLength: offers.length })),
+    )
+    fc.assert(
+      fc.property(orders, ([offers, shuffled]) => {
+        expect(describePicked(shuffled)).toEqual(describePicked(offers))
+      }),
+    )
+  })
+
   it('dearer in stock, cheaper not - the one in stock', () => {
     const inStock = makeOffer({ price: '20' })
     expect(pickOnePerMerchant([makeOffer({ availability: 'sold_out' }), inStock])).toEqual([inStock])

@@ -70,7 +70,7 @@ type WireRow = z.output<typeof wireProductSchema>
 /** Reads one line in the Product shape. Never throws: what cannot be used is a reject. Blank lines give nothing. */
 export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
   const text = decodeLine(line.bytes)
-  if (text?.trim() === '') return { product: undefined, rejects: [] }
+  if (!line.isTooLong && text?.trim() === '') return { product: undefined, rejects: [] }
   const json = parseJson(text)
   const wire = wireProductSchema.safeParse(json)
   const refusal = findLineRefusal(line, text, json) ?? findRowRefusal(wire.data, json)

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { createAuthenticate } from '../../src/catalog-service/authenticate.ts'
+import { addApiKey, hashApiKey, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
+import { Secret } from '../../src/config/secrets.ts'
+import { type StoreUnderTest, openTestStore } from './harness.ts'
+
+const MISSING = { statusCode: 401, message: 'the header "Authorization: Bearer <API key>" is missing' }
+const WRONG = { statusCode: 401, message: 'the API key is wrong or revoked' }
+const EMPTY = { statusCode: 503, message: 'the catalog is empty: import a feed first' }
+
+/** Puts an organization into the store. */
+async function addOrganization(
+  { store }: StoreUnderTest,
+  organization: Readonly<{ id: string; dailyLimit: number | null; createdAtMs: number }>,
+): Promise<void> {
+  const { id, dailyLimit, createdAtMs } = organization
+  await store.writer
+    .insertInto('organizations')
+    .values({ id, name: id, daily_limit: dailyLimit, created_at_ms: createdAtMs })
+    .execute()
+}
+
+/** Gives an organization a key of the test's choice. */
+async function putKey({ store }: StoreUnderTest, organizationId: string, key: string): Promise<void> {
+  const row = { id: key, organization_id: organizationId, name: 'n', prefix: '', hash: hashApiKey(key) }
+  await store.writer
+    .insertInto('api_keys')
+    .values({ ...row, created_at_ms: 0, revoked_at_ms: null })
+    .execute()
+}
+
+describe('stored keys', () => {
+  test('two organizations - each key stands for its own, with its limit', async () => {
+    const under = await openTestStore()
+    await addOrganization(under, { id: 'old', dailyLimit: null, createdAtMs: 1 })
+    await addOrganization(under, { id: 'new', dailyLimit: 7, createdAtMs: 2 })
+    await putKey(under, 'old', 'key-of-old')
+    await putKey(under, 'new', 'key-of-new')
+    const authenticate = createAuthenticate(under.store, undefined)
+    expect(await authenticate('Bearer key-of-old')).toEqual({ id: 'old', dailyLimit: null })
+    expect(await authenticate('Bearer key-of-new')).toEqual({ id: 'new', dailyLimit: 7 })
+  })
+
+  test('one of two keys revoked - that one is refused at once, the other is not', async () => {
+    const { store } = await openTestStore()
+    const [first, second] = [await addApiKey(store, 'first'), await addApiKey(store, 'second')]
+    const authenticate = createAuthenticate(store, undefined)
+    expect((await authenticate(`Bearer ${first.key}`)).id).toBe(
+      (await authenticate(`Bearer ${second.key}`)).id,
+    )
+    await revokeApiKey(store, first.id)
+    await expect(authenticate(`Bearer ${first.key}`)).rejects.toMatchObject(WRONG)
+    expect(await authenticate(`Bearer ${second.key}`)).toMatchObject({ dailyLimit: null })
+  })
+
+  test('key with another case or a piece of it - is another key', async () => {
+    const { store } = await openTestStore()
+    const { key } = await addApiKey(store, 'one')
+    const authenticate = createAuthenticate(store, undefined)
+    for (const other of [key.toUpperCase(), key.slice(0, -1), `${key}a`, hashApiKey(key)])
+      await expect(authenticate(`Bearer ${other}`)).rejects.toMatchObject(WRONG)
+  })
+})
+
+describe('header', () => {
+  const LONGEST = 'k'.repeat(256)
+  const EVERY_LETTER = 'azAZ09_.~+/=-'
+
+  test.each([
+    `Bearer ${LONGEST}`,
+    `Bearer ${EVERY_LETTER}`,
+    `BEARER ${EVERY_LETTER}`,
+    `bearer    ${EVERY_LETTER}`,
+    `Bearer ${EVERY_LETTER}  `,
+  ])('%s - its key is accepted', async (authorization) => {
+    const under = await openTestStore()
+    await addOrganization(under, { id: 'one', dailyLimit: null, createdAtMs: 1 })
+    await putKey(under, 'one', LONGEST)
+    await putKey(under, 'one', EVERY_LETTER)
+    const authenticate = createAuthenticate(under.store, undefined)
+    expect(await authenticate(authorization)).toEqual({ id: 'one', dailyLimit: null })
+  })
+
+  test.each([
+    undefined,
+    '',
+    EVERY_LETTER,
+    `Bearer${EVERY_LETTER}`,
+    ` Bearer ${EVERY_LETTER}`,
+    `Bearer\t${EVERY_LETTER}`,
+    `Bearer ${EVERY_LETTER}\n`,
+    `Bearer ${EVERY_LETTER},`,
+    `Bearer "${EVERY_LETTER}"`,
+    `Bearer ${EVERY_LETTER} ${EVERY_LETTER}`,
+    `Basic ${EVERY_LETTER}`,
+    'Bearer k\u00e9y',
+    `Bearer ${LONGEST}k`,
+  ])('%j - is no key at all', async (authorization) => {
+    const { store } = await openTestStore()
+    const authenticate = createAuthenticate(store, new Secret(EVERY_LETTER))
+    await expect(authenticate(authorization)).rejects.toMatchObject(MISSING)
+  })
+})
+
+describe('own key', () => {
+  test('catalog without organization - 503 for the own key alone', async () => {
+    const { store } = await openTestStore()
+    const authenticate = createAuthenticate(store, new Secret('own-key'))
+    await expect(authenticate('Bearer own-key')).rejects.toMatchObject(EMPTY)
+    await expect(authenticate('Bearer own-key2')).rejects.toMatchObject(WRONG)
+  })
+
+  test('several organizations - stands for the oldest at the time of the call, with its limit', async () => {
+    const under = await openTestStore()
+    const authenticate = createAuthenticate(under.store, new Secret('own-key'))
+    await addOrganization(under, { id: 'a', dailyLimit: null, createdAtMs: 5 })
+    expect(await authenticate('Bearer own-key')).toEqual({ id: 'a', dailyLimit: null })
+    await addOrganization(under, { id: 'b', dailyLimit: 3, createdAtMs: 4 })
+    expect(await authenticate('Bearer own-key')).toEqual({ id: 'b', dailyLimit: 3 })
+  })
+
+  test('stored keys beside it - stay valid, and the own key is stored nowhere', async () => {
+    const { store } = await openTestStore()
+    const { key } = await addApiKey(store, 'one')
+    const authenticate = createAuthenticate(store, new Secret('own-key'))
+    expect(await authenticate(`Bearer ${key}`)).toEqual(await authenticate('Bearer own-key'))
+    await expect(createAuthenticate(store, undefined)('Bearer own-key')).rejects.toMatchObject(WRONG)
+  })
+})

@@ -1,0 +1,256 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type ParsedRow, type RowNames, parseRow } from '../../../src/catalog-service/import/parse-row.ts'
+import { makeOffer, makeProduct } from '../harness.ts'
+
+type Changes = Record<string, unknown>
+
+const read = (bytes: Buffer | string, names: RowNames = {}): ParsedRow =>
+  parseRow({ row: 7, bytes: Buffer.from(bytes), isTooLong: false }, names)
+
+const readRow = (row: unknown, names: RowNames = {}): ParsedRow => read(JSON.stringify(row), names)
+
+const readChanged = (changes: Changes): ParsedRow => readRow(makeProduct('17', changes))
+
+const readOffer = (offer: unknown, names: RowNames = {}): ParsedRow =>
+  readRow(makeProduct('17', { offers: [offer] }), names)
+
+describe('row that is good', () => {
+  test('every field - stays byte by byte, the GTIN padded, the currency in upper case', () => {
+    const images = [{ url: 'http://shop.example/a.png', width: 9 }, { url: 'not even an address' }]
+    const offer = makeOffer({ merchant: { name: ' Shop  A ' }, old_price: '012.5000', currency: 'eUr' })
+    expect(readChanged({ title: ' A\u00a0"b" ', images, offers: [offer], more: 1 })).toEqual({
+      product: {
+        gtin: '00000000000017',
+        title: ' A\u00a0"b" ',
+        brand: 'Brand',
+        images: ['http://shop.example/a.png', 'not even an address'],
+        offers: [
+          {
+            merchant: ' Shop  A ',
+            network: 'Net',
+            price: '10.00',
+            oldPrice: '012.5000',
+            currency: 'EUR',
+            availability: 'in_stock',
+            url: 'https://track.example/a?b=1&c=%2F',
+          },
+        ],
+      },
+      rejects: [],
+    })
+  })
+
+  test.each<Changes>([{}, { brand: null }, { brand: '' }, { brand: 7 }, { images: null }, { images: [] }])(
+    '%j - without brand and images, without a word',
+    (changes) => {
+      const { product, rejects } = readChanged({ brand: undefined, images: undefined, ...changes })
+      expect([product, rejects]).toMatchObject([{ brand: null, images: [] }, []])
+    },
+  )
+
+  test.each([
+    [undefined, 'feed', 'unknown'],
+    [null, 'feed', 'unknown'],
+    [7, 'feed', 'unknown'],
+    ['\u200b ', 'feed', '\u200b '],
+    [' x ', ' x ', ' x '],
+  ])('network and availability %j - are %j and %j', (value, network, availability) => {
+    const { product } = readOffer(makeOffer({ network: value, availability: value }))
+    expect(product?.offers).toMatchObject([{ network, availability }])
+  })
+
+  test('names for the file - stand in for those of every offer, a missing merchant as well', () => {
+    const { product, rejects } = readOffer(makeOffer({ merchant: undefined }), {
+      network: 'N',
+      merchant: 'M',
+    })
+    expect([product?.offers, rejects]).toMatchObject([[{ merchant: 'M', network: 'N' }], []])
+    expect(readOffer(makeOffer(), { network: 'N' }).product?.offers).toMatchObject([
+      { merchant: 'Shop A', network: 'N' },
+    ])
+    expect(readOffer('x', { merchant: 'M' }).rejects).toMatchObject([{ field: 'offers[0]' }])
+  })
+
+  test.each(['', ' ', '\t\r', '\ufeff', '\u00a0'])('blank line %j - nothing at all', (line) => {
+    expect(read(line)).toEqual({ product: undefined, rejects: [] })
+  })
+
+  test('byte order mark and white space around - is read', () => {
+    expect(read(`\ufeff ${JSON.stringify(makeProduct('17'))}\r`).product?.gtin).toBe('00000000000017')
+  })
+})
+
+describe('row that is refused', () => {
+  const CASES: readonly (readonly [name: string, line: string | Buffer, field: string, reason: string])[] = [
+    ['no JSON', '{"gtin":', 'row', 'not JSON in UTF-8'],
+    ['broken UTF-8', Buffer.from([0x22, 0xc3, 0x28, 0x22]), 'row', 'not JSON in UTF-8'],
+    ['U+0000', String.raw`{"any":"\\\u0000"}`, 'row', 'holds the character U+0000'],
+    ['null', 'null', 'row', 'missing, or not an object'],
+    ['a list', '[]', 'row', 'missing, or not an object'],
+    ['a text', '"x"', 'row', 'missing, or not an object'],
+  ]
+  test.each(CASES)('%s - its field and reason', (...[, line, field, reason]) => {
+    expect(read(line)).toEqual({
+      product: undefined,
+      rejects: [{ row: 7, field, reason, raw: line.toString() }],
+    })
+  })
+
+  test.each<[Changes, string, string]>([
+    [{ gtin: undefined }, 'gtin', 'there is no gtin'],
+    [{ gtin: null }, 'gtin', 'there is no gtin'],
+    [{ gtin: '' }, 'gtin', 'there is no gtin'],
+    [{ gtin: 17 }, 'gtin', 'missing, or not a text in quotes'],
+    [{ gtin: ' 17' }, 'gtin', 'not 1 to 14 digits'],
+    [{ gtin: '000000000000017' }, 'gtin', 'not 1 to 14 digits'],
+    [{ gtin: '18' }, 'gtin', 'the check digit is wrong'],
+    [{ gtin: '0' }, 'gtin', 'only zeros'],
+    [{ gtin: '00000000000000' }, 'gtin', 'only zeros'],
+    [{ title: undefined }, 'title', 'missing, or not a text in quotes'],
+    [{ title: ['x'] }, 'title', 'missing, or not a text in quotes'],
+    [{ title: '' }, 'title', 'is empty'],
+    [{ title: ' \u200b\u202e' }, 'title', 'the title is empty'],
+    [{ offers: undefined }, 'offers', 'missing, or not a list'],
+    [{ offers: {} }, 'offers', 'missing, or not a list'],
+    [{ offers: [] }, 'offers', 'the product has no offer'],
+    [{ images: 'x' }, 'images', 'not a list'],
+    [{ images: { url: 'x' } }, 'images', 'not a list'],
+    // Several faults: the first one is told.
+    [{ gtin: '18', title: ' ', offers: [], images: 5 }, 'gtin', 'the check digit is wrong'],
+  ])('%j - %s: %s', (changes, field, reason) => {
+    const raw = JSON.stringify(makeProduct('17', changes))
+    expect(readChanged(changes)).toEqual({ product: undefined, rejects: [{ row: 7, field, reason, raw }] })
+  })
+
+  test('line beyond the limit that begins with blanks - is a reject, too', () => {
+    const { product, rejects } = parseRow(
+      { row: 1, bytes: Buffer.from(' '.repeat(2_000)), isTooLong: true },
+      {},
+    )
+    expect([product, rejects.map(({ reason }) => reason)]).toEqual([undefined, ['the line is too long']])
+  })
+
+  test('line that is too long - refused unread, its beginning is kept', () => {
+    const bytes = Buffer.from(JSON.stringify(makeProduct('17')))
+    expect(parseRow({ row: 1, bytes, isTooLong: true }, {})).toEqual({
+      product: undefined,
+      rejects: [{ row: 1, field: 'row', reason: 'the line is too long', raw: bytes.toString() }],
+    })
+  })
+
+  test('line that is too long, cut within a character - what is there is shown', () => {
+    const bytes = Buffer.from('{"title":"€').subarray(0, -1)
+    const { rejects } = parseRow({ row: 1, bytes, isTooLong: true }, {})
+    expect(rejects).toMatchObject([{ reason: 'the line is too long', raw: '{"title":"\ufffd' }])
+  })
+
+  test.each([2_000, 2_001])(
+    'refused line of %i characters - at most 2,000 are written down',
+    (characters) => {
+      const [reject] = read('x'.repeat(characters)).rejects
+      expect(reject?.raw).toBe('x'.repeat(2_000))
+    },
+  )
+})
+
+describe('offer that is refused', () => {
+  test.each<[unknown, string, string]>([
+    ['x', '', 'missing, or not an object'],
+    [null, '', 'missing, or not an object'],
+    [makeOffer({ merchant: undefined }), '.merchant', 'missing, or not an object'],
+    [makeOffer({ merchant: { name: 5 } }), '.merchant.name', 'missing, or not a text in quotes'],
+    [makeOffer({ merchant: { name: ' ' } }), '.merchant.name', 'the merchant has no name'],
+    [makeOffer({ price: undefined }), '.price', 'missing or malformed'],
+    [makeOffer({ price: true }), '.price', 'missing or malformed'],
+    [makeOffer({ price: 0 }), '.price', 'not a price: one to twelve digits, up to four decimals, above zero'],
+    [makeOffer({ currency: 978 }), '.currency', 'missing, or not a text in quotes'],
+    [makeOffer({ currency: '€' }), '.currency', 'not a currency code of three letters'],
+    [makeOffer({ affiliate_url: null }), '.affiliate_url', 'missing, or not a text in quotes'],
+    [
+      makeOffer({ affiliate_url: '/p/1' }),
+      '.affiliate_url',
+      'not an absolute http or https address without credentials',
+    ],
+  ])('%j - offers[1]%s: %s', (offer, field, reason) => {
+    const { product, rejects } = readChanged({ offers: [makeOffer(), offer] })
+    expect(product?.offers).toHaveLength(1)
+    expect(rejects).toEqual([{ row: 7, field: `offers[1]${field}`, reason, raw: JSON.stringify(offer) }])
+  })
+
+  test('every offer - a line each, and no product', () => {
+    const { product, rejects } = readChanged({ offers: ['x', makeOffer({ price: '0' })] })
+    expect(product).toBeUndefined()
+    expect(rejects.map(({ field }) => field)).toEqual(['offers[0]', 'offers[1].price'])
+  })
+
+  test('nested a hundred thousand deep - a reason in the place of what cannot be written down', () => {
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000)
+    const { rejects } = read(`{"gtin":"17","title":"T","offers":[${deep}]}`)
+    expect(rejects).toMatchObject([{ field: 'offers[0]', raw: 'nested too deeply to be written down' }])
+  })
+
+  test.each([[{}], [null], ['https://a.example/x.png'], [{ url: '' }], [{ url: 5 }]])(
+    'image %j - a line, the other pictures stay',
+    (image) => {
+      const { product, rejects } = readChanged({ images: [{ url: 'a' }, image, { url: 'b' }] })
+      expect(product?.images).toEqual(['a', 'b'])
+      const reason = 'not an image with a url'
+      expect(rejects).toEqual([{ row: 7, field: 'images[1]', reason, raw: JSON.stringify(image) }])
+    },
+  )
+})
+
+describe('former price', () => {
+  test.each([[undefined], [null], [''], ['0'], ['0.00'], [0]])(
+    '%j - none is given, without a word',
+    (value) => {
+      const { product, rejects } = readOffer(makeOffer({ old_price: value }))
+      expect([product?.offers, rejects]).toMatchObject([[{ oldPrice: null }], []])
+    },
+  )
+
+  test.each([
+    ['12.5', '12.5'],
+    [12.5, '12.5'],
+    [20, '20'],
+  ])('%j - %s', (value, expected) => {
+    const { product, rejects } = readOffer(makeOffer({ old_price: value }))
+    expect([product?.offers, rejects]).toMatchObject([[{ oldPrice: expected }], []])
+  })
+
+  test.each([['12,50'], ['-1'], [-1], ['1.00001'], [true], [{}], [[]], [' ']])(
+    '%j - a line, and the offer is kept without it',
+    (value) => {
+      const { product, rejects } = readOffer(makeOffer({ old_price: value }))
+      expect(product?.offers).toMatchObject([{ price: '10.00', oldPrice: null }])
+      const [field, reason] = ['offers[0].old_price', 'not a price; the offer is kept without it']
+      expect(rejects).toMatchObject([{ field, reason }])
+    },
+  )
+})
+
+describe('row, whatever it holds', () => {
+  test('any JSON - a product, a reason, or both; never an exception, never neither', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const { product, rejects } = readRow(value)
+        expect(product !== undefined || rejects.length > 0).toBe(true)
+      }),
+    )
+  })
+
+  test('any title - is refused for U+0000 exactly when it holds it', () => {
+    const piece = fc.constantFrom('\u0000', '\\', 'u0000', String.raw`\u0000`, 'x', '"')
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
+        const title = `T${pieces.join('')}`
+        const { product, rejects } = readChanged({ title })
+        const hasNul = title.includes('\u0000')
+        expect([product?.title, ...rejects.map(({ reason }) => reason)]).toEqual(
+          hasNul ? [undefined, 'holds the character U+0000'] : [title],
+        )
+      }),
+    )
+  })
+})

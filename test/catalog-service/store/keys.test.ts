@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import {
+  addApiKey,
+  fetchApiKeys,
+  findOrganizationByKeyHash,
+  hashApiKey,
+  revokeApiKey,
+} from '../../../src/catalog-service/store/keys.ts'
+import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { findFirstOrganization } from '../../../src/catalog-service/store/organizations.ts'
+import { MINUTE_MS } from '../../../src/clock.ts'
+import { openTestStore } from '../harness.ts'
+
+describe('API keys, making', () => {
+  test('hash - of a known text - SHA-256 in hex, so that stored keys stay valid', () => {
+    expect(hashApiKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+  })
+
+  test('new key - its form - 32 random bytes behind a mark, never the same', async () => {
+    const { store } = await openTestStore()
+    const keys = []
+    for (let index = 0; index < 20; index += 1) keys.push(await addApiKey(store, 'same name'))
+    for (const { key } of keys) expect(key).toMatch(/^vk_[\w-]{43}$/)
+    expect(new Set(keys.map(({ key }) => key)).size).toBe(20)
+    expect(new Set(keys.map(({ id }) => id)).size).toBe(20)
+  })
+
+  test('first key of an empty catalog - makes the organization; the second one does not', async () => {
+    const { store, clock } = await openTestStore()
+    expect(await findFirstOrganization(store.reader)).toBeUndefined()
+    const madeAtMs = clock.nowMs()
+    await addApiKey(store, 'first')
+    clock.advance(MINUTE_MS)
+    await addApiKey(store, 'second')
+    const organizations = await store.reader.selectFrom('organizations').selectAll().execute()
+    expect(organizations).toEqual([
+      { id: expect.any(String), name: 'My organization', daily_limit: null, created_at_ms: madeAtMs },
+    ])
+  })
+
+  test('key - cannot be stored - leaves no organization behind', async () => {
+    const { store } = await openTestStore()
+    await store.writer.schema.dropTable('api_keys').execute()
+    await expect(addApiKey(store, 'one')).rejects.toThrow(/api_keys/)
+    expect(await findFirstOrganization(store.reader)).toBeUndefined()
+  })
+})
+
+describe('API keys, list', () => {
+  test('no key - empty', async () => {
+    const { store } = await openTestStore()
+    expect(await fetchApiKeys(store)).toEqual([])
+  })
+
+  test('valid and revoked - oldest first, with times and beginnings, without the keys', async () => {
+    const { store, clock } = await openTestStore()
+    const startMs = clock.nowMs()
+    const first = await addApiKey(store, 'first')
+    clock.advance(MINUTE_MS)
+    const second = await addApiKey(store, 'Zweiter "Schlüssel"')
+    clock.advance(MINUTE_MS)
+    await revokeApiKey(store, first.id)
+    const common = { prefix: expect.stringMatching(/^vk_[\w-]{5}$/) }
+    expect(await fetchApiKeys(store)).toEqual([
+      { ...common, id: first.id, name: 'first', createdAtMs: startMs, revokedAtMs: startMs + 2 * MINUTE_MS },
+      {
+        ...common,
+        id: second.id,
+        name: 'Zweiter "Schlüssel"',
+        createdAtMs: startMs + MINUTE_MS,
+        revokedAtMs: null,
+      },
+    ])
+  })
+
+  test('keys of the same millisecond - in the order of their ids', async () => {
+    const { store } = await openTestStore()
+    const ids: string[] = []
+    for (let index = 0; index < 12; index += 1) ids.push((await addApiKey(store, `${index}`)).id)
+    expect((await fetchApiKeys(store)).map(({ id }) => id)).toEqual(ids.toSorted())
+  })
+})
+
+describe('API keys, revoking', () => {
+  test('again - answers no, and the first time stays', async () => {
+    const { store, clock } = await openTestStore()
+    const { id } = await addApiKey(store, 'one')
+    const revokedAtMs = clock.nowMs()
+    expect(await revokeApiKey(store, id)).toBe(true)
+    clock.advance(MINUTE_MS)
+    expect(await revokeApiKey(store, id)).toBe(false)
+    expect(await fetchApiKeys(store)).toMatchObject([{ id, revokedAtMs }])
+  })
+
+  test.each(['', 'unknown', '%', "' or 1=1 --"])('id "%s" - answers no, and revokes nothing', async (id) => {
+    const { store } = await openTestStore()
+    await addApiKey(store, 'one')
+    expect(await revokeApiKey(store, id)).toBe(false)
+    expect(await fetchApiKeys(store)).toMatchObject([{ revokedAtMs: null }])
+  })
+})
+
+describe('API keys, finding', () => {
+  test('hash of a valid key - the organization with its limit', async () => {
+    const { store } = await openTestStore()
+    const { key } = await addApiKey(store, 'one')
+    const organization = await findFirstOrganization(store.reader)
+    expect(await findOrganizationByKeyHash(store, hashApiKey(key))).toEqual({
+      id: organization?.id,
+      dailyLimit: null,
+    })
+    await store.writer.updateTable('organizations').set({ daily_limit: 9 }).execute()
+    expect(await findOrganizationByKeyHash(store, hashApiKey(key))).toMatchObject({ dailyLimit: 9 })
+  })
+
+  test('key itself, unknown hash, hash of a revoked key - nobody', async () => {
+    const { store } = await openTestStore()
+    const { id, key } = await addApiKey(store, 'one')
+    const find = (hash: string): Promise<unknown> => findOrganizationByKeyHash(store, hash)
+    expect([await find(key), await find(hashApiKey('other')), await find('')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    await revokeApiKey(store, id)
+    expect(await find(hashApiKey(key))).toBeUndefined()
+  })
+
+  test('catalog opened again - the key is still valid', async () => {
+    const { store, path, clock } = await openTestStore()
+    const { key } = await addApiKey(store, 'one')
+    const again = await openCatalogStore({ path, clock })
+    expect(await findOrganizationByKeyHash(again, hashApiKey(key))).toEqual(
+      await findOrganizationByKeyHash(store, hashApiKey(key)),
+    )
+    expect(await findOrganizationByKeyHash(again, hashApiKey(key))).toBeDefined()
+    await again.close()
+  })
+})

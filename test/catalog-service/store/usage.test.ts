@@ -1,0 +1,108 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type CatalogStore, openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { countRequest } from '../../../src/catalog-service/store/usage.ts'
+import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
+import { openTestStore } from '../harness.ts'
+
+/** Everything that is counted, as `organization day requests`. */
+async function readUsage(store: CatalogStore): Promise<string[]> {
+  const rows = await store.usage.selectFrom('usage').selectAll().orderBy('day').execute()
+  return rows.map((row) => `${row.organization_id} ${row.day} ${row.requests}`).sort()
+}
+
+/** The answers to several requests, one after the other. */
+async function countAll(
+  store: CatalogStore,
+  id: string,
+  limits: readonly (number | null)[],
+): Promise<boolean[]> {
+  const answers: boolean[] = []
+  for (const dailyLimit of limits) answers.push(await countRequest(store, { id, dailyLimit }))
+  return answers
+}
+
+describe('usage, limit', () => {
+  test.each([
+    [0, [false, false], []],
+    [1, [true, false], ['a 2026-05-01 1']],
+    [2, [true, true], ['a 2026-05-01 2']],
+    [3, [true, true], ['a 2026-05-01 2']],
+    [null, [true, true], ['a 2026-05-01 2']],
+  ])('limit of %j, two requests - %j', async (limit, expected, usage) => {
+    const { store } = await openTestStore()
+    expect(await countAll(store, 'a', [limit, limit])).toEqual(expected)
+    expect(await readUsage(store)).toEqual(usage)
+  })
+
+  test('limit that changes on the way - the new one holds for what was counted before', async () => {
+    const { store } = await openTestStore()
+    expect(await countAll(store, 'a', [null, null, 2, 3, 3, 0, null])).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+      false,
+      true,
+    ])
+    expect(await readUsage(store)).toEqual(['a 2026-05-01 4'])
+  })
+
+  test('any limit and any number of requests at once - as many pass as are allowed', async () => {
+    const { store } = await openTestStore()
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(fc.nat(6), fc.nat(8), async (dailyLimit, requests) => {
+        const organization = { id: `run ${(run += 1)}`, dailyLimit }
+        const answers = await Promise.all(
+          Array.from({ length: requests }, () => countRequest(store, organization)),
+        )
+        expect(answers.filter(Boolean)).toHaveLength(Math.min(dailyLimit, requests))
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe('usage, whose and when', () => {
+  test('two organizations - each has its own count', async () => {
+    const { store } = await openTestStore()
+    expect(await countAll(store, 'a', [1, 1])).toEqual([true, false])
+    expect(await countAll(store, 'b', [1, 1])).toEqual([true, false])
+    expect(await readUsage(store)).toEqual(['a 2026-05-01 1', 'b 2026-05-01 1'])
+  })
+
+  test('last millisecond of a UTC day - still that day; the next one - a new count', async () => {
+    const { store, clock } = await openTestStore()
+    expect(await countAll(store, 'a', [1])).toEqual([true])
+    clock.advance(30 * MINUTE_MS - 1)
+    expect(await countAll(store, 'a', [1])).toEqual([false])
+    clock.advance(1)
+    expect(await countAll(store, 'a', [1, 1])).toEqual([true, false])
+    clock.advance(DAY_MS)
+    expect(await countAll(store, 'a', [1])).toEqual([true])
+    expect(await readUsage(store)).toEqual(['a 2026-05-01 1', 'a 2026-05-02 1', 'a 2026-05-03 1'])
+  })
+
+  test('clock set back to a day that was used up - that day stays used up', async () => {
+    const { store, clock } = await openTestStore()
+    await countAll(store, 'a', [1])
+    clock.advance(DAY_MS)
+    expect(await countAll(store, 'a', [1])).toEqual([true])
+    clock.advance(-DAY_MS)
+    expect(await countAll(store, 'a', [1])).toEqual([false])
+  })
+
+  test('two processes on one file - share one count', async () => {
+    const { store, path, clock } = await openTestStore()
+    const other = await openCatalogStore({ path, clock })
+    const organization = { id: 'a', dailyLimit: 5 }
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => countRequest(index % 2 === 0 ? store : other, organization)),
+    )
+    expect(answers.filter(Boolean)).toHaveLength(5)
+    expect(await readUsage(other)).toEqual(['a 2026-05-01 5'])
+    await other.close()
+  })
+})

@@ -1,0 +1,209 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  CACHE_SECONDS,
+  CHANNEL_KINDS,
+  MAX_NAME_CHARACTERS,
+  MAX_PAGE_PRODUCTS,
+  VERSION_PATH,
+  parseOffer,
+  wireChannelListSchema,
+  wireChannelSchema,
+  wireImageSchema,
+  wireOfferSchema,
+  wireProductPageSchema,
+  wireProductSchema,
+} from '../../src/catalog/contract.ts'
+import { MINUTE_SECONDS } from '../../src/clock.ts'
+import { isPrice } from '../../src/offers/money.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { anyPrice } from '../offers/prices.ts'
+
+type Changes = Record<string, unknown>
+
+const makeOffer = (changes: Changes): Changes => ({ ...makeWireOffer(), ...changes })
+const makeProduct = (changes: Changes): Changes => ({ ...makeWireProduct(), ...changes })
+const makeChannel = (changes: Changes): Changes => ({
+  id: CHANNEL_ID,
+  name: 'Magazine',
+  kind: 'website',
+  url: 'https://magazine.example/',
+  ...changes,
+})
+
+const isGtin = (gtin: string): boolean => wireProductSchema.safeParse(makeProduct({ gtin })).success
+const cursorOf = (page: Changes): unknown => wireProductPageSchema.parse({ items: [], ...page }).next_cursor
+const readNamed = (text: string): unknown =>
+  parseOffer(makeOffer({ merchant: { name: text }, network: text, availability: text }))
+
+describe('contract, numbers', () => {
+  test('interface - version 0 - pages of at most 200 products, kept for five minutes', () => {
+    expect([VERSION_PATH, MAX_PAGE_PRODUCTS, CACHE_SECONDS]).toEqual(['/v0', 200, 5 * MINUTE_SECONDS])
+  })
+})
+
+describe('contract, channel', () => {
+  test.each(CHANNEL_KINDS)('kind %s - known - stays', (kind) => {
+    expect(wireChannelSchema.parse(makeChannel({ kind })).kind).toBe(kind)
+  })
+
+  test.each([['Website'], ['holodeck'], [''], [null], [undefined], [7]])('kind %j - is other', (kind) => {
+    expect(wireChannelSchema.parse(makeChannel({ kind })).kind).toBe('other')
+  })
+
+  test.each([
+    [undefined, null],
+    [null, null],
+    ['', ''],
+    ['https://magazine.example/a?b', 'https://magazine.example/a?b'],
+  ])('address %j - is %j', (url, expected) => {
+    expect(wireChannelSchema.parse(makeChannel({ url })).url).toBe(expected)
+  })
+
+  test('id - in upper case - is read in lower case', () => {
+    expect(wireChannelSchema.parse(makeChannel({ id: CHANNEL_ID.toUpperCase() })).id).toBe(CHANNEL_ID)
+  })
+
+  test.each<Changes>([
+    { id: '' },
+    { id: CHANNEL_ID.slice(1) },
+    { id: `${CHANNEL_ID}0` },
+    { id: CHANNEL_ID.replaceAll('-', '') },
+    { id: `g${CHANNEL_ID.slice(1)}` },
+    { id: `../${CHANNEL_ID}` },
+    { id: null },
+    { name: null },
+    { url: 5 },
+  ])('%j - is no channel', (changes) => {
+    expect(wireChannelSchema.safeParse(makeChannel(changes)).success).toBe(false)
+  })
+
+  test('list - malformed channels in it - are left to the reader', () => {
+    expect(wireChannelListSchema.parse({ items: [null, 'x'], more: 1 })).toEqual({ items: [null, 'x'] })
+  })
+})
+
+describe('contract, product', () => {
+  test.each<Changes>([
+    { brand: null },
+    { brand: undefined },
+    { brand: 7 },
+    { brand: {} },
+    { images: 'x' },
+    { images: {} },
+  ])('%j - the product stays without it', (changes) => {
+    const [field = ''] = Object.keys(changes)
+    const product = wireProductSchema.parse(makeProduct(changes)) as Changes
+    expect(product[field] ?? null).toBeNull()
+    expect(product).toMatchObject({ title: 'Lumen Arc desk lamp', offers: [{}] })
+  })
+
+  test('gtin - of 1 and of 14 digits - is one; of none, of 15 or with a line end - is none', () => {
+    expect(['1', '12345678901234'].map(isGtin)).toEqual([true, true])
+    expect(['', '123456789012345', '1\n', '１'].map(isGtin)).toEqual([false, false, false, false])
+  })
+
+  test('page - cursor absent, null or a text - is null or that text', () => {
+    expect([{}, { next_cursor: null }, { next_cursor: ' ' }].map(cursorOf)).toEqual([null, null, ' '])
+    expect(wireProductPageSchema.safeParse({ items: [], next_cursor: '' }).success).toBe(false)
+  })
+
+  test.each([['https://a.example/x.jpg'], [null], [{}], [{ url: null }]])('image %j - is none', (image) => {
+    expect(wireImageSchema.safeParse(image).success).toBe(false)
+  })
+})
+
+describe('contract, offer', () => {
+  test('several faults at once - the first of merchant, price, currency and link is told', () => {
+    const faults = [
+      { merchant: { name: ' ' } },
+      { price: '0' },
+      { currency: 'EURO' },
+      { affiliate_url: 'mailto:a@b.example' },
+    ]
+    const reasons = faults.map((_, index) =>
+      parseOffer(makeOffer(Object.assign({}, ...faults.slice(index)) as Changes)),
+    )
+    expect(reasons).toEqual(['merchant', 'price', 'currency', 'link'])
+  })
+
+  test.each([
+    ['EU', 'currency'],
+    ['EURO', 'currency'],
+    ['EU1', 'currency'],
+    ['EUR\n', 'currency'],
+    ['ÀÉÜ', 'currency'],
+    // Upper case makes three letters of these two.
+    ['\u00dfa', 'currency'],
+    ['\ufb01x', 'currency'],
+  ])('currency %j - %s', (currency, expected) => {
+    expect(parseOffer(makeOffer({ currency }))).toBe(expected)
+  })
+
+  test.each([
+    ['https://user@links.example/', 'link'],
+    ['//links.example/', 'link'],
+    ['https://', 'link'],
+    ['https://links.example/a b', 'link'],
+    ['data:text/html,x', 'link'],
+    [`https://links.example/${'x'.repeat(4_075)}`, 'link'],
+  ])('link %s - %s', (link, expected) => {
+    expect(parseOffer(makeOffer({ affiliate_url: link }))).toBe(expected)
+  })
+
+  test('link - of 4,096 characters - is the longest that is used', () => {
+    const link = `https://links.example/${'x'.repeat(4_074)}`
+    expect(link).toHaveLength(4_096)
+    expect(parseOffer(makeOffer({ affiliate_url: link }))).toMatchObject({ affiliateUrl: link })
+  })
+
+  test('names - as long as allowed - stay; one longer - is cut with an ellipsis', () => {
+    const name = 'n'.repeat(MAX_NAME_CHARACTERS)
+    const cut = `${'n'.repeat(MAX_NAME_CHARACTERS - 1)}…`
+    expect(readNamed(name)).toMatchObject({ merchant: name, network: name, availability: name })
+    expect(readNamed(`${name}n`)).toMatchObject({ merchant: cut, network: cut, availability: cut })
+  })
+
+  test('any price, as text - stays byte by byte, current and former', () => {
+    fc.assert(
+      fc.property(anyPrice, anyPrice, (price, oldPrice) => {
+        expect(parseOffer(makeOffer({ price, old_price: oldPrice }))).toMatchObject({ price, oldPrice })
+      }),
+    )
+  })
+
+  test('any price and former price - an offer only with a usable price, and never a malformed former one', () => {
+    const text = fc.oneof(anyPrice, fc.string(), fc.double().map(String))
+    fc.assert(
+      fc.property(text, text, (price, oldPrice) => {
+        const parsed = parseOffer(makeOffer({ price, old_price: oldPrice }))
+        const seen = typeof parsed === 'string' ? parsed : [parsed.price, parsed.oldPrice]
+        const expected = [price, isPrice(oldPrice) ? oldPrice : null]
+        expect(seen).toEqual(isPrice(price) ? expected : 'price')
+      }),
+    )
+  })
+
+  test('any JSON in the place of an offer - a reason, never an exception', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (item) => {
+        expect(parseOffer(item)).toBe('shape')
+      }),
+    )
+  })
+
+  test('shape - without network, former price and availability - is that of an offer', () => {
+    const { merchant, price, currency, affiliate_url } = makeWireOffer()
+    const least = { merchant, price, currency, affiliate_url }
+    expect(wireOfferSchema.parse(least)).toEqual(least)
+    expect(parseOffer(least)).toEqual({
+      merchant: 'Kopje',
+      network: '',
+      price: '49.90',
+      oldPrice: null,
+      currency: 'EUR',
+      availability: '',
+      affiliateUrl: 'https://links.example/c?shop=kopje',
+    })
+  })
+})

@@ -1,0 +1,114 @@
+import { getEventListeners } from 'node:events'
+import * as fc from 'fast-check'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { DAY_MS, DAY_SECONDS, HOUR_MS, SECOND_MS, nextMidnightUtcMs, systemClock } from '../src/clock.ts'
+
+const MIDNIGHT_MS = Date.UTC(2026, 10, 21)
+
+/** Timers that keep the process alive. */
+const countTimers = (): number =>
+  process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+
+/** Whether a promise is settled once everything that is ready has run. */
+async function isSettled(promise: Promise<void>): Promise<boolean> {
+  let settled = false
+  void promise.then(() => (settled = true))
+  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve()
+  return settled
+}
+
+afterEach(() => void vi.useRealTimers())
+
+describe("the machine's clock", () => {
+  test('now - of the machine - Unix milliseconds', () => {
+    vi.useFakeTimers({ now: MIDNIGHT_MS + 7 })
+    expect(systemClock.nowMs()).toBe(MIDNIGHT_MS + 7)
+  })
+
+  test('wait - delay not over - goes on; over - ends, and leaves no timer', async () => {
+    vi.useFakeTimers()
+    const waiting = systemClock.wait(SECOND_MS)
+    vi.advanceTimersByTime(SECOND_MS - 1)
+    expect([await isSettled(waiting), vi.getTimerCount()]).toEqual([false, 1])
+    vi.advanceTimersByTime(1)
+    expect([await isSettled(waiting), vi.getTimerCount()]).toEqual([true, 0])
+  })
+
+  test('wait - delay over - takes its listener off the signal', async () => {
+    vi.useFakeTimers()
+    const { signal } = new AbortController()
+    const waiting = systemClock.wait(SECOND_MS, signal)
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    vi.advanceTimersByTime(SECOND_MS)
+    await waiting
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+
+  test('wait - aborted meanwhile - ends at once without an error, and leaves no timer', async () => {
+    vi.useFakeTimers()
+    const stop = new AbortController()
+    const waiting = systemClock.wait(HOUR_MS, stop.signal)
+    expect([await isSettled(waiting), vi.getTimerCount()]).toEqual([false, 1])
+    stop.abort(new Error('stopped'))
+    expect(await waiting).toBeUndefined()
+    expect([vi.getTimerCount(), getEventListeners(stop.signal, 'abort').length]).toEqual([0, 0])
+  })
+
+  test('wait - aborted before - ends at once, and starts no timer', async () => {
+    vi.useFakeTimers()
+    const signal = AbortSignal.abort()
+    expect(await systemClock.wait(HOUR_MS, signal)).toBeUndefined()
+    expect([vi.getTimerCount(), getEventListeners(signal, 'abort').length]).toEqual([0, 0])
+  })
+
+  test('wait - one of two on a signal over - the other one still ends with the abort', async () => {
+    vi.useFakeTimers()
+    const stop = new AbortController()
+    const short = systemClock.wait(SECOND_MS, stop.signal)
+    const long = systemClock.wait(HOUR_MS, stop.signal)
+    vi.advanceTimersByTime(SECOND_MS)
+    expect([await isSettled(short), await isSettled(long)]).toEqual([true, false])
+    stop.abort()
+    expect([await isSettled(long), vi.getTimerCount()]).toEqual([true, 0])
+  })
+
+  test('wait - under way - does not keep the process alive', async () => {
+    const stop = new AbortController()
+    const before = countTimers()
+    const waiting = systemClock.wait(HOUR_MS, stop.signal)
+    const during = countTimers()
+    stop.abort()
+    await waiting
+    expect(during).toBe(before)
+  })
+})
+
+describe('next midnight, UTC', () => {
+  test.each([
+    ['midnight itself', MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS],
+    ['a millisecond later', MIDNIGHT_MS + 1, MIDNIGHT_MS + DAY_MS],
+    ['a millisecond before the next', MIDNIGHT_MS + DAY_MS - 1, MIDNIGHT_MS + DAY_MS],
+    ['end of February in a leap year', Date.UTC(2028, 1, 28, 23), Date.UTC(2028, 1, 29)],
+    ['the last second of a year', Date.UTC(2026, 11, 31, 23, 59, 59), Date.UTC(2027, 0, 1)],
+    ['the first millisecond of all', 0, DAY_MS],
+    ['before 1970', -1, 0],
+  ])('%s - the next one', (_name, nowMs, expected) => {
+    expect(nextMidnightUtcMs(nowMs)).toBe(expected)
+  })
+
+  test('any time - 00:00:00.000 of the next UTC day', () => {
+    const years = { min: new Date(0), max: new Date('2199-12-31'), noInvalidDate: true }
+    fc.assert(
+      fc.property(fc.date(years), (date) => {
+        const next = new Date(nextMidnightUtcMs(date.getTime()))
+        const expected = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + 1)
+        expect(next.getTime()).toBe(expected)
+        expect(next.toISOString()).toMatch(/T00:00:00\.000Z$/)
+      }),
+    )
+  })
+
+  test('durations - a day in milliseconds - is a day in seconds', () => {
+    expect([DAY_MS, DAY_SECONDS]).toEqual([86_400_000, 86_400])
+  })
+})

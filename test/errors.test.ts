@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import {
+  BadOptionError,
+  CallNotMadeError,
+  CatalogDeadlineError,
+  CatalogError,
+  CatalogInvalidError,
+  CatalogKeyRefusedError,
+  CatalogRateLimitedError,
+  CatalogRedirectError,
+  CatalogStatusError,
+  CatalogTooLargeError,
+  CatalogUnreachableError,
+  ConfigError,
+  ImportError,
+  InvalidGtinError,
+  ServiceError,
+  StoreError,
+  StoreNewerError,
+  UnavailableError,
+  UnknownAddressError,
+  UnknownChannelError,
+  UsageError,
+  VitrineError,
+  WalkError,
+} from '../src/errors.ts'
+
+/** What only the log may say. */
+const DETAIL = 'connect ECONNREFUSED 10.0.0.7:443'
+const NO_ANSWER = 'The product catalog gave no usable answer.'
+const GENERIC = 'Something went wrong on this server.'
+
+/** Each failure of the catalog, its status as an answer, and what whoever asked is told. */
+const OF_THE_CATALOG: readonly (readonly [error: CatalogError, status: number, told: string])[] = [
+  [new CatalogUnreachableError(DETAIL), 502, NO_ANSWER],
+  [new CatalogDeadlineError(DETAIL), 504, NO_ANSWER],
+  [new CatalogKeyRefusedError(DETAIL), 502, 'The product catalog refused the key of this server.'],
+  [
+    new CatalogRateLimitedError(DETAIL, null),
+    502,
+    'The daily request limit of the product catalog is reached.',
+  ],
+  [new CatalogRedirectError(DETAIL), 502, NO_ANSWER],
+  [new CatalogStatusError(DETAIL, 500), 502, NO_ANSWER],
+  [new CatalogTooLargeError(DETAIL), 502, NO_ANSWER],
+  [new CatalogInvalidError(DETAIL), 502, NO_ANSWER],
+  [new CallNotMadeError(DETAIL), 503, NO_ANSWER],
+]
+
+/** The same for everything else whose message is free. */
+const OF_THIS_SERVER: readonly (readonly [error: VitrineError, status: number, told: string])[] = [
+  [new UnavailableError(DETAIL), 503, 'No usable data yet; this is tried again at the next visit.'],
+  [new InvalidGtinError(DETAIL), 200, 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
+  [
+    new UnknownChannelError(DETAIL),
+    404,
+    'This server serves no channel of that id. The ids are on its /studio page and in "vitrine check".',
+  ],
+  [new UnknownAddressError(DETAIL), 404, 'This server has no such address.'],
+  [new StoreError(DETAIL), 500, GENERIC],
+  [new StoreNewerError(DETAIL), 500, GENERIC],
+  [new WalkError(DETAIL), 500, GENERIC],
+  [new ImportError(DETAIL), 500, GENERIC],
+  [new UsageError(DETAIL), 500, GENERIC],
+  [new ConfigError([DETAIL]), 500, GENERIC],
+]
+
+const named = <T extends readonly [VitrineError, ...unknown[]]>(rows: readonly T[]) =>
+  rows.map((row) => [row[0].name, ...row] as const)
+
+describe('errors of the catalog', () => {
+  test.each(named(OF_THE_CATALOG))('%s - asked for - its status, constant words', (_name, error, ...row) => {
+    expect([error.statusCode, error.publicMessage]).toEqual(row)
+    expect(error).toBeInstanceOf(CatalogError)
+    expect(error.message).toBe(DETAIL)
+  })
+
+  test.each([0, 1, 86_400_000, null])('rate limit - wait of %j ms - is kept', (retryAfterMs) => {
+    expect(new CatalogRateLimitedError(DETAIL, retryAfterMs).retryAfterMs).toBe(retryAfterMs)
+  })
+
+  test('status of the catalog - kept apart from the status of our answer', () => {
+    const { upstreamStatus, statusCode } = new CatalogStatusError(DETAIL, 404)
+    expect([upstreamStatus, statusCode]).toEqual([404, 502])
+  })
+})
+
+describe('errors of this server', () => {
+  test.each(named(OF_THIS_SERVER))('%s - asked for - its status, constant words', (_name, error, ...row) => {
+    expect([error.statusCode, error.publicMessage]).toEqual(row)
+    expect(error).toBeInstanceOf(VitrineError)
+    expect(error).not.toBeInstanceOf(CatalogError)
+  })
+
+  test('bad option - names the parameter and what it accepts; a value is nowhere', () => {
+    const error = new BadOptionError('theme', 'light or dark')
+    expect([error.statusCode, error.publicMessage, error.message]).toEqual([
+      400,
+      'The parameter "theme" accepts light or dark.',
+      'bad value for the parameter theme',
+    ])
+  })
+
+  test('answer of the catalog service - its status, and the same words for both sides', () => {
+    const error = new ServiceError(429, 'the daily request limit is reached')
+    expect([error.statusCode, error.publicMessage, error.message]).toEqual([
+      429,
+      'the daily request limit is reached',
+      'the daily request limit is reached',
+    ])
+    expect(error).not.toBeInstanceOf(CatalogError)
+  })
+
+  test('settings - several problems - each on a line of its own, and as a list', () => {
+    const problems = ['VITRINE_PORT: a whole number', 'VITRINE_LOST: unknown']
+    const error = new ConfigError(problems)
+    expect(error.problems).toEqual(problems)
+    expect(error.message).toBe(
+      'settings are not usable:\n  VITRINE_PORT: a whole number\n  VITRINE_LOST: unknown',
+    )
+  })
+})
+
+describe('errors, each', () => {
+  test.each(named([...OF_THE_CATALOG, ...OF_THIS_SERVER]))(
+    '%s - thrown - its name stands before the message, its code in the log',
+    (name, error) => {
+      expect(name).toBe(error.constructor.name)
+      expect(String(error)).toMatch(new RegExp(`^${name}: `))
+      expect(error.code).toMatch(/^VITRINE_[A-Z_]+$/)
+      expect(error.stack).toContain(error.message)
+    },
+  )
+})
