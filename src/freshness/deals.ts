@@ -40,7 +40,7 @@ export type DealSourceDetails = Readonly<{
 }>
 
 /** A page in memory: for one walk of the copy, for as long as an answer is fresh. */
-export type RememberedDeals = Readonly<{ page: DealPage; walkedAtMs: number; walk: number }>
+export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: number }>
 
 /** Makes the one way to deals: memory, then the stored copy. A failing store leaves what is in memory. */
 export function createDealSource(details: DealSourceDetails): DealSource {
@@ -49,7 +49,8 @@ export function createDealSource(details: DealSourceDetails): DealSource {
   const read = (key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals> =>
     flights.join(`${key} ${state.currentWalk}`, async () => {
       const page = await turns.take(details.config.visitorTimeoutMs, () => readPage(details, wanted))
-      const remembered = { page, walkedAtMs: getWalkTime(state), walk: state.currentWalk }
+      const asOfMs = findOldestMs(page.deals, getWalkTime(state))
+      const remembered = { page, asOfMs, walk: state.currentWalk }
       details.memory.set(key, remembered, JSON.stringify(page.deals).length * 2)
       return remembered
     })
@@ -100,17 +101,25 @@ async function readPage({ store, clock }: DealSourceDetails, wanted: WantedDeals
   return { deals: found.slice(0, query.limit - 1), hasNext: found.length === query.limit, readAtMs }
 }
 
-/** What may still be shown of a page. One product that is too old costs its card, not the grid. */
-function toCached(
-  { page, walkedAtMs }: RememberedDeals,
-  { clock, config }: DealSourceDetails,
-): Cached<DealPage> {
+/** What may still be shown. One product that is too old costs its card, not the grid; a visit to a warm page looks at none. */
+function toCached(read: RememberedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {
   const nowMs = clock.nowMs()
-  const deals = page.deals.filter((deal) => judgeAge(deal.asOfMs, nowMs, config) !== 'gone')
-  const asOfMs = deals.length > 0 ? Math.min(...deals.map((deal) => deal.asOfMs)) : walkedAtMs
-  const age =
-    deals.length < page.deals.length && deals.length === 0 ? 'gone' : judgeAge(asOfMs, nowMs, config)
+  const { page, asOfMs } =
+    judgeAge(read.asOfMs, nowMs, config) === 'gone' ? dropGone(read, nowMs, config) : read
+  const age = judgeAge(asOfMs, nowMs, config)
   if (age === 'gone') throw new UnavailableError('the copy is older than it may be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
-  return { value: { ...page, deals }, asOfMs, status }
+  return { value: page, asOfMs, status }
+}
+
+function dropGone(read: RememberedDeals, nowMs: number, config: FreshnessConfig): RememberedDeals {
+  const deals = read.page.deals.filter((deal) => judgeAge(deal.asOfMs, nowMs, config) !== 'gone')
+  return deals.length === 0
+    ? read
+    : { ...read, page: { ...read.page, deals }, asOfMs: findOldestMs(deals, read.asOfMs) }
+}
+
+/** The age of a page: that of its oldest product, or of the walk when it is empty. */
+function findOldestMs(deals: readonly DealEntry[], walkedAtMs: number): number {
+  return deals.length === 0 ? walkedAtMs : Math.min(...deals.map((deal) => deal.asOfMs))
 }
