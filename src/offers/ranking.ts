@@ -34,7 +34,7 @@ export function pickOnePerMerchant<T extends Rankable>(offers: readonly T[]): T[
   return [...picked.values()]
 }
 
-/** In stock first, then by price, merchant and network; the rest only so that the order never depends on the answer's. */
+/** In stock first, then by price, merchant, network and link; the rest only tells apart what a reader cannot. */
 export function compareForBox(a: Rankable, b: Rankable): number {
   return (
     Number(isInStock(b)) - Number(isInStock(a)) ||
@@ -42,10 +42,17 @@ export function compareForBox(a: Rankable, b: Rankable): number {
     compareTexts(foldCase(a.merchant), foldCase(b.merchant)) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.affiliateUrl, b.affiliateUrl) ||
-    compareTexts(a.oldPrice ?? '', b.oldPrice ?? '') ||
-    compareTexts(a.availability, b.availability) ||
-    compareTexts(a.merchant, b.merchant)
+    compareClaims(a, b)
   )
+}
+
+/** The smaller claim of a discount first, then by wording, so that no order ever depends on that of the answer. */
+function compareClaims(a: Rankable, b: Rankable): number {
+  return comparePrices(a.oldPrice ?? '0', b.oldPrice ?? '0') || compareTexts(toWording(a), toWording(b))
+}
+
+function toWording({ availability, merchant, price, oldPrice }: Rankable): string {
+  return JSON.stringify([availability, merchant, price, oldPrice])
 }
 
 /** The currency that most of the offers have, the first by alphabet at a tie; `undefined` without offers. */

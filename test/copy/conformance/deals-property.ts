@@ -69,8 +69,8 @@ function pickShops(offers: readonly Offer[]): Offer[] {
       sign(toSteps(a.price) - toSteps(b.price)) ||
       compareText(a.network, b.network) ||
       compareText(a.affiliateUrl, b.affiliateUrl) ||
-      compareText(a.merchant, b.merchant) ||
-      compareText(a.price, b.price),
+      sign(toSteps(a.oldPrice ?? '0') - toSteps(b.oldPrice ?? '0')) ||
+      compareText(describeOffer(a), describeOffer(b)),
   )
   const shops = new Map<string, Offer>()
   for (const one of ranked) {
@@ -130,7 +130,14 @@ function computeGrid(products: readonly Product[], wanted: DealQuery): string[] 
 function describeOffer(one: Offer | undefined): string {
   return one === undefined
     ? 'nothing'
-    : JSON.stringify([one.merchant, one.network, one.price, one.affiliateUrl])
+    : JSON.stringify([
+        one.availability,
+        one.merchant,
+        one.price,
+        one.oldPrice ?? '0',
+        one.network,
+        one.affiliateUrl,
+      ])
 }
 
 /** The database's grids against a plain computation. */
