@@ -6,7 +6,7 @@ import { formatTime } from '../widgets/format.ts'
 import { openSqlStore } from '../copy/sql-store.ts'
 import type { CopyState, CopyStore } from '../copy/store.ts'
 import { VitrineError } from '../errors.ts'
-import { openCatalog } from './catalog-place.ts'
+import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
 
@@ -47,12 +47,13 @@ const EMBEDDED_CURES: Readonly<Record<string, string>> = {
  * Exit code 1 if anything is. (Wrong settings never come here: they stop every command with exit code 78.)
  */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
-  const isEmbedded = command.config.catalog.kind === 'embedded'
+  const { config } = command
+  const isEmbedded = config.catalog.kind === 'embedded'
   const findings: Finding[] = [good('settings', describeSettings(command))]
   const report: Report = { findings, cures: isEmbedded ? EMBEDDED_CURES : CURES }
   const catalog = await attempt(report, 'catalog service', () =>
     openCatalog(command, {
-      publicUrl: command.config.publicUrl ?? 'http://127.0.0.1:3000',
+      publicUrl: config.publicUrl ?? toLocalUrl(config.host, config.port),
       mayPutSample: false,
     }),
   )

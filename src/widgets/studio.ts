@@ -4,7 +4,7 @@ import type { CopyState } from '../copy/store.ts'
 import { cleanText } from '../offers/text.ts'
 import { formatCount, formatTime } from './format.ts'
 import { estimateBoxHeightPx, estimateGridHeightPx } from './heights.ts'
-import { parseBoxOptions } from './options.ts'
+import { type OptionDefaults, parseBoxOptions, parseGridOptions } from './options.ts'
 import { createParameterReader } from './parameters.ts'
 import { listSnippets } from './snippets.ts'
 import type { StudioView, StudioWidgetView } from './view-models.ts'
@@ -12,9 +12,6 @@ import { selectOffers } from './where-to-buy.ts'
 
 /** Longest address of a channel that the start page prints; it comes as the catalog has it. */
 const MAX_SHOWN_URL_CHARACTERS = 100
-
-/** Cards of a grid that names no limit. */
-const GRID_CARDS = 12
 
 /** What was chosen on the start page; everything is optional there, and what cannot be read counts as not given. */
 export type StudioChoice = Readonly<{
@@ -113,8 +110,7 @@ function toBoxWidget(data: StudioData, channel: Channel, product: Product): Stud
     { name: 'data-channel', value: channel.id },
     { name: 'data-gtin', value: product.gtin },
   ]
-  const defaults = { locale: data.defaultLocale, currency: data.defaultCurrency }
-  const options = parseBoxOptions(new URLSearchParams(), defaults, 'embed')
+  const options = parseBoxOptions(new URLSearchParams(), toDefaults(data), 'embed')
   const frameHeightPx = estimateBoxHeightPx(selectOffers(product.offers, options).length, options.limit)
   const title = `Where to buy ${product.title}`
   return toWidget(data, { kind: 'where-to-buy', title, path, attributes, frameHeightPx })
@@ -125,7 +121,8 @@ function toGridWidget(data: StudioData, channel: Channel): StudioWidgetView {
     { name: 'data-vitrine', value: 'deals' },
     { name: 'data-channel', value: channel.id },
   ]
-  const frameHeightPx = estimateGridHeightPx(Math.min(data.state?.dealCount ?? 0, GRID_CARDS))
+  const { limit } = parseGridOptions(new URLSearchParams(), toDefaults(data), 'embed')
+  const frameHeightPx = estimateGridHeightPx(Math.min(data.state?.dealCount ?? 0, limit))
   return toWidget(data, {
     kind: 'deals',
     title: 'Deals',
@@ -133,6 +130,10 @@ function toGridWidget(data: StudioData, channel: Channel): StudioWidgetView {
     attributes,
     frameHeightPx,
   })
+}
+
+function toDefaults({ defaultLocale, defaultCurrency }: StudioData): OptionDefaults {
+  return { locale: defaultLocale, currency: defaultCurrency }
 }
 
 type WidgetParts = Readonly<{
