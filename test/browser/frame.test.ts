@@ -112,4 +112,16 @@ describe('frame', () => {
     await page.goto(`${widgets.origin}/shown`)
     expect(await page.locator('.vitrine').isVisible()).toBe(true)
   })
+
+  test('made narrower – the button of the best offer is an arrow at once, without the fill of the button', async () => {
+    await page.goto(`${widgets.origin}/shown`)
+    const readFill = (): Promise<string> =>
+      page.evaluate("getComputedStyle(document.querySelector('[data-best] .vitrine-go')).backgroundColor")
+    await page.setViewportSize({ width: 700, height: 700 })
+    await waitFor("document.querySelector('.vitrine').clientWidth > 600")
+    expect(await readFill()).not.toBe('rgba(0, 0, 0, 0)')
+    await page.setViewportSize({ width: 360, height: 700 })
+    await waitFor("document.querySelector('.vitrine').clientWidth < 400")
+    expect(await readFill()).toBe('rgba(0, 0, 0, 0)')
+  })
 })
