@@ -12,6 +12,7 @@ import {
 } from './routes/error-handler.ts'
 import { createFragmentsRouter } from './routes/fragments.ts'
 import { createHealthRouter } from './routes/health.ts'
+import { noteArrival } from './routes/note-answer.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
 /** The widget server in reading order. It does no I/O of its own: everything long-lived comes in the context. */
@@ -23,6 +24,10 @@ export function createApp(context: Context, isStopping: () => boolean = () => fa
   app.set('query parser', false)
   app.set('trust proxy', context.config.trustProxy)
 
+  app.use((_request, response, next) => {
+    noteArrival(context, response)
+    next()
+  })
   app.use(refuseOtherMethods, refuseLongAddresses)
   app.use(createFragmentsRouter(context))
   app.use(createEmbedsRouter(context))

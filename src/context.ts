@@ -1,25 +1,25 @@
 import { type CallGate, createCallGate } from './catalog/call-gate.ts'
-import { createCatalogClient } from './catalog/client.ts'
+import { type CatalogClient, createCatalogClient } from './catalog/client.ts'
 import type { KeySource } from './catalog/key-source.ts'
+import { createSharedLedger } from './catalog/quota-ledger.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
-import { computePeriodMs } from './copy/schedule.ts'
+import { openHealingStore } from './copy/healing-store.ts'
 import { openSqlStore } from './copy/sql-store.ts'
-import type { CopyEntry, CopyStore } from './copy/store.ts'
+import type { CopyStore } from './copy/store.ts'
 import type { WalkRunner } from './copy/walk-runner.ts'
 import { type Walks, createWalks } from './copy/walks.ts'
-import { type ChannelSource, createChannelSource } from './freshness/channels.ts'
-import { type RememberedDeals, createDealSource } from './freshness/deals.ts'
-import { createFailures } from './freshness/failures.ts'
-import { type Memory, createMemory } from './freshness/memory.ts'
-import { createProductSource } from './freshness/products.ts'
+import type { ChannelSource } from './freshness/channels.ts'
+import { createSources } from './freshness/sources.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
-import type { EncodedBody } from './http/encodings.ts'
 import { hashFolder } from './http/etag.ts'
+import { type LineBudget, createLineBudget } from './line-budget.ts'
 import type { Logger } from './logger.ts'
+import { type Memories, createMemories } from './memories.ts'
 import { type Metrics, createMetrics } from './metrics.ts'
 import { BUILT_FOLDER, VIEWS_FOLDER } from './paths.ts'
+import { type StoreFailure, createStoreHealth } from './store-health.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
@@ -42,20 +42,14 @@ export type DemoListing = Readonly<{
   pictureUrl: string | null
 }>
 
-/** An answer that was made once: its state, its validator, and its bytes; a fragment has only the first of the three. */
-export type ReadyAnswer = Readonly<{
-  state: 'shown' | 'hidden'
-  /** `null` for an empty fragment, which has nothing to revalidate. */
-  etag: string | null
-  body: EncodedBody
-}>
-
 /** Every long-lived part of the widget server, made once and disposed of together. */
 export type Context = Readonly<{
   config: Config
   secrets: Secrets
   clock: Clock
   logger: Logger
+  /** For lines about answers. */
+  lines: LineBudget
   metrics: Metrics
   /** How the outside reaches this server, without a slash at its end. */
   publicUrl: string
@@ -67,9 +61,10 @@ export type Context = Readonly<{
   key: KeySource
   gate: CallGate
   store: CopyStore
+  findStoreFailure(): StoreFailure | null
   channels: ChannelSource
   widgets: Widgets
-  answers: Memory<ReadyAnswer>
+  memories: Memories
   walks: Walks
   demo: Demo | null
   dispose(): Promise<void>
@@ -92,25 +87,26 @@ export type ContextDetails = Readonly<{
 
 /**
  * Builds the long-lived parts; nothing listens and nothing is called yet.
- * @throws StoreError, StoreNewerError when the stored copy cannot be opened.
+ * @throws StoreNewerError when the stored copy was made by a newer version. One that cannot be opened at all is reported,
+ * and tried again.
  */
 export async function createContext(details: ContextDetails): Promise<Context> {
   const { config, clock, logger, publicUrl, catalog } = details
   const metrics = createMetrics()
   const ownOrigin = new URL(publicUrl).origin
-  const gate = createCallGate({ clock, unknownLookupsPerHour: config.freshness.unknownLookupsPerHour })
-  const client = createCatalogClient({
-    baseUrl: catalog.baseUrl,
-    key: catalog.key,
-    timeoutMs: config.catalogTimeoutMs,
-    maxBytes: config.catalogMaxBytes,
-    ownOrigin,
+  const { store, gate, storeHealth } = await openGuardedStore(details, metrics)
+  const client = createClient(details, { gate, metrics, ownOrigin })
+  const memories = createMemories(config)
+  const sources = createSources({
+    config,
     clock,
+    client,
     gate,
-    onCall: (call) => metrics.countCall(call),
+    store,
+    memories,
+    onStoreFailure: storeHealth.note,
+    onDrops: metrics.countDrops,
   })
-  const store = await openSqlStore({ database: config.database, catalog: catalog.identity })
-  const sources = createSources({ ...details, client, gate, store, metrics })
   const walks = createWalks({ ...details, gate, store, metrics, ownOrigin })
   const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
@@ -119,6 +115,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     secrets: details.secrets,
     clock,
     logger,
+    lines: createLineBudget(clock),
     metrics,
     publicUrl,
     ownOrigin,
@@ -128,9 +125,10 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     key: catalog.key,
     gate,
     store,
+    findStoreFailure: storeHealth.last,
     channels: sources.channels,
     widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath }),
-    answers: createMemory<ReadyAnswer>(shareBounds(config, 2)),
+    memories,
     walks,
     demo: details.demo,
     async dispose() {
@@ -141,58 +139,42 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   }
 }
 
-type SourceDetails = ContextDetails &
-  Readonly<{
-    client: ReturnType<typeof createCatalogClient>
-    gate: CallGate
-    store: CopyStore
-    metrics: Metrics
-  }>
-
-function createSources(
-  details: SourceDetails,
-): Pick<Parameters<typeof createWidgets>[0], 'channels' | 'products' | 'deals'> {
-  const { config, clock, client, gate, store, metrics } = details
-  const shared = {
-    client,
-    gate,
-    store,
+function createClient(
+  { config, catalog, clock }: ContextDetails,
+  parts: Readonly<{ gate: CallGate; metrics: Metrics; ownOrigin: string }>,
+): CatalogClient {
+  return createCatalogClient({
+    baseUrl: catalog.baseUrl,
+    key: catalog.key,
+    timeoutMs: config.catalogTimeoutMs,
+    maxBytes: config.catalogMaxBytes,
+    ownOrigin: parts.ownOrigin,
     clock,
-    config: config.freshness,
-    onStoreFailure: noteStoreFailure(details),
-  }
-  const failures = createFailures(clock)
-  const channels = createChannelSource({ ...shared, failures, served: config.channels })
-  const products = createProductSource({
-    ...shared,
-    channels,
-    failures,
-    memory: createMemory<CopyEntry>(shareBounds(config, 4)),
-    walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
-    onDrops: metrics.countDrops,
+    gate: parts.gate,
+    onCall: (call) => parts.metrics.countCall(call),
   })
-  const deals = createDealSource({ ...shared, memory: createMemory<RememberedDeals>(shareBounds(config, 4)) })
-  return { channels, products, deals }
 }
 
-/** The bounds of the settings hold for all caches together; each takes its share. */
-function shareBounds(config: Config, parts: number): Readonly<{ maxEntries: number; maxBytes: number }> {
-  return {
-    maxEntries: Math.max(1, Math.floor(config.cacheMaxEntries / parts)),
-    maxBytes: Math.max(1, Math.floor(config.cacheMaxBytes / parts)),
-  }
-}
+type GuardedStore = Readonly<{
+  store: CopyStore
+  gate: CallGate
+  storeHealth: ReturnType<typeof createStoreHealth>
+}>
 
-/** A failing store is counted each time and logged when it begins, not for every visitor. */
-function noteStoreFailure(details: SourceDetails): (error: unknown) => void {
-  let loggedAtMs = -Infinity
-  return (error) => {
-    details.metrics.countStoreFailure()
-    if (details.clock.nowMs() - loggedAtMs < STORE_LOG_EVERY_MS) return
-    loggedAtMs = details.clock.nowMs()
-    details.logger.error({ err: error }, 'the stored copy failed; memory and catalog go on serving')
-  }
+/** The stored copy, and the gate of calls that keeps its counts there. */
+async function openGuardedStore(details: ContextDetails, metrics: Metrics): Promise<GuardedStore> {
+  const { config, catalog, clock, logger } = details
+  const storeHealth = createStoreHealth({ clock, logger, metrics })
+  const store = await openHealingStore({
+    open: () => openSqlStore({ database: config.database, catalog: catalog.identity, isServing: true }),
+    clock,
+    onFailure: storeHealth.note,
+  })
+  const gate = createCallGate({
+    clock,
+    unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
+    dailyLimit: config.catalogDailyLimit,
+    ledger: createSharedLedger(store, { clock, onFailure: storeHealth.note }),
+  })
+  return { store, gate, storeHealth }
 }
-
-/** At most one line a minute about a failing store. */
-const STORE_LOG_EVERY_MS = 60_000

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { type MeasuredState, createStateMetrics } from './state-metrics.ts'
 import type { Drops } from './catalog/parse.ts'
 
 /** An answer as it is counted: labels from closed lists only, so that nobody can make new series. */
@@ -19,6 +20,8 @@ export type Metrics = Readonly<{
   countDrops(drops: Drops): void
   countStoreFailure(): void
   measureWalk(walk: MeasuredWalk): void
+  /** Takes over what is measured only when somebody looks. */
+  measureState(state: MeasuredState): void
   /** Content type and text of the page. */
   print(): Promise<Readonly<{ contentType: string; text: string }>>
 }>
@@ -52,6 +55,7 @@ export function createMetrics(): Metrics {
     registers,
   })
   const walks = createWalkMetrics(registry)
+  const state = createStateMetrics(registry)
   return {
     countAnswer: ({ surface, state, cache }) => answers.inc({ surface, state, cache }),
     countCall: ({ operation, outcome }, count = 1) => calls.inc({ operation, outcome }, count),
@@ -60,6 +64,7 @@ export function createMetrics(): Metrics {
     },
     countStoreFailure: () => storeFailures.inc(),
     measureWalk: walks,
+    measureState: state,
     print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }
 }

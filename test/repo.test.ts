@@ -55,7 +55,7 @@ describe('the repository', () => {
     const settings = Object.entries(SETTINGS) as [string, Setting<unknown>][]
     const numeric = settings.filter(([, { reader }]) => reader.expects.startsWith('a whole number'))
     expect(numeric.length).toBeGreaterThan(8)
-    for (const [name] of numeric) expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|PORT)$/)
+    for (const [name] of numeric) expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|DAILY_LIMIT|PORT)$/)
   })
 
   it('docs - relative links - lead to files', () => {

@@ -1,120 +1,105 @@
-import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
-import {
-  CallNotMadeError,
-  type CatalogError,
-  CatalogKeyRefusedError,
-  CatalogRateLimitedError,
-} from '../errors.ts'
-import { createLookupBudget } from './lookup-budget.ts'
+import { BrokenCircuitError } from 'cockatiel'
+import { CallNotMadeError, CatalogKeyRefusedError, CatalogRateLimitedError } from '../errors.ts'
+import { type BreakerState, createBreaker } from './breaker.ts'
+import { type Governor, type GovernorOptions, type QuotaReport, createGovernor } from './governor.ts'
+import { createKeyPause } from './key-pause.ts'
+import type { CallPurpose } from './quota.ts'
 
-/** Why the catalog is called: the walk, a known product that is no longer fresh, an unknown one, the list of channels. */
-export type CallPurpose = 'walk' | 'refresh' | 'lookup' | 'channels'
+/** Calls of one purpose under way or queued: beyond, a visitor gets the copy at once instead of a place in the queue. */
+const MAX_UNDER_WAY = 500
 
-/** Pause after a 429 without a usable `Retry-After`; doubled at each further one, up to the longest. */
-const RATE_LIMIT_PAUSE_MS: number = MINUTE_MS
-const LONGEST_RATE_LIMIT_PAUSE_MS: number = HOUR_MS
-/** No pause lasts beyond the reset at 00:00 UTC, with this slack for clocks that differ. */
-const MIDNIGHT_SLACK_MS: number = 5 * MINUTE_MS
-/** Pause after a refused key; doubled at each further one, up to the longest. */
-const KEY_PAUSE_MS: number = 5 * SECOND_MS
-const LONGEST_KEY_PAUSE_MS: number = 10 * MINUTE_MS
-
-/** The one place that every catalog call passes, whatever its purpose. */
+/** The one place that every catalog call passes, whatever its purpose (ADR 0009). */
 export type CallGate = Readonly<{
-  /** @throws CallNotMadeError while calls are paused, or when the budget of the purpose is spent. */
-  enter(purpose: CallPurpose): void
-  /** Would `enter` let this call through now? Nothing is counted. */
+  /**
+   * Makes the call, or does not.
+   * @throws CallNotMadeError while calls are paused, or when what the purpose may use is spent; else what the call throws.
+   */
+  pass<T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T>
+  /** Would a call go, as far as is known here? Nothing is counted and nothing is asked. */
   isOpen(purpose: CallPurpose): boolean
-  /** Tells the gate that the catalog answered: pauses start short again. */
-  noteAnswer(): void
-  /** Tells the gate of a failure: a 429 and a refused key pause every call. */
-  noteFailure(error: CatalogError): void
-  /** Unix milliseconds until which nothing is called; in the past when calls may go. */
-  pausedUntilMs(): number
-  /** The same for the daily limit alone: a pause that holds for every thread and every key. */
+  /** What all processes know of the quota, and what this one does of key and connection. */
+  readState(): Promise<GateState>
+  /** Unix milliseconds until which the catalog's limit lets nothing pass, as far as is known here. */
   limitedUntilMs(): number
-  /** Takes over a pause for the daily limit that another thread learned of. */
-  pauseUntil(untilMs: number): void
+  /** Takes over a pause that another thread learned of, where the store could not hand it on. */
+  pauseUntil(untilMs: number): Promise<void>
   /** Ends the pause after a refused key: there is another one now. */
   liftKeyPause(): void
   /** From now on first look-ups count: the first complete copy is there. */
   startCountingLookups(): void
+  /**
+   * How long the walk waits before its next call, in milliseconds, so that `callsToGo` do not use up a share before the
+   * day is over; 0 when they fit into it, or when no limit is known.
+   */
+  computeWalkWaitMs(callsToGo: number): number
 }>
 
-/** What a gate is made of; `unknownLookupsPerHour` holds for any hour, not for clock hours. */
-export type CallGateOptions = Readonly<{ clock: Clock; unknownLookupsPerHour: number }>
+/** What an operator sees of the gate. */
+export type GateState = QuotaReport &
+  Readonly<{
+    /** Unix milliseconds; in the past when the key is not refused. */
+    keyRefusedUntilMs: number
+    breaker: BreakerState
+  }>
 
-/** Makes the gate of one process. */
-export function createCallGate({ clock, unknownLookupsPerHour }: CallGateOptions): CallGate {
-  const budget = createLookupBudget(unknownLookupsPerHour, clock)
-  const pause = createPause(clock)
-  let isCounting = false
-  const isSpent = (purpose: CallPurpose): boolean => purpose === 'lookup' && isCounting && !budget.hasLeft()
+/** What a gate is made of; `random` gives numbers from 0 to 1, for the breaker's jitter. */
+export type CallGateOptions = GovernorOptions & Readonly<{ random?: () => number }>
+
+/** Makes the gate of one process or thread. */
+export function createCallGate(options: CallGateOptions): CallGate {
+  const governor = createGovernor(options)
+  const keyPause = createKeyPause(options.clock)
+  const breaker = createBreaker(options.clock, options.random)
+  const underWay = new Map<CallPurpose, number>()
+  const countUnderWay = (purpose: CallPurpose, change: number): number => {
+    const count = (underWay.get(purpose) ?? 0) + change
+    underWay.set(purpose, count)
+    return count
+  }
+  const isPassable = (purpose: CallPurpose): boolean =>
+    !keyPause.isOn() && breaker.isPassable() && countUnderWay(purpose, 0) < MAX_UNDER_WAY
+  const callCounted = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
+    await governor.take(purpose)
+    const calledAtMs = options.clock.nowMs()
+    const answer = await breaker.run(call)
+    keyPause.noteTaken()
+    await governor.noteAnswered(calledAtMs)
+    return answer
+  }
   return {
-    enter(purpose) {
-      if (pause.isOn()) throw new CallNotMadeError('calls to the catalog are paused')
-      if (isSpent(purpose))
-        throw new CallNotMadeError('the look-ups of unknown products for this hour are spent')
-      if (purpose === 'lookup' && isCounting) budget.take()
+    async pass(purpose, call) {
+      if (!isPassable(purpose)) throw new CallNotMadeError('calls to the catalog are paused')
+      countUnderWay(purpose, 1)
+      try {
+        return await callCounted(purpose, call)
+      } catch (error) {
+        throw await noteFailure(error, governor, keyPause)
+      } finally {
+        countUnderWay(purpose, -1)
+      }
     },
-    isOpen: (purpose) => !pause.isOn() && !isSpent(purpose),
-    noteAnswer: pause.forget,
-    noteFailure: pause.note,
-    pausedUntilMs: pause.untilMs,
-    limitedUntilMs: pause.limitedUntilMs,
-    pauseUntil: pause.extend,
-    liftKeyPause: pause.liftKeyPause,
-    startCountingLookups() {
-      isCounting = true
+    isOpen: (purpose) => isPassable(purpose) && governor.isFree(purpose),
+    async readState() {
+      const report = await governor.read()
+      return { ...report, keyRefusedUntilMs: keyPause.untilMs(), breaker: breaker.state() }
     },
+    limitedUntilMs: governor.limitedUntilMs,
+    pauseUntil: governor.pauseUntil,
+    liftKeyPause: keyPause.lift,
+    startCountingLookups: governor.startCountingLookups,
+    computeWalkWaitMs: governor.computeWalkWaitMs,
   }
 }
 
-type Pause = Readonly<{
-  isOn(): boolean
-  untilMs(): number
-  limitedUntilMs(): number
-  extend(untilMs: number): void
-  liftKeyPause(): void
-  note(error: CatalogError): void
-  forget(): void
-}>
-
-function createPause(clock: Clock): Pause {
-  let limitedUntilMs = 0
-  let refusedUntilMs = 0
-  let nextRateLimitPauseMs = RATE_LIMIT_PAUSE_MS
-  let nextKeyPauseMs = KEY_PAUSE_MS
-  const untilMs = (): number => Math.max(limitedUntilMs, refusedUntilMs)
-  const extend = (newUntilMs: number): void => {
-    limitedUntilMs = Math.max(limitedUntilMs, newUntilMs)
-  }
-  return {
-    isOn: () => clock.nowMs() < untilMs(),
-    untilMs,
-    limitedUntilMs: () => limitedUntilMs,
-    extend,
-    liftKeyPause() {
-      refusedUntilMs = 0
-      nextKeyPauseMs = KEY_PAUSE_MS
-    },
-    note(error) {
-      const nowMs = clock.nowMs()
-      // Calls that left together fail together: during a pause they are the failure that began it, not further ones.
-      const isFurther = nowMs >= untilMs()
-      if (error instanceof CatalogRateLimitedError) {
-        const lastMs = nextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
-        if (error.retryAfterMs !== null) extend(Math.min(nowMs + error.retryAfterMs, lastMs))
-        else if (isFurther) extend(Math.min(nowMs + nextRateLimitPauseMs, lastMs))
-        if (isFurther) nextRateLimitPauseMs = Math.min(nextRateLimitPauseMs * 2, LONGEST_RATE_LIMIT_PAUSE_MS)
-      } else if (error instanceof CatalogKeyRefusedError && isFurther) {
-        refusedUntilMs = nowMs + nextKeyPauseMs
-        nextKeyPauseMs = Math.min(nextKeyPauseMs * 2, LONGEST_KEY_PAUSE_MS)
-      }
-    },
-    forget() {
-      nextRateLimitPauseMs = RATE_LIMIT_PAUSE_MS
-      nextKeyPauseMs = KEY_PAUSE_MS
-    },
-  }
+/** What a failure means for the calls after it; answers what to throw. */
+async function noteFailure(
+  error: unknown,
+  governor: Governor,
+  keyPause: ReturnType<typeof createKeyPause>,
+): Promise<unknown> {
+  if (error instanceof BrokenCircuitError)
+    return new CallNotMadeError('the catalog could not be reached a moment ago')
+  if (error instanceof CatalogRateLimitedError) await governor.noteLimited(error)
+  if (error instanceof CatalogKeyRefusedError) keyPause.noteRefused()
+  return error
 }

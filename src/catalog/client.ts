@@ -1,17 +1,15 @@
-import { Pool, type Dispatcher } from 'undici'
+import { Pool } from 'undici'
 import type { Clock } from '../clock.ts'
 import { SECOND_MS } from '../clock.ts'
 import {
+  CallNotMadeError,
   CatalogDeadlineError,
   CatalogError,
   CatalogKeyRefusedError,
-  CatalogRateLimitedError,
-  CatalogRedirectError,
-  CatalogStatusError,
   CatalogUnreachableError,
 } from '../errors.ts'
 import { discardBody, readJson } from './body.ts'
-import type { CallGate, CallPurpose } from './call-gate.ts'
+import type { CallGate } from './call-gate.ts'
 import { type Channel, VERSION_PATH } from './contract.ts'
 import type { KeySource } from './key-source.ts'
 import {
@@ -21,7 +19,8 @@ import {
   parseProduct,
   parseProductPage,
 } from './parse.ts'
-import { parseRetryAfter } from './retry-after.ts'
+import type { CallPurpose } from './quota.ts'
+import { toStatusError } from './status-error.ts'
 
 /** Connections to the catalog at once; further calls queue within their own deadline. */
 const MAX_CONNECTIONS = 32
@@ -41,7 +40,8 @@ export type Answer<T> = Readonly<{ value: T; asOfMs: number }>
 
 /** The three operations of the contract. Every failure is a `CatalogError`; none carries the key, a query or a body. */
 export type CatalogClient = Readonly<{
-  fetchChannels(): Promise<Answer<readonly Channel[]>>
+  /** `purpose`: a walk pays for its own list; by default a visit needs it. */
+  fetchChannels(purpose?: 'channels' | 'walk'): Promise<Answer<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<Answer<ParsedPage>>
   /** `undefined` in the answer: the catalog says that no approved shop sells it (404). */
   findProduct(query: ProductQuery): Promise<Answer<ParsedProduct | undefined>>
@@ -89,9 +89,9 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     callThroughGate(options, () => callWithDeadline(options, pool, details), { ...details, parse })
 
   return {
-    fetchChannels() {
+    fetchChannels(purpose = 'channels') {
       const path = `${basePath}/channels`
-      return call({ operation: 'channels', purpose: 'channels', path }, ({ json }) => parseChannelList(json))
+      return call({ operation: 'channels', purpose, path }, ({ json }) => parseChannelList(json))
     },
     fetchProductPage({ channelId, cursor, limit }) {
       const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
@@ -118,19 +118,29 @@ async function callThroughGate<T>(
   send: () => Promise<Reply>,
   { operation, purpose, parse }: GatedCall<T>,
 ): Promise<Answer<T>> {
-  gate.enter(purpose)
   try {
-    const reply = await send()
-    gate.noteAnswer()
+    const reply = await gate.pass(purpose, () => sendSafely(send))
     const value = parse(reply)
     onCall?.({ operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
     return { value, asOfMs: reply.asOfMs }
   } catch (error) {
-    const failure = error instanceof CatalogError ? error : new CatalogUnreachableError(describe(error))
-    gate.noteFailure(failure)
-    onCall?.({ operation, outcome: failure.code })
+    const failure = toCatalogError(error)
+    if (!(failure instanceof CallNotMadeError)) onCall?.({ operation, outcome: failure.code })
     throw failure
   }
+}
+
+/** The gate judges failures by their class. */
+async function sendSafely(send: () => Promise<Reply>): Promise<Reply> {
+  try {
+    return await send()
+  } catch (error) {
+    throw toCatalogError(error)
+  }
+}
+
+function toCatalogError(error: unknown): CatalogError {
+  return error instanceof CatalogError ? error : new CatalogUnreachableError(describe(error))
 }
 
 /**
@@ -204,20 +214,6 @@ async function request(options: CatalogClientOptions, pool: Pool, call: Signalle
   if (answer.statusCode === 404 && call.operation === 'product')
     return { json: undefined, isNotFound: true, asOfMs }
   throw toStatusError(answer, nowMs)
-}
-
-function toStatusError(answer: Dispatcher.ResponseData, nowMs: number): CatalogError {
-  const status = answer.statusCode
-  if (status === 401 || status === 403) return new CatalogKeyRefusedError(`the catalog answered ${status}`)
-  if (status >= 300 && status < 400)
-    return new CatalogRedirectError(`the catalog answered ${status}; redirects are not followed`)
-  if (status !== 429) return new CatalogStatusError(`the catalog answered ${status}`, status)
-  const header = (name: string): string | undefined => {
-    const value = answer.headers[name]
-    return Array.isArray(value) ? value[0] : value
-  }
-  const retryAfterMs = parseRetryAfter({ retryAfter: header('retry-after'), date: header('date'), nowMs })
-  return new CatalogRateLimitedError('the catalog answered 429', retryAfterMs)
 }
 
 function readAgeMs(header: string | string[] | undefined): number {

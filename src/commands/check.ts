@@ -1,6 +1,8 @@
-import { createCallGate } from '../catalog/call-gate.ts'
+import { type CallGate, type GateState, createCallGate } from '../catalog/call-gate.ts'
 import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
+import { SHARES } from '../catalog/quota.ts'
+import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import type { CatalogPlace } from '../context.ts'
 import { formatTime } from '../widgets/format.ts'
 import { openSqlStore } from '../copy/sql-store.ts'
@@ -23,6 +25,7 @@ const CURES: Readonly<Record<string, string>> = {
   VITRINE_CATALOG_KEY_REFUSED:
     'Make a new key where the catalog makes them (Settings, Team, API keys; "vitrine catalog keys add NAME" in a catalog of your own), and set VITRINE_CATALOG_KEY.',
   VITRINE_CATALOG_RATE_LIMITED: 'The daily limit of the plan is reached; it resets at 00:00 UTC.',
+  VITRINE_CALL_NOT_MADE: 'Nothing was called; the line about the request limit says until when, and why.',
   VITRINE_CATALOG_REDIRECT:
     'Set VITRINE_CATALOG_URL to the address that the redirect leads to; redirects are not followed.',
   VITRINE_CATALOG_STATUS: 'VITRINE_CATALOG_URL is the part of the address before /v0.',
@@ -75,19 +78,31 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     openSqlStore({ database: config.database, catalog: place.identity }),
   )
   if (store !== undefined) findings.push(good('stored copy', `${config.database.path} opens`))
-  const client = createClient(command, place)
+  const gate = createGate(command, store)
+  const client = createClient(command, place, gate)
   try {
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
-    if (listed === undefined) return
-    findings.push(good('catalog and key', 'the catalog answers and takes the key'))
-    await checkChannels(command, report, { channels: listed.value, store })
+    if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
+    findings.push(judgeQuota(await gate.readState(), command.clock.nowMs()))
+    const channels = listed?.value ?? (await store?.findChannelList())?.channels
+    if (channels !== undefined) await checkChannels(command, report, { channels, store })
   } finally {
     await client.close()
     await store?.close()
   }
 }
 
-function createClient({ config, clock }: CommandContext, place: CatalogPlace): CatalogClient {
+/** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */
+function createGate({ config, clock }: CommandContext, store: CopyStore | undefined): CallGate {
+  return createCallGate({
+    clock,
+    unknownLookupsPerHour: 0,
+    dailyLimit: config.catalogDailyLimit,
+    ...(store && { ledger: createSharedLedger(store, { clock, onFailure: () => {} }) }),
+  })
+}
+
+function createClient({ config, clock }: CommandContext, place: CatalogPlace, gate: CallGate): CatalogClient {
   return createCatalogClient({
     baseUrl: place.baseUrl,
     key: place.key,
@@ -95,9 +110,33 @@ function createClient({ config, clock }: CommandContext, place: CatalogPlace): C
     maxBytes: config.catalogMaxBytes,
     ownOrigin: 'http://localhost',
     clock,
-    gate: createCallGate({ clock, unknownLookupsPerHour: 0 }),
+    gate,
   })
 }
+
+function judgeQuota({ quota, limit, left }: GateState, nowMs: number): Finding {
+  const subject = 'request limit'
+  const used = SHARES.map((share) => {
+    const of = left === undefined ? '' : ` of ${(quota.calls[share] + left[share]).toLocaleString('en')}`
+    return `${SHARE_NAMES[share]} ${quota.calls[share].toLocaleString('en')}${of}`
+  }).join(', ')
+  const known = describeLimit(limit)
+  if (nowMs >= quota.limitedUntilMs) return good(subject, `${known}; calls today: ${used}`)
+  const until = formatTime(quota.limitedUntilMs, 'en')
+  return bad(
+    subject,
+    `reached: no call leaves until ${until}; calls today: ${used}`,
+    'Readers see the stored copy meanwhile. A larger plan, or a rarer walk (VITRINE_SYNC_CRON), prevents it; VITRINE_CATALOG_DAILY_LIMIT lets the server divide the day.',
+  )
+}
+
+function describeLimit(limit: GateState['limit']): string {
+  if (limit === undefined) return 'none known'
+  const calls = limit.calls.toLocaleString('en')
+  return limit.isLearned ? `about ${calls} a day, learned from a 429` : `${calls} a day`
+}
+
+const SHARE_NAMES = { walk: 'walks', refresh: 'refreshes', lookup: 'first look-ups' } as const
 
 async function checkChannels(
   command: CommandContext,

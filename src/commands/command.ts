@@ -13,7 +13,7 @@ export type CommandIo = Readonly<{
   isTerminal: boolean
   /** Calls back on SIGHUP, which keeps the process. */
   onHangUp(listener: () => void): void
-  /** Aborts when the process was told to stop (Ctrl-C, SIGTERM). */
+  /** Aborts when the process was told to stop; the reason is the name of the signal that did. */
   signal: AbortSignal
 }>
 

@@ -1,10 +1,17 @@
 import { createApp } from '../app.ts'
+import { SECOND_MS } from '../clock.ts'
 import { runWalkInThread } from '../copy/walk-runner.ts'
 import { type Context, createContext } from '../context.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
 import { isStudioReachable } from '../routes/admin-gate.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+
+/**
+ * How long a server that was told to end by SIGTERM, as balancers and orchestrators do, says so at `/readyz` before it
+ * takes no more connections. A person at a keyboard (Ctrl-C) does not wait for it.
+ */
+const DRAIN_MS: number = SECOND_MS
 
 /**
  * `vitrine serve`: runs the widget server, and with it the embedded catalog service when no other is set, until it is
@@ -47,7 +54,8 @@ async function serveUntilStopped(
     if (!io.signal.aborted) await announce(command, context, toLocalUrl(server.host, server.port))
     await stopped
   } finally {
-    await Promise.all([server.stop(), context.walks.stop()])
+    const drainMs = io.signal.reason === 'SIGTERM' ? DRAIN_MS : 0
+    await Promise.all([server.stop(drainMs), context.walks.stop()])
     await context.dispose()
   }
 }

@@ -27,6 +27,8 @@ export type Disclosure =
 export type Config = Readonly<{
   catalog: CatalogAddress
   catalogDatabase: DatabaseAddress
+  /** Calls a day that the plan allows; `null`: not known, and learned from the first 429. */
+  catalogDailyLimit: number | null
   catalogTimeoutMs: number
   catalogMaxBytes: number
   host: string

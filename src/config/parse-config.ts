@@ -78,6 +78,7 @@ function toConfig(values: Values): Config {
   return Object.freeze({
     catalog: url === null ? ({ kind: 'embedded' } as const) : ({ kind: 'remote', url } as const),
     catalogDatabase: required(values.VITRINE_CATALOG_DATABASE_URL),
+    catalogDailyLimit: values.VITRINE_CATALOG_DAILY_LIMIT,
     catalogTimeoutMs: required(values.VITRINE_CATALOG_TIMEOUT_MS),
     catalogMaxBytes: required(values.VITRINE_CATALOG_MAX_BYTES),
     host: required(values.VITRINE_HOST),

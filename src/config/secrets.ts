@@ -1,5 +1,18 @@
 import { inspect } from 'node:util'
 
+/** Shorter values are words that stand in any text; to hide them would make lines unreadable and tell what they are. */
+const MIN_HIDDEN_CHARACTERS = 6
+
+/** Every value that was made a secret in this process, as it is and as JSON writes it. */
+const known = new Set<string>()
+
+/** A text without any value that was made a secret: the last net under what is logged. */
+export function hideSecrets(text: string): string {
+  let hidden = text
+  for (const value of known) if (hidden.includes(value)) hidden = hidden.replaceAll(value, '[redacted]')
+  return hidden
+}
+
 /**
  * A value that prints `[redacted]` in every way that Node prints things: template strings, JSON, inspect, logs.
  * `reveal` is the only door, and only the catalog client and the password check go through it.
@@ -9,6 +22,10 @@ export class Secret {
 
   constructor(value: string) {
     this.#value = value
+    if (value.length >= MIN_HIDDEN_CHARACTERS) {
+      known.add(value)
+      known.add(JSON.stringify(value).slice(1, -1))
+    }
   }
 
   /** The secret itself. Never put the result into an error, a log line or an answer. */

@@ -123,6 +123,11 @@ export const SETTINGS = {
     '7 * * * *',
     'when the whole catalog is walked (UTC), and once at a start without a copy; `off`: never by itself',
   ),
+  VITRINE_CATALOG_DAILY_LIMIT: setting(
+    wholeNumber(1, 1_000_000_000),
+    null,
+    "the plan's daily request limit, when known: the walk uses at most 50 % of it, refreshes 40 %, first look-ups the rest; without it the first 429 teaches it",
+  ),
   VITRINE_CATALOG_TIMEOUT_MS: setting(
     wholeNumber(1, 600_000),
     '5000',

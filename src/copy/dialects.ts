@@ -1,4 +1,4 @@
-import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely'
+import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import type { DatabaseAddress } from '../config/config.ts'
 import { migrateDatabase } from '../database/migrate.ts'
 import { openSqlite } from '../database/sqlite.ts'
@@ -13,13 +13,19 @@ export type CopyDatabase = Readonly<{
 }>
 
 /**
- * Opens the stored copy's database and brings it to this version.
+ * Opens the stored copy's database and brings it to this version. `busyTimeoutMs`: how long a write waits for another
+ * process's transaction once it is open; SQLite waits on the calling thread.
  * @throws StoreError, StoreNewerError
  */
-export async function openCopyDatabase(address: DatabaseAddress): Promise<CopyDatabase> {
+export async function openCopyDatabase(
+  address: DatabaseAddress,
+  busyTimeoutMs?: number,
+): Promise<CopyDatabase> {
   const writer = openKysely(address, 'writer')
   try {
     await migrateDatabase(writer, COPY_MIGRATIONS)
+    if (busyTimeoutMs !== undefined)
+      await sql`pragma busy_timeout = ${sql.lit(busyTimeoutMs)}`.execute(writer)
     const reader = address.path === ':memory:' ? writer : openKysely(address, 'reader')
     return {
       reader,

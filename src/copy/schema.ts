@@ -109,6 +109,21 @@ export type DealsTable = {
 /** A remembered "no shop sells it". */
 export type AbsencesTable = { copy_id: number; gtin: string; as_of_ms: number }
 
+/** What is known of a catalog's daily limit (catalog/quota.ts says what the columns mean). */
+export type QuotasTable = {
+  catalog: string
+  limited_until_ms: number
+  pause_count: number
+  limited_at_ms: number
+  learned_calls: number | null
+}
+
+/** Calls of a catalog on a UTC day, in days since 1970. */
+export type QuotaDaysTable = { catalog: string; day: number; walk: number; refresh: number; lookup: number }
+
+/** First look-ups of a catalog in a minute, in minutes since 1970. */
+export type QuotaMinutesTable = { catalog: string; minute: number; lookups: number }
+
 /** The stored copy's tables. */
 export type CopyTables = {
   copies: CopiesTable
@@ -118,4 +133,7 @@ export type CopyTables = {
   products: ProductsTable
   deals: DealsTable
   absences: AbsencesTable
+  quotas: QuotasTable
+  quota_days: QuotaDaysTable
+  quota_minutes: QuotaMinutesTable
 }

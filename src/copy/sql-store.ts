@@ -7,11 +7,18 @@ import { findChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, findCopy, readCopyState } from './sql-copies.ts'
 import { findDealCurrency, findDeals } from './sql-deals.ts'
 import { findProduct, putLookup, searchProducts } from './sql-lookups.ts'
+import { updateQuota } from './sql-quota.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 
-/** Which database, and which catalog's copy in it: another catalog address starts a new one. */
-export type SqlStoreOptions = Readonly<{ database: DatabaseAddress; catalog: string }>
+/**
+ * Which database, and which catalog's copy in it: another catalog address starts a new one. `isServing`: visitors wait on
+ * this thread, so that a write gives up soon where another process holds the database.
+ */
+export type SqlStoreOptions = Readonly<{ database: DatabaseAddress; catalog: string; isServing?: boolean }>
+
+/** How long the serving thread waits for another process's transaction; a walk's take a few milliseconds. */
+const SERVING_BUSY_TIMEOUT_MS = 250
 
 /**
  * Opens the stored copy of one catalog.
@@ -19,7 +26,10 @@ export type SqlStoreOptions = Readonly<{ database: DatabaseAddress; catalog: str
  */
 export async function openSqlStore(options: SqlStoreOptions): Promise<CopyStore & WalkStore> {
   const { catalog } = options
-  const { reader, writer, close } = await openCopyDatabase(options.database)
+  const { reader, writer, close } = await openCopyDatabase(
+    options.database,
+    options.isServing === true ? SERVING_BUSY_TIMEOUT_MS : undefined,
+  )
   /** One view over all statements of a read: a walk that completes meanwhile removes what it replaced. */
   const inOneView = <T>(read: (view: Transaction<CopyTables>) => Promise<T>): Promise<T> =>
     reader.transaction().setIsolationLevel('repeatable read').execute(read)
@@ -39,8 +49,9 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<CopyStore 
     findDealCurrency: (channelId) => withCopy(channelId, undefined, findDealCurrency),
     searchProducts: (channelId, text, limit) =>
       withCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
+    updateQuota: (nowMs, change) => updateQuota(writer, catalog, { nowMs, change }),
     async ping() {
-      await sql`select 1`.execute(reader)
+      await sql`select count(*) from copies`.execute(reader)
     },
     close,
   })

@@ -1,13 +1,16 @@
 import type { Kysely } from 'kysely'
 import type { CopyTables } from './schema.ts'
 import { putChannelList } from './sql-channels.ts'
-import { type CopyRow, getCopy } from './sql-copies.ts'
+import { type CopyRow, getCopy, readCopyState } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
 import { applyPage, countDeals, removeAbsences, removeEnded, sumPages } from './sql-walk.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
 
 /** The walk's side of the stored copy over one writing connection. */
-export function createSqlWalkStore(database: Kysely<CopyTables>, catalog: string): Omit<WalkStore, 'close'> {
+export function createSqlWalkStore(
+  database: Kysely<CopyTables>,
+  catalog: string,
+): Omit<WalkStore, 'close' | 'updateQuota'> {
   const open = (channelId: string): Promise<CopyRow> => getCopy(database, catalog, channelId)
   return {
     async takeLease(channelId, lease) {
@@ -47,6 +50,7 @@ export function createSqlWalkStore(database: Kysely<CopyTables>, catalog: string
         .execute()
     },
     putChannelList: (channels, asOfMs) => putChannelList(database, catalog, { channels, asOfMs }),
+    getCopyState: (channelId) => readCopyState(database, catalog, channelId),
   }
 }
 

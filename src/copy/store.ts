@@ -1,5 +1,6 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
+import type { QuotaLedger } from '../catalog/quota-ledger.ts'
 
 /** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
@@ -80,41 +81,44 @@ export type WalkPlace = Readonly<{
 }>
 
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the one who asks treats it as a miss. */
-export type CopyStore = Readonly<{
-  /** `undefined`: the copy knows nothing of it. */
-  findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
-  /** Writes a look-up's answer, or with `product: null` that no shop sells it. Newer data stays. */
-  putLookup(channelId: string, gtin: string, entry: CopyEntry): Promise<void>
-  findChannelList(): Promise<ChannelList | undefined>
-  putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
-  getCopyState(channelId: string): Promise<CopyState>
-  findDeals(query: DealQuery): Promise<readonly DealEntry[]>
-  /** The currency that most of the deals have; `undefined` without deals. */
-  findDealCurrency(channelId: string): Promise<string | undefined>
-  /** Products whose title or brand has every word, or whose GTIN begins with the digits. */
-  searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
-  /** Throws when the database cannot be read. */
-  ping(): Promise<void>
-  close(): Promise<void>
-}>
+export type CopyStore = QuotaLedger &
+  Readonly<{
+    /** `undefined`: the copy knows nothing of it. */
+    findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
+    /** Writes a look-up's answer, or with `product: null` that no shop sells it. Newer data stays. */
+    putLookup(channelId: string, gtin: string, entry: CopyEntry): Promise<void>
+    findChannelList(): Promise<ChannelList | undefined>
+    putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
+    getCopyState(channelId: string): Promise<CopyState>
+    findDeals(query: DealQuery): Promise<readonly DealEntry[]>
+    /** The currency that most of the deals have; `undefined` without deals. */
+    findDealCurrency(channelId: string): Promise<string | undefined>
+    /** Products whose title or brand has every word, or whose GTIN begins with the digits. */
+    searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
+    /** Throws when the database cannot be read. */
+    ping(): Promise<void>
+    close(): Promise<void>
+  }>
 
 /** The walk's side of the copy. */
-export type WalkStore = Readonly<{
-  /** Takes or extends the lease; `false` while another owner holds it. */
-  takeLease(
-    channelId: string,
-    lease: Readonly<{ owner: string; nowMs: number; untilMs: number }>,
-  ): Promise<boolean>
-  releaseLease(channelId: string, owner: string): Promise<void>
-  /** The place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
-  beginWalk(
-    channelId: string,
-    times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
-  ): Promise<WalkPlace>
-  applyPage(channelId: string, page: WalkPage): Promise<void>
-  /** Makes the walk the one that readers see, then removes what ended with it. */
-  completeWalk(channelId: string, walk: number, nowMs: number): Promise<void>
-  failWalk(channelId: string, code: string, nowMs: number): Promise<void>
-  putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
-  close(): Promise<void>
-}>
+export type WalkStore = QuotaLedger &
+  Readonly<{
+    /** Takes or extends the lease; `false` while another owner holds it. */
+    takeLease(
+      channelId: string,
+      lease: Readonly<{ owner: string; nowMs: number; untilMs: number }>,
+    ): Promise<boolean>
+    releaseLease(channelId: string, owner: string): Promise<void>
+    /** The place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
+    beginWalk(
+      channelId: string,
+      times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
+    ): Promise<WalkPlace>
+    applyPage(channelId: string, page: WalkPage): Promise<void>
+    /** Makes the walk the one that readers see, then removes what ended with it. */
+    completeWalk(channelId: string, walk: number, nowMs: number): Promise<void>
+    failWalk(channelId: string, code: string, nowMs: number): Promise<void>
+    putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
+    getCopyState(channelId: string): Promise<CopyState>
+    close(): Promise<void>
+  }>

@@ -1,12 +1,19 @@
-import { createCallGate } from '../catalog/call-gate.ts'
-import { createCatalogClient } from '../catalog/client.ts'
+import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
+import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
 import { createFixedKey } from '../catalog/key-source.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { createSharedLedger } from '../catalog/quota-ledger.ts'
+import { type Clock, DAY_MS, systemClock } from '../clock.ts'
 import { Secret } from '../config/secrets.ts'
 import { VitrineError } from '../errors.ts'
 import { openSqlStore } from './sql-store.ts'
+import type { CopyStore, WalkStore } from './store.ts'
 import type { WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
-import { type ChannelWalk, walkCatalog } from './walk.ts'
+import { RESUME_WITHIN_MS, walkCatalog } from './walk.ts'
+
+/** What a walk works with, made for it and closed with it. */
+type Tools = Readonly<{ store: CopyStore & WalkStore; gate: CallGate; client: CatalogClient }>
+
+type CountedCalls = Map<string, WalkReport['calls'][number]>
 
 /** Walks in this thread, with a client and a connection of its own: the whole of a walk, wherever it runs. */
 export async function runWalkHere(
@@ -14,9 +21,35 @@ export async function runWalkHere(
   watch: WalkWatch,
   clock: Clock = systemClock,
 ): Promise<WalkReport> {
-  const gate = createCallGate({ clock, unknownLookupsPerHour: 0 })
-  gate.pauseUntil(order.pausedUntilMs)
-  const calls = new Map<string, Readonly<{ operation: string; outcome: string; count: number }>>()
+  const calls: CountedCalls = new Map()
+  let tools: Tools | undefined
+  const report = (walks: WalkReport['walks'], failure: string | null): WalkReport => ({
+    walks,
+    failure,
+    pausedUntilMs: tools?.gate.limitedUntilMs() ?? 0,
+    calls: [...calls.values()],
+  })
+  try {
+    tools = await openTools(order, clock, calls)
+    return report(await walkWith(tools, { order, watch, clock }), null)
+  } catch (error) {
+    if (!(error instanceof VitrineError)) throw error
+    return report([], error.code)
+  } finally {
+    await tools?.client.close()
+    await tools?.store.close()
+  }
+}
+
+async function openTools(order: WalkOrder, clock: Clock, calls: CountedCalls): Promise<Tools> {
+  const store = await openSqlStore({ database: order.database, catalog: order.catalog })
+  const gate = createCallGate({
+    clock,
+    unknownLookupsPerHour: 0,
+    dailyLimit: order.dailyLimit,
+    // A pause that cannot be stored is handed on with the report; the walk itself ends at the first page it cannot store.
+    ledger: createSharedLedger(store, { clock, onFailure: () => {} }),
+  })
   const client = createCatalogClient({
     baseUrl: order.baseUrl,
     key: createFixedKey(new Secret(order.key)),
@@ -30,27 +63,30 @@ export async function runWalkHere(
       calls.set(key, { ...call, count: (calls.get(key)?.count ?? 0) + 1 })
     },
   })
-  const report = (walks: readonly ChannelWalk[], failure: string | null): WalkReport => ({
-    walks,
-    failure,
-    pausedUntilMs: gate.limitedUntilMs(),
-    calls: [...calls.values()],
-  })
-  const store = await openSqlStore({ database: order.database, catalog: order.catalog })
+  return { store, gate, client }
+}
+
+async function walkWith(
+  tools: Tools,
+  { order, watch, clock }: Readonly<{ order: WalkOrder; watch: WalkWatch; clock: Clock }>,
+): Promise<WalkReport['walks']> {
+  await tools.gate.pauseUntil(order.pausedUntilMs)
+  const { limit } = await tools.gate.readState()
   // A call under way ends with the walk: whoever stops does not wait for a hanging catalog.
-  const hangUp = (): void => void client.close()
+  const hangUp = (): void => void tools.client.close()
   watch.signal.addEventListener('abort', hangUp)
   try {
-    return report(
-      await walkCatalog({ ...watch, client, store, clock, owner: order.owner, channels: order.channels }),
-      null,
-    )
-  } catch (error) {
-    if (!(error instanceof VitrineError)) throw error
-    return report([], error.code)
+    return await walkCatalog({
+      ...watch,
+      ...tools,
+      clock,
+      owner: order.owner,
+      channels: order.channels,
+      mayWait: order.mayWait,
+      // With a limit, the pages of the day before are worth more than beginning anew.
+      resumeWithinMs: limit === undefined ? RESUME_WITHIN_MS : DAY_MS + RESUME_WITHIN_MS,
+    })
   } finally {
     watch.signal.removeEventListener('abort', hangUp)
-    await client.close()
-    await store.close()
   }
 }

@@ -17,6 +17,10 @@ export type WalkOrder = Readonly<{
   channels: readonly string[] | null
   /** No call leaves before, Unix milliseconds. */
   pausedUntilMs: number
+  /** Calls a day; `null` when the plan's limit is not known. */
+  dailyLimit: number | null
+  /** May it wait between its pages, so as to fit into its share of the daily limit? */
+  mayWait: boolean
   owner: string
 }>
 

@@ -1,30 +1,28 @@
-import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../clock.ts'
+import { type Clock, HOUR_MS, MINUTE_MS } from '../clock.ts'
+import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
 import { type Drops, type ParsedPage, addDrops } from '../catalog/parse.ts'
-import {
-  CallNotMadeError,
-  CatalogError,
-  CatalogInvalidError,
-  CatalogKeyRefusedError,
-  CatalogRateLimitedError,
-  CatalogStatusError,
-  VitrineError,
-  WalkError,
-} from '../errors.ts'
+import { CatalogInvalidError, CatalogStatusError, VitrineError, WalkError } from '../errors.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
+import { createStopped, withRetries } from './walk-retries.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
-const RESUME_WITHIN_MS: number = HOUR_MS
+export const RESUME_WITHIN_MS: number = HOUR_MS
 /** How long a walk may go without a page before another process may take it over. */
 const LEASE_MS: number = MINUTE_MS
-/** Waits before the second, third and fourth try of a page. Only the walk retries, never a visitor's call. */
-const RETRY_WAITS_MS: readonly number[] = [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS]
+/** A walk that waits for its share shows that it lives this often. */
+const WAIT_STEP_MS: number = LEASE_MS / 3
 /** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
 const MAX_BARREN_PAGES = 50
 
-/** What a walk tells while it goes. */
-export type WalkProgress = Readonly<{ channel: Channel; productCount: number; isDone: boolean }>
+/** What a walk tells while it goes. `isWaiting`: the rest would use up the walk's share of the daily limit too soon. */
+export type WalkProgress = Readonly<{
+  channel: Channel
+  productCount: number
+  isDone: boolean
+  isWaiting: boolean
+}>
 
 /** How the walk of one channel ended. */
 export type ChannelWalk = Readonly<{
@@ -40,9 +38,13 @@ export type ChannelWalk = Readonly<{
 /** What a walk works with; `owner` names this walk in leases. */
 export type WalkDetails = Readonly<{
   client: CatalogClient
+  gate: Pick<CallGate, 'computeWalkWaitMs'>
   store: WalkStore
   clock: Clock
   owner: string
+  /** May it wait between pages, hours if need be, so as not to use up its share of the daily limit too soon? */
+  mayWait: boolean
+  resumeWithinMs: number
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
   signal: AbortSignal
@@ -55,7 +57,7 @@ export type WalkDetails = Readonly<{
  */
 export async function walkCatalog(details: WalkDetails): Promise<readonly ChannelWalk[]> {
   if (details.signal.aborted) throw createStopped()
-  const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels())
+  const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels('walk'))
   await details.store.putChannelList(value, asOfMs)
   const served = value.filter((channel) => details.channels === null || details.channels.includes(channel.id))
   const walks: ChannelWalk[] = []
@@ -97,13 +99,15 @@ type WalkStep = Readonly<{ place: WalkPlace; barrenPages: number; barrenDrops: D
 
 async function walkPages(details: WalkDetails, channel: Channel): Promise<number> {
   const { store, clock, signal } = details
+  const { productCount: expectedCount } = await store.getCopyState(channel.id)
   const begin = async (resumableSinceMs: number): Promise<WalkStep> => {
     const place = await store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
     return { place, barrenPages: 0, barrenDrops: {} }
   }
-  let step = await begin(clock.nowMs() - RESUME_WITHIN_MS)
+  let step = await begin(clock.nowMs() - details.resumeWithinMs)
   let mayBeginAnew = step.place.cursor !== null
   while (!step.place.isWalked) {
+    await waitForShare(details, channel, { expectedCount, productCount: step.place.productCount })
     if (signal.aborted) throw createStopped()
     const next = await walkPage(details, channel, step).catch((error: unknown) => {
       if (mayBeginAnew && isCursorRefused(error)) return undefined
@@ -113,14 +117,34 @@ async function walkPages(details: WalkDetails, channel: Channel): Promise<number
     step = next ?? (await begin(Infinity))
     mayBeginAnew = false
     const { productCount, isWalked } = step.place
-    details.onProgress?.({ channel, productCount, isDone: isWalked })
+    details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   }
   await store.completeWalk(channel.id, step.place.walk, clock.nowMs())
   return step.place.productCount
 }
 
-function createStopped(): WalkError {
-  return new WalkError('the walk was told to stop')
+/** A walk that would not fit into its share of the daily limit is stretched over the day, and into the next. */
+async function waitForShare(
+  details: WalkDetails,
+  channel: Channel,
+  counts: Readonly<{ expectedCount: number; productCount: number }>,
+): Promise<void> {
+  const pagesToGo = Math.ceil((counts.expectedCount - counts.productCount) / MAX_PAGE_PRODUCTS)
+  let leftMs = details.mayWait ? details.gate.computeWalkWaitMs(Math.max(1, pagesToGo)) : 0
+  if (leftMs > 0) {
+    const { productCount } = counts
+    details.onProgress?.({ channel, productCount, isDone: false, isWaiting: true })
+  }
+  while (leftMs > 0 && !details.signal.aborted) {
+    const stepMs = Math.min(leftMs, WAIT_STEP_MS)
+    await details.clock.wait(stepMs, details.signal)
+    leftMs -= stepMs
+    if (!(await extendLease(details, channel.id))) throw createTakenOver()
+  }
+}
+
+function createTakenOver(): WalkError {
+  return new WalkError('another process took the walk over')
 }
 
 function isCursorRefused(error: unknown): boolean {
@@ -134,7 +158,7 @@ async function walkPage(details: WalkDetails, channel: Channel, step: WalkStep):
   const query = { channelId: channel.id, cursor: place.cursor, limit: MAX_PAGE_PRODUCTS }
   const { value, asOfMs } = await withRetries(details, () => client.fetchProductPage(query))
   const { products, nextCursor, drops } = toUsablePage(value, place)
-  if (!(await extendLease(details, channel.id))) throw new WalkError('another process took the walk over')
+  if (!(await extendLease(details, channel.id))) throw createTakenOver()
   addDrops(drops, step.barrenDrops)
   // A page without a usable product has no range of its own: the next one covers it.
   if (products.length === 0 && nextCursor !== null) return toBarrenStep(step, nextCursor, drops)
@@ -187,28 +211,4 @@ function createStuck(): CatalogInvalidError {
 function extendLease(details: WalkDetails, channelId: string): Promise<boolean> {
   const nowMs = details.clock.nowMs()
   return details.store.takeLease(channelId, { owner: details.owner, nowMs, untilMs: nowMs + LEASE_MS })
-}
-
-async function withRetries<T>(details: WalkDetails, call: () => Promise<T>): Promise<T> {
-  for (const waitMs of RETRY_WAITS_MS) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!isWorthRetrying(error) || details.signal.aborted) throw error
-      await details.clock.wait(waitMs, details.signal)
-      if (details.signal.aborted) throw createStopped()
-    }
-  }
-  return call()
-}
-
-/** A refused key, a reached limit, a pause, or a request that the catalog calls wrong are the same a second later. */
-function isWorthRetrying(error: unknown): boolean {
-  if (!(error instanceof CatalogError)) return false
-  if (error instanceof CatalogStatusError) return error.upstreamStatus >= 500
-  return !(
-    error instanceof CatalogRateLimitedError ||
-    error instanceof CatalogKeyRefusedError ||
-    error instanceof CallNotMadeError
-  )
 }

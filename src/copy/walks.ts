@@ -7,15 +7,19 @@ import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
 import { type Schedule, startSchedule } from './schedule.ts'
+import { isWalkDue } from './walk-due.ts'
 import type { CopyStore } from './store.ts'
 import type { WalkReport, WalkRunner } from './walk-runner.ts'
 import type { WalkProgress } from './walk.ts'
 
 /** The walks of one process: on a schedule, at a start without a copy, and on demand. */
 export type Walks = Readonly<{
-  /** Starts the schedule, and at once a walk when a served channel has no copy. Resolves when that walk has ended. */
+  /**
+   * Starts the schedule, and at once a walk when a served channel has no copy. Resolves when that walk has ended, or waits
+   * for its share of the daily limit.
+   */
   start(): Promise<void>
-  /** Walks now; a walk that is under way is waited for instead. */
+  /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
   runNow(onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
   /** Ends the schedule and the walk under way; what it has stored stays and is resumed. */
   stop(): Promise<void>
@@ -45,28 +49,37 @@ export function createWalks(details: WalksDetails): Walks {
   let running: Promise<WalkReport> | undefined
   let schedule: Schedule | undefined
 
-  const runNow: Walks['runNow'] = (onProgress) => {
-    running ??= runWithFreshKey(details, { signal: stopping.signal, ...(onProgress && { onProgress }) })
+  const run = (mayWait: boolean, onProgress: (progress: WalkProgress) => void): Promise<WalkReport> => {
+    running ??= runWithFreshKey(details, { signal: stopping.signal, onProgress, mayWait })
       .then((report) => noteReport(details, report))
       .finally(() => {
         running = undefined
       })
     return running
   }
-  const runQuietly = async (): Promise<void> => {
-    await runNow().catch((error: unknown) => details.logger.error({ err: error }, 'the walk failed'))
+  /** Resolves as soon as the walk waits, too: it may do so for hours. */
+  const runQuietly = (): Promise<void> =>
+    new Promise((resolve) => {
+      run(true, ({ isWaiting }) => {
+        if (isWaiting) resolve()
+      })
+        .catch((error: unknown) => details.logger.error({ err: error }, 'the walk failed'))
+        .finally(resolve)
+    })
+  const runIfDue = async (): Promise<void> => {
+    if (await isWalkDue(details)) await runQuietly()
   }
 
   return {
-    runNow,
+    runNow: (onProgress = () => {}) => run(false, onProgress),
     async start() {
       const pattern = details.config.syncCron
+      if (pattern !== null) schedule = startSchedule(pattern, runIfDue)
       if (await hasCopies(details).catch(() => false)) details.gate.startCountingLookups()
       else if (pattern !== null) {
         await runQuietly()
         void retryUntilCopied(details, stopping.signal, runQuietly)
       }
-      if (pattern !== null && !stopping.signal.aborted) schedule = startSchedule(pattern, runQuietly)
     },
     async stop() {
       stopping.abort()
@@ -98,7 +111,7 @@ async function retryUntilCopied(
   }
 }
 
-type Watch = Parameters<WalkRunner>[1]
+type Watch = Parameters<WalkRunner>[1] & Readonly<{ mayWait: boolean }>
 
 /** A refused key is read again, and if it is another one than the walk had, the walk is tried once more with it. */
 async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<WalkReport> {
@@ -127,6 +140,8 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     ownOrigin: details.ownOrigin,
     channels: details.channels ?? config.channels,
     pausedUntilMs: details.gate.limitedUntilMs(),
+    dailyLimit: config.catalogDailyLimit,
+    mayWait: watch.mayWait,
     owner: randomUUID(),
   }
   return details.walkRunner(order, watch)
@@ -134,7 +149,7 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
 
 async function noteReport(details: WalksDetails, report: WalkReport): Promise<WalkReport> {
   const { gate, logger, metrics, store } = details
-  gate.pauseUntil(report.pausedUntilMs)
+  await gate.pauseUntil(report.pausedUntilMs)
   for (const call of report.calls) metrics.countCall(call, call.count)
   if (report.failure !== null)
     logger.warn({ code: report.failure }, 'the channels could not be listed for a walk')

@@ -25,9 +25,13 @@ export type HttpServer = Readonly<{
   port: number
   /** From now on requests go there; those that came before have waited. */
   answerWith(listener: RequestListener): void
+  /** From the first call of `stop` on: what `/readyz` tells. */
   isStopping(): boolean
-  /** Takes no new connection, lets answers under way end, and closes the rest. Twice is once. */
-  stop(): Promise<void>
+  /**
+   * For `drainMs` still answers whoever comes, so that a balancer can see that this server is stopping; then takes no new
+   * connection, lets answers under way end, and closes the rest. Twice is once.
+   */
+  stop(drainMs?: number): Promise<void>
 }>
 
 /**
@@ -59,7 +63,11 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
     port: (server.address() as AddressInfo).port,
     answerWith,
     isStopping: () => stopped !== undefined,
-    stop: () => (stopped ??= stopServer(server, connections, clock)),
+    stop: (drainMs = 0) =>
+      (stopped ??=
+        drainMs === 0
+          ? stopServer(server, connections, clock)
+          : clock.wait(drainMs).then(() => stopServer(server, connections, clock))),
   }
 }
 

@@ -2,8 +2,11 @@
 // oxlint-disable-next-line no-control-regex -- these are what it removes
 const SEPARATING = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffc\ufffd]+/g
 
-/** Zero-width spaces, byte order marks, bidi overrides and isolates: nobody sees them, so nothing takes their place. */
-const INVISIBLE = /[\u200b\u202a-\u202e\u2060-\u2069\ufeff]+/g
+/**
+ * Zero-width spaces, byte order marks, and every control of direction (marks, overrides, isolates): nobody sees them, so
+ * nothing takes their place. Joiners stay: Persian words and families of emoji fall apart without them.
+ */
+const INVISIBLE = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/g
 
 /** Marks that may stand on one letter; more of them climb over the neighbouring lines. */
 const STACKED_MARKS = /(\p{M}{3})\p{M}+/gu

@@ -9,7 +9,7 @@ import { isFramedLocally } from '../http/local-demo.ts'
 import { findSpeech, listStyles } from '../widgets/presentation.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
-import { noteFailure } from './note-failure.ts'
+import { noteFailure } from './note-answer.ts'
 import {
   type AnswerMaker,
   type AnyView,
@@ -62,7 +62,7 @@ async function sendEmbed(context: Context, { request, response, widget }: Exchan
       return encodeBody(context.renderer.renderEmbed({ ...toOutline(view), body }))
     },
   }
-  const { state, etag, body } = await getReadyAnswer(context, maker, { widget, request })
+  const { state, etag, body } = await getReadyAnswer(context, maker, { widget, request, response })
   const encoding = chooseEncoding(request.get('accept-encoding'))
   const headers = {
     ...toWidgetHeaders(context, widget, state),
@@ -123,10 +123,13 @@ function createEmbedErrorHandler(context: Context): ErrorRequestHandler {
     if (response.headersSent) return next(failure)
     const error = toKnownError(failure, request.path)
     const form = toFailureForm(error, 'embed')
-    noteFailure(context, { error, surface: 'embed', state: form.state, path: request.path })
+    noteFailure(context, { error, surface: 'embed', state: form.state, request, response })
     // A browser shows a frame that it refuses as an error: these, too, may stand in the channel's own pages.
     const channel = await context.channels.findKnown(request.path.split('/')[1]?.toLowerCase() ?? '')
-    const headers = { ...toEmptyHeaders(context, form), ...toEmbedHeaders(context, channel?.url ?? null) }
+    const headers = {
+      ...toEmptyHeaders(context, form),
+      ...toEmbedHeaders(context, channel?.url ?? null),
+    }
     const text =
       form.form === 'mistake' ? renderMistake(context, form.message) : renderHidden(context, form.message)
     sendAnswer(request, response, {

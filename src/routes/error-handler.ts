@@ -4,7 +4,7 @@ import { UnknownAddressError } from '../errors.ts'
 import { toCacheStatus } from '../http/cache-headers.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
-import { noteFailure } from './note-failure.ts'
+import { getRequestId, noteFailure } from './note-answer.ts'
 
 /** GET and HEAD only, everywhere. */
 export const refuseOtherMethods: RequestHandler = (request, response, next) => {
@@ -65,11 +65,12 @@ export function createErrorHandler(context: Context): ErrorRequestHandler {
     if (response.headersSent) return next(failure)
     const error = toKnownError(failure, '')
     const form = toFailureForm(error, 'page')
-    noteFailure(context, { error, surface: 'page', state: form.state, path: request.path })
+    noteFailure(context, { error, surface: 'page', state: form.state, request, response })
     ownPageHeaders(request, response, () => {
       const styles = [`${context.publicUrl}${context.assets.get('studio.css').path}`]
       const view = { title: 'Nothing here', message: form.message ?? '', styles, frameScript: null }
-      response.status(form.status).set(toRefusalHeaders(view.message)).set('Vitrine-State', form.state)
+      response.status(form.status).set(toRefusalHeaders(view.message))
+      response.set({ 'Vitrine-State': form.state, 'Vitrine-Request-Id': getRequestId(response) })
       response.type('html').send(context.renderer.renderMistake(view))
     })
   }

@@ -5,7 +5,7 @@ import { type Headers, sendAnswer } from '../http/answer.ts'
 import { createEtag } from '../http/etag.ts'
 import { takenInHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
-import { noteFailure } from './note-failure.ts'
+import { noteFailure } from './note-answer.ts'
 import {
   type AnswerMaker,
   type AnyWidget,
@@ -72,7 +72,7 @@ async function sendFragment(
         brotli: EMPTY,
       }),
   }
-  const { state, etag, body } = await getReadyAnswer(context, maker, { widget, request })
+  const { state, etag, body } = await getReadyAnswer(context, maker, { widget, request, response })
   const headers = { ...toWidgetHeaders(context, widget, state), ...common }
   sendAnswer(request, response, { status: 200, headers, etag, getBody: () => body.identity })
 }
@@ -84,7 +84,7 @@ function createFragmentErrorHandler(context: Context, common: Headers): ErrorReq
     if (response.headersSent) return next(failure)
     const error = toKnownError(failure, request.path)
     const form = toFailureForm(error, 'fragment')
-    noteFailure(context, { error, surface: 'fragment', state: form.state, path: request.path })
+    noteFailure(context, { error, surface: 'fragment', state: form.state, request, response })
     const headers = { ...toEmptyHeaders(context, form), ...common }
     const body = form.form === 'mistake' ? Buffer.from(`<!-- Vitrine: ${form.message ?? ''} -->`) : EMPTY
     sendAnswer(request, response, { status: form.status, headers, etag: null, getBody: () => body })

@@ -1,5 +1,7 @@
 import { type RequestHandler, Router } from 'express'
+import { SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
+import { type ServerState, readServerState, toMeasuredState } from './read-state.ts'
 
 /** `gate`: who may see the metrics. */
 export type HealthDetails = Readonly<{ isStopping(): boolean; gate: readonly RequestHandler[] }>
@@ -20,23 +22,68 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
       .json(readiness)
   })
   router.get('/metrics', ...details.gate, async (_request, response) => {
+    context.metrics.measureState(toMeasuredState(context, await readServerState(context)))
     const { contentType, text } = await context.metrics.print()
     response.set({ 'Content-Type': contentType, 'Cache-Control': 'no-store' }).send(text)
   })
   return router
 }
 
-/** What `/readyz` tells. */
-type Readiness = Readonly<{ ready: boolean; reason: string }>
+/** What `/readyz` tells; the detail is for people, the status for machines. */
+type Readiness = Readonly<{ ready: boolean; reason: string; detail?: ReadinessDetail }>
 
 /** Ready means: the store opens, and there is a copy or a catalog that has answered. */
 async function judgeReadiness(context: Context): Promise<Readiness> {
-  try {
-    await context.store.ping()
-  } catch {
-    return { ready: false, reason: 'the stored copy cannot be read' }
-  }
+  const state = await readServerState(context)
+  const detail = toDetail(context, state)
+  if (!state.isStoreUp) return { ready: false, reason: 'the stored copy cannot be read', detail }
   return (await context.channels.hasList())
-    ? { ready: true, reason: 'the channels are known' }
-    : { ready: false, reason: 'the channels could not be listed yet' }
+    ? { ready: true, reason: 'the channels are known', detail }
+    : { ready: false, reason: 'the channels could not be listed yet', detail }
+}
+
+type ReadinessDetail = Readonly<{
+  store: Readonly<{ isUp: boolean; lastFailure: Readonly<{ at: string; reason: string }> | null }>
+  catalog: Readonly<{
+    breaker: string
+    /** ISO times; `null` when nothing is paused. */
+    limitedUntil: string | null
+    keyRefusedUntil: string | null
+  }>
+  quota: Readonly<{
+    dailyLimit: number | null
+    isLearned: boolean
+    callsToday: ServerState['gate']['quota']['calls']
+    callsLeft: ServerState['gate']['left'] | null
+  }>
+  copies: readonly Readonly<{ channel: string; ageSeconds: number; products: number; deals: number }>[]
+}>
+
+function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): ReadinessDetail {
+  const toTime = (timeMs: number): string | null =>
+    timeMs > context.clock.nowMs() ? new Date(timeMs).toISOString() : null
+  const failure = context.findStoreFailure()
+  return {
+    store: {
+      isUp: isStoreUp,
+      lastFailure: failure && { at: new Date(failure.atMs).toISOString(), reason: failure.reason },
+    },
+    catalog: {
+      breaker: gate.breaker,
+      limitedUntil: toTime(gate.quota.limitedUntilMs),
+      keyRefusedUntil: toTime(gate.keyRefusedUntilMs),
+    },
+    quota: {
+      dailyLimit: gate.limit?.calls ?? null,
+      isLearned: gate.limit?.isLearned ?? false,
+      callsToday: gate.quota.calls,
+      callsLeft: gate.left ?? null,
+    },
+    copies: copies.map(({ channel, ageMs, productCount, dealCount }) => ({
+      channel,
+      ageSeconds: Math.round(ageMs / SECOND_MS),
+      products: productCount,
+      deals: dealCount,
+    })),
+  }
 }

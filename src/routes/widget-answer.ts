@@ -1,11 +1,13 @@
-import type { Request } from 'express'
-import type { Context, ReadyAnswer } from '../context.ts'
+import type { Request, Response } from 'express'
+import type { Context } from '../context.ts'
 import type { Answer, WidgetState } from '../http/answer.ts'
 import { isNoneMatch } from '../http/etag.ts'
+import type { ReadyAnswer } from '../memories.ts'
 import { toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
 import type { Surface } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
+import { noteAnswer } from './note-answer.ts'
 
 /** Parts of a path, decoded by Express. */
 type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -68,12 +70,14 @@ export type AnswerMaker = Readonly<{
 export async function getReadyAnswer(
   context: Context,
   maker: AnswerMaker,
-  asked: Readonly<{ widget: AnyWidget; request: Request }>,
+  asked: Readonly<{ widget: AnyWidget; request: Request; response: Response }>,
 ): Promise<ReadyAnswer> {
-  const key = `${asked.widget.kind} ${asked.widget.key}`
-  const answer = context.answers.get(key) ?? (await makeAnswer(context, maker, { ...asked, key }))
-  const { kind, status } = asked.widget
-  context.metrics.countAnswer({ surface: `${maker.surface} ${kind}`, state: answer.state, cache: status })
+  const { widget, request, response } = asked
+  const key = `${widget.kind} ${widget.key}`
+  const answer =
+    context.memories.answers.get(key) ?? (await makeAnswer(context, maker, { widget, request, key }))
+  const surface = `${maker.surface} ${widget.kind}`
+  noteAnswer(context, { surface, state: answer.state, cache: widget.status, request, response })
   return answer
 }
 
@@ -89,7 +93,7 @@ async function makeAnswer(
     return { state, etag, body: NO_BODY }
   const answer = { state, etag, body: await maker.render(view) } as const
   const { identity, gzip, brotli } = answer.body
-  context.answers.set(asked.key, answer, identity.length + gzip.length + brotli.length)
+  context.memories.answers.set(asked.key, answer, identity.length + gzip.length + brotli.length)
   return answer
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type CallGate, createCallGate } from '../../src/catalog/call-gate.ts'
+import type { CallPurpose } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import {
   CatalogDeadlineError,
@@ -15,178 +16,209 @@ import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 const NOON_MS = Date.UTC(2026, 10, 21, 12)
 const PURPOSES = ['walk', 'refresh', 'lookup', 'channels'] as const
 
-function makeGate(unknownLookupsPerHour = 2): { gate: CallGate; clock: FakeClock } {
-  const clock = createFakeClock(NOON_MS)
-  return { gate: createCallGate({ clock, unknownLookupsPerHour }), clock }
+type GateUnderTest = {
+  gate: CallGate
+  clock: FakeClock
+  /** Calls that left. */
+  calls: CallPurpose[]
 }
 
-/** How long the pause is that a failure brings. */
-function measurePause({ gate, clock }: ReturnType<typeof makeGate>, failure: CatalogError): number {
-  gate.noteFailure(failure)
-  const pauseMs = gate.pausedUntilMs() - clock.nowMs()
-  clock.advance(pauseMs)
+function makeGate(unknownLookupsPerHour = 2): GateUnderTest {
+  const clock = createFakeClock(NOON_MS)
+  return { gate: createCallGate({ clock, unknownLookupsPerHour, random: () => 0 }), clock, calls: [] }
+}
+
+/** Makes a call that ends as given; answers how it ended for the one who asked. */
+async function call(under: GateUnderTest, purpose: CallPurpose, outcome?: CatalogError): Promise<string> {
+  const send = (): Promise<string> => {
+    under.calls.push(purpose)
+    return outcome === undefined ? Promise.resolve('answered') : Promise.reject(outcome)
+  }
+  return under.gate.pass(purpose, send).catch((error: CatalogError) => error.code)
+}
+
+/** How long nothing passes after a failure; the clock stands at its end. */
+async function measurePause(under: GateUnderTest, failure: CatalogError): Promise<number> {
+  await call(under, 'refresh', failure)
+  const { quota, keyRefusedUntilMs } = await under.gate.readState()
+  const pauseMs = Math.max(quota.limitedUntilMs, keyRefusedUntilMs) - under.clock.nowMs()
+  under.clock.advance(pauseMs - 1)
+  expect(under.gate.isOpen('walk')).toBe(false)
+  under.clock.advance(1)
+  expect(under.gate.isOpen('walk')).toBe(true)
   return pauseMs
 }
 
+async function measurePauses(under: GateUnderTest, failure: CatalogError, count: number): Promise<number[]> {
+  const pauses: number[] = []
+  for (let turn = 0; turn < count; turn++) pauses.push(await measurePause(under, failure))
+  return pauses
+}
+
+const NOT_MADE = 'VITRINE_CALL_NOT_MADE'
 const refused = new CatalogKeyRefusedError('401')
 const limited = (retryAfterMs: number | null): CatalogRateLimitedError =>
   new CatalogRateLimitedError('429', retryAfterMs)
 
 describe('call gate: pauses', () => {
-  it('new - every purpose - open', () => {
-    const { gate } = makeGate()
+  it('new - every purpose - passes', async () => {
+    const under = makeGate()
     for (const purpose of PURPOSES) {
-      expect(gate.isOpen(purpose)).toBe(true)
-      expect(() => gate.enter(purpose)).not.toThrow()
+      expect(under.gate.isOpen(purpose)).toBe(true)
+      expect(await call(under, purpose)).toBe('answered')
     }
   })
 
-  it('429 with Retry-After - every purpose - closed to the millisecond', () => {
-    const { gate, clock } = makeGate()
-    gate.noteFailure(limited(30 * SECOND_MS))
-    clock.advance(30 * SECOND_MS - 1)
+  it('429 with Retry-After - every purpose - closed to the millisecond', async () => {
+    const under = makeGate()
+    expect(await call(under, 'refresh', limited(30 * SECOND_MS))).toBe('VITRINE_CATALOG_RATE_LIMITED')
+    under.clock.advance(30 * SECOND_MS - 1)
     for (const purpose of PURPOSES) {
-      expect(gate.isOpen(purpose)).toBe(false)
-      expect(() => gate.enter(purpose)).toThrow(expect.objectContaining({ code: 'VITRINE_CALL_NOT_MADE' }))
+      expect(under.gate.isOpen(purpose)).toBe(false)
+      expect(await call(under, purpose)).toBe(NOT_MADE)
     }
-    clock.advance(1)
-    expect(PURPOSES.every((purpose) => gate.isOpen(purpose))).toBe(true)
+    expect(under.calls).toEqual(['refresh'])
+    under.clock.advance(1)
+    for (const purpose of PURPOSES) expect(await call(under, purpose)).toBe('answered')
   })
 
-  it('429 without Retry-After - again and again - one minute, doubled up to an hour', () => {
+  it('429 without Retry-After - again and again - one minute, doubled up to an hour', async () => {
+    const pauses = await measurePauses(makeGate(), limited(null), 8)
+    expect(pauses.map((pauseMs) => pauseMs / MINUTE_MS)).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
+  })
+
+  it('429 with a Retry-After of 30 years - not beyond the reset at 00:00 UTC and its slack', async () => {
     const under = makeGate()
-    const pauses = Array.from({ length: 8 }, () => measurePause(under, limited(null)) / MINUTE_MS)
-    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
+    await call(under, 'walk', limited(999_999_999 * SECOND_MS))
+    expect(under.gate.limitedUntilMs()).toBe(NOON_MS + 12 * HOUR_MS + 5 * MINUTE_MS)
   })
 
-  it('429 - Retry-After beyond the reset - capped at 00:00 UTC and five minutes', () => {
-    const { gate } = makeGate()
-    gate.noteFailure(limited(999_999_999 * SECOND_MS))
-    expect(gate.pausedUntilMs()).toBe(NOON_MS + 12 * HOUR_MS + 5 * MINUTE_MS)
-  })
-
-  it('refused key - again and again - five seconds, doubled up to ten minutes', () => {
-    const under = makeGate()
-    const pauses = Array.from({ length: 9 }, () => measurePause(under, refused) / SECOND_MS)
-    expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 320, 600, 600])
-  })
-
-  it.each<[string, CatalogError, number]>([
-    ['refused key', refused, 5 * SECOND_MS],
-    ['429', limited(null), MINUTE_MS],
-  ])('%s - thirty calls that left together - count as one failure', (_name, failure, pauseMs) => {
-    const { gate, clock } = makeGate()
-    for (let call = 0; call < 30; call++) gate.noteFailure(failure)
-    expect(gate.pausedUntilMs()).toBe(NOON_MS + pauseMs)
-    clock.advance(pauseMs)
-    gate.noteFailure(failure)
-    expect(gate.pausedUntilMs()).toBe(NOON_MS + 3 * pauseMs)
-  })
-
-  it('429 with Retry-After during a pause - the longer one holds', () => {
-    const { gate } = makeGate()
-    gate.noteFailure(limited(null))
-    gate.noteFailure(limited(10 * MINUTE_MS))
-    gate.noteFailure(limited(2 * MINUTE_MS))
-    expect(gate.pausedUntilMs()).toBe(NOON_MS + 10 * MINUTE_MS)
-  })
-
-  it('an answer - after failures - pauses start short again', () => {
-    const under = makeGate()
-    for (let turn = 0; turn < 4; turn++) {
-      measurePause(under, refused)
-      measurePause(under, limited(null))
-    }
-    under.gate.noteAnswer()
-    expect(measurePause(under, refused)).toBe(5 * SECOND_MS)
-    expect(measurePause(under, limited(null))).toBe(MINUTE_MS)
-  })
-
-  it('an answer during a pause - of a call that left before - does not end it', () => {
-    const { gate } = makeGate()
-    gate.noteFailure(limited(HOUR_MS))
-    gate.noteAnswer()
-    expect(gate.isOpen('walk')).toBe(false)
+  it('401 - again and again - five seconds, doubled up to ten minutes', async () => {
+    const pauses = await measurePauses(makeGate(), refused, 9)
+    expect(pauses.map((pauseMs) => pauseMs / SECOND_MS)).toEqual([5, 10, 20, 40, 80, 160, 320, 600, 600])
   })
 
   it.each([
-    new CatalogUnreachableError('x'),
-    new CatalogDeadlineError('x'),
-    new CatalogStatusError('x', 500),
-    new CatalogInvalidError('x'),
-  ])('%s - of one product - pauses nothing', (failure) => {
-    const { gate } = makeGate()
-    gate.noteFailure(failure)
-    expect(gate.isOpen('refresh')).toBe(true)
+    ['429', limited(null), MINUTE_MS],
+    ['401', refused, 5 * SECOND_MS],
+  ])(
+    '%s - thirty calls that left together - one pause, and the next is only doubled once',
+    async (...row) => {
+      const [, failure, pauseMs] = row
+      const under = makeGate()
+      await Promise.all(Array.from({ length: 30 }, () => call(under, 'refresh', failure)))
+      expect(under.calls).toHaveLength(30)
+      under.clock.advance(pauseMs)
+      expect(await measurePause(under, failure)).toBe(2 * pauseMs)
+    },
+  )
+
+  it('429 with a longer and then a shorter time - the longer one stays', async () => {
+    const under = makeGate()
+    const waits = [null, 10 * MINUTE_MS, 2 * MINUTE_MS]
+    await Promise.all(waits.map((waitMs) => call(under, 'refresh', limited(waitMs))))
+    expect(under.gate.limitedUntilMs()).toBe(NOON_MS + 10 * MINUTE_MS)
   })
 
-  it('another key - after a refused one - ends its pause and not the one of the daily limit', () => {
+  it.each([
+    ['429', limited(null), MINUTE_MS],
+    ['401', refused, 5 * SECOND_MS],
+  ])('%s - an answer in between - begins short again', async (_name, failure, pauseMs) => {
+    const under = makeGate()
+    await measurePauses(under, failure, 3)
+    expect(await call(under, 'refresh')).toBe('answered')
+    expect(await measurePause(under, failure)).toBe(pauseMs)
+  })
+
+  it.each([
+    new CatalogUnreachableError('reset'),
+    new CatalogDeadlineError('late'),
+    new CatalogStatusError('500', 500),
+    new CatalogInvalidError('HTML'),
+  ])('$code - pauses nothing', async (failure) => {
+    const under = makeGate()
+    await call(under, 'refresh', failure)
+    expect(under.gate.isOpen('refresh')).toBe(true)
+  })
+
+  it('another key - after a 401 - lifts its pause, not that of the limit', async () => {
+    const under = makeGate()
+    await call(under, 'refresh', refused)
+    under.gate.liftKeyPause()
+    expect(under.gate.isOpen('refresh')).toBe(true)
+    await call(under, 'refresh', limited(HOUR_MS))
+    under.gate.liftKeyPause()
+    expect(under.gate.isOpen('refresh')).toBe(false)
+    expect(under.gate.limitedUntilMs()).toBe(NOON_MS + HOUR_MS)
+  })
+
+  it('pause of another thread - is taken over, never shortened', async () => {
     const { gate } = makeGate()
-    gate.noteFailure(refused)
-    gate.liftKeyPause()
-    expect(gate.isOpen('refresh')).toBe(true)
-    gate.noteFailure(limited(HOUR_MS))
-    gate.liftKeyPause()
-    expect(gate.isOpen('refresh')).toBe(false)
+    for (const untilMs of [NOON_MS + HOUR_MS, NOON_MS + 1, 0]) await gate.pauseUntil(untilMs)
     expect(gate.limitedUntilMs()).toBe(NOON_MS + HOUR_MS)
-  })
-
-  it('refused key - told to another thread - holds for this one alone', () => {
-    const { gate } = makeGate()
-    gate.noteFailure(refused)
-    expect(gate.limitedUntilMs()).toBeLessThanOrEqual(NOON_MS)
     expect(gate.isOpen('walk')).toBe(false)
   })
 
-  it('pause of another thread - taken over, never shortened', () => {
+  it('call that fails before it could be sent - what it throws passes through', async () => {
     const { gate } = makeGate()
-    gate.pauseUntil(NOON_MS + HOUR_MS)
-    gate.pauseUntil(NOON_MS + 1)
-    gate.pauseUntil(0)
-    expect(gate.pausedUntilMs()).toBe(NOON_MS + HOUR_MS)
+    await expect(gate.pass('walk', () => Promise.reject(new TypeError('a bug')))).rejects.toThrow('a bug')
+  })
+
+  it('501 calls at once - the last one is not queued, and room is free again once they ended', async () => {
+    const under = makeGate()
+    const ends: (() => void)[] = []
+    const wait = (): Promise<void> => new Promise((resolve) => void ends.push(resolve))
+    const waiting = Array.from({ length: 500 }, () => under.gate.pass('refresh', wait))
+    expect(under.gate.isOpen('refresh')).toBe(false)
+    expect(await call(under, 'refresh')).toBe(NOT_MADE)
+    expect(await call(under, 'lookup')).toBe('answered')
+    for (const end of ends) end()
+    await Promise.all(waiting)
+    expect(await call(under, 'refresh')).toBe('answered')
   })
 })
 
 describe('call gate: look-ups of unknown products', () => {
-  it('before the first complete copy - not counted', () => {
-    const { gate } = makeGate(1)
-    for (let call = 0; call < 5; call++) gate.enter('lookup')
-    expect(gate.isOpen('lookup')).toBe(true)
+  it('before the first complete copy - do not count', async () => {
+    const under = makeGate()
+    for (let turn = 0; turn < 10; turn++) expect(await call(under, 'lookup')).toBe('answered')
   })
 
-  it('counted - the budget is spent - only look-ups are held back, for an hour', () => {
-    const { gate, clock } = makeGate(2)
-    gate.startCountingLookups()
-    gate.enter('lookup')
-    clock.advance(MINUTE_MS)
-    gate.enter('lookup')
-    expect(gate.isOpen('lookup')).toBe(false)
-    expect(() => gate.enter('lookup')).toThrow(expect.objectContaining({ code: 'VITRINE_CALL_NOT_MADE' }))
-    for (const purpose of ['walk', 'refresh', 'channels'] as const) gate.enter(purpose)
-    clock.advance(59 * MINUTE_MS)
-    expect(gate.isOpen('lookup')).toBe(true)
-    gate.enter('lookup')
-    expect(gate.isOpen('lookup')).toBe(false)
+  it('budget - spent - closed for look-ups alone, free an hour after each', async () => {
+    const under = makeGate()
+    under.gate.startCountingLookups()
+    expect(await call(under, 'lookup')).toBe('answered')
+    under.clock.advance(10 * MINUTE_MS)
+    expect(await call(under, 'lookup')).toBe('answered')
+    expect(under.gate.isOpen('lookup')).toBe(false)
+    expect(await call(under, 'lookup')).toBe(NOT_MADE)
+    for (const purpose of ['walk', 'refresh', 'channels'] as const)
+      expect(await call(under, purpose)).toBe('answered')
+    under.clock.advance(50 * MINUTE_MS)
+    expect(under.gate.isOpen('lookup')).toBe(true)
+    expect(await call(under, 'lookup')).toBe('answered')
+    expect(await call(under, 'lookup')).toBe(NOT_MADE)
   })
 
-  it('asking whether it is open - costs nothing', () => {
+  it('budget - looked at - is not used up by looking', () => {
     const { gate } = makeGate(1)
     gate.startCountingLookups()
     for (let turn = 0; turn < 10; turn++) expect(gate.isOpen('lookup')).toBe(true)
   })
 
-  it('a call refused by a pause - costs no budget', () => {
-    const { gate, clock } = makeGate(1)
-    gate.startCountingLookups()
-    gate.pauseUntil(NOON_MS + DAY_MS)
-    expect(() => gate.enter('lookup')).toThrow(expect.objectContaining({ code: 'VITRINE_CALL_NOT_MADE' }))
-    clock.advance(DAY_MS)
-    expect(gate.isOpen('lookup')).toBe(true)
+  it('budget of none - no look-up at all', async () => {
+    const under = makeGate(0)
+    under.gate.startCountingLookups()
+    expect(await call(under, 'lookup')).toBe(NOT_MADE)
+    expect(under.calls).toEqual([])
   })
 
-  it('budget of none - no look-up is made', () => {
-    const { gate } = makeGate(0)
-    gate.startCountingLookups()
-    expect(gate.isOpen('lookup')).toBe(false)
+  it('call that was refused for another reason - does not count', async () => {
+    const under = makeGate(1)
+    under.gate.startCountingLookups()
+    await under.gate.pauseUntil(NOON_MS + DAY_MS)
+    expect(await call(under, 'lookup')).toBe(NOT_MADE)
+    under.clock.advance(DAY_MS)
+    expect(await call(under, 'lookup')).toBe('answered')
   })
 })

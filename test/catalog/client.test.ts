@@ -178,7 +178,7 @@ describe('catalog client: outcomes for the metrics', () => {
   it('outcome - call not made - none', async () => {
     const catalog = await startCatalog()
     const { client, gate, outcomes } = makeClient(catalog.url)
-    gate.pauseUntil(START_MS + 1)
+    await gate.pauseUntil(START_MS + 1)
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
     expect(outcomes).toEqual([])
     expect(catalog.calls).toEqual([])

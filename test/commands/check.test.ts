@@ -33,6 +33,7 @@ describe('check', () => {
       'settings',
       'stored copy',
       'catalog and key',
+      'request limit',
       `channel Test magazine (${CHANNEL_ID})`,
     ])
   })
@@ -74,7 +75,11 @@ describe('check', () => {
     const { catalog, settings } = await startRemote(makeFolder())
     catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(status).end(body) }
     const result = await check(settings)
-    expect(result).toMatchObject({ code: 1, bad: [{ found: expect.stringContaining(code) }] })
+    expect(result).toMatchObject({ code: 1 })
+    expect(result.bad[0]).toMatchObject({
+      subject: 'catalog and key',
+      found: expect.stringContaining(code),
+    })
     expect(result.bad[0]?.cure).not.toContain('docs/errors.md')
   })
 

@@ -60,6 +60,8 @@ export async function makeWalkPlace(): Promise<WalkPlace> {
     ownOrigin: 'https://widgets.example',
     channels: null,
     pausedUntilMs: 0,
+    dailyLimit: null,
+    mayWait: false,
     owner: 'walker',
   }
   const walk: WalkPlace['walk'] = (options = {}) =>

@@ -73,7 +73,7 @@ describe('walks of a process', () => {
       does: (_request, response) => response.writeHead(429, { 'retry-after': '60' }).end(),
     }
     await context.walks.runNow()
-    expect(context.gate.pausedUntilMs()).toBe(NOON_MS + MINUTE_MS)
+    expect(context.gate.limitedUntilMs()).toBe(NOON_MS + MINUTE_MS)
     expect(context.gate.isOpen('refresh')).toBe(false)
   })
 

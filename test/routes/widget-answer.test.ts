@@ -1,7 +1,7 @@
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ReadyAnswer } from '../../src/context.ts'
+import type { ReadyAnswer } from '../../src/memories.ts'
 import { encodeBody } from '../../src/http/encodings.ts'
 import {
   type AnswerMaker,
@@ -103,6 +103,8 @@ describe('headers of a widget', () => {
   })
 })
 
+const toResponse = (): Response => ({ locals: {} }) as unknown as Response
+
 describe('headers of an empty answer', () => {
   test('GTIN that is none - kept like a box, the error is named', async () => {
     const { context } = await startHarness()
@@ -160,7 +162,11 @@ const ask = (
   maker: AnswerMaker,
   asked: { widget: AnyWidget; tag?: string },
 ): Promise<ReadyAnswer> =>
-  getReadyAnswer(harness.context, maker, { widget: asked.widget, request: toRequest('/', asked.tag) })
+  getReadyAnswer(harness.context, maker, {
+    widget: asked.widget,
+    request: toRequest('/', asked.tag),
+    response: toResponse(),
+  })
 
 describe('ready answer', () => {
   test('same widget twice - is made once, and counted twice', async () => {
@@ -171,7 +177,7 @@ describe('ready answer', () => {
     expect(second).toBe(first)
     expect(first).toMatchObject({ state: 'shown', etag: '"a"' })
     expect(first.body.identity.toString()).toBe('Where to buy Lumen Arc desk lamp')
-    expect([maker.renderCount, harness.context.answers.entryCount()]).toEqual([1, 1])
+    expect([maker.renderCount, harness.context.memories.answers.entryCount()]).toEqual([1, 1])
     expect((await harness.context.metrics.print()).text).toContain(
       'vitrine_answers_total{surface="fragment where-to-buy",state="shown",cache="hit"} 2',
     )
@@ -197,7 +203,7 @@ describe('ready answer', () => {
     const widget = await getBox(harness)
     const known = await ask(harness, maker, { widget, tag: '"a"' })
     expect([known.state, known.etag, known.body.identity.length]).toEqual(['shown', '"a"', 0])
-    expect([maker.renderCount, harness.context.answers.entryCount()]).toEqual([0, 0])
+    expect([maker.renderCount, harness.context.memories.answers.entryCount()]).toEqual([0, 0])
     const whole = await ask(harness, maker, { widget, tag: '"other"' })
     expect([maker.renderCount, whole.body.identity.length]).toEqual([1, 32])
   })
@@ -222,7 +228,7 @@ describe('ready answer', () => {
     const body = { identity: Buffer.alloc(10_000), gzip: Buffer.alloc(20_000), brotli: Buffer.alloc(40_000) }
     const maker = { ...makeMaker('"a"'), render: () => Promise.resolve(body) }
     await ask(harness, maker, { widget: await getBox(harness) })
-    const overheadBytes = harness.context.answers.byteCount() - 70_000
+    const overheadBytes = harness.context.memories.answers.byteCount() - 70_000
     expect(overheadBytes).toBeGreaterThanOrEqual(0)
     expect(overheadBytes).toBeLessThan(5_000)
   })

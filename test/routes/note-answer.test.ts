@@ -1,12 +1,13 @@
+import type { Request, Response } from 'express'
 import { describe, expect, test } from 'vitest'
 import { BadOptionError, CatalogDeadlineError } from '../../src/errors.ts'
-import { noteFailure } from '../../src/routes/note-failure.ts'
+import { noteFailure } from '../../src/routes/note-answer.ts'
 import { BOX, startHarness, visit } from '../app/visit.ts'
 import type { Harness } from '../helpers/harness.ts'
 
 type Line = Readonly<Record<string, unknown> & { err?: Readonly<{ message: string; stack: string }> }>
 
-const DEBUG = 20
+const WARN = 40
 const ERROR = 50
 
 /** Lines about failures of an answer, without time and process. */
@@ -18,19 +19,27 @@ function listLines(harness: Harness): Line[] {
   return lines.map((line) => JSON.parse(line) as Line).filter(({ surface }) => surface !== undefined)
 }
 
+/** A request for a path and its response, with what is read of them. */
+function toExchange(path: string): Readonly<{ request: Request; response: Response }> {
+  return {
+    request: { originalUrl: path } as unknown as Request,
+    response: { locals: {} } as unknown as Response,
+  }
+}
+
 async function countAnswers({ context }: Harness): Promise<string[]> {
   const { text } = await context.metrics.print()
   return text.split('\n').filter((line) => line.startsWith('vitrine_answers_total'))
 }
 
 describe('failure of an answer', () => {
-  test('error of ours - its code for whoever debugs, without a stack', async () => {
+  test('error of ours - a warning with its code, without a stack', async () => {
     const harness = await startHarness()
     const error = new CatalogDeadlineError('no answer in time')
-    noteFailure(harness.context, { error, surface: 'embed', state: 'unavailable', path: '/c/deals' })
+    noteFailure(harness.context, { error, surface: 'embed', state: 'unavailable', ...toExchange('/c/deals') })
     const [line] = listLines(harness)
     expect(line).toMatchObject({
-      level: DEBUG,
+      level: WARN,
       code: 'VITRINE_CATALOG_DEADLINE',
       surface: 'embed',
       path: '/c/deals',
@@ -44,7 +53,7 @@ describe('failure of an answer', () => {
     [Object.assign(new Error('half an error'), { code: 'VITRINE_FAKE' }), 'half an error'],
   ])('%s - is a bug: an error with its stack', async (error, message) => {
     const harness = await startHarness()
-    noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', path: '/studio' })
+    noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/studio') })
     const [line] = listLines(harness)
     expect(line).toMatchObject({
       level: ERROR,
@@ -53,14 +62,14 @@ describe('failure of an answer', () => {
       path: '/studio',
     })
     expect(line?.err?.message).toBe(message)
-    expect(line?.err?.stack).toContain('note-failure.test.ts')
+    expect(line?.err?.stack).toContain('note-answer.test.ts')
   })
 
   test.each([undefined, null, 'a text', { status: 500 }])(
     'thrown %j - is counted and logged',
     async (error) => {
       const harness = await startHarness()
-      noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', path: '/' })
+      noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
       expect(listLines(harness)).toHaveLength(1)
       expect(await countAnswers(harness)).toHaveLength(1)
     },
@@ -70,7 +79,7 @@ describe('failure of an answer', () => {
     const harness = await startHarness()
     const error = new BadOptionError('limit', 'a number')
     const note = (surface: string, state: string): void =>
-      noteFailure(harness.context, { error, surface, state, path: '/' })
+      noteFailure(harness.context, { error, surface, state, ...toExchange('/') })
     note('fragment', 'invalid')
     note('fragment', 'invalid')
     note('embed', 'unavailable')

@@ -1,0 +1,146 @@
+import { type Clock, SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
+import { CallNotMadeError, type CatalogRateLimitedError } from '../errors.ts'
+import {
+  type CallPurpose,
+  type DailyLimit,
+  type QuotaRules,
+  type QuotaState,
+  type ShareCalls,
+  type Verdict,
+  computeLeft,
+  countCall,
+  createQuotaState,
+  findDailyLimit,
+  isNewsAnswered,
+  judgeCall,
+  noteAnswered,
+  noteLimited,
+} from './quota.ts'
+import { type QuotaChange, type QuotaLedger, createMemoryLedger } from './quota-ledger.ts'
+
+/** How long a spent hour is believed without asking the ledger again: look-ups become free one by one. */
+const SPENT_HINT_MS: number = SECOND_MS
+
+/** What an operator sees of the quota. */
+export type QuotaReport = Readonly<{
+  quota: QuotaState
+  /** `undefined` where no limit is set or learned. */
+  limit: DailyLimit | undefined
+  /** What is left of each share today; `undefined` without a limit. */
+  left: ShareCalls | undefined
+}>
+
+/** Keeps calls within the catalog's limits, together with whoever shares the ledger. */
+export type Governor = Readonly<{
+  /** Counts one call. @throws CallNotMadeError when it may not be made. */
+  take(purpose: CallPurpose): Promise<void>
+  noteAnswered(calledAtMs: number): Promise<void>
+  noteLimited(error: CatalogRateLimitedError): Promise<void>
+  /** Would `take` let it pass, as far as is known here? Nothing is asked. */
+  isFree(purpose: CallPurpose): boolean
+  limitedUntilMs(): number
+  pauseUntil(untilMs: number): Promise<void>
+  startCountingLookups(): void
+  computeWalkWaitMs(callsToGo: number): number
+  read(): Promise<QuotaReport>
+}>
+
+/** `dailyLimit`: calls a day; without one it is learned. Without a `ledger` nothing is shared or kept. */
+export type GovernorOptions = Readonly<{
+  clock: Clock
+  unknownLookupsPerHour: number
+  dailyLimit?: number | null
+  ledger?: QuotaLedger
+}>
+
+const REFUSALS: Readonly<Record<Exclude<Verdict, 'free'>, string>> = {
+  limited: 'calls to the catalog are paused: its request limit was reached',
+  share_spent: 'what this kind of call may use of the daily limit is spent until 00:00 UTC',
+  lookups_spent: 'the look-ups of unknown products for this hour are spent',
+}
+
+/** Makes the governor of one process or thread. */
+export function createGovernor(options: GovernorOptions): Governor {
+  const { clock } = options
+  const view = createView(options)
+  let isCounting = false
+  const rules = (): QuotaRules => ({
+    dailyLimit: options.dailyLimit ?? null,
+    lookupsPerHour: isCounting ? options.unknownLookupsPerHour : null,
+  })
+  return {
+    async take(purpose) {
+      const nowMs = clock.nowMs()
+      const isBudgeted = purpose === 'lookup' && isCounting
+      let verdict: Verdict = 'free'
+      await view.update((state) => {
+        verdict = judgeCall(state, rules(), { purpose, nowMs })
+        return verdict === 'free' ? countCall(state, { purpose, nowMs, isBudgeted }) : state
+      })
+      refuseUnlessFree(verdict)
+    },
+    async noteAnswered(calledAtMs) {
+      if (isNewsAnswered(view.seen(), calledAtMs))
+        await view.update((state) => noteAnswered(state, calledAtMs))
+    },
+    async noteLimited({ retryAfterMs }) {
+      const nowMs = clock.nowMs()
+      await view.update((state) => noteLimited(state, { retryAfterMs, nowMs }))
+    },
+    isFree(purpose) {
+      const verdict = judgeCall(view.seen(), rules(), { purpose, nowMs: clock.nowMs() })
+      return verdict === 'free' || (verdict === 'lookups_spent' && view.ageMs() >= SPENT_HINT_MS)
+    },
+    limitedUntilMs: () => view.seen().limitedUntilMs,
+    async pauseUntil(untilMs) {
+      if (untilMs <= Math.max(view.seen().limitedUntilMs, clock.nowMs())) return
+      await view.update((state) => ({ ...state, limitedUntilMs: Math.max(state.limitedUntilMs, untilMs) }))
+    },
+    startCountingLookups() {
+      isCounting = true
+    },
+    computeWalkWaitMs: (callsToGo) =>
+      computeWaitMs(view.seen(), rules(), { callsToGo, nowMs: clock.nowMs() }),
+    async read() {
+      const quota = await view.update((state) => state)
+      const nowMs = clock.nowMs()
+      const limit = findDailyLimit(quota, rules(), nowMs)
+      return { quota, limit, left: computeLeft(quota, rules(), nowMs) }
+    },
+  }
+}
+
+function refuseUnlessFree(verdict: Verdict): void {
+  if (verdict !== 'free') throw new CallNotMadeError(REFUSALS[verdict])
+}
+
+/** The ledger, with what was seen of it last. */
+function createView({ clock, ledger = createMemoryLedger(clock) }: GovernorOptions): Readonly<{
+  update(change: QuotaChange): Promise<QuotaState>
+  seen(): QuotaState
+  ageMs(): number
+}> {
+  let seen = createQuotaState(clock.nowMs())
+  let seenAtMs = -Infinity
+  return {
+    async update(change) {
+      seen = await ledger.updateQuota(clock.nowMs(), change)
+      seenAtMs = clock.nowMs()
+      return seen
+    },
+    seen: () => seen,
+    ageMs: () => clock.nowMs() - seenAtMs,
+  }
+}
+
+/** Spread over the rest of the day, what is left of the walk's share lasts until it is renewed. */
+function computeWaitMs(
+  state: QuotaState,
+  rules: QuotaRules,
+  walk: Readonly<{ callsToGo: number; nowMs: number }>,
+): number {
+  const left = computeLeft(state, rules, walk.nowMs)?.walk ?? Infinity
+  if (walk.callsToGo <= left) return 0
+  const dayLeftMs = nextMidnightUtcMs(walk.nowMs) - walk.nowMs
+  return Math.ceil(dayLeftMs / Math.max(1, left))
+}

@@ -1,0 +1,199 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, nextMidnightUtcMs } from '../clock.ts'
+
+/** Why the catalog is called: the walk, a known product that is no longer fresh, an unknown one, the list of channels. */
+export type CallPurpose = 'walk' | 'refresh' | 'lookup' | 'channels'
+
+/** What a day's calls are divided among. Lists of channels that a visit needs count as first look-ups. */
+export const SHARES = ['walk', 'refresh', 'lookup'] as const
+export type Share = (typeof SHARES)[number]
+
+/** Calls by share. */
+export type ShareCalls = Readonly<Record<Share, number>>
+
+/** Parts of a daily limit, in percent; the first look-ups have the rest (product.md, section 2). */
+const WALK_PERCENT = 50
+const REFRESH_PERCENT = 40
+
+/** Pause after a 429 without a usable `Retry-After`; doubled at each further one, up to the longest. */
+const RATE_LIMIT_PAUSE_MS: number = MINUTE_MS
+const LONGEST_RATE_LIMIT_PAUSE_MS: number = HOUR_MS
+/** No pause lasts beyond the reset at 00:00 UTC, with this slack for clocks that differ. */
+const MIDNIGHT_SLACK_MS: number = 5 * MINUTE_MS
+
+/** Fewer calls than this before a 429 teach nothing: somebody else has used the day up. */
+const LEARN_FROM_CALLS = 20
+/** A learned limit grows by this factor with each further day, and is forgotten after so many. */
+const LEARNED_GROWTH = 1.25
+const LEARNED_DAYS = 7
+
+/** What is known of the catalog's limit, in all processes that share a store. A plain value: rules are below. */
+export type QuotaState = Readonly<{
+  /** No call leaves before, Unix milliseconds. */
+  limitedUntilMs: number
+  /** Pauses in a row whose length the catalog did not say. */
+  pauseCount: number
+  /** When the last 429 came, Unix milliseconds; 0 before the first. */
+  limitedAtMs: number
+  /** Calls of that UTC day until the 429 came; `null` when it taught nothing. */
+  learnedCalls: number | null
+  /** The UTC day that `calls` were made on, in days since 1970. */
+  day: number
+  calls: ShareCalls
+  /** First look-ups of the last 60 minutes. */
+  lookupsLastHour: number
+}>
+
+/** What an operator has set. `lookupsPerHour` is `null` while first look-ups do not count. */
+export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: number | null }>
+
+/** A daily limit and where it is known from. */
+export type DailyLimit = Readonly<{ calls: number; isLearned: boolean }>
+
+/** May a call be made, and if not, why? */
+export type Verdict = 'free' | 'limited' | 'share_spent' | 'lookups_spent'
+
+/** The day of a time, in days since 1970, UTC. */
+export function toDay(timeMs: number): number {
+  return Math.floor(timeMs / DAY_MS)
+}
+
+/** Nothing called yet on the day of `nowMs`. */
+export function createQuotaState(nowMs: number): QuotaState {
+  return {
+    limitedUntilMs: 0,
+    pauseCount: 0,
+    limitedAtMs: 0,
+    learnedCalls: null,
+    day: toDay(nowMs),
+    calls: { walk: 0, refresh: 0, lookup: 0 },
+    lookupsLastHour: 0,
+  }
+}
+
+/** The share that pays for a call. */
+export function toShare(purpose: CallPurpose): Share {
+  return purpose === 'channels' ? 'lookup' : purpose
+}
+
+/** A daily limit divided so that nothing starves; the three together are the limit. */
+export function divideLimit(limitCalls: number): ShareCalls {
+  const walk = Math.floor((limitCalls * WALK_PERCENT) / 100)
+  const refresh = Math.floor((limitCalls * REFRESH_PERCENT) / 100)
+  return { walk, refresh, lookup: limitCalls - walk - refresh }
+}
+
+/** The limit that was set, else the one that a 429 of the last days taught; `undefined` when neither is known. */
+export function findDailyLimit(state: QuotaState, rules: QuotaRules, nowMs: number): DailyLimit | undefined {
+  if (rules.dailyLimit !== null) return { calls: rules.dailyLimit, isLearned: false }
+  const days = toDay(nowMs) - toDay(state.limitedAtMs)
+  if (state.learnedCalls === null || days < 1 || days > LEARNED_DAYS) return undefined
+  return { calls: Math.floor(state.learnedCalls * LEARNED_GROWTH ** (days - 1)), isLearned: true }
+}
+
+/** What is left of each share today; `undefined` without a limit. */
+export function computeLeft(state: QuotaState, rules: QuotaRules, nowMs: number): ShareCalls | undefined {
+  const limit = findDailyLimit(state, rules, nowMs)
+  if (limit === undefined) return undefined
+  const shares = divideLimit(limit.calls)
+  const leftOf = (share: Share): number => Math.max(0, shares[share] - countCalls(state, share, nowMs))
+  return { walk: leftOf('walk'), refresh: leftOf('refresh'), lookup: leftOf('lookup') }
+}
+
+/** May a call for this purpose be made now? */
+export function judgeCall(
+  state: QuotaState,
+  rules: QuotaRules,
+  call: Readonly<{ purpose: CallPurpose; nowMs: number }>,
+): Verdict {
+  if (call.nowMs < state.limitedUntilMs) return 'limited'
+  const left = computeLeft(state, rules, call.nowMs)
+  if (left !== undefined && left[toShare(call.purpose)] === 0) return 'share_spent'
+  const isBudgeted = call.purpose === 'lookup' && rules.lookupsPerHour !== null
+  return isBudgeted && state.lookupsLastHour >= (rules.lookupsPerHour ?? 0) ? 'lookups_spent' : 'free'
+}
+
+/** The state after one more call; `isBudgeted`: a first look-up that counts against the hour. */
+export function countCall(
+  state: QuotaState,
+  call: Readonly<{ purpose: CallPurpose; nowMs: number; isBudgeted: boolean }>,
+): QuotaState {
+  const share = toShare(call.purpose)
+  const today = startDay(state, call.nowMs)
+  return {
+    ...today,
+    calls: { ...today.calls, [share]: today.calls[share] + 1 },
+    lookupsLastHour: today.lookupsLastHour + Number(call.isBudgeted),
+  }
+}
+
+/**
+ * The state after a 429: a pause until the catalog's own time, at most until the reset at 00:00 UTC. Calls that left
+ * together fail together: during a pause they are the failure that began it, not further ones.
+ */
+export function noteLimited(
+  state: QuotaState,
+  answer: Readonly<{ retryAfterMs: number | null; nowMs: number }>,
+): QuotaState {
+  const { nowMs, retryAfterMs } = answer
+  const isFurther = nowMs >= state.limitedUntilMs
+  const lastMs = nextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
+  const ownPauseMs = isFurther
+    ? Math.min(RATE_LIMIT_PAUSE_MS * 2 ** state.pauseCount, LONGEST_RATE_LIMIT_PAUSE_MS)
+    : 0
+  const untilMs = Math.min(nowMs + (retryAfterMs ?? ownPauseMs), lastMs)
+  const total = SHARES.reduce((sum, share) => sum + countCalls(state, share, nowMs), 0)
+  return {
+    ...startDay(state, nowMs),
+    limitedUntilMs: Math.max(state.limitedUntilMs, untilMs),
+    ...(isFurther && {
+      pauseCount: state.pauseCount + 1,
+      limitedAtMs: nowMs,
+      learnedCalls: total >= LEARN_FROM_CALLS ? total : null,
+    }),
+  }
+}
+
+/** Does an answer to a call that was made at `calledAtMs` change anything? Then `noteAnswered` says what. */
+export function isNewsAnswered(state: QuotaState, calledAtMs: number): boolean {
+  return calledAtMs >= state.limitedUntilMs && (state.pauseCount > 0 || isRefuted(state, calledAtMs))
+}
+
+/** The state after an answer: pauses start short again, and a 429 of the same day was no daily limit. */
+export function noteAnswered(state: QuotaState, calledAtMs: number): QuotaState {
+  if (!isNewsAnswered(state, calledAtMs)) return state
+  return {
+    ...state,
+    pauseCount: 0,
+    learnedCalls: isRefuted(state, calledAtMs) ? null : state.learnedCalls,
+  }
+}
+
+/** The later pause, and of two counts of one day the higher: for a process that could not reach the store for a while. */
+export function mergeStates(stored: QuotaState, own: QuotaState): QuotaState {
+  const latest = own.limitedAtMs > stored.limitedAtMs ? own : stored
+  const isSameDay = own.day === stored.day
+  const higher = (share: Share): number => Math.max(stored.calls[share], isSameDay ? own.calls[share] : 0)
+  return {
+    ...stored,
+    limitedUntilMs: Math.max(stored.limitedUntilMs, own.limitedUntilMs),
+    pauseCount: latest.pauseCount,
+    limitedAtMs: latest.limitedAtMs,
+    learnedCalls: latest.learnedCalls,
+    calls: { walk: higher('walk'), refresh: higher('refresh'), lookup: higher('lookup') },
+    lookupsLastHour: Math.max(stored.lookupsLastHour, own.lookupsLastHour),
+  }
+}
+
+function isRefuted(state: QuotaState, calledAtMs: number): boolean {
+  return state.learnedCalls !== null && toDay(calledAtMs) === toDay(state.limitedAtMs)
+}
+
+function countCalls(state: QuotaState, share: Share, nowMs: number): number {
+  return state.day === toDay(nowMs) ? state.calls[share] : 0
+}
+
+/** The state on the day of `nowMs`: at 00:00 UTC counts begin anew. */
+export function startDay(state: QuotaState, nowMs: number): QuotaState {
+  if (state.day === toDay(nowMs)) return state
+  return { ...state, day: toDay(nowMs), calls: { walk: 0, refresh: 0, lookup: 0 } }
+}

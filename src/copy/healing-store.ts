@@ -1,0 +1,117 @@
+import { type Clock, SECOND_MS } from '../clock.ts'
+import { StoreError, StoreNewerError } from '../errors.ts'
+import type { CopyStore } from './store.ts'
+
+/** How long after a failed opening, or after damage was met, the database is opened anew. */
+const REOPEN_AFTER_MS: number = 30 * SECOND_MS
+
+/** What SQLite says of a file that the open connection cannot come back from. */
+const DAMAGE = /malformed|not a database|disk I\/O error|unable to open/
+
+const METHODS = [
+  'findProduct',
+  'putLookup',
+  'findChannelList',
+  'putChannelList',
+  'getCopyState',
+  'findDeals',
+  'findDealCurrency',
+  'searchProducts',
+  'updateQuota',
+  'ping',
+] as const satisfies readonly Exclude<keyof CopyStore, 'close'>[]
+
+/** How the store is opened, and who is told that it cannot be. */
+export type HealingDetails = Readonly<{
+  open(): Promise<CopyStore>
+  clock: Clock
+  onFailure(error: unknown): void
+}>
+
+/**
+ * A store that may be missing: while its database cannot be opened, or turned out to be damaged, every method throws a
+ * `StoreError`, and the one who asks goes on with memory and catalog. It is opened again by itself.
+ * @throws StoreNewerError when the database was made by a newer version: that is for the operator to decide.
+ */
+export async function openHealingStore(details: HealingDetails): Promise<CopyStore> {
+  const place = createPlace(details)
+  try {
+    await place.get()
+  } catch (error) {
+    if (error instanceof StoreNewerError) throw error
+    details.onFailure(error)
+  }
+  const methods = METHODS.map((name) => [
+    name,
+    async (...parameters: never[]): Promise<unknown> => {
+      const store = await place.get()
+      try {
+        return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+      } catch (error) {
+        if (isDamage(error)) place.drop(store, error)
+        throw error
+      }
+    },
+  ])
+  return { ...(Object.fromEntries(methods) as Omit<CopyStore, 'close'>), close: place.close }
+}
+
+/** Why the store failed, in the words of the database; it names no data. */
+export function describeStoreFailure(error: unknown): string {
+  const { cause } = error as Readonly<{ cause?: unknown }>
+  return cause instanceof Error ? cause.message : error instanceof Error ? error.message : 'unknown reason'
+}
+
+type Place = Readonly<{
+  /** @throws StoreError while there is none. */
+  get(): Promise<CopyStore>
+  /** Lets go of a store that is damaged. */
+  drop(store: CopyStore, error: unknown): void
+  close(): Promise<void>
+}>
+
+function createPlace({ open, clock }: HealingDetails): Place {
+  let store: CopyStore | undefined
+  let opening: Promise<CopyStore> | undefined
+  let lastError: unknown
+  let closedUntilMs = -Infinity
+  const fail = (error: unknown): void => {
+    lastError = error
+    closedUntilMs = clock.nowMs() + REOPEN_AFTER_MS
+  }
+  const openNow = async (): Promise<CopyStore> => {
+    try {
+      store = await open()
+      return store
+    } catch (error) {
+      fail(error)
+      throw error
+    } finally {
+      opening = undefined
+    }
+  }
+  return {
+    async get() {
+      if (store !== undefined) return store
+      if (clock.nowMs() < closedUntilMs)
+        throw new StoreError('the database could not be opened a moment ago', { cause: lastError })
+      opening ??= openNow()
+      return opening
+    },
+    drop(damaged, error) {
+      if (store !== damaged) return
+      store = undefined
+      fail(error)
+      damaged.close().catch(() => {})
+    },
+    async close() {
+      closedUntilMs = Infinity
+      await opening?.catch(() => {})
+      await store?.close()
+    },
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof StoreError && DAMAGE.test(describeStoreFailure(error))
+}

@@ -1,0 +1,45 @@
+import type { CallGate } from '../catalog/call-gate.ts'
+import type { CatalogClient } from '../catalog/client.ts'
+import type { Drops } from '../catalog/parse.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { computePeriodMs } from '../copy/schedule.ts'
+import type { CopyEntry, CopyStore } from '../copy/store.ts'
+import { type ChannelSource, createChannelSource } from './channels.ts'
+import { type DealSource, type RememberedDeals, createDealSource } from './deals.ts'
+import { createFailures } from './failures.ts'
+import type { Memory } from './memory.ts'
+import { type ProductSource, createProductSource } from './products.ts'
+
+/** What the sources of a process share. */
+export type SourcesDetails = Readonly<{
+  config: Config
+  clock: Clock
+  client: CatalogClient
+  gate: CallGate
+  store: CopyStore
+  memories: Readonly<{ products: Memory<CopyEntry>; deals: Memory<RememberedDeals> }>
+  onStoreFailure(error: unknown): void
+  onDrops(drops: Drops): void
+}>
+
+/** Where widgets get their data from. */
+export type Sources = Readonly<{ channels: ChannelSource; products: ProductSource; deals: DealSource }>
+
+/** Makes the sources of one process. */
+export function createSources(details: SourcesDetails): Sources {
+  const { config, clock, client, gate, store, memories, onStoreFailure, onDrops } = details
+  const shared = { client, gate, store, clock, config: config.freshness, onStoreFailure }
+  const failures = createFailures(clock)
+  const channels = createChannelSource({ ...shared, failures, served: config.channels })
+  const products = createProductSource({
+    ...shared,
+    channels,
+    failures,
+    memory: memories.products,
+    walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
+    onDrops,
+  })
+  const deals = createDealSource({ ...shared, memory: memories.deals })
+  return { channels, products, deals }
+}

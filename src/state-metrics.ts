@@ -1,0 +1,124 @@
+import { Gauge, type Registry } from 'prom-client'
+import { SECOND_MS } from './clock.ts'
+
+type Labelled = Readonly<Record<string, number>>
+
+/** The state of the whole, as it is measured when the page is read. Ages in milliseconds, times in Unix milliseconds. */
+export type MeasuredState = Readonly<{
+  isStoreUp: boolean
+  callsToday: Labelled
+  /** `undefined` where no daily limit is known. */
+  callsLeft: Labelled | undefined
+  /** By how it is known, `set` or `learned`. */
+  dailyLimit: Labelled | undefined
+  limitedUntilMs: number
+  keyRefusedUntilMs: number
+  breaker: 'closed' | 'probing' | 'open'
+  copies: readonly Readonly<{ channel: string; ageMs: number; productCount: number; dealCount: number }>[]
+  /** By cache. */
+  caches: Readonly<{ entries: Labelled; bytes: Labelled }>
+}>
+
+/** How the breaker's state is written as a number. */
+const BREAKER_VALUES = { closed: 0, probing: 1, open: 2 } as const
+
+/** Gauges for what is looked up when somebody reads the page; every label comes from a closed list. */
+export function createStateMetrics(registry: Registry): (state: MeasuredState) => void {
+  const sets = GAUGES.map(({ name, help, label, read }) => {
+    const gauge = new Gauge({ name, help, labelNames: [label ?? ''].filter(Boolean), registers: [registry] })
+    return (state: MeasuredState): void => {
+      gauge.reset()
+      const values = read(state)
+      if (typeof values === 'number') gauge.set(values)
+      else for (const [key, value] of Object.entries(values)) gauge.set({ [label ?? '']: key }, value)
+    }
+  })
+  return (state) => {
+    for (const set of sets) set(state)
+  }
+}
+
+/** One gauge; with a `label` it has a value for each of its keys, and none where there is nothing to tell. */
+type GaugeRow = Readonly<{
+  name: string
+  help: string
+  label?: string
+  read(state: MeasuredState): Labelled | number
+}>
+
+const GAUGES: readonly GaugeRow[] = [
+  {
+    name: 'vitrine_store_up',
+    help: 'Can the stored copy be read? 1 or 0',
+    read: ({ isStoreUp }) => Number(isStoreUp),
+  },
+  {
+    name: 'vitrine_catalog_calls_today',
+    help: 'Calls since 00:00 UTC by share of the daily limit, of all processes',
+    label: 'share',
+    read: ({ callsToday }) => callsToday,
+  },
+  {
+    name: 'vitrine_catalog_calls_left',
+    help: 'Calls left until 00:00 UTC by share; absent without a known limit',
+    label: 'share',
+    read: ({ callsLeft }) => callsLeft ?? {},
+  },
+  {
+    name: 'vitrine_catalog_daily_limit',
+    help: 'Calls a day by how the limit is known, set or learned; absent without one',
+    label: 'known',
+    read: ({ dailyLimit }) => dailyLimit ?? {},
+  },
+  {
+    name: 'vitrine_catalog_paused_until_timestamp_seconds',
+    help: 'Until when nothing is called, by cause, Unix seconds',
+    label: 'cause',
+    read: (state) => ({
+      limit: state.limitedUntilMs / SECOND_MS,
+      key: state.keyRefusedUntilMs / SECOND_MS,
+    }),
+  },
+  {
+    name: 'vitrine_catalog_breaker_state',
+    help: 'Circuit breaker: 0 closed, 1 probing, 2 open',
+    read: ({ breaker }) => BREAKER_VALUES[breaker],
+  },
+  {
+    name: 'vitrine_copy_age_seconds',
+    help: 'Age of the last complete walk by channel',
+    label: 'channel',
+    read: ({ copies }) => toLabelled(copies, ({ ageMs }) => ageMs / SECOND_MS),
+  },
+  {
+    name: 'vitrine_copy_products',
+    help: 'Products of the last complete walk by channel',
+    label: 'channel',
+    read: ({ copies }) => toLabelled(copies, ({ productCount }) => productCount),
+  },
+  {
+    name: 'vitrine_copy_deals',
+    help: 'Products with an offer on sale by channel',
+    label: 'channel',
+    read: ({ copies }) => toLabelled(copies, ({ dealCount }) => dealCount),
+  },
+  {
+    name: 'vitrine_cache_entries',
+    help: 'Entries in memory by cache',
+    label: 'cache',
+    read: ({ caches }) => caches.entries,
+  },
+  {
+    name: 'vitrine_cache_bytes',
+    help: 'Bytes in memory by cache',
+    label: 'cache',
+    read: ({ caches }) => caches.bytes,
+  },
+]
+
+function toLabelled(
+  copies: MeasuredState['copies'],
+  read: (copy: MeasuredState['copies'][number]) => number,
+): Labelled {
+  return Object.fromEntries(copies.map((copy) => [copy.channel, read(copy)]))
+}

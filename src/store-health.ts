@@ -1,0 +1,34 @@
+import { type Clock, MINUTE_MS } from './clock.ts'
+import { describeStoreFailure } from './copy/healing-store.ts'
+import type { Logger } from './logger.ts'
+import type { Metrics } from './metrics.ts'
+
+/** When the stored copy failed last, and what its database said. */
+export type StoreFailure = Readonly<{ atMs: number; reason: string }>
+
+/** What is known of failures of the stored copy. */
+export type StoreHealth = Readonly<{ note(error: unknown): void; last(): StoreFailure | null }>
+
+/** At most one line a minute about a failing store. */
+const STORE_LOG_EVERY_MS: number = MINUTE_MS
+
+/** Counts each failure of the store, logs when they begin and not for every visitor, and remembers the last one. */
+export function createStoreHealth({
+  clock,
+  logger,
+  metrics,
+}: Readonly<{ clock: Clock; logger: Logger; metrics: Metrics }>): StoreHealth {
+  let loggedAtMs = -Infinity
+  let last: StoreFailure | null = null
+  return {
+    last: () => last,
+    note(error) {
+      const nowMs = clock.nowMs()
+      last = { atMs: nowMs, reason: describeStoreFailure(error) }
+      metrics.countStoreFailure()
+      if (nowMs - loggedAtMs < STORE_LOG_EVERY_MS) return
+      loggedAtMs = nowMs
+      logger.error({ err: error }, 'the stored copy failed; memory and catalog go on serving')
+    },
+  }
+}
