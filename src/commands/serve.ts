@@ -11,7 +11,7 @@ import type { CommandContext, ExitCode } from './command.ts'
  * How long a server that was told to end by SIGTERM, as balancers and orchestrators do, says so at `/readyz` before it
  * takes no more connections. A person at a keyboard (Ctrl-C) does not wait for it.
  */
-const DRAIN_MS: number = SECOND_MS
+const DRAIN_MS: number = 0.75 * SECOND_MS
 
 /**
  * `vitrine serve`: runs the widget server, and with it the embedded catalog service when no other is set, until it is
