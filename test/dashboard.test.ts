@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { PACKAGE_FOLDER } from '../src/paths.ts'
+import { BOX, startStocked, visit } from './app/visit.ts'
+
+type Panel = Readonly<{
+  id: number
+  type: string
+  title: string
+  description?: string
+  gridPos: Readonly<{ x: number; y: number; w: number; h: number }>
+  targets?: readonly Readonly<{ expr: string }>[]
+}>
+
+const { panels } = JSON.parse(
+  readFileSync(join(PACKAGE_FOLDER, 'docs/grafana/vitrine.json'), 'utf8'),
+) as Readonly<{ panels: readonly Panel[] }>
+const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+
+/** Metrics of the page, with their labels. */
+async function readMetrics(): Promise<Map<string, Set<string>>> {
+  const settings = { VITRINE_ADMIN_PASSWORD: 'p', VITRINE_CATALOG_DAILY_LIMIT: '5000' }
+  const harness = await startStocked(undefined, { settings })
+  await visit(harness, BOX)
+  harness.context.metrics.countDrops({ price: 1 })
+  const { text } = await visit(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
+  const metrics = new Map<string, Set<string>>()
+  for (const [, name = '', labels = ''] of text.matchAll(/^([a-z_0-9]+)(?:\{(.*)\})? \S+$/gm)) {
+    const known = metrics.get(name) ?? new Set()
+    for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) known.add(label)
+    metrics.set(name, known)
+  }
+  return metrics
+}
+
+test('dashboard - every metric and label that it asks for - is on the page', async () => {
+  const metrics = await readMetrics()
+  expect(expressions.length).toBeGreaterThan(15)
+  for (const expression of expressions) {
+    for (const [, name = ''] of expression.matchAll(/\b((?:vitrine|nodejs|process)_\w+)\{/g)) {
+      expect(metrics.has(name), `${name} in ${expression}`).toBe(true)
+      const labels = /by \(([\w, ]+)\)/.exec(expression)?.[1]?.split(', ') ?? []
+      for (const label of labels.filter((one) => one !== 'instance'))
+        expect([...(metrics.get(name) ?? [])], `${label} of ${name}`).toContain(label)
+    }
+  }
+})
+
+test('page - every metric of ours - is on the dashboard', async () => {
+  const own = [...(await readMetrics()).keys()].filter((name) => name.startsWith('vitrine_'))
+  const unused = own.filter((name) => !expressions.some((expression) => expression.includes(`${name}{`)))
+  // The same as the age, for those who want the moment.
+  expect(unused).toEqual(['vitrine_copy_completed_timestamp_seconds'])
+})
+
+test('panels - have an id, a title and a reason of their own, and lie beside each other', () => {
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  for (const panel of panels) {
+    expect(panel.title).not.toBe('')
+    expect(panel.type === 'row' ? 'A row.' : panel.description, panel.title).toMatch(/[.?]$/)
+    for (const other of panels) {
+      const [a, b] = [panel.gridPos, other.gridPos]
+      const isApart = a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y
+      expect(isApart || panel === other, `${panel.title}, ${other.title}`).toBe(true)
+    }
+  }
+})

@@ -1,0 +1,31 @@
+import { CspEvaluator } from 'csp_evaluator/dist/evaluator.js'
+import { Severity } from 'csp_evaluator/dist/finding.js'
+import { CspParser } from 'csp_evaluator/dist/parser.js'
+import { expect, test } from 'vitest'
+import { BOX, BOX_EMBED, GRID_EMBED, startStocked, visit } from '../app/visit.ts'
+
+/** What a checker that is not ours calls a weakness of high or medium severity, or possibly so. */
+function listWeaknesses(policy: string): string[] {
+  return new CspEvaluator(new CspParser(policy).csp)
+    .evaluate()
+    .filter(({ severity }) => severity < Severity.STRICT_CSP)
+    .map(({ directive, description }) => `${directive}: ${description}`)
+}
+
+const admin = { Authorization: `Basic ${btoa('admin:pass')}` }
+
+test.each([BOX, BOX_EMBED, GRID_EMBED, `${BOX_EMBED}?limit=0`, '/studio', '/nothing'])(
+  'content policy of %s - has no weakness that a checker knows',
+  async (path) => {
+    const harness = await startStocked(undefined, { settings: { VITRINE_ADMIN_PASSWORD: 'pass' } })
+    const { headers } = await visit(harness, path, admin)
+    const policy = headers['content-security-policy'] ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/unsafe|nonce-|data:/)
+    expect(listWeaknesses(policy)).toEqual([])
+  },
+)
+
+test('weak policy - is found: this is what the test above would see', () => {
+  expect(listWeaknesses("script-src 'unsafe-inline' https:")).not.toEqual([])
+})
