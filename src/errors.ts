@@ -152,6 +152,9 @@ export class UnknownAddressError extends VitrineError {
 export class StoreError extends VitrineError {
   override readonly name = 'StoreError'
   readonly code = 'VITRINE_STORE_FAILED'
+  override readonly statusCode: number = 503
+  override readonly publicMessage: string =
+    'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.'
 }
 
 /** Throw this when a database was made by a newer version: it is left as it is. */

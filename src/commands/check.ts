@@ -5,9 +5,10 @@ import { SHARES } from '../catalog/quota.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import type { CatalogPlace } from '../context.ts'
 import { formatTime } from '../widgets/format.ts'
+import { describeStoreFailure } from '../copy/healing-store.ts'
 import { openSqlStore } from '../copy/sql-store.ts'
 import type { CopyState, CopyStore } from '../copy/store.ts'
-import { VitrineError } from '../errors.ts'
+import { StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
@@ -78,7 +79,7 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     openSqlStore({ database: config.database, catalog: place.identity }),
   )
   if (store !== undefined) findings.push(good('stored copy', `${config.database.path} opens`))
-  const gate = createGate(command, store)
+  const gate = createGate(command, report, store)
   const client = createClient(command, place, gate)
   try {
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
@@ -93,12 +94,21 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
 }
 
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */
-function createGate({ config, clock }: CommandContext, store: CopyStore | undefined): CallGate {
+function createGate(
+  { config, clock }: CommandContext,
+  { findings, cures }: Report,
+  store: CopyStore | undefined,
+): CallGate {
+  const onFailure = (error: unknown): void => {
+    if (findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
+    const found = `it cannot be written: ${describeStoreFailure(error)}`
+    findings.push(bad('stored copy', found, cures['VITRINE_STORE_FAILED'] ?? ''))
+  }
   return createCallGate({
     clock,
     unknownLookupsPerHour: 0,
     dailyLimit: config.catalogDailyLimit,
-    ...(store && { ledger: createSharedLedger(store, { clock, onFailure: () => {} }) }),
+    ...(store && { ledger: createSharedLedger(store, { clock, onFailure }) }),
   })
 }
 
@@ -202,7 +212,7 @@ async function attempt<T>(
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
     findings.push(
-      bad(subject, `${error.message} (${error.code})`, cures[error.code] ?? 'See docs/errors.md.'),
+      bad(subject, `${describe(error)} (${error.code})`, cures[error.code] ?? 'See docs/errors.md.'),
     )
     return undefined
   }
@@ -222,4 +232,10 @@ function print({ io, json }: CommandContext, findings: readonly Finding[]): void
     io.out(`${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`)
     if (cure !== null) io.out(`       ${cure}`)
   }
+}
+
+/** A failure of the store, and what its database said; of the catalog's only our own words are told. */
+function describe(error: VitrineError): string {
+  const reason = error instanceof StoreError ? describeStoreFailure(error) : error.message
+  return reason === error.message ? reason : `${error.message}: ${reason}`
 }

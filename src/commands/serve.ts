@@ -78,7 +78,9 @@ async function announce(command: CommandContext, context: Context, localUrl: str
   // Without a password the studio opens to this machine alone, whatever the outside calls the server.
   const studioBase = secrets.adminPassword === null ? localUrl : context.publicUrl
   const studio = isStudioReachable(context) ? `${studioBase}/studio` : null
-  const addresses = { studio, ...(await findAddresses(context)) }
+  const nothing: Addresses = { publicUrl: context.publicUrl, box: null, grid: null }
+  // Without a stored copy there is nothing to choose an address from; the log says why.
+  const addresses = { studio, ...(await findAddresses(context).catch(() => nothing)) }
   if (json) return io.out(JSON.stringify(addresses))
   io.out('')
   io.out('Vitrine is ready.')
@@ -90,7 +92,10 @@ async function announce(command: CommandContext, context: Context, localUrl: str
   io.out('')
 }
 
-function explainNothing({ config }: Context): string {
+function explainNothing({ config, findStoreFailure }: Context): string {
+  const failure = findStoreFailure()
+  if (failure !== null)
+    return `The stored copy cannot be used (${failure.reason}); "vitrine check" says more. Boxes come from the catalog meanwhile.`
   return config.syncCron === null
     ? 'Walks are switched off: "vitrine sync" walks the catalog, and boxes look products up meanwhile.'
     : 'The catalog could not be walked yet; "vitrine check" says why. It is tried again.'

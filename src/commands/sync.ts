@@ -64,7 +64,7 @@ export async function openForCommand(
 
 function printReport({ io, json }: CommandContext, report: WalkReport): void {
   if (report.failure !== null) {
-    io.err(`The channels could not be listed: ${report.failure}. "vitrine check" says more.\n`)
+    io.err(`The catalog could not be walked: ${report.failure}. "vitrine check" says more.\n`)
   }
   if (json) return io.out(JSON.stringify(report.walks))
   for (const walk of report.walks) io.out(describeWalk(walk))

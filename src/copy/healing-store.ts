@@ -58,8 +58,8 @@ export async function openHealingStore(details: HealingDetails): Promise<CopySto
 
 /** Why the store failed, in the words of the database; it names no data. */
 export function describeStoreFailure(error: unknown): string {
-  const { cause } = error as Readonly<{ cause?: unknown }>
-  return cause instanceof Error ? cause.message : error instanceof Error ? error.message : 'unknown reason'
+  if (!(error instanceof Error)) return 'unknown reason'
+  return error.cause instanceof Error ? describeStoreFailure(error.cause) : error.message
 }
 
 type Place = Readonly<{

@@ -13,30 +13,7 @@ export function createSqlWalkStore(
 ): Omit<WalkStore, 'close' | 'updateQuota'> {
   const open = (channelId: string): Promise<CopyRow> => getCopy(database, catalog, channelId)
   return {
-    async takeLease(channelId, lease) {
-      const copy = await open(channelId)
-      const { numUpdatedRows } = await database
-        .updateTable('copies')
-        .set({ lease_owner: lease.owner, lease_until_ms: lease.untilMs })
-        .where('id', '=', copy.id)
-        .where((builder) =>
-          builder.or([
-            builder('lease_owner', '=', lease.owner),
-            builder('lease_until_ms', '<=', lease.nowMs),
-          ]),
-        )
-        .executeTakeFirst()
-      return numUpdatedRows > 0n
-    },
-    async releaseLease(channelId, owner) {
-      const copy = await open(channelId)
-      await database
-        .updateTable('copies')
-        .set({ lease_owner: null, lease_until_ms: 0 })
-        .where('id', '=', copy.id)
-        .where('lease_owner', '=', owner)
-        .execute()
-    },
+    ...createLeases(database, open),
     beginWalk: async (channelId, times) => beginWalk(database, await open(channelId), times),
     applyPage: async (channelId, page) => applyPage(database, await open(channelId), page),
     completeWalk: async (channelId, walk, nowMs) =>
@@ -135,4 +112,45 @@ async function completeWalk(
     .where('id', '=', copy.id)
     .executeTakeFirstOrThrow()
   await removeAbsences(database, copy.id, startedAtMs ?? 0)
+}
+
+type Leases = Pick<WalkStore, 'takeLease' | 'releaseLease' | 'findLeaseOwner'>
+
+/** A lease is two columns of the copy's row: who walks, and until when nobody else may. */
+function createLeases(database: Kysely<CopyTables>, open: (channelId: string) => Promise<CopyRow>): Leases {
+  return {
+    async takeLease(channelId, lease) {
+      const copy = await open(channelId)
+      const { numUpdatedRows } = await database
+        .updateTable('copies')
+        .set({ lease_owner: lease.owner, lease_until_ms: lease.untilMs })
+        .where('id', '=', copy.id)
+        .where((builder) =>
+          builder.or([
+            builder('lease_owner', '=', lease.owner),
+            builder('lease_until_ms', '<=', lease.nowMs),
+          ]),
+        )
+        .executeTakeFirst()
+      return numUpdatedRows > 0n
+    },
+    async releaseLease(channelId, owner) {
+      const copy = await open(channelId)
+      await database
+        .updateTable('copies')
+        .set({ lease_owner: null, lease_until_ms: 0 })
+        .where('id', '=', copy.id)
+        .where('lease_owner', '=', owner)
+        .execute()
+    },
+    async findLeaseOwner(channelId) {
+      const copy = await open(channelId)
+      const row = await database
+        .selectFrom('copies')
+        .select('lease_owner')
+        .where('id', '=', copy.id)
+        .executeTakeFirst()
+      return row?.lease_owner ?? null
+    },
+  }
 }

@@ -109,6 +109,8 @@ export type WalkStore = QuotaLedger &
       lease: Readonly<{ owner: string; nowMs: number; untilMs: number }>,
     ): Promise<boolean>
     releaseLease(channelId: string, owner: string): Promise<void>
+    /** Who holds the lease, or held it last without giving it back; `null`: nobody. */
+    findLeaseOwner(channelId: string): Promise<string | null>
     /** The place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
     beginWalk(
       channelId: string,

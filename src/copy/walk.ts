@@ -4,6 +4,7 @@ import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
 import { type Drops, type ParsedPage, addDrops } from '../catalog/parse.ts'
 import { CatalogInvalidError, CatalogStatusError, VitrineError, WalkError } from '../errors.ts'
+import { isOwnerGone } from './lease-owner.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
 import { createStopped, withRetries } from './walk-retries.ts'
 
@@ -79,7 +80,7 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
     const durationMs = clock.nowMs() - startedAtMs
     return { channelId: channel.id, channelName: channel.name, outcome, productCount, durationMs, failure }
   }
-  if (!(await extendLease(details, channel.id))) return end('busy', 0, null)
+  if (!(await takeLease(details, channel.id))) return end('busy', 0, null)
   try {
     const productCount = await walkPages(details, channel)
     return end('complete', productCount, null)
@@ -206,6 +207,15 @@ function toUsablePage(page: ParsedPage, place: WalkPlace): Readonly<ParsedPage &
 
 function createStuck(): CatalogInvalidError {
   return new CatalogInvalidError('the page of products leads nowhere')
+}
+
+/** The lease of a walk that was killed on this machine is free at once. */
+async function takeLease(details: WalkDetails, channelId: string): Promise<boolean> {
+  if (await extendLease(details, channelId)) return true
+  const owner = await details.store.findLeaseOwner(channelId)
+  if (owner === null || !isOwnerGone(owner)) return false
+  await details.store.releaseLease(channelId, owner)
+  return extendLease(details, channelId)
 }
 
 function extendLease(details: WalkDetails, channelId: string): Promise<boolean> {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { KeySource } from '../catalog/key-source.ts'
 import { type Clock, MINUTE_MS } from '../clock.ts'
@@ -6,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
+import { createLeaseOwner } from './lease-owner.ts'
 import { type Schedule, startSchedule } from './schedule.ts'
 import { isWalkDue } from './walk-due.ts'
 import type { CopyStore } from './store.ts'
@@ -142,7 +142,7 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     pausedUntilMs: details.gate.limitedUntilMs(),
     dailyLimit: config.catalogDailyLimit,
     mayWait: watch.mayWait,
-    owner: randomUUID(),
+    owner: createLeaseOwner(),
   }
   return details.walkRunner(order, watch)
 }
@@ -152,7 +152,7 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
   await gate.pauseUntil(report.pausedUntilMs)
   for (const call of report.calls) metrics.countCall(call, call.count)
   if (report.failure !== null)
-    logger.warn({ code: report.failure }, 'the channels could not be listed for a walk')
+    logger.warn({ code: report.failure }, 'the catalog could not be walked')
   for (const walk of report.walks) {
     const state = await store.getCopyState(walk.channelId)
     metrics.measureWalk({ ...walk, channel: walk.channelId, completedAtMs: state.completedAtMs })

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
@@ -31,7 +31,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { DatabaseSync } = loadSqlite()
   let database: NativeDatabase | undefined
   try {
-    if (options.path !== ':memory:') mkdirSync(dirname(options.path), { recursive: true })
+    if (options.path !== ':memory:') makeFolder(dirname(options.path))
     database = new DatabaseSync(options.path)
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     database.exec('PRAGMA journal_mode = WAL')
@@ -42,6 +42,20 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   } catch (error) {
     database?.close()
     throw new StoreError(`the database ${options.path} cannot be opened`, { cause: error })
+  }
+}
+
+/**
+ * Makes a folder and those above it, one by one: where a file system refuses with ENOENT, as /proc does, Node's own
+ * recursive mkdir never ends.
+ */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  makeFolder(dirname(path))
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
@@ -61,7 +75,7 @@ function toKyselyDatabase(database: NativeDatabase, role: SqliteOptions['role'])
     },
     close() {
       statements.clear()
-      if (role === 'writer') database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      if (role === 'writer') shrinkLog(database)
       database.close()
     },
   }
@@ -72,8 +86,27 @@ function toKyselyStatement(database: NativeDatabase, sql: string): SqliteStateme
   return {
     reader: /^\s*(?:select|with|values|pragma)\b|\breturning\b/i.test(sql),
     all: (parameters) => statement.all(...toBindings(parameters)),
-    run: (parameters) => statement.run(...toBindings(parameters)),
+    run: (parameters) =>
+      sql === 'rollback' ? rollBack(statement) : statement.run(...toBindings(parameters)),
     iterate: (parameters) => statement.iterate(...toBindings(parameters)),
+  }
+}
+
+/** A full disk makes SQLite roll back by itself; saying that again must not hide what went wrong. */
+function rollBack(statement: NativeStatement): ReturnType<NativeStatement['run']> {
+  try {
+    return statement.run()
+  } catch {
+    return { changes: 0, lastInsertRowid: 0 }
+  }
+}
+
+/** Leaves no log behind; where the disk is full it stays, and the next one who opens the database reads it. */
+function shrinkLog(database: NativeDatabase): void {
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // The log holds everything that was committed.
   }
 }
 

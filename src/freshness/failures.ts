@@ -1,16 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts'
-import {
-  CallNotMadeError,
-  CatalogInvalidError,
-  CatalogRedirectError,
-  CatalogTooLargeError,
-} from '../errors.ts'
+import { CallNotMadeError, CatalogError } from '../errors.ts'
 
-/** How long a passing failure is remembered: connection, deadline, status of the catalog. */
+/** How long a failure that may pass in a moment is remembered. */
 const PASSING_MS: number = 5 * SECOND_MS
 /** How long an answer that cannot be used is remembered: it will hardly be another one in a moment. */
 const UNUSABLE_MS: number = MINUTE_MS
+
+/** What is remembered for how long, by class. A 429 and a refused key pause every call besides (catalog/call-gate.ts). */
+const MEMORY_MS: Readonly<Record<string, number>> = {
+  VITRINE_CATALOG_UNREACHABLE: PASSING_MS,
+  VITRINE_CATALOG_DEADLINE: PASSING_MS,
+  VITRINE_CATALOG_STATUS: PASSING_MS,
+  VITRINE_CATALOG_KEY_REFUSED: PASSING_MS,
+  VITRINE_CATALOG_RATE_LIMITED: PASSING_MS,
+  VITRINE_CATALOG_REDIRECT: UNUSABLE_MS,
+  VITRINE_CATALOG_TOO_LARGE: UNUSABLE_MS,
+  VITRINE_CATALOG_INVALID: UNUSABLE_MS,
+}
 /** Up to this share is added, so that products that failed together are not tried together again. */
 const JITTER_SHARE = 0.2
 /** Remembered failures at most; the oldest goes first. */
@@ -39,9 +46,5 @@ export function createFailures(clock: Clock, random: () => number = Math.random)
 }
 
 function toMemoryMs(error: unknown): number {
-  const isUnusable =
-    error instanceof CatalogInvalidError ||
-    error instanceof CatalogTooLargeError ||
-    error instanceof CatalogRedirectError
-  return isUnusable ? UNUSABLE_MS : PASSING_MS
+  return (error instanceof CatalogError ? MEMORY_MS[error.code] : undefined) ?? PASSING_MS
 }

@@ -2,6 +2,7 @@ import {
   type VitrineError,
   BadOptionError,
   InvalidGtinError,
+  StoreError,
   UnavailableError,
   UnknownAddressError,
   UnknownChannelError,
@@ -52,7 +53,7 @@ export function toFailureForm(error: unknown, surface: FailureSurface): FailureF
     }
   }
   if (surface !== 'page') return UNAVAILABLE
-  const isKnown = error instanceof UnavailableError
+  const isKnown = error instanceof UnavailableError || error instanceof StoreError
   const message = isKnown ? error.publicMessage : 'Something went wrong on this server. Its log says what.'
   return { status: isKnown ? 503 : 500, form: 'mistake', state: 'unavailable', isCacheable: false, message }
 }

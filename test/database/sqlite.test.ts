@@ -165,3 +165,29 @@ describe('reading and writing', () => {
     expect(await count(open(copy))).toBe(0)
   })
 })
+
+describe('disk that has no room, and a place that is none', () => {
+  it.runIf(process.platform === 'linux')('folder that the system refuses to make - fails, and ends', () => {
+    expect(() => openSqlite({ path: '/proc/nothing/deep/x.db', role: 'writer' })).toThrow(
+      expect.objectContaining({ code: 'VITRINE_STORE_FAILED' }),
+    )
+  })
+
+  it('full within a transaction - says so; what was there stays, and it closes', async () => {
+    const path = newPath()
+    const database = await openWithTable(path)
+    await database.insertInto('items').values({ id: 1, text: 'kept', flag: 0 }).execute()
+    await sql`pragma max_page_count = 4`.execute(database)
+    const filling = database.transaction().execute(async (transaction) => {
+      for (let id = 2; id < 100; id++)
+        await transaction
+          .insertInto('items')
+          .values({ id, text: 'x'.repeat(1_000), flag: 0 })
+          .execute()
+    })
+    await expect(filling).rejects.toThrow('database or disk is full')
+    expect(await count(database)).toBe(1)
+    await database.destroy()
+    expect(await count(open(path, 'reader'))).toBe(1)
+  })
+})

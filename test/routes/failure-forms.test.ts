@@ -22,7 +22,7 @@ const ROWS: readonly (readonly [error: unknown, article: string, page: string])[
   [new UnavailableError('x'), '200 empty unavailable', '503 mistake unavailable'],
   [new CatalogDeadlineError('x'), '200 empty unavailable', '500 mistake unavailable'],
   [new CatalogKeyRefusedError('x'), '200 empty unavailable', '500 mistake unavailable'],
-  [new StoreError('x'), '200 empty unavailable', '500 mistake unavailable'],
+  [new StoreError('x'), '200 empty unavailable', '503 mistake unavailable'],
   [new Error('a bug'), '200 empty unavailable', '500 mistake unavailable'],
   ['no error at all', '200 empty unavailable', '500 mistake unavailable'],
 ]
