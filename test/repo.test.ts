@@ -55,7 +55,8 @@ describe('the repository', () => {
     const settings = Object.entries(SETTINGS) as [string, Setting<unknown>][]
     const numeric = settings.filter(([, { reader }]) => reader.expects.startsWith('a whole number'))
     expect(numeric.length).toBeGreaterThan(8)
-    for (const [name] of numeric) expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|DAILY_LIMIT|PORT)$/)
+    for (const [name] of numeric)
+      expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|DAILY_LIMIT|PORT)$/)
   })
 
   it('docs - relative links - lead to files', () => {
@@ -64,6 +65,15 @@ describe('the repository', () => {
         expect(existsSync(join(PACKAGE_FOLDER, dirname(page), target)), `${page} -> ${target}`).toBe(true)
       }
     }
+  })
+
+  it('threats - each names the tests that hold its defence - and they are there', () => {
+    const rows = read('SECURITY.md')
+      .split('\n')
+      .filter((line) => /^\|[^|]+\|[^|]+\|[^|]*`test\//.test(line))
+    expect(rows.length).toBeGreaterThan(35)
+    for (const [row, path = ''] of read('SECURITY.md').matchAll(/`(test\/[\w/.-]+)`/g))
+      expect(existsSync(join(PACKAGE_FOLDER, path)), row).toBe(true)
   })
 
   it('source - comments that point to docs - point to files', () => {
