@@ -8,6 +8,7 @@ import {
   type ShareCalls,
   type Verdict,
   computeLeft,
+  correctPause,
   countCall,
   createQuotaState,
   findDailyLimit,
@@ -124,8 +125,9 @@ function createView({ clock, ledger = createMemoryLedger(clock) }: GovernorOptio
   let seenAtMs = -Infinity
   return {
     async update(change) {
-      seen = await ledger.updateQuota(clock.nowMs(), change)
-      seenAtMs = clock.nowMs()
+      const nowMs = clock.nowMs()
+      seen = await ledger.updateQuota(nowMs, (state) => change(correctPause(state, nowMs)))
+      seenAtMs = nowMs
       return seen
     },
     seen: () => seen,

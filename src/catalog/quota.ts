@@ -168,6 +168,15 @@ export function noteAnswered(state: QuotaState, calledAtMs: number): QuotaState 
   }
 }
 
+/**
+ * The state without a pause that no rule makes: one beyond the next reset was noted while this machine's clock was wrong,
+ * and would last as long as the clock was off.
+ */
+export function correctPause(state: QuotaState, nowMs: number): QuotaState {
+  const isPossible = state.limitedUntilMs <= nextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
+  return isPossible ? state : { ...state, limitedUntilMs: 0 }
+}
+
 /** The later pause, and of two counts of one day the higher: for a process that could not reach the store for a while. */
 export function mergeStates(stored: QuotaState, own: QuotaState): QuotaState {
   const latest = own.limitedAtMs > stored.limitedAtMs ? own : stored

@@ -60,8 +60,13 @@ export function createWalks(details: WalksDetails): Walks {
   /** Resolves as soon as the walk waits, too: it may do so for hours. */
   const runQuietly = (): Promise<void> =>
     new Promise((resolve) => {
-      run(true, ({ isWaiting }) => {
-        if (isWaiting) resolve()
+      let hasWaited = false
+      run(true, ({ isWaiting, channel, productCount }) => {
+        if (!isWaiting || hasWaited) return
+        hasWaited = true
+        const walk = { channelId: channel.id, productCount }
+        details.logger.info({ walk }, 'the walk waits for its share of the daily limit')
+        resolve()
       })
         .catch((error: unknown) => details.logger.error({ err: error }, 'the walk failed'))
         .finally(resolve)
@@ -151,8 +156,7 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
   const { gate, logger, metrics, store } = details
   await gate.pauseUntil(report.pausedUntilMs)
   for (const call of report.calls) metrics.countCall(call, call.count)
-  if (report.failure !== null)
-    logger.warn({ code: report.failure }, 'the catalog could not be walked')
+  if (report.failure !== null) logger.warn({ code: report.failure }, 'the catalog could not be walked')
   for (const walk of report.walks) {
     const state = await store.getCopyState(walk.channelId)
     metrics.measureWalk({ ...walk, channel: walk.channelId, completedAtMs: state.completedAtMs })

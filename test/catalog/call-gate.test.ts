@@ -159,6 +159,13 @@ describe('call gate: pauses', () => {
     expect(gate.isOpen('walk')).toBe(false)
   })
 
+  it('pause beyond the next reset, noted by a clock that was wrong - is none', async () => {
+    const under = makeGate()
+    await under.gate.pauseUntil(NOON_MS + 30 * DAY_MS)
+    expect((await under.gate.readState()).quota.limitedUntilMs).toBe(0)
+    expect(await call(under, 'refresh')).toBe('answered')
+  })
+
   it('call that fails before it could be sent - what it throws passes through', async () => {
     const { gate } = makeGate()
     await expect(gate.pass('walk', () => Promise.reject(new TypeError('a bug')))).rejects.toThrow('a bug')
@@ -216,9 +223,9 @@ describe('call gate: look-ups of unknown products', () => {
   it('call that was refused for another reason - does not count', async () => {
     const under = makeGate(1)
     under.gate.startCountingLookups()
-    await under.gate.pauseUntil(NOON_MS + DAY_MS)
+    await under.gate.pauseUntil(NOON_MS + HOUR_MS)
     expect(await call(under, 'lookup')).toBe(NOT_MADE)
-    under.clock.advance(DAY_MS)
+    under.clock.advance(HOUR_MS)
     expect(await call(under, 'lookup')).toBe('answered')
   })
 })
