@@ -55,7 +55,9 @@ function forward(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const path = incoming.url ?? '/'
-    request({ ...to, host: '127.0.0.1', path }, resolve).on('error', reject).end()
+    request({ ...to, host: '127.0.0.1', path }, resolve)
+      .on('error', reject)
+      .end()
   })
 }
 
