@@ -48,8 +48,8 @@ export type Context = Readonly<{
   secrets: Secrets
   clock: Clock
   logger: Logger
-  /** For lines about answers. */
-  lines: LineBudget
+  /** For lines about answers; bugs have their own, so that a flood of mistakes hides none. */
+  lines: Readonly<{ answers: LineBudget; bugs: LineBudget }>
   metrics: Metrics
   /** How the outside reaches this server, without a slash at its end. */
   publicUrl: string
@@ -115,7 +115,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     secrets: details.secrets,
     clock,
     logger,
-    lines: createLineBudget(clock),
+    lines: { answers: createLineBudget(clock), bugs: createLineBudget(clock) },
     metrics,
     publicUrl,
     ownOrigin,

@@ -27,6 +27,11 @@ export type Breaker = Readonly<{
   state(): BreakerState
   /** May a call be begun now? Not while it is open, nor while a probe is under way. */
   isPassable(): boolean
+  /**
+   * Reserves the place of a call, before anything is counted: after a pause there is one for the probe. `undefined` while
+   * there is none. Call what it gives when the call has ended, made or not.
+   */
+  enter(): (() => void) | undefined
 }>
 
 type Outcome<T> = Readonly<{ answer: T } | { failure: unknown }>
@@ -38,27 +43,40 @@ export function createBreaker(clock: Clock, random: () => number = Math.random):
     breaker: new ConsecutiveBreaker(BREAKING_FAILURES),
     halfOpenAfter: pause,
   })
+  let isProbeReserved = false
+  const isClosed = (): boolean => policy.state === CircuitState.Closed
+  const isPassable = (): boolean =>
+    isClosed() || (policy.state === CircuitState.Open && pause.isOver() && !isProbeReserved)
   return {
     async run<T>(call: () => Promise<T>) {
-      const outcome = await policy.execute(() => settle(call))
+      const wasClosed = isClosed()
+      // A call from before the opening that fails only now says nothing about the probe that may be under way.
+      const outcome = await policy.execute(() => settle(call, () => wasClosed && !isClosed()))
       if ('failure' in outcome) throw outcome.failure
       return outcome.answer
     },
     state() {
-      if (policy.state === CircuitState.Closed) return 'closed'
-      return policy.state === CircuitState.Open && pause.duration > 0 ? 'open' : 'probing'
+      if (isClosed()) return 'closed'
+      return policy.state === CircuitState.Open && !pause.isOver() ? 'open' : 'probing'
     },
-    isPassable: () =>
-      policy.state === CircuitState.Closed || (policy.state === CircuitState.Open && pause.duration === 0),
+    isPassable,
+    enter() {
+      if (!isPassable()) return undefined
+      if (isClosed()) return () => {}
+      isProbeReserved = true
+      return () => {
+        isProbeReserved = false
+      }
+    },
   }
 }
 
 /** Failures that show a connection are answers to the breaker: they end a row of those that do not. */
-async function settle<T>(call: () => Promise<T>): Promise<Outcome<T>> {
+async function settle<T>(call: () => Promise<T>, isOutdated: () => boolean): Promise<Outcome<T>> {
   try {
     return { answer: await call() }
   } catch (failure) {
-    if (isOfConnection(failure)) throw failure
+    if (isOfConnection(failure) && !isOutdated()) throw failure
     return { failure }
   }
 }
@@ -67,12 +85,18 @@ function isOfConnection(error: unknown): boolean {
   return error instanceof CatalogUnreachableError || error instanceof CatalogDeadlineError
 }
 
-/** Cockatiel compares a pause's duration with the machine's clock: ours has none when it is over, and no end until then. */
-function createPause(clock: Clock, random: () => number): IBackoff<unknown> {
+type Pause = IBackoff<unknown> & Readonly<{ isOver(): boolean }>
+
+/**
+ * Cockatiel compares a pause's duration with the machine's clock, which may be set back: ours has no end until it is over,
+ * and is over then whatever that clock says.
+ */
+function createPause(clock: Clock, random: () => number): Pause {
   let openUntilMs = 0
-  const pause: IBackoff<unknown> = {
+  const pause: Pause = {
+    isOver: () => clock.nowMs() >= openUntilMs,
     get duration() {
-      return clock.nowMs() < openUntilMs ? Infinity : 0
+      return pause.isOver() ? -Infinity : Infinity
     },
     next(context) {
       const { attempt } = context as Readonly<{ attempt: number }>

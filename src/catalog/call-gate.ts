@@ -1,7 +1,7 @@
 import { BrokenCircuitError } from 'cockatiel'
 import { CallNotMadeError, CatalogKeyRefusedError, CatalogRateLimitedError } from '../errors.ts'
 import { type BreakerState, createBreaker } from './breaker.ts'
-import { type Governor, type GovernorOptions, type QuotaReport, createGovernor } from './governor.ts'
+import { type GovernorOptions, type QuotaReport, createGovernor } from './governor.ts'
 import { createKeyPause } from './key-pause.ts'
 import type { CallPurpose } from './quota.ts'
 
@@ -50,35 +50,41 @@ export function createCallGate(options: CallGateOptions): CallGate {
   const governor = createGovernor(options)
   const keyPause = createKeyPause(options.clock)
   const breaker = createBreaker(options.clock, options.random)
-  const underWay = new Map<CallPurpose, number>()
-  const countUnderWay = (purpose: CallPurpose, change: number): number => {
-    const count = (underWay.get(purpose) ?? 0) + change
-    underWay.set(purpose, count)
-    return count
-  }
-  const isPassable = (purpose: CallPurpose): boolean =>
-    !keyPause.isOn() && breaker.isPassable() && countUnderWay(purpose, 0) < MAX_UNDER_WAY
+  const countUnderWay = createCounter()
+  const hasRoom = (purpose: CallPurpose): boolean =>
+    !keyPause.isOn() && countUnderWay(purpose, 0) < MAX_UNDER_WAY
   const callCounted = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
     await governor.take(purpose)
     const calledAtMs = options.clock.nowMs()
-    const answer = await breaker.run(call)
-    keyPause.noteTaken()
-    await governor.noteAnswered(calledAtMs)
-    return answer
+    try {
+      const answer = await breaker.run(call)
+      keyPause.noteTaken()
+      await governor.noteAnswered(calledAtMs)
+      return answer
+    } catch (error) {
+      if (error instanceof CatalogRateLimitedError) await governor.noteLimited(error, calledAtMs)
+      if (error instanceof CatalogKeyRefusedError) keyPause.noteRefused()
+      throw error
+    }
   }
   return {
     async pass(purpose, call) {
-      if (!isPassable(purpose)) throw new CallNotMadeError('calls to the catalog are paused')
+      const leave = hasRoom(purpose) ? breaker.enter() : undefined
+      if (leave === undefined) throw new CallNotMadeError('calls to the catalog are paused')
       countUnderWay(purpose, 1)
       try {
         return await callCounted(purpose, call)
       } catch (error) {
-        throw await noteFailure(error, governor, keyPause)
+        // Opened by others while this call was being counted.
+        throw error instanceof BrokenCircuitError
+          ? new CallNotMadeError('the catalog could not be reached a moment ago')
+          : error
       } finally {
         countUnderWay(purpose, -1)
+        leave()
       }
     },
-    isOpen: (purpose) => isPassable(purpose) && governor.isFree(purpose),
+    isOpen: (purpose) => hasRoom(purpose) && breaker.isPassable() && governor.isFree(purpose),
     async readState() {
       const report = await governor.read()
       return { ...report, keyRefusedUntilMs: keyPause.untilMs(), breaker: breaker.state() }
@@ -91,15 +97,12 @@ export function createCallGate(options: CallGateOptions): CallGate {
   }
 }
 
-/** What a failure means for the calls after it; answers what to throw. */
-async function noteFailure(
-  error: unknown,
-  governor: Governor,
-  keyPause: ReturnType<typeof createKeyPause>,
-): Promise<unknown> {
-  if (error instanceof BrokenCircuitError)
-    return new CallNotMadeError('the catalog could not be reached a moment ago')
-  if (error instanceof CatalogRateLimitedError) await governor.noteLimited(error)
-  if (error instanceof CatalogKeyRefusedError) keyPause.noteRefused()
-  return error
+/** Counts calls under way by purpose; a change of 0 only looks. */
+function createCounter(): (purpose: CallPurpose, change: number) => number {
+  const underWay = new Map<CallPurpose, number>()
+  return (purpose, change) => {
+    const count = (underWay.get(purpose) ?? 0) + change
+    underWay.set(purpose, count)
+    return count
+  }
 }

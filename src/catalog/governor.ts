@@ -36,7 +36,7 @@ export type Governor = Readonly<{
   /** Counts one call. @throws CallNotMadeError when it may not be made. */
   take(purpose: CallPurpose): Promise<void>
   noteAnswered(calledAtMs: number): Promise<void>
-  noteLimited(error: CatalogRateLimitedError): Promise<void>
+  noteLimited(error: CatalogRateLimitedError, calledAtMs?: number): Promise<void>
   /** Would `take` let it pass, as far as is known here? Nothing is asked. */
   isFree(purpose: CallPurpose): boolean
   limitedUntilMs(): number
@@ -84,9 +84,9 @@ export function createGovernor(options: GovernorOptions): Governor {
       if (isNewsAnswered(view.seen(), calledAtMs))
         await view.update((state) => noteAnswered(state, calledAtMs))
     },
-    async noteLimited({ retryAfterMs }) {
+    async noteLimited({ retryAfterMs }, calledAtMs = clock.nowMs()) {
       const nowMs = clock.nowMs()
-      await view.update((state) => noteLimited(state, { retryAfterMs, nowMs }))
+      await view.update((state) => noteLimited(state, { retryAfterMs, nowMs, calledAtMs }))
     },
     isFree(purpose) {
       const verdict = judgeCall(view.seen(), rules(), { purpose, nowMs: clock.nowMs() })
@@ -135,7 +135,7 @@ function createView({ clock, ledger = createMemoryLedger(clock) }: GovernorOptio
   }
 }
 
-/** Spread over the rest of the day, what is left of the walk's share lasts until it is renewed. */
+/** What is left of the walk's share, spread over the rest of the day; without any, until it is renewed. */
 function computeWaitMs(
   state: QuotaState,
   rules: QuotaRules,
@@ -144,5 +144,5 @@ function computeWaitMs(
   const left = computeLeft(state, rules, walk.nowMs)?.walk ?? Infinity
   if (walk.callsToGo <= left) return 0
   const dayLeftMs = nextMidnightUtcMs(walk.nowMs) - walk.nowMs
-  return Math.ceil(dayLeftMs / Math.max(1, left))
+  return Math.ceil(dayLeftMs / (left + 1))
 }

@@ -38,29 +38,37 @@ export function createSharedLedger(
   details: Readonly<{ clock: Clock; onFailure(error: unknown): void }>,
 ): QuotaLedger {
   const own = createMemoryLedger(details.clock)
-  let unsaved: QuotaState | undefined
+  let isBehind = false
+  let last: Promise<unknown> = Promise.resolve()
+  const updateShared = async (nowMs: number, change: QuotaChange): Promise<QuotaState> => {
+    const mine = isBehind ? await own.updateQuota(nowMs, (state) => state) : undefined
+    let newLookups = 0
+    const state = await shared.updateQuota(nowMs, (stored) => {
+      const before = mine === undefined ? stored : mergeStates(stored, mine)
+      const after = change(before)
+      newLookups = after.lookupsLastHour - before.lookupsLastHour
+      return after
+    })
+    isBehind = false
+    // Of the look-ups only one's own are known by their times; those of others would count for an hour too long.
+    await own.updateQuota(nowMs, ({ lookupsLastHour }) => ({
+      ...state,
+      lookupsLastHour: lookupsLastHour + newLookups,
+    }))
+    return state
+  }
   return {
-    async updateQuota(nowMs, change) {
-      try {
-        let newLookups = 0
-        const state = await shared.updateQuota(nowMs, (stored) => {
-          const before = unsaved === undefined ? stored : mergeStates(stored, unsaved)
-          const after = change(before)
-          newLookups = after.lookupsLastHour - before.lookupsLastHour
-          return after
-        })
-        unsaved = undefined
-        // Of the look-ups only one's own are known by their times; those of others would count for an hour too long.
-        await own.updateQuota(nowMs, (mine) => ({
-          ...state,
-          lookupsLastHour: mine.lookupsLastHour + newLookups,
-        }))
-        return state
-      } catch (error) {
-        details.onFailure(error)
-        unsaved = await own.updateQuota(nowMs, change)
-        return unsaved
-      }
+    updateQuota(nowMs, change) {
+      // One after the other: a success that ends after a later failure would take back what that one noted.
+      const turn = last.then(() =>
+        updateShared(nowMs, change).catch((error: unknown) => {
+          details.onFailure(error)
+          isBehind = true
+          return own.updateQuota(nowMs, change)
+        }),
+      )
+      last = turn.catch(() => {})
+      return turn
     },
   }
 }

@@ -32,9 +32,9 @@ export type QuotaState = Readonly<{
   limitedUntilMs: number
   /** Pauses in a row whose length the catalog did not say. */
   pauseCount: number
-  /** When the last 429 came, Unix milliseconds; 0 before the first. */
+  /** When the 429 came that taught the limit, Unix milliseconds; 0 before the first. */
   limitedAtMs: number
-  /** Calls of that UTC day until the 429 came; `null` when it taught nothing. */
+  /** Calls of that UTC day until it came; `null` when no limit was learned, or it was refuted. */
   learnedCalls: number | null
   /** The UTC day that `calls` were made on, in days since 1970. */
   day: number
@@ -127,30 +127,32 @@ export function countCall(
 }
 
 /**
- * The state after a 429: a pause until the catalog's own time, at most until the reset at 00:00 UTC. Calls that left
- * together fail together: during a pause they are the failure that began it, not further ones.
+ * The state after a 429 to a call that was made at `calledAtMs`, by default just now: a pause until the catalog's own time, at most until the
+ * reset at 00:00 UTC. Calls that left before a pause fail with the one that began it: they are no further failures.
  */
 export function noteLimited(
   state: QuotaState,
-  answer: Readonly<{ retryAfterMs: number | null; nowMs: number }>,
+  answer: Readonly<{ retryAfterMs: number | null; nowMs: number; calledAtMs?: number }>,
 ): QuotaState {
   const { nowMs, retryAfterMs } = answer
-  const isFurther = nowMs >= state.limitedUntilMs
+  const isFurther = (answer.calledAtMs ?? nowMs) >= state.limitedUntilMs
   const lastMs = nextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
   const ownPauseMs = isFurther
     ? Math.min(RATE_LIMIT_PAUSE_MS * 2 ** state.pauseCount, LONGEST_RATE_LIMIT_PAUSE_MS)
     : 0
   const untilMs = Math.min(nowMs + (retryAfterMs ?? ownPauseMs), lastMs)
-  const total = SHARES.reduce((sum, share) => sum + countCalls(state, share, nowMs), 0)
   return {
     ...startDay(state, nowMs),
     limitedUntilMs: Math.max(state.limitedUntilMs, untilMs),
-    ...(isFurther && {
-      pauseCount: state.pauseCount + 1,
-      limitedAtMs: nowMs,
-      learnedCalls: total >= LEARN_FROM_CALLS ? total : null,
-    }),
+    ...(isFurther && { pauseCount: state.pauseCount + 1, ...learn(state, nowMs) }),
   }
+}
+
+/** Only the first 429 of a day teaches: after it, probes and calls that left together would count as well. */
+function learn(state: QuotaState, nowMs: number): Partial<QuotaState> {
+  const hasLearned = state.learnedCalls !== null && toDay(state.limitedAtMs) === toDay(nowMs)
+  const total = SHARES.reduce((sum, share) => sum + countCalls(state, share, nowMs), 0)
+  return hasLearned || total < LEARN_FROM_CALLS ? {} : { limitedAtMs: nowMs, learnedCalls: total }
 }
 
 /** Does an answer to a call that was made at `calledAtMs` change anything? Then `noteAnswered` says what. */
@@ -177,9 +179,12 @@ export function correctPause(state: QuotaState, nowMs: number): QuotaState {
   return isPossible ? state : { ...state, limitedUntilMs: 0 }
 }
 
-/** The later pause, and of two counts of one day the higher: for a process that could not reach the store for a while. */
+/**
+ * What a process that could not reach the store for a while makes of both: the later pause, of two counts of one day the
+ * higher, and its own newer lesson.
+ */
 export function mergeStates(stored: QuotaState, own: QuotaState): QuotaState {
-  const latest = own.limitedAtMs > stored.limitedAtMs ? own : stored
+  const latest = own.limitedAtMs >= stored.limitedAtMs ? own : stored
   const isSameDay = own.day === stored.day
   const higher = (share: Share): number => Math.max(stored.calls[share], isSameDay ? own.calls[share] : 0)
   return {

@@ -1,16 +1,16 @@
-import { type CallGate, type GateState, createCallGate } from '../catalog/call-gate.ts'
+import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
 import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
-import { SHARES } from '../catalog/quota.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import type { CatalogPlace } from '../context.ts'
 import { formatTime } from '../widgets/format.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
-import { openSqlStore } from '../copy/sql-store.ts'
+import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
 import type { CopyState, CopyStore } from '../copy/store.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { judgeQuota } from './judge-quota.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
 
 /** One thing that was tried. `cure` says what to do when it is wrong, or may be unexpected. */
@@ -33,7 +33,7 @@ const CURES: Readonly<Record<string, string>> = {
   VITRINE_CATALOG_INVALID:
     'What answers there is no product catalog; VITRINE_CATALOG_URL is the part before /v0.',
   VITRINE_STORE_FAILED:
-    'Can this user write the folder of VITRINE_DATABASE_URL, and is there space on the disk?',
+    'Can this user write the folder of VITRINE_DATABASE_URL, and is there space on the disk? A damaged file may be moved away: the next walk makes a new one.',
   VITRINE_STORE_NEWER: 'Run the newer version, or name another file in VITRINE_DATABASE_URL.',
 }
 
@@ -78,19 +78,31 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   const store = await attempt(report, 'stored copy', () =>
     openSqlStore({ database: config.database, catalog: place.identity }),
   )
-  if (store !== undefined) findings.push(good('stored copy', `${config.database.path} opens`))
+  if (store !== undefined) await checkStore(command, report, store)
   const gate = createGate(command, report, store)
   const client = createClient(command, place, gate)
   try {
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
-    findings.push(judgeQuota(await gate.readState(), command.clock.nowMs()))
+    findings.push({ subject: 'request limit', ...judgeQuota(await gate.readState(), command.clock.nowMs()) })
     const channels = listed?.value ?? (await store?.findChannelList())?.channels
     if (channels !== undefined) await checkChannels(command, report, { channels, store })
   } finally {
     await client.close()
     await store?.close()
   }
+}
+
+async function checkStore({ config }: CommandContext, report: Report, store: SqlStore): Promise<void> {
+  const { findings, cures } = report
+  const found = await attempt(report, 'stored copy', async () => ({ damage: await store.findDamage() }))
+  if (found === undefined) return
+  const { path } = config.database
+  findings.push(
+    found.damage === null
+      ? good('stored copy', `${path} opens`)
+      : bad('stored copy', `${path} is damaged: ${found.damage}`, cures['VITRINE_STORE_FAILED'] ?? ''),
+  )
 }
 
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */
@@ -123,30 +135,6 @@ function createClient({ config, clock }: CommandContext, place: CatalogPlace, ga
     gate,
   })
 }
-
-function judgeQuota({ quota, limit, left }: GateState, nowMs: number): Finding {
-  const subject = 'request limit'
-  const used = SHARES.map((share) => {
-    const of = left === undefined ? '' : ` of ${(quota.calls[share] + left[share]).toLocaleString('en')}`
-    return `${SHARE_NAMES[share]} ${quota.calls[share].toLocaleString('en')}${of}`
-  }).join(', ')
-  const known = describeLimit(limit)
-  if (nowMs >= quota.limitedUntilMs) return good(subject, `${known}; calls today: ${used}`)
-  const until = formatTime(quota.limitedUntilMs, 'en')
-  return bad(
-    subject,
-    `reached: no call leaves until ${until}; calls today: ${used}`,
-    'Readers see the stored copy meanwhile. A larger plan, or a rarer walk (VITRINE_SYNC_CRON), prevents it; VITRINE_CATALOG_DAILY_LIMIT lets the server divide the day.',
-  )
-}
-
-function describeLimit(limit: GateState['limit']): string {
-  if (limit === undefined) return 'none known'
-  const calls = limit.calls.toLocaleString('en')
-  return limit.isLearned ? `about ${calls} a day, learned from a 429` : `${calls} a day`
-}
-
-const SHARE_NAMES = { walk: 'walks', refresh: 'refreshes', lookup: 'first look-ups' } as const
 
 async function checkChannels(
   command: CommandContext,

@@ -3,14 +3,29 @@ import { inspect } from 'node:util'
 /** Shorter values are words that stand in any text; to hide them would make lines unreadable and tell what they are. */
 const MIN_HIDDEN_CHARACTERS = 6
 
-/** Every value that was made a secret in this process, as it is and as JSON writes it. */
-const known = new Set<string>()
+/** Every value that was made a secret in this process, as it is and as JSON writes it; the longest first. */
+let known: readonly string[] = []
 
 /** A text without any value that was made a secret: the last net under what is logged. */
 export function hideSecrets(text: string): string {
   let hidden = text
-  for (const value of known) if (hidden.includes(value)) hidden = hidden.replaceAll(value, '[redacted]')
+  for (const value of known) {
+    if (!hidden.includes(value)) continue
+    // A secret of digits may stand in longer numbers by chance.
+    hidden = /^\d+$/.test(value)
+      ? hidden.replace(new RegExp(`(?<!\\d)${value}(?!\\d)`, 'g'), HIDDEN)
+      : hidden.replaceAll(value, HIDDEN)
+  }
   return hidden
+}
+
+const HIDDEN = '[redacted]'
+
+/** JSON within a line of JSON writes it a third way. A secret that begins with another one comes before it. */
+function hideFromNowOn(value: string): void {
+  const inJson = JSON.stringify(value).slice(1, -1)
+  const forms = [value, inJson, JSON.stringify(inJson).slice(1, -1)]
+  known = [...new Set([...known, ...forms])].sort((a, b) => b.length - a.length)
 }
 
 /**
@@ -22,10 +37,7 @@ export class Secret {
 
   constructor(value: string) {
     this.#value = value
-    if (value.length >= MIN_HIDDEN_CHARACTERS) {
-      known.add(value)
-      known.add(JSON.stringify(value).slice(1, -1))
-    }
+    if (value.length >= MIN_HIDDEN_CHARACTERS) hideFromNowOn(value)
   }
 
   /** The secret itself. Never put the result into an error, a log line or an answer. */
@@ -34,15 +46,15 @@ export class Secret {
   }
 
   toString(): string {
-    return '[redacted]'
+    return HIDDEN
   }
 
   toJSON(): string {
-    return '[redacted]'
+    return HIDDEN
   }
 
   [inspect.custom](): string {
-    return '[redacted]'
+    return HIDDEN
   }
 }
 

@@ -1,5 +1,6 @@
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import type { DatabaseAddress } from '../config/config.ts'
+import { StoreError, VitrineError } from '../errors.ts'
 import { migrateDatabase } from '../database/migrate.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { COPY_MIGRATIONS } from './migrations/index.ts'
@@ -36,8 +37,10 @@ export async function openCopyDatabase(
       },
     }
   } catch (error) {
-    await writer.destroy()
-    throw error
+    await writer.destroy().catch(() => {})
+    throw error instanceof VitrineError
+      ? error
+      : new StoreError(`the database ${address.path} cannot be opened`, { cause: error })
   }
 }
 

@@ -24,7 +24,7 @@ const SERVING_BUSY_TIMEOUT_MS = 250
  * Opens the stored copy of one catalog.
  * @throws StoreError, StoreNewerError
  */
-export async function openSqlStore(options: SqlStoreOptions): Promise<CopyStore & WalkStore> {
+export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { catalog } = options
   const { reader, writer, close } = await openCopyDatabase(
     options.database,
@@ -53,14 +53,27 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<CopyStore 
     async ping() {
       await sql`select count(*) from copies`.execute(reader)
     },
+    async findDamage() {
+      const found = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(reader)
+      const [first] = found.rows
+      return first === undefined || first.quick_check === 'ok' ? null : first.quick_check
+    },
     close,
   })
 }
 
+/** Both sides of the copy, and a look at the whole file. */
+export type SqlStore = CopyStore &
+  WalkStore &
+  Readonly<{
+    /** Reads every page; what is wrong with the first damaged one, in SQLite's words, or `null`. */
+    findDamage(): Promise<string | null>
+  }>
+
 type CopyReader<T> = (view: Transaction<CopyTables>, copy: CopyRow) => Promise<T>
 
 /** Gives every method the promise of the interface: a `StoreError` and nothing else. */
-function wrapErrors<T extends CopyStore & WalkStore>(store: T): T {
+function wrapErrors<T extends SqlStore>(store: T): T {
   const entries = Object.entries(store).map(
     ([name, method]: [string, (...parameters: never[]) => Promise<unknown>]) => [
       name,

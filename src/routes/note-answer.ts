@@ -30,7 +30,6 @@ export function noteAnswer(context: Context, answer: NotedAnswer & Readonly<{ ca
   context.metrics.countAnswer({ surface, state, cache })
   if (cache === 'hit') return
   const level = cache === 'stale' ? 'debug' : 'info'
-  if (!context.logger.isLevelEnabled(level)) return
   writeLine(context, { answer, cache, level, words: 'answered' })
 }
 
@@ -63,7 +62,8 @@ type Line = Readonly<{
  * flood of lines; how many were left out stands in the next one.
  */
 function writeLine(context: Context, { answer, cache, level, words, fields }: Line): void {
-  const leftOut = context.lines.take()
+  if (!context.logger.isLevelEnabled(level)) return
+  const leftOut = context.lines[level === 'error' ? 'bugs' : 'answers'].take()
   if (leftOut === undefined) return
   const { surface, state, request, response } = answer
   const arrivedAtMs = Number(response.locals['arrivedAtMs'] ?? context.clock.nowMs())
