@@ -83,3 +83,32 @@ describe('logger, secrets', () => {
     expect(lines.join('')).not.toContain(KEY)
   })
 })
+
+describe('logger, secrets that were revealed by mistake', () => {
+  const plain = new Secret('revealed-key-of-the-test').reveal()
+  const odd = new Secret('revealed "key"\\of\nthe-test').reveal()
+
+  test.each([
+    ['message', (logger: Logger, value: string) => logger.info(`the key is ${value}`)],
+    ['parameter of the message', (logger: Logger, value: string) => logger.info('the key is %s', value)],
+    ['field', (logger: Logger, value: string) => logger.info({ key: value }, 'x')],
+    ['deep field', (logger: Logger, value: string) => logger.warn({ a: [{ b: { c: `<${value}>` } }] }, 'x')],
+    ['name of a field', (logger: Logger, value: string) => logger.info({ [value]: 1 }, 'x')],
+    ['child', (logger: Logger, value: string) => logger.child({ key: value }).info('x')],
+    ['error', (logger: Logger, value: string) => logger.error(new StoreError(`broken by ${value}`))],
+    [
+      'cause of an error',
+      (logger: Logger, value: string) =>
+        logger.error({ err: new StoreError('x', { cause: new Error(`Bearer ${value}`) }) }, 'failed'),
+    ],
+  ] as const)('in a %s - [redacted], and the line is still JSON', (_where, log) => {
+    for (const value of [plain, odd]) {
+      const { logger, lines } = listen('trace')
+      log(logger, value)
+      expect(lines).toHaveLength(1)
+      expect(lines[0]).toContain('[redacted]')
+      expect(lines[0]).not.toContain('revealed')
+      expect(parseLine(lines[0])).toHaveProperty('level')
+    }
+  })
+})

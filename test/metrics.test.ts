@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Metrics, createMetrics } from '../src/metrics.ts'
+import type { MeasuredState } from '../src/state-metrics.ts'
 
 /** The values of our own series, without help and type. */
 async function readSeries(metrics: Metrics, name = 'vitrine_'): Promise<string[]> {
@@ -8,8 +9,12 @@ async function readSeries(metrics: Metrics, name = 'vitrine_'): Promise<string[]
 }
 
 describe('metrics, page', () => {
-  test('nothing happened - no series but the one without labels, which is zero', async () => {
-    expect(await readSeries(createMetrics())).toEqual(['vitrine_store_failures_total 0'])
+  test('nothing happened - no series but those without labels, which are zero', async () => {
+    expect(await readSeries(createMetrics())).toEqual([
+      'vitrine_store_failures_total 0',
+      'vitrine_store_up 0',
+      'vitrine_catalog_breaker_state 0',
+    ])
   })
 
   test('page - printed - Prometheus text, each own metric with help and type, and the process itself', async () => {
@@ -23,8 +28,19 @@ describe('metrics, page', () => {
       'vitrine_walks_total counter',
       'vitrine_walk_duration_seconds gauge',
       'vitrine_copy_completed_timestamp_seconds gauge',
+      'vitrine_store_up gauge',
+      'vitrine_catalog_calls_today gauge',
+      'vitrine_catalog_calls_left gauge',
+      'vitrine_catalog_daily_limit gauge',
+      'vitrine_catalog_paused_until_timestamp_seconds gauge',
+      'vitrine_catalog_breaker_state gauge',
+      'vitrine_copy_age_seconds gauge',
+      'vitrine_copy_products gauge',
+      'vitrine_copy_deals gauge',
+      'vitrine_cache_entries gauge',
+      'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(7)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(18)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -32,8 +48,8 @@ describe('metrics, page', () => {
   test('two processes in one - each counts for itself', async () => {
     const [one, other] = [createMetrics(), createMetrics()]
     one.countStoreFailure()
-    expect(await readSeries(one)).toEqual(['vitrine_store_failures_total 1'])
-    expect(await readSeries(other)).toEqual(['vitrine_store_failures_total 0'])
+    expect(await readSeries(one)).toContain('vitrine_store_failures_total 1')
+    expect(await readSeries(other)).toContain('vitrine_store_failures_total 0')
   })
 })
 
@@ -83,13 +99,19 @@ describe('metrics, counters', () => {
   })
 })
 
+const readWalks = (metrics: Metrics): Promise<string[]> =>
+  readSeries(metrics, 'vitrine_walk').then(async (walks) => [
+    ...walks,
+    ...(await readSeries(metrics, 'vitrine_copy_completed')),
+  ])
+
 describe('metrics, walks', () => {
   const walk = { channel: 'a', outcome: 'complete', durationMs: 1_234, completedAtMs: 1_790_000_000_500 }
 
   test('complete walk - counted, and measured in seconds', async () => {
     const metrics = createMetrics()
     metrics.measureWalk(walk)
-    expect((await readSeries(metrics)).slice(1)).toEqual([
+    expect(await readWalks(metrics)).toEqual([
       'vitrine_walks_total{channel="a",outcome="complete"} 1',
       'vitrine_walk_duration_seconds{channel="a"} 1.234',
       'vitrine_copy_completed_timestamp_seconds{channel="a"} 1790000000.5',
@@ -100,7 +122,7 @@ describe('metrics, walks', () => {
     const metrics = createMetrics()
     metrics.measureWalk(walk)
     metrics.measureWalk({ ...walk, outcome: 'failed', durationMs: 0, completedAtMs: null })
-    expect((await readSeries(metrics)).slice(1)).toEqual([
+    expect(await readWalks(metrics)).toEqual([
       'vitrine_walks_total{channel="a",outcome="complete"} 1',
       'vitrine_walks_total{channel="a",outcome="failed"} 1',
       'vitrine_walk_duration_seconds{channel="a"} 0',
@@ -112,5 +134,95 @@ describe('metrics, walks', () => {
     const metrics = createMetrics()
     metrics.measureWalk({ ...walk, channel: 'b', outcome: 'failed', completedAtMs: null })
     expect(await readSeries(metrics, 'vitrine_copy_completed')).toEqual([])
+  })
+})
+
+/** Series that `measureState` sets. */
+async function readState(metrics: Metrics): Promise<string[]> {
+  const series = await readSeries(metrics)
+  return series.filter((line) => !line.startsWith('vitrine_store_failures_total'))
+}
+
+describe('metrics, state', () => {
+  const STATE: MeasuredState = {
+    isStoreUp: true,
+    callsToday: { walk: 12, refresh: 5, lookup: 1 },
+    callsLeft: { walk: 38, refresh: 35, lookup: 9 },
+    dailyLimit: { set: 100 },
+    limitedUntilMs: 1_790_000_000_500,
+    keyRefusedUntilMs: 0,
+    breaker: 'probing',
+    copies: [
+      { channel: 'a', ageMs: 90_500, productCount: 1_000, dealCount: 40 },
+      { channel: 'b', ageMs: 0, productCount: 0, dealCount: 0 },
+    ],
+    caches: {
+      entries: { products: 3, deals: 2, answers: 4 },
+      bytes: { products: 300, deals: 200, answers: 400 },
+    },
+  }
+
+  test('measured - every gauge, times and ages in seconds', async () => {
+    const metrics = createMetrics()
+    metrics.measureState(STATE)
+    expect(await readState(metrics)).toEqual([
+      'vitrine_store_up 1',
+      'vitrine_catalog_calls_today{share="walk"} 12',
+      'vitrine_catalog_calls_today{share="refresh"} 5',
+      'vitrine_catalog_calls_today{share="lookup"} 1',
+      'vitrine_catalog_calls_left{share="walk"} 38',
+      'vitrine_catalog_calls_left{share="refresh"} 35',
+      'vitrine_catalog_calls_left{share="lookup"} 9',
+      'vitrine_catalog_daily_limit{known="set"} 100',
+      'vitrine_catalog_paused_until_timestamp_seconds{cause="limit"} 1790000000.5',
+      'vitrine_catalog_paused_until_timestamp_seconds{cause="key"} 0',
+      'vitrine_catalog_breaker_state 1',
+      'vitrine_copy_age_seconds{channel="a"} 90.5',
+      'vitrine_copy_age_seconds{channel="b"} 0',
+      'vitrine_copy_products{channel="a"} 1000',
+      'vitrine_copy_products{channel="b"} 0',
+      'vitrine_copy_deals{channel="a"} 40',
+      'vitrine_copy_deals{channel="b"} 0',
+      'vitrine_cache_entries{cache="products"} 3',
+      'vitrine_cache_entries{cache="deals"} 2',
+      'vitrine_cache_entries{cache="answers"} 4',
+      'vitrine_cache_bytes{cache="products"} 300',
+      'vitrine_cache_bytes{cache="deals"} 200',
+      'vitrine_cache_bytes{cache="answers"} 400',
+    ])
+  })
+
+  test('limit no longer known, a channel gone - their series go with them', async () => {
+    const metrics = createMetrics()
+    metrics.measureState({ ...STATE, dailyLimit: { learned: 80 } })
+    expect(await readSeries(metrics, 'vitrine_catalog_daily_limit')).toEqual([
+      'vitrine_catalog_daily_limit{known="learned"} 80',
+    ])
+    metrics.measureState(STATE)
+    expect(await readSeries(metrics, 'vitrine_catalog_daily_limit')).toEqual([
+      'vitrine_catalog_daily_limit{known="set"} 100',
+    ])
+    metrics.measureState({
+      ...STATE,
+      callsLeft: undefined,
+      dailyLimit: undefined,
+      copies: [],
+      isStoreUp: false,
+    })
+    const series = await readState(metrics)
+    expect(series.filter((line) => /calls_left|daily_limit|vitrine_copy_/.test(line))).toEqual([])
+    expect(series).toContain('vitrine_store_up 0')
+  })
+
+  test.each([
+    ['closed', 0],
+    ['probing', 1],
+    ['open', 2],
+  ] as const)('breaker %s - is %i', async (breaker, value) => {
+    const metrics = createMetrics()
+    metrics.measureState({ ...STATE, breaker })
+    expect(await readSeries(metrics, 'vitrine_catalog_breaker')).toEqual([
+      `vitrine_catalog_breaker_state ${value}`,
+    ])
   })
 })

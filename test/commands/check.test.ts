@@ -1,9 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { QuotaChange } from '../../src/catalog/quota-ledger.ts'
+import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
 import type { Environment } from '../../src/config/parse-config.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
-import { CHANNEL_ID, FAKE_KEY, sendJson } from '../helpers/fake-catalog.ts'
+import { formatTime } from '../../src/widgets/format.ts'
+import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, sendJson } from '../helpers/fake-catalog.ts'
 import { makeFolder, makeSettings, runHere, startRemote } from './cli-harness.ts'
 
 type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
@@ -147,5 +150,94 @@ describe('check', () => {
       does: (_request, response) => sendJson(response, 500, { error: FAKE_KEY }),
     }
     expect((await check(settings)).code).toBe(1)
+  })
+})
+
+describe('check, the request limit', () => {
+  type Remote = Readonly<{ catalog: FakeCatalog; settings: Environment }>
+
+  /** What the command says about the limit; `over` are more settings. */
+  async function readLimit(
+    { settings }: Remote,
+    over: Environment = {},
+  ): Promise<Finding & Readonly<{ code: number | null }>> {
+    const { code, out } = await runHere(['check', '--json'], { ...settings, ...over })
+    const findings = (JSON.parse(out) as Finding[]).filter(({ subject }) => subject === 'request limit')
+    expect(findings).toHaveLength(1)
+    return { code, subject: '', isGood: false, found: '', cure: null, ...findings[0] }
+  }
+
+  /** What a server beside it has stored. */
+  async function storeQuota({ catalog, settings }: Remote, change: QuotaChange): Promise<void> {
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    await store.updateQuota(Date.now(), change)
+    await store.close()
+  }
+
+  it('none known - the calls of the day, this one among them', async () => {
+    const { code, isGood, found } = await readLimit(await startRemote(makeFolder()))
+    expect([code, isGood]).toEqual([0, true])
+    expect(found).toBe('none known; calls today: walks 0, refreshes 0, first look-ups 1')
+  })
+
+  it('set - how much of each share is used', async () => {
+    const remote = await startRemote(makeFolder())
+    await storeQuota(remote, (state) => ({ ...state, calls: { walk: 1_200, refresh: 7, lookup: 0 } }))
+    const { isGood, found } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '10000' })
+    expect(isGood).toBe(true)
+    expect(found).toBe(
+      '10,000 a day; calls today: walks 1,200 of 5,000, refreshes 7 of 4,000, first look-ups 1 of 1,000',
+    )
+  })
+
+  it('learned - says from what', async () => {
+    const remote = await startRemote(makeFolder())
+    await storeQuota(remote, (state) => ({
+      ...state,
+      limitedAtMs: Date.now() - DAY_MS,
+      learnedCalls: 2_000,
+    }))
+    const { isGood, found } = await readLimit(remote)
+    expect(isGood).toBe(true)
+    expect(found).toBe(
+      'about 2,000 a day, learned from a 429; calls today: walks 0 of 1,000, refreshes 0 of 800, first look-ups 1 of 200',
+    )
+  })
+
+  it('reached - 1, until when, with a cure, and nothing is called', async () => {
+    const remote = await startRemote(makeFolder())
+    const untilMs = Date.now() + HOUR_MS
+    await storeQuota(remote, (state) => ({ ...state, limitedUntilMs: untilMs }))
+    const { code, isGood, found, cure } = await readLimit(remote)
+    expect([code, isGood]).toEqual([1, false])
+    expect(found).toContain(
+      `reached: no call leaves until ${formatTime(untilMs, 'en')}; calls today: walks 0`,
+    )
+    expect(cure).toContain('VITRINE_CATALOG_DAILY_LIMIT')
+    expect(remote.catalog.calls).toEqual([])
+    expect((await check(remote.settings)).bad[0]?.found).toContain('VITRINE_CALL_NOT_MADE')
+  })
+
+  it('429 met by the check itself - is reached, for the server beside it, too', async () => {
+    const remote = await startRemote(makeFolder())
+    remote.catalog.fault = {
+      matches: /./,
+      does: (_request, response) => response.writeHead(429, { 'retry-after': '60' }).end('{}'),
+    }
+    const { code, found } = await readLimit(remote)
+    expect([code, found.startsWith('reached: ')]).toEqual([1, true])
+    await readLimit(remote)
+    expect(remote.catalog.calls).toHaveLength(1)
+  })
+
+  it('share of the look-ups spent - nothing is called, and the line shows it', async () => {
+    const remote = await startRemote(makeFolder())
+    await storeQuota(remote, (state) => ({ ...state, calls: { walk: 0, refresh: 0, lookup: 10 } }))
+    const { code, found, cure } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '100' })
+    expect(code).toBe(1)
+    expect(cure).toBe('Spent until 00:00 UTC: what first look-ups may use.')
+    expect(found).toContain('first look-ups 10 of 10')
+    expect(remote.catalog.calls).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { Secret } from '../../src/config/secrets.ts'
+import { Secret, hideSecrets } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/logger.ts'
 
 const VALUE = 'hunter2-0123456789'
@@ -57,5 +57,72 @@ describe('secret', () => {
 
   it('reveal - the only door', () => {
     expect(new Secret(VALUE).reveal()).toBe(VALUE)
+  })
+})
+
+describe('text without secrets', () => {
+  it.each([
+    ['alone', 'hidden-alone-1', 'hidden-alone-1', '[redacted]'],
+    [
+      'in a sentence, twice',
+      'hidden-twice-1',
+      'a hidden-twice-1 b hidden-twice-1',
+      'a [redacted] b [redacted]',
+    ],
+    [
+      'in an address',
+      'hidden-url-1',
+      'https://x.example/?k=hidden-url-1&b',
+      'https://x.example/?k=[redacted]&b',
+    ],
+    ['with signs of patterns', 'h.dden*$&(1', 'the h.dden*$&(1 and $& stay', 'the [redacted] and $& stay'],
+    ['of six characters', 'hide-6', '<hide-6>', '<[redacted]>'],
+  ])('secret %s - is hidden', (...[, value, text, expected]) => {
+    expect(new Secret(value).reveal()).toBe(value)
+    expect(hideSecrets(text)).toBe(expected)
+  })
+
+  it.each(['"', '\\', '\n', '\t', '\u0001', '\u2028', 'é'])(
+    'secret with %j - is hidden in JSON, too',
+    (sign) => {
+      const secret = new Secret(`hidden${sign}json-${sign.codePointAt(0)}`)
+      const text = JSON.stringify({ deep: [{ value: `<${secret.reveal()}>` }], [secret.reveal()]: 1 })
+      const hidden = hideSecrets(text)
+      expect(JSON.parse(hidden)).toEqual({ deep: [{ value: '<[redacted]>' }], '[redacted]': 1 })
+      expect(hideSecrets(secret.reveal())).toBe('[redacted]')
+    },
+  )
+
+  it.each(['', 'abc', 'info5'])('value %j, shorter than a secret - stays: it stands in any text', (value) => {
+    expect(new Secret(value).reveal()).toBe(value)
+    expect(hideSecrets(`text with ${value}`)).toBe(`text with ${value}`)
+  })
+
+  it('secret that begins with another - is hidden to its end, whichever was made first', () => {
+    for (const value of ['hidden-begin', 'hidden-begin-and-end', 'hidden-b'])
+      expect(new Secret(value).reveal()).toBe(value)
+    expect(hideSecrets('<hidden-begin-and-end> <hidden-begin> <hidden-b>')).toBe(
+      '<[redacted]> <[redacted]> <[redacted]>',
+    )
+  })
+
+  it('secret in JSON that is a text of a line of JSON - is hidden, too', () => {
+    const secret = new Secret('hidden "twice" in\\JSON')
+    const text = JSON.stringify({ body: JSON.stringify({ key: secret.reveal() }) })
+    expect(JSON.parse(hideSecrets(text))).toEqual({ body: '{"key":"[redacted]"}' })
+  })
+
+  it('secret of digits - is hidden where it stands alone; longer numbers stay numbers', () => {
+    expect(new Secret('918273').reveal()).toBe('918273')
+    const text = JSON.stringify({ password: '918273', timeMs: 1_918_273_000, msg: 'password 918273.' })
+    expect(JSON.parse(hideSecrets(text))).toEqual({
+      password: '[redacted]',
+      timeMs: 1_918_273_000,
+      msg: 'password [redacted].',
+    })
+  })
+
+  it('text without any - is the same', () => {
+    expect(hideSecrets('{"level":30,"msg":"walked a channel"}')).toBe('{"level":30,"msg":"walked a channel"}')
   })
 })

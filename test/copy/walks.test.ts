@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { computePeriodMs } from '../../src/copy/schedule.ts'
+import { runWalkHere } from '../../src/copy/walk-here.ts'
+import type { WalkProgress } from '../../src/copy/walk.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS, createHarness } from '../helpers/harness.ts'
+import { createHurriedClock } from './hurried-clock.ts'
+import { makeWireProducts, stock } from './walk-place.ts'
 
 const PAGES = /\/products\?/
 
@@ -96,6 +100,112 @@ describe('walks switched off', () => {
     expect(harness.catalog.calls).toEqual([])
     await harness.context.walks.runNow()
     expect(await harness.context.store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1 })
+  })
+})
+
+describe('walks within a daily limit', () => {
+  // Of eight calls a day the walk has four: the list of channels, and three of its five pages.
+  const settings = { VITRINE_CATALOG_DAILY_LIMIT: '8' }
+  const STEP_MS = 20 * SECOND_MS
+  const startLimited = async (): Promise<void> => {
+    await startHarness(settings)
+    stock(harness.catalog, makeWireProducts(1_000))
+  }
+  afterEach(() => harness.dispose())
+
+  test('first walk waits for its share - start resolves, boxes of its pages are there', async () => {
+    await startLimited()
+    const { context, catalog, clock } = harness
+    await context.walks.start()
+    expect(catalog.countCalls(PAGES)).toBe(3)
+    await vi.waitFor(() => expect(clock.pendingDelaysMs).toContain(STEP_MS))
+    expect(await context.store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0, isRunning: true })
+    const gtin = makeWireProducts(1)[0]?.gtin ?? ''
+    expect((await context.store.findProduct(CHANNEL_ID, gtin))?.product?.title).toBe('Lamp 0')
+  })
+
+  test('first walk waits - visitors still get what their shares allow', async () => {
+    await startLimited()
+    const { context } = harness
+    await context.walks.start()
+    expect((await context.gate.readState()).left).toEqual({ walk: 0, refresh: 3, lookup: 1 })
+    expect(context.gate.isOpen('refresh')).toBe(true)
+    expect(context.gate.isOpen('lookup')).toBe(true)
+    expect(context.gate.isOpen('walk')).toBe(false)
+  })
+
+  test('walk that waits - is told as such, and goes on after 00:00 UTC', async () => {
+    const progress: WalkProgress[] = []
+    harness = await createHarness({
+      settings,
+      over: {
+        walkRunner: (order, watch) =>
+          runWalkHere(
+            order,
+            {
+              signal: watch.signal,
+              onProgress: (step) => {
+                progress.push(step)
+                watch.onProgress?.(step)
+              },
+            },
+            createHurriedClock(harness.clock),
+          ),
+      },
+    })
+    stock(harness.catalog, makeWireProducts(1_000))
+    harness.clock.advance(11.9 * HOUR_MS)
+    await harness.context.walks.start()
+    await vi.waitFor(async () =>
+      expect(await harness.context.store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1 }),
+    )
+    expect(harness.clock.nowMs()).toBe(NOON_MS + 12 * HOUR_MS)
+    expect(progress.map(({ isWaiting }) => isWaiting)).toEqual([false, false, false, true, false, false])
+    expect(progress.map(({ productCount }) => productCount)).toEqual([200, 400, 600, 600, 800, 1_000])
+  })
+
+  test('stop while it waits - ends at once; a restart the next day goes on behind its pages', async () => {
+    await startLimited()
+    const { context, catalog, clock } = harness
+    await context.walks.start()
+    await context.walks.stop()
+    expect(clock.pendingWaits).toBe(0)
+    expect(await context.store.getCopyState(CHANNEL_ID)).toMatchObject({ failure: 'VITRINE_WALK_FAILED' })
+    clock.advance(DAY_MS)
+    catalog.calls.length = 0
+    const { config, baseUrl } = { config: context.config, baseUrl: catalog.url }
+    const report = await runWalkHere(
+      {
+        ...config,
+        catalog: baseUrl,
+        baseUrl,
+        key: context.key.current().reveal(),
+        timeoutMs: config.catalogTimeoutMs,
+        maxBytes: config.catalogMaxBytes,
+        ownOrigin: context.ownOrigin,
+        pausedUntilMs: 0,
+        dailyLimit: config.catalogDailyLimit,
+        mayWait: true,
+        owner: 'restarted',
+      },
+      { signal: new AbortController().signal },
+      clock,
+    )
+    expect(report.walks).toMatchObject([{ outcome: 'complete', productCount: 1_000 }])
+    expect(catalog.countCalls(PAGES)).toBe(2)
+  })
+
+  test('runNow, share spent on the way - fails without waiting, and says why', async () => {
+    await startLimited()
+    const { context, catalog, clock } = harness
+    const { walks } = await context.walks.runNow()
+    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CALL_NOT_MADE' }])
+    expect(await context.walks.runNow()).toMatchObject({ walks: [], failure: 'VITRINE_CALL_NOT_MADE' })
+    expect([clock.pendingWaits, clock.nowMs()]).toEqual([0, NOON_MS])
+    expect(catalog.countCalls(PAGES)).toBe(3)
+    clock.advance(12 * HOUR_MS)
+    expect((await context.walks.runNow()).walks).toMatchObject([{ outcome: 'complete' }])
+    expect(catalog.countCalls(PAGES)).toBe(5)
   })
 })
 

@@ -1,10 +1,12 @@
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
+import { MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
-import { BOX, startHarness, startStocked, visit } from '../app/visit.ts'
-import { sendJson } from '../helpers/fake-catalog.ts'
+import { BOX, BOX_EMBED, GRID, startHarness, startStocked, visit } from '../app/visit.ts'
+import { CHANNEL_ID, FAKE_KEY, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
 
 const FAILING = (harness: Harness): void => {
   harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
@@ -102,6 +104,95 @@ describe('/readyz', () => {
   })
 })
 
+describe('/readyz, its detail', () => {
+  const NOTHING = { walk: 0, refresh: 0, lookup: 0 }
+
+  test('walked, no limit known - store, catalog, calls and the copy', async () => {
+    const harness = await startStocked()
+    harness.clock.advance(90 * SECOND_MS + 400)
+    expect(await readReadiness(harness)).toMatchObject({
+      detail: {
+        store: { isUp: true, lastFailure: null },
+        catalog: { breaker: 'closed', limitedUntil: null, keyRefusedUntil: null },
+        quota: {
+          dailyLimit: null,
+          isLearned: false,
+          callsToday: { walk: 2, refresh: 0, lookup: 0 },
+          callsLeft: null,
+        },
+        copies: [{ channel: CHANNEL_ID, ageSeconds: 90, products: 1, deals: 1 }],
+      },
+    })
+  })
+
+  test('limit set - what is left of it', async () => {
+    const settings = { VITRINE_CATALOG_DAILY_LIMIT: '100' }
+    expect(await readReadiness(await startStocked(undefined, { settings }))).toMatchObject({
+      detail: {
+        quota: { dailyLimit: 100, isLearned: false, callsLeft: { walk: 48, refresh: 40, lookup: 10 } },
+      },
+    })
+  })
+
+  test('limit learned the day before - says so', async () => {
+    const harness = await startStocked()
+    const nowMs = harness.clock.nowMs()
+    await harness.context.store.updateQuota(nowMs, (state) => ({
+      ...state,
+      limitedAtMs: nowMs - 24 * 60 * MINUTE_MS,
+      learnedCalls: 1_000,
+    }))
+    expect(await readReadiness(harness)).toMatchObject({
+      detail: { quota: { dailyLimit: 1_000, isLearned: true } },
+    })
+  })
+
+  test('429 - until when nothing is called; afterwards nothing is said', async () => {
+    const harness = await startStocked()
+    await harness.context.gate.pauseUntil(harness.clock.nowMs() + MINUTE_MS)
+    const limitedUntil = '2026-11-21T12:01:00.000Z'
+    expect(await readReadiness(harness)).toMatchObject({ ready: true, detail: { catalog: { limitedUntil } } })
+    harness.clock.advance(MINUTE_MS)
+    expect(await readReadiness(harness)).toMatchObject({ detail: { catalog: { limitedUntil: null } } })
+  })
+
+  test('key refused - until when nothing is called, and no key', async () => {
+    const harness = await startHarness({ key: 'refused-key-of-the-test' })
+    await visit(harness, BOX)
+    const seen = await visit(harness, '/readyz')
+    expect(JSON.parse(seen.text)).toMatchObject({
+      detail: {
+        catalog: { keyRefusedUntil: '2026-11-21T12:00:05.000Z' },
+        quota: { callsToday: { lookup: 1 } },
+      },
+    })
+    expect(seen.text).not.toMatch(new RegExp(`refused-key|${FAKE_KEY}`))
+  })
+
+  test('store failing - its last failure in the words of the database, and no copies', async () => {
+    const harness = await startStocked()
+    const { context } = harness
+    await context.store.close()
+    expect(await readReadiness(harness)).toMatchObject({
+      status: 503,
+      ready: false,
+      detail: {
+        store: { isUp: false, lastFailure: { at: '2026-11-21T12:00:00.000Z', reason: expect.any(String) } },
+        copies: [],
+      },
+    })
+  })
+
+  test('not walked yet - no copies, no calls', async () => {
+    const harness = await startHarness()
+    FAILING(harness)
+    await harness.context.store.putChannelList(harness.catalog.channels.slice(), harness.clock.nowMs())
+    expect(await readReadiness(harness)).toMatchObject({
+      detail: { copies: [], quota: { callsToday: NOTHING } },
+    })
+  })
+})
+
 describe('/metrics', () => {
   const settings = { VITRINE_ADMIN_PASSWORD: 'p' }
   const headers = { Authorization: `Basic ${Buffer.from('admin:p').toString('base64')}` }
@@ -124,5 +215,59 @@ describe('/metrics', () => {
     await visit(harness, '/healthz')
     await visit(harness, '/readyz')
     expect((await visit(harness, '/metrics', headers)).text).not.toMatch(/^vitrine_answers_total\{/m)
+  })
+
+  /** Names and labels of our own series. */
+  async function listSeries(harness: Harness): Promise<string[]> {
+    const { text } = await visit(harness, '/metrics', headers)
+    const lines = text.split('\n').filter((line) => line.startsWith('vitrine_'))
+    return lines.map((line) => line.slice(0, line.lastIndexOf(' '))).toSorted()
+  }
+
+  test('two hundred made-up addresses, GTINs, channels and options - make no new series', async () => {
+    const harness = await startStocked(undefined, { settings })
+    const visitAll = async (index: number): Promise<void> => {
+      const channel = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
+      const gtin = toGtin(500_000 + index)
+      for (const path of [
+        `/made-up/${index}?q=${index}`,
+        `/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`,
+        `/embeds/${CHANNEL_ID}/where-to-buy/${gtin}?made-up-${index}=1`,
+        `/fragments/${CHANNEL_ID}/where-to-buy/x${index}`,
+        `/fragments/${channel}/deals`,
+        `/embeds/${channel}/where-to-buy/${gtin}`,
+        `${GRID}?q=words-${index}`,
+        `${BOX}?merchant=shop-${index}`,
+        `${BOX_EMBED}?limit=${index}x`,
+        `/accents/${String(index).padStart(6, '0')}.css`,
+      ])
+        await visit(harness, path)
+    }
+    await visitAll(0)
+    const before = await listSeries(harness)
+    for (let index = 1; index <= 20; index += 1) await visitAll(index)
+    expect(await listSeries(harness)).toEqual(before)
+    expect(before.join('\n')).not.toMatch(/made-up|words-|shop-|0000-4000|5000/)
+    expect(before.length).toBeLessThan(60)
+  })
+
+  test('state - calls, copy and caches as they are when the page is read', async () => {
+    const harness = await startStocked(undefined, {
+      settings: { ...settings, VITRINE_CATALOG_DAILY_LIMIT: '100' },
+    })
+    await visit(harness, BOX)
+    harness.clock.advance(MINUTE_MS)
+    const { text } = await visit(harness, '/metrics', headers)
+    for (const line of [
+      'vitrine_store_up 1',
+      'vitrine_catalog_calls_today{share="walk"} 2',
+      'vitrine_catalog_calls_left{share="walk"} 48',
+      'vitrine_catalog_daily_limit{known="set"} 100',
+      'vitrine_catalog_breaker_state 0',
+      `vitrine_copy_age_seconds{channel="${CHANNEL_ID}"} 60`,
+      `vitrine_copy_products{channel="${CHANNEL_ID}"} 1`,
+      'vitrine_cache_entries{cache="answers"} 1',
+    ])
+      expect(text.split('\n')).toContain(line)
   })
 })

@@ -1,0 +1,226 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type CallPurpose,
+  type QuotaRules,
+  type QuotaState,
+  SHARES,
+  computeLeft,
+  countCall,
+  createQuotaState,
+  divideLimit,
+  judgeCall,
+  toDay,
+  toShare,
+} from '../../src/catalog/quota.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, nextMidnightUtcMs } from '../../src/clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { call, limit, limitAfter, stateOf, timeMs } from './quota-states.ts'
+
+const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
+const MIDNIGHT_MS = NOON_MS + 12 * HOUR_MS
+const SLACK_MS = 5 * MINUTE_MS
+const UNKNOWN: QuotaRules = { dailyLimit: null, lookupsPerHour: null }
+const setTo = (dailyLimit: number): QuotaRules => ({ dailyLimit, lookupsPerHour: null })
+
+describe('quota: a limit divided', () => {
+  test.each([
+    [1, { walk: 0, refresh: 0, lookup: 1 }],
+    [2, { walk: 1, refresh: 0, lookup: 1 }],
+    [3, { walk: 1, refresh: 1, lookup: 1 }],
+    [10, { walk: 5, refresh: 4, lookup: 1 }],
+    [99, { walk: 49, refresh: 39, lookup: 11 }],
+    [10_000, { walk: 5_000, refresh: 4_000, lookup: 1_000 }],
+    [1_000_000_000, { walk: 500_000_000, refresh: 400_000_000, lookup: 100_000_000 }],
+  ])('%i calls a day - half to walks, two fifths to refreshes, the rest to look-ups', (limit, shares) => {
+    expect(divideLimit(limit)).toEqual(shares)
+  })
+
+  test('any limit - the shares are whole, together the limit, and none has more than its part', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1_000_000_000 }), (limit) => {
+        const { walk, refresh, lookup } = divideLimit(limit)
+        expect([walk, refresh, lookup].every(Number.isInteger)).toBe(true)
+        expect(walk + refresh + lookup).toBe(limit)
+        expect(walk * 2).toBeLessThanOrEqual(limit)
+        expect(refresh * 10).toBeLessThanOrEqual(limit * 4)
+        expect(lookup * 10).toBeGreaterThanOrEqual(limit)
+        expect(Math.min(walk, refresh)).toBeGreaterThanOrEqual(0)
+        expect(limit / 2 - walk).toBeLessThan(1)
+        expect((limit * 4) / 10 - refresh).toBeLessThan(1)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('purposes - lists of channels are paid as look-ups', () => {
+    expect(PURPOSES.map(toShare)).toEqual(['walk', 'refresh', 'lookup', 'lookup'])
+  })
+})
+
+const judge = (state: QuotaState, rules: QuotaRules, nowMs = NOON_MS): string[] =>
+  PURPOSES.map((purpose) => judgeCall(state, rules, { purpose, nowMs }))
+
+describe('quota: may a call be made', () => {
+  const fresh = createQuotaState(NOON_MS)
+
+  test('nothing known - everything is free', () => {
+    expect(judge(call(fresh, 1_000), UNKNOWN)).toEqual(['free', 'free', 'free', 'free'])
+  })
+
+  test.each([
+    ['walk', 5, ['share_spent', 'free', 'free', 'free']],
+    ['refresh', 4, ['free', 'share_spent', 'free', 'free']],
+    ['lookup', 1, ['free', 'free', 'share_spent', 'share_spent']],
+    ['channels', 1, ['free', 'free', 'share_spent', 'share_spent']],
+  ] as const)('share of %s spent - that one alone is closed: none borrows', (purpose, calls, verdicts) => {
+    const left = call(fresh, calls - 1, { purpose })
+    expect(judge(left, setTo(10))).toEqual(['free', 'free', 'free', 'free'])
+    expect(judge(call(left, 1, { purpose }), setTo(10))).toEqual(verdicts)
+  })
+
+  test('limit of one call - neither walks nor refreshes', () => {
+    expect(judge(fresh, setTo(1))).toEqual(['share_spent', 'share_spent', 'free', 'free'])
+  })
+
+  test.each([
+    [null, 1_000, 'free'],
+    [0, 0, 'lookups_spent'],
+    [600, 599, 'free'],
+    [600, 600, 'lookups_spent'],
+    [600, 601, 'lookups_spent'],
+  ])('look-ups an hour %j, made %i - %s, and no other purpose minds', (lookupsPerHour, made, verdict) => {
+    const rules = { dailyLimit: null, lookupsPerHour }
+    expect(judge({ ...fresh, lookupsLastHour: made }, rules)).toEqual(['free', 'free', verdict, 'free'])
+  })
+
+  test('pause - closed to its last millisecond, whatever else is left', () => {
+    const state = limit(fresh, { retryAfterMs: 30 * SECOND_MS, nowMs: NOON_MS })
+    const untilMs = NOON_MS + 30 * SECOND_MS
+    expect(new Set(judge(state, setTo(1_000), untilMs - 1))).toEqual(new Set(['limited']))
+    expect(new Set(judge(state, setTo(1_000), untilMs))).toEqual(new Set(['free']))
+  })
+
+  test('any calls at any times - no day sees more of a share than its part of the limit', () => {
+    const step = fc.record({ purpose: fc.constantFrom(...PURPOSES), waitMs: fc.nat({ max: 3 * HOUR_MS }) })
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 40 }),
+        fc.array(step, { maxLength: 120 }),
+        (dailyLimit, steps) => {
+          let nowMs = NOON_MS
+          let state = createQuotaState(nowMs)
+          const made = new Map<string, number>()
+          for (const { purpose, waitMs } of steps) {
+            nowMs += waitMs
+            if (judgeCall(state, setTo(dailyLimit), { purpose, nowMs }) !== 'free') continue
+            state = countCall(state, { purpose, nowMs, isBudgeted: false })
+            const key = `${toDay(nowMs)} ${toShare(purpose)}`
+            made.set(key, (made.get(key) ?? 0) + 1)
+          }
+          const shares = divideLimit(dailyLimit)
+          for (const [key, calls] of made)
+            expect(calls).toBeLessThanOrEqual(shares[SHARES.find((share) => key.endsWith(share)) ?? 'walk'])
+        },
+      ),
+    )
+  })
+})
+
+describe('quota: midnight', () => {
+  test('calls of a day - count until 23:59:59.999 UTC and not beyond', () => {
+    const state = call(createQuotaState(NOON_MS), 5, { purpose: 'walk' })
+    expect(computeLeft(state, setTo(10), MIDNIGHT_MS - 1)?.walk).toBe(0)
+    expect(computeLeft(state, setTo(10), MIDNIGHT_MS)?.walk).toBe(5)
+    expect(call(state, 1, { nowMs: MIDNIGHT_MS - 1, purpose: 'walk' }).calls.walk).toBe(6)
+    expect(call(state, 1, { nowMs: MIDNIGHT_MS, purpose: 'walk' }).calls).toEqual({
+      walk: 1,
+      refresh: 0,
+      lookup: 0,
+    })
+  })
+
+  test('more calls than the share has - nothing is left, never less', () => {
+    expect(computeLeft(call(createQuotaState(NOON_MS), 9, { purpose: 'walk' }), setTo(10), NOON_MS)).toEqual({
+      walk: 0,
+      refresh: 4,
+      lookup: 1,
+    })
+  })
+
+  test('no limit known - nothing is said of what is left', () => {
+    expect(computeLeft(createQuotaState(NOON_MS), UNKNOWN, NOON_MS)).toBeUndefined()
+  })
+
+  test.each([
+    ['23:59:59.999', MIDNIGHT_MS - 1, MIDNIGHT_MS + SLACK_MS],
+    ['00:00', MIDNIGHT_MS, MIDNIGHT_MS + HOUR_MS],
+  ])(
+    '429 at %s with an hour to wait - is over soon after the reset that follows',
+    (_time, nowMs, untilMs) => {
+      const state = limit(createQuotaState(NOON_MS), { retryAfterMs: HOUR_MS, nowMs })
+      expect(state).toMatchObject({ limitedUntilMs: untilMs, day: toDay(nowMs) })
+    },
+  )
+})
+
+describe('quota: pauses', () => {
+  test.each([
+    [null, 1, MINUTE_MS],
+    [SECOND_MS, 1, SECOND_MS],
+    [11 * HOUR_MS, 1, 11 * HOUR_MS],
+    [12 * HOUR_MS, 1, 12 * HOUR_MS],
+    [12 * HOUR_MS + SLACK_MS, 1, 12 * HOUR_MS + SLACK_MS],
+    [12 * HOUR_MS + SLACK_MS + 1, 1, 12 * HOUR_MS + SLACK_MS],
+    [999_999_999 * SECOND_MS, 1, 12 * HOUR_MS + SLACK_MS],
+    [null, 7, HOUR_MS],
+    [null, 40, HOUR_MS],
+  ])('Retry-After %j ms, 429 number %i in a row - %i ms', (retryAfterMs, number, pauseMs) => {
+    const before = { ...createQuotaState(NOON_MS), pauseCount: number - 1 }
+    const after = limit(before, { retryAfterMs, nowMs: NOON_MS })
+    expect(after.limitedUntilMs - NOON_MS).toBe(pauseMs)
+    expect(after.pauseCount).toBe(number)
+  })
+
+  test('any Retry-After at any time - what the catalog says, at most until the reset and its slack', () => {
+    const wait = fc.option(fc.integer({ min: 1, max: 10 * DAY_MS }))
+    fc.assert(
+      fc.property(wait, timeMs, fc.nat({ max: 60 }), (retryAfterMs, nowMs, pauseCount) => {
+        const before = { ...createQuotaState(nowMs), pauseCount }
+        const { limitedUntilMs } = limit(before, { retryAfterMs, nowMs })
+        const ownMs = Math.min(MINUTE_MS * 2 ** pauseCount, HOUR_MS)
+        const lastMs = nextMidnightUtcMs(nowMs) + SLACK_MS
+        expect(limitedUntilMs).toBe(Math.min(nowMs + (retryAfterMs ?? ownMs), lastMs))
+      }),
+    )
+  })
+
+  test('any 429s one after the other - no pause is ever shortened', () => {
+    const answers = fc.array(
+      fc.record({
+        retryAfterMs: fc.option(fc.integer({ min: 1, max: DAY_MS })),
+        waitMs: fc.nat({ max: HOUR_MS }),
+      }),
+    )
+    fc.assert(
+      fc.property(stateOf(toDay(NOON_MS)), answers, (start, steps) => {
+        let state = start
+        let nowMs = NOON_MS
+        for (const { retryAfterMs, waitMs } of steps) {
+          nowMs += waitMs
+          const after = limit(state, { retryAfterMs, nowMs })
+          expect(after.limitedUntilMs).toBeGreaterThanOrEqual(state.limitedUntilMs)
+          state = after
+        }
+      }),
+    )
+  })
+
+  test('429s that come during a pause - change neither its number nor what was learned, only its end', () => {
+    const first = limitAfter(30)
+    const later = call(first, 5, { nowMs: NOON_MS + 1 })
+    const during = limit(later, { retryAfterMs: 2 * HOUR_MS, nowMs: NOON_MS + 1 })
+    expect(during).toEqual({ ...later, limitedUntilMs: NOON_MS + 1 + 2 * HOUR_MS })
+    expect(limit(later, { retryAfterMs: null, nowMs: NOON_MS + 1 })).toEqual(later)
+  })
+})

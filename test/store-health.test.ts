@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { MINUTE_MS } from '../src/clock.ts'
+import { StoreError } from '../src/errors.ts'
+import { createLogger } from '../src/logger.ts'
+import { createMetrics } from '../src/metrics.ts'
+import { type StoreHealth, createStoreHealth } from '../src/store-health.ts'
+import { type FakeClock, createFakeClock } from './helpers/fake-clock.ts'
+import { NOON_MS } from './helpers/harness.ts'
+
+type Under = Readonly<{
+  health: StoreHealth
+  clock: FakeClock
+  lines: string[]
+  countFailures(): Promise<string | undefined>
+}>
+
+function makeHealth(): Under {
+  const clock = createFakeClock(NOON_MS)
+  const lines: string[] = []
+  const metrics = createMetrics()
+  const logger = createLogger({ level: 'trace', stream: { write: (line) => void lines.push(line) } })
+  return {
+    health: createStoreHealth({ clock, logger, metrics }),
+    clock,
+    lines,
+    async countFailures() {
+      const { text } = await metrics.print()
+      return /^vitrine_store_failures_total (\d+)$/m.exec(text)?.[1]
+    },
+  }
+}
+
+const locked = new StoreError('the stored copy failed at findProduct', {
+  cause: new Error('database is locked'),
+})
+
+describe('health of the store', () => {
+  test('never failed - there is nothing to tell', async () => {
+    const { health, lines, countFailures } = makeHealth()
+    expect(health.last()).toBeNull()
+    expect([await countFailures(), lines]).toEqual(['0', []])
+  })
+
+  test('failure - counted, an error line, and remembered with the words of the database', async () => {
+    const { health, lines, countFailures } = makeHealth()
+    health.note(locked)
+    expect(await countFailures()).toBe('1')
+    expect(health.last()).toEqual({ atMs: NOON_MS, reason: 'database is locked' })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 50,
+      err: { code: 'VITRINE_STORE_FAILED' },
+      msg: 'the stored copy failed; memory and catalog go on serving',
+    })
+  })
+
+  test('flood of failures - each is counted, one line a minute', async () => {
+    const { health, clock, lines, countFailures } = makeHealth()
+    for (let turn = 0; turn < 1_000; turn += 1) health.note(locked)
+    clock.advance(MINUTE_MS - 1)
+    health.note(locked)
+    expect([await countFailures(), lines.length]).toEqual(['1001', 1])
+    clock.advance(1)
+    health.note(locked)
+    expect([await countFailures(), lines.length]).toEqual(['1002', 2])
+  })
+
+  test('several failures - the last one is remembered, although it was not logged', () => {
+    const { health, clock } = makeHealth()
+    health.note(locked)
+    clock.advance(1)
+    health.note(new StoreError('the database could not be opened a moment ago'))
+    expect(health.last()).toEqual({
+      atMs: NOON_MS + 1,
+      reason: 'the database could not be opened a moment ago',
+    })
+  })
+
+  test('thrown text - is noted all the same', () => {
+    const { health } = makeHealth()
+    health.note('no error at all')
+    expect(health.last()).toEqual({ atMs: NOON_MS, reason: 'unknown reason' })
+  })
+})
