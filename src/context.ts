@@ -1,3 +1,4 @@
+import { createCatalogHealth } from './catalog-health.ts'
 import { type CallGate, createCallGate } from './catalog/call-gate.ts'
 import { type CatalogClient, createCatalogClient } from './catalog/client.ts'
 import type { KeySource } from './catalog/key-source.ts'
@@ -140,9 +141,10 @@ export async function createContext(details: ContextDetails): Promise<Context> {
 }
 
 function createClient(
-  { config, catalog, clock }: ContextDetails,
+  { config, catalog, clock, logger }: ContextDetails,
   parts: Readonly<{ gate: CallGate; metrics: Metrics; ownOrigin: string }>,
 ): CatalogClient {
+  const noteCall = createCatalogHealth({ clock, logger, limitedUntilMs: parts.gate.limitedUntilMs })
   return createCatalogClient({
     baseUrl: catalog.baseUrl,
     key: catalog.key,
@@ -151,7 +153,10 @@ function createClient(
     ownOrigin: parts.ownOrigin,
     clock,
     gate: parts.gate,
-    onCall: (call) => parts.metrics.countCall(call),
+    onCall(call) {
+      parts.metrics.countCall(call)
+      noteCall(call)
+    },
   })
 }
 

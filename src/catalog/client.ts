@@ -64,8 +64,8 @@ export type CatalogClientOptions = Readonly<{
   ownOrigin: string
   clock: Clock
   gate: CallGate
-  /** Told of every call that was made: for the metrics. `outcome` is `ok`, `not_found` or an error's code. */
-  onCall?: (call: Readonly<{ operation: Operation; outcome: string }>) => void
+  /** Told of every call that was made. `outcome` is `ok`, `not_found` or an error's code, `reason` the error's words. */
+  onCall?: (call: Readonly<{ operation: Operation; outcome: string; reason?: string }>) => void
 }>
 
 /** The operations by name, as metrics know them. */
@@ -125,7 +125,8 @@ async function callThroughGate<T>(
     return { value, asOfMs: reply.asOfMs }
   } catch (error) {
     const failure = toCatalogError(error)
-    if (!(failure instanceof CallNotMadeError)) onCall?.({ operation, outcome: failure.code })
+    if (!(failure instanceof CallNotMadeError))
+      onCall?.({ operation, outcome: failure.code, reason: failure.message })
     throw failure
   }
 }
