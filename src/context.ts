@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { createCatalogHealth } from './catalog-health.ts'
 import { type CallGate, createCallGate } from './catalog/call-gate.ts'
 import { type CatalogClient, createCatalogClient } from './catalog/client.ts'
@@ -172,6 +173,7 @@ async function openGuardedStore(details: ContextDetails, metrics: Metrics): Prom
   const storeHealth = createStoreHealth({ clock, logger, metrics })
   const store = await openHealingStore({
     open: () => openSqlStore({ database: config.database, catalog: catalog.identity, isServing: true }),
+    identify: () => findFileId(config.database.path),
     clock,
     onFailure: storeHealth.note,
   })
@@ -182,4 +184,10 @@ async function openGuardedStore(details: ContextDetails, metrics: Metrics): Prom
     ledger: createSharedLedger(store, { clock, onFailure: storeHealth.note }),
   })
   return { store, gate, storeHealth }
+}
+
+/** Which file lies at a path, whatever its name; `null`: none. */
+function findFileId(path: string): string | null {
+  const file = statSync(path, { throwIfNoEntry: false })
+  return file === undefined ? null : `${file.dev} ${file.ino}`
 }

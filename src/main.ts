@@ -40,6 +40,7 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     )
     if (hasFailed) process.exit(EXIT_SOFTWARE)
     hasFailed = true
+    process.exitCode = EXIT_SOFTWARE
     stopFor(event)
   })
 }

@@ -1,12 +1,14 @@
 import { BrokenCircuitError } from 'cockatiel'
 import { CallNotMadeError, CatalogKeyRefusedError, CatalogRateLimitedError } from '../errors.ts'
-import { type BreakerState, createBreaker } from './breaker.ts'
-import { type GovernorOptions, type QuotaReport, createGovernor } from './governor.ts'
-import { createKeyPause } from './key-pause.ts'
+import { type Breaker, type BreakerState, createBreaker } from './breaker.ts'
+import { type Governor, type GovernorOptions, type QuotaReport, createGovernor } from './governor.ts'
+import { type KeyPause, createKeyPause } from './key-pause.ts'
 import type { CallPurpose } from './quota.ts'
 
 /** Calls of one purpose under way or queued: beyond, a visitor gets the copy at once instead of a place in the queue. */
 const MAX_UNDER_WAY = 500
+
+const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
 
 /** The one place that every catalog call passes, whatever its purpose (ADR 0009). */
 export type CallGate = Readonly<{
@@ -51,22 +53,12 @@ export function createCallGate(options: CallGateOptions): CallGate {
   const keyPause = createKeyPause(options.clock)
   const breaker = createBreaker(options.clock, options.random)
   const countUnderWay = createCounter()
+  /** After a 429 or a refused key one call tries alone whether the pause was long enough; after an answer all may go. */
+  const isTried = (): boolean =>
+    (governor.isUnproven() || keyPause.isUnproven()) && PURPOSES.some((one) => countUnderWay(one, 0) > 0)
   const hasRoom = (purpose: CallPurpose): boolean =>
-    !keyPause.isOn() && countUnderWay(purpose, 0) < MAX_UNDER_WAY
-  const callCounted = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
-    await governor.take(purpose)
-    const calledAtMs = options.clock.nowMs()
-    try {
-      const answer = await breaker.run(call)
-      keyPause.noteTaken()
-      await governor.noteAnswered(calledAtMs)
-      return answer
-    } catch (error) {
-      if (error instanceof CatalogRateLimitedError) await governor.noteLimited(error, calledAtMs)
-      if (error instanceof CatalogKeyRefusedError) keyPause.noteRefused()
-      throw error
-    }
-  }
+    !keyPause.isOn() && !isTried() && countUnderWay(purpose, 0) < MAX_UNDER_WAY
+  const callCounted = createCountedCall({ governor, keyPause, breaker, clock: options.clock })
   return {
     async pass(purpose, call) {
       const leave = hasRoom(purpose) ? breaker.enter() : undefined
@@ -94,6 +86,31 @@ export function createCallGate(options: CallGateOptions): CallGate {
     liftKeyPause: keyPause.lift,
     startCountingLookups: governor.startCountingLookups,
     computeWalkWaitMs: governor.computeWalkWaitMs,
+  }
+}
+
+type Parts = Readonly<{
+  governor: Governor
+  keyPause: KeyPause
+  breaker: Breaker
+  clock: GovernorOptions['clock']
+}>
+
+/** Counts a call, makes it, and notes what its end means for the calls after it. */
+function createCountedCall({ governor, keyPause, breaker, clock }: Parts): CallGate['pass'] {
+  return async (purpose, call) => {
+    await governor.take(purpose)
+    const calledAtMs = clock.nowMs()
+    try {
+      const answer = await breaker.run(call)
+      keyPause.noteTaken()
+      await governor.noteAnswered(calledAtMs)
+      return answer
+    } catch (error) {
+      if (error instanceof CatalogRateLimitedError) await governor.noteLimited(error, calledAtMs)
+      if (error instanceof CatalogKeyRefusedError) keyPause.noteRefused()
+      throw error
+    }
   }
 }
 

@@ -40,6 +40,8 @@ export type Governor = Readonly<{
   /** Would `take` let it pass, as far as is known here? Nothing is asked. */
   isFree(purpose: CallPurpose): boolean
   limitedUntilMs(): number
+  /** Has no call been answered since the last 429, as far as is known here? */
+  isUnproven(): boolean
   pauseUntil(untilMs: number): Promise<void>
   startCountingLookups(): void
   computeWalkWaitMs(callsToGo: number): number
@@ -93,6 +95,7 @@ export function createGovernor(options: GovernorOptions): Governor {
       return verdict === 'free' || (verdict === 'lookups_spent' && view.ageMs() >= SPENT_HINT_MS)
     },
     limitedUntilMs: () => view.seen().limitedUntilMs,
+    isUnproven: () => view.seen().pauseCount > 0,
     async pauseUntil(untilMs) {
       if (untilMs <= Math.max(view.seen().limitedUntilMs, clock.nowMs())) return
       await view.update((state) => ({ ...state, limitedUntilMs: Math.max(state.limitedUntilMs, untilMs) }))

@@ -9,6 +9,8 @@ export type KeyPause = Readonly<{
   isOn(): boolean
   /** Unix milliseconds; in the past when there is none. */
   untilMs(): number
+  /** Was the key refused, and not taken since? */
+  isUnproven(): boolean
   noteRefused(): void
   /** The key was taken: the next pause is short again. */
   noteTaken(): void
@@ -20,15 +22,19 @@ export type KeyPause = Readonly<{
 export function createKeyPause(clock: Clock): KeyPause {
   let refusedUntilMs = 0
   let nextPauseMs = FIRST_PAUSE_MS
+  let isUnproven = false
   const noteTaken = (): void => {
     nextPauseMs = FIRST_PAUSE_MS
+    isUnproven = false
   }
   return {
     isOn: () => clock.nowMs() < refusedUntilMs,
     untilMs: () => refusedUntilMs,
+    isUnproven: () => isUnproven,
     noteRefused() {
       if (clock.nowMs() < refusedUntilMs) return
       refusedUntilMs = clock.nowMs() + nextPauseMs
+      isUnproven = true
       nextPauseMs = Math.min(nextPauseMs * 2, LONGEST_PAUSE_MS)
     },
     noteTaken,

@@ -85,7 +85,8 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
     findings.push({ subject: 'request limit', ...judgeQuota(await gate.readState(), command.clock.nowMs()) })
-    const channels = listed?.value ?? (await store?.findChannelList())?.channels
+    const stored = await attempt(report, 'stored copy', async () => store?.findChannelList())
+    const channels = listed?.value ?? stored?.channels
     if (channels !== undefined) await checkChannels(command, report, { channels, store })
   } finally {
     await client.close()

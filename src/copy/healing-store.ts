@@ -5,6 +5,10 @@ import type { CopyStore } from './store.ts'
 /** How long after a failed opening, or after damage was met, the database is opened anew. */
 const REOPEN_AFTER_MS: number = 30 * SECOND_MS
 
+/** How long writes rest after another process held the database: each try holds up the serving thread. */
+const WRITES_REST_MS: number = 5 * SECOND_MS
+const LOCKED = /locked|busy/
+
 /** What SQLite says of a file that the open connection cannot come back from. */
 const DAMAGE = /malformed|not a database|disk I\/O error|unable to open/
 
@@ -21,9 +25,15 @@ const METHODS = [
   'ping',
 ] as const satisfies readonly Exclude<keyof CopyStore, 'close'>[]
 
-/** How the store is opened, and who is told that it cannot be. */
+const WRITES: ReadonlySet<string> = new Set(['putLookup', 'putChannelList', 'updateQuota'])
+
+/**
+ * How the store is opened, and who is told that it cannot be. `identify`: which file lies there now, so that one that was
+ * replaced is noticed; `null` when there is none.
+ */
 export type HealingDetails = Readonly<{
   open(): Promise<CopyStore>
+  identify?(): string | null
   clock: Clock
   onFailure(error: unknown): void
 }>
@@ -41,14 +51,18 @@ export async function openHealingStore(details: HealingDetails): Promise<CopySto
     if (error instanceof StoreNewerError) throw error
     details.onFailure(error)
   }
+  let writesRestUntilMs = -Infinity
   const methods = METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
+      if (WRITES.has(name) && details.clock.nowMs() < writesRestUntilMs)
+        throw new StoreError('another process held the database a moment ago')
       const store = await place.get()
       try {
         return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
       } catch (error) {
-        if (isDamage(error)) place.drop(store, error)
+        if (isSaying(error, DAMAGE)) place.drop(store, error)
+        if (isSaying(error, LOCKED)) writesRestUntilMs = details.clock.nowMs() + WRITES_REST_MS
         throw error
       }
     },
@@ -70,8 +84,9 @@ type Place = Readonly<{
   close(): Promise<void>
 }>
 
-function createPlace({ open, clock }: HealingDetails): Place {
+function createPlace({ open, identify, clock }: HealingDetails): Place {
   let store: CopyStore | undefined
+  const watch = createFileWatch({ clock, ...(identify && { identify }) })
   let opening: Promise<CopyStore> | undefined
   let lastError: unknown
   let closedUntilMs = -Infinity
@@ -82,6 +97,7 @@ function createPlace({ open, clock }: HealingDetails): Place {
   const openNow = async (): Promise<CopyStore> => {
     try {
       store = await open()
+      watch.begin()
       return store
     } catch (error) {
       fail(error)
@@ -92,6 +108,10 @@ function createPlace({ open, clock }: HealingDetails): Place {
   }
   return {
     async get() {
+      if (store !== undefined && watch.isReplaced()) {
+        store.close().catch(() => {})
+        store = undefined
+      }
       if (store !== undefined) return store
       if (clock.nowMs() < closedUntilMs)
         throw new StoreError('the database could not be opened a moment ago', { cause: lastError })
@@ -112,6 +132,26 @@ function createPlace({ open, clock }: HealingDetails): Place {
   }
 }
 
-function isDamage(error: unknown): boolean {
-  return error instanceof StoreError && DAMAGE.test(describeStoreFailure(error))
+/** A file that was removed or replaced stays open under no name, and walks write another one. */
+function createFileWatch({
+  identify,
+  clock,
+}: Pick<HealingDetails, 'identify' | 'clock'>): Readonly<{ begin(): void; isReplaced(): boolean }> {
+  let file: string | null | undefined
+  let lookedAtMs = -Infinity
+  return {
+    begin() {
+      file = identify?.()
+      lookedAtMs = clock.nowMs()
+    },
+    isReplaced() {
+      if (identify === undefined || clock.nowMs() - lookedAtMs < REOPEN_AFTER_MS) return false
+      lookedAtMs = clock.nowMs()
+      return identify() !== file
+    },
+  }
+}
+
+function isSaying(error: unknown, words: RegExp): boolean {
+  return error instanceof StoreError && words.test(describeStoreFailure(error))
 }

@@ -51,6 +51,8 @@ async function readQuota(
     .where('catalog', '=', catalog)
     // The minute an hour ago counts whole: no 60 minutes ever see more than their budget.
     .where('minute', '>=', toMinute(nowMs - HOUR_MS))
+    // Those of a clock that was wrong would count until it is right.
+    .where('minute', '<=', toMinute(nowMs) + 1)
     .executeTakeFirst()
   return {
     ...empty,

@@ -18,7 +18,7 @@ import type { CopyStore, WalkStore } from './store.ts'
 export type SqlStoreOptions = Readonly<{ database: DatabaseAddress; catalog: string; isServing?: boolean }>
 
 /** How long the serving thread waits for another process's transaction; a walk's take a few milliseconds. */
-const SERVING_BUSY_TIMEOUT_MS = 250
+const SERVING_BUSY_TIMEOUT_MS = 100
 
 /**
  * Opens the stored copy of one catalog.

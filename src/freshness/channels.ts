@@ -151,7 +151,9 @@ async function fetchChannelList(
 ): Promise<ChannelList> {
   try {
     const { value, asOfMs } = await details.client.fetchChannels()
-    details.failures.forget(LIST_KEY)
+    // A list that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
+    if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') details.failures.forget(LIST_KEY)
+    else details.failures.remember(LIST_KEY, undefined)
     await details.store.putChannelList(value, asOfMs).catch(details.onStoreFailure)
     const stored = await details.store.findChannelList().catch(() => undefined)
     return stored ?? { asOfMs, channels: value, gone: toGone(before, value, asOfMs) }

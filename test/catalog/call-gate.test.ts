@@ -229,3 +229,22 @@ describe('call gate: look-ups of unknown products', () => {
     expect(await call(under, 'lookup')).toBe('answered')
   })
 })
+
+describe('call gate: after a pause', () => {
+  it.each([
+    ['429', limited(null), MINUTE_MS],
+    ['401', refused, 5 * SECOND_MS],
+  ])('%s - fifty who come at its end - one tries, and after its answer all go', async (...row) => {
+    const [, failure, pauseMs] = row
+    const under = makeGate()
+    await call(under, 'refresh', failure)
+    under.clock.advance(pauseMs)
+    const before = under.calls.length
+    const ends = await Promise.all(Array.from({ length: 50 }, () => call(under, 'refresh')))
+    expect(ends.filter((end) => end === 'answered')).toHaveLength(1)
+    expect(ends.filter((end) => end === NOT_MADE)).toHaveLength(49)
+    expect(under.calls.length - before).toBe(1)
+    const later = await Promise.all(Array.from({ length: 50 }, () => call(under, 'refresh')))
+    expect(new Set(later)).toEqual(new Set(['answered']))
+  })
+})

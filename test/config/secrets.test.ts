@@ -114,10 +114,16 @@ describe('text without secrets', () => {
 
   it('secret of digits - is hidden where it stands alone; longer numbers stay numbers', () => {
     expect(new Secret('918273').reveal()).toBe('918273')
-    const text = JSON.stringify({ password: '918273', timeMs: 1_918_273_000, msg: 'password 918273.' })
+    const text = JSON.stringify({
+      password: '918273',
+      timeMs: 1_918_273_000,
+      count: 77_918_273,
+      msg: 'password 918273.',
+    })
     expect(JSON.parse(hideSecrets(text))).toEqual({
       password: '[redacted]',
       timeMs: 1_918_273_000,
+      count: 77_918_273,
       msg: 'password [redacted].',
     })
   })

@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Express } from 'express'
+import { onTestFinished } from 'vitest'
+import type { Seen } from '../app/visit.ts'
+
+/** The server as its visitors see it, over connections that stay: ten thousand visits need no ten thousand servers. */
+export type Front = Readonly<{
+  visit(path: string, headers?: Readonly<Record<string, string>>): Promise<Seen>
+  close(): Promise<void>
+}>
+
+/** Listens on a free port of loopback until `close`, or the end of the test. */
+export async function openFront(app: Express): Promise<Front> {
+  const server = app.listen(0, '127.0.0.1')
+  // On a busy machine a connection would else be closed in the moment in which it is used again.
+  server.keepAliveTimeout = 0
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const agent = new Agent({ keepAlive: true })
+  let isClosed = false
+  const front: Front = {
+    async visit(path, headers = {}) {
+      const request = get({ host: '127.0.0.1', port, path, agent, headers })
+      const [answer] = (await once(request, 'response')) as [IncomingMessage]
+      const chunks = (await answer.toArray()) as Buffer[]
+      const body = Buffer.concat(chunks)
+      return {
+        status: answer.statusCode ?? 0,
+        headers: answer.headers as Seen['headers'],
+        body,
+        text: body.toString('utf8'),
+      }
+    },
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      agent.destroy()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  onTestFinished(front.close)
+  return front
+}

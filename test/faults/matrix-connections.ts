@@ -1,0 +1,78 @@
+import {
+  type FaultRow,
+  GOOD_BODY,
+  GOOD_CHUNK,
+  GOOD_LENGTH,
+  INVALID,
+  UNREACHABLE,
+  answer,
+  fail,
+  hang,
+  sendRaw,
+  toRaw,
+} from './matrix.ts'
+
+const CHUNKED = 'Transfer-Encoding: chunked'
+const LAST_CHUNK = '0\r\n\r\n'
+
+/** Look-ups whose connection breaks, or that are no HTTP; wherever a body is whole, it is a good product. */
+export const CONNECTION_FAULTS: readonly FaultRow[] = [
+  fail('reset before any byte', UNREACHABLE, ({ socket }) => void socket.resetAndDestroy()),
+  fail('reset in the headers', UNREACHABLE, sendRaw('HTTP/1.1 200 OK\r\nContent-Ty', 'reset')),
+  fail('reset in the body', UNREACHABLE, sendRaw(toRaw(['Content-Length: 5000'], GOOD_BODY), 'reset')),
+  fail('closed without an answer', UNREACHABLE, ({ socket }) => void socket.end()),
+  fail('closed in the headers', UNREACHABLE, sendRaw('HTTP/1.1 200 OK\r\nContent-Ty')),
+  fail('body shorter than its length', UNREACHABLE, sendRaw(toRaw(['Content-Length: 5000'], GOOD_BODY))),
+  fail('body longer than its length', INVALID, sendRaw(toRaw(['Content-Length: 40'], GOOD_BODY))),
+  answer('bytes after the body', 'product', sendRaw(toRaw([GOOD_LENGTH], `${GOOD_BODY}${GOOD_BODY}`))),
+  answer(
+    'a second answer after the first',
+    'product',
+    sendRaw(toRaw([GOOD_LENGTH], GOOD_BODY) + toRaw(['Content-Length: 4'], 'null')),
+  ),
+  fail('bad chunk size', UNREACHABLE, sendRaw(toRaw([CHUNKED], `ZZ\r\n${GOOD_BODY}\r\n${LAST_CHUNK}`))),
+  fail('negative chunk size', UNREACHABLE, sendRaw(toRaw([CHUNKED], `-5\r\n${GOOD_BODY}\r\n${LAST_CHUNK}`))),
+  fail('chunks without the last one, closed', UNREACHABLE, sendRaw(toRaw([CHUNKED], GOOD_CHUNK))),
+  fail('two lengths', UNREACHABLE, sendRaw(toRaw([GOOD_LENGTH, 'Content-Length: 3'], GOOD_BODY))),
+  fail('the same length twice', UNREACHABLE, sendRaw(toRaw([GOOD_LENGTH, GOOD_LENGTH], GOOD_BODY))),
+  fail('negative length', UNREACHABLE, sendRaw(toRaw(['Content-Length: -1'], GOOD_BODY))),
+  fail(
+    'length and chunks at once',
+    UNREACHABLE,
+    sendRaw(toRaw([GOOD_LENGTH, CHUNKED], GOOD_CHUNK + LAST_CHUNK)),
+  ),
+  fail('no HTTP at all', UNREACHABLE, sendRaw('SSH-2.0-OpenSSH_9.9\r\n')),
+  fail('HTTP/2 without being asked', UNREACHABLE, sendRaw(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))),
+  fail('body alone', UNREACHABLE, sendRaw(GOOD_BODY)),
+  fail('status that is none', UNREACHABLE, sendRaw(`HTTP/1.1 20x OK\r\n${GOOD_LENGTH}\r\n\r\n${GOOD_BODY}`)),
+  fail('header without a colon', UNREACHABLE, sendRaw(toRaw(['X-Bad', GOOD_LENGTH], GOOD_BODY))),
+  fail(
+    '200 kB header',
+    UNREACHABLE,
+    sendRaw(toRaw([`X-Much: ${'x'.repeat(200_000)}`, GOOD_LENGTH], GOOD_BODY)),
+  ),
+  fail(
+    'ten thousand headers',
+    UNREACHABLE,
+    sendRaw(
+      toRaw([...Array.from({ length: 10_000 }, (_, index) => `X-${index}: x`), GOOD_LENGTH], GOOD_BODY),
+    ),
+  ),
+  fail(
+    'upgrade that nobody asked for',
+    UNREACHABLE,
+    sendRaw('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n'),
+  ),
+]
+
+/** Look-ups that end only with the deadline. */
+export const HANGING_FAULTS: readonly FaultRow[] = [
+  hang('hang before the headers', () => {}),
+  hang('hang in the headers', sendRaw('HTTP/1.1 200 OK\r\nContent-Ty', 'stay')),
+  hang('hang in the body', sendRaw(toRaw(['Content-Length: 5000'], GOOD_BODY), 'stay')),
+  hang('hang one byte before the end', sendRaw(toRaw([GOOD_LENGTH], GOOD_BODY.slice(0, -1)), 'stay')),
+  hang('drip of bytes in the headers', sendRaw('HTTP/1.1 200 OK\r\nX-Drip: ', 'stay'), 'x'),
+  hang('drip of bytes in the body', sendRaw(toRaw(['Content-Length: 5000'], GOOD_BODY), 'stay'), ' '),
+  hang('chunks that never end', sendRaw(toRaw([CHUNKED], GOOD_CHUNK), 'stay'), '1\r\n \r\n'),
+  hang('early hints that never end', sendRaw('', 'stay'), 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+]

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { MINUTE_MS } from '../../src/clock.ts'
+import { BOX, startHarness } from '../app/visit.ts'
+import { openFront } from './front.ts'
+import { LARGE_FAULTS } from './matrix-bodies.ts'
+
+const ROUNDS = 20
+const MOST_GROWTH_BYTES: number = 150 * 1024 ** 2
+const LOOK_UP = /\/products\//
+
+function measureBytes(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().rss
+}
+
+describe('memory', () => {
+  it.each(LARGE_FAULTS)(
+    '$name - twenty times, with the limit of the settings - grows by less than 150 MB',
+    async ({ does, outcome }) => {
+      const harness = await startHarness()
+      const front = await openFront(harness.app)
+      harness.catalog.fault = { matches: LOOK_UP, does }
+      const visit = async (): Promise<void> => {
+        const seen = await front.visit(BOX)
+        expect([seen.status, seen.headers['vitrine-state'], seen.body.length]).toEqual([
+          200,
+          'unavailable',
+          0,
+        ])
+        harness.clock.advance(2 * MINUTE_MS)
+      }
+      await visit()
+      const beforeBytes = measureBytes()
+      const grownBytes: number[] = []
+      for (let round = 0; round < ROUNDS; round++) {
+        await visit()
+        grownBytes.push(measureBytes() - beforeBytes)
+      }
+      expect(harness.catalog.countCalls(LOOK_UP)).toBe(1 + ROUNDS)
+      expect((await harness.context.metrics.print()).text).toContain(
+        `vitrine_catalog_calls_total{operation="product",outcome="${outcome}"} ${1 + ROUNDS}`,
+      )
+      expect(Math.max(...grownBytes)).toBeLessThan(MOST_GROWTH_BYTES)
+    },
+  )
+})

@@ -1,0 +1,109 @@
+import { describe, expect, it, vi } from 'vitest'
+import { HOUR_MS, MINUTE_MS, nextMidnightUtcMs } from '../../src/clock.ts'
+import type { Context } from '../../src/context.ts'
+import { BOX, BOX_EMBED, GRID, makeSale, startHarness, stock } from '../app/visit.ts'
+import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
+import { type Harness, NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { type Front, openFront } from './front.ts'
+import { startProcess } from './restart.ts'
+
+const STALE_GTIN = toGtin(1)
+const toPath = (gtin: string): string => `/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`
+const STALE_BOX = toPath(STALE_GTIN)
+const UNKNOWN_BOX = toPath(toGtin(2))
+const OTHER_CHANNEL_BOX = BOX.replace(CHANNEL_ID, '11111111-2222-4333-8444-555555555555')
+const MIDNIGHT_MS: number = nextMidnightUtcMs(NOON_MS)
+const START_MS: number = NOON_MS + 2 * HOUR_MS
+
+/** Two o'clock: one copy of two hours, one of ten minutes, and a catalog that says 429 to everything. */
+async function startLimited(retryAfter: string): Promise<Readonly<{ harness: Harness; front: Front }>> {
+  const harness = await startHarness()
+  const front = await openFront(harness.app)
+  const { catalog, clock } = harness
+  const stale = makeSale({ gtin: STALE_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
+  await stock(harness, [stale, makeSale()])
+  clock.advance(START_MS - NOON_MS - 10 * MINUTE_MS)
+  expect((await front.visit(STALE_BOX)).headers['cache-status']).toContain('miss')
+  clock.advance(10 * MINUTE_MS)
+  catalog.fault = {
+    matches: /./,
+    does(_request, response) {
+      response.sendDate = false
+      response.setHeader('retry-after', retryAfter)
+      sendJson(response, 429, { error: 'limit' })
+    },
+  }
+  return { harness, front }
+}
+
+type Seat = Readonly<{ front: Front; context: Context }>
+
+/** Everything that could make a call, and what comes of it. */
+async function tryEverything({ front, context }: Seat): Promise<Readonly<Record<string, string>>> {
+  const paths = { BOX, BOX_EMBED, STALE_BOX, UNKNOWN_BOX, OTHER_CHANNEL_BOX, GRID }
+  const states: Record<string, string> = {}
+  for (const [name, path] of Object.entries(paths)) {
+    const { status, headers } = await front.visit(path)
+    states[name] = `${status} ${headers['vitrine-state']}`
+  }
+  const report = await context.walks.runNow()
+  return { ...states, walk: report.failure ?? 'walked', ready: String((await front.visit('/readyz')).status) }
+}
+
+const WHILE_LIMITED = {
+  BOX: '200 shown',
+  BOX_EMBED: '200 shown',
+  STALE_BOX: '200 shown',
+  UNKNOWN_BOX: '200 unavailable',
+  OTHER_CHANNEL_BOX: '404 invalid',
+  GRID: '200 shown',
+  walk: 'VITRINE_CALL_NOT_MADE',
+  ready: '200',
+}
+
+describe('one 429 with Retry-After', () => {
+  it.each([
+    ['seconds until tomorrow', String((MIDNIGHT_MS - START_MS) / 1_000), 0],
+    ['date of 00:00 UTC', new Date(MIDNIGHT_MS).toUTCString(), 0],
+    ['three days', String(3 * 86_400), 5 * MINUTE_MS],
+    ['date of next year', 'Fri, 01 Jan 2027 00:00:00 GMT', 5 * MINUTE_MS],
+  ])(
+    '%s - no call until 00:00 UTC by this process, one beside it, or the next; copies stay shown',
+    async (_name, retryAfter, slackMs) => {
+      const { harness, front } = await startLimited(retryAfter)
+      const { catalog, clock, context } = harness
+      const before = catalog.calls.length
+      const beside = await startProcess(harness)
+      expect((await front.visit(STALE_BOX)).headers['vitrine-state']).toBe('shown')
+      await vi.waitFor(() => expect(context.gate.limitedUntilMs()).toBe(MIDNIGHT_MS + slackMs))
+      expect(catalog.calls.length - before).toBe(1)
+
+      const expectNoCall = async (seats: readonly Seat[]): Promise<void> => {
+        for (const seat of seats) expect(await tryEverything(seat)).toEqual(WHILE_LIMITED)
+        expect(catalog.calls.length - before).toBe(1)
+      }
+      await expectNoCall([{ front, context }, beside])
+      for (let hour = 0; hour < 5; hour++) {
+        clock.advance(HOUR_MS)
+        await expectNoCall([{ front, context }, beside])
+      }
+      await front.close()
+      await context.dispose()
+      const next = await startProcess(harness)
+      await expectNoCall([next, beside])
+      clock.advance(MIDNIGHT_MS + slackMs - 1 - clock.nowMs())
+      await expectNoCall([await startProcess(harness), next, beside])
+
+      catalog.fault = null
+      clock.advance(1)
+      const seen = await next.front.visit(BOX)
+      expect(seen.headers).toMatchObject({
+        'vitrine-state': 'shown',
+        'cache-status': 'vitrine; fwd=miss; stored',
+      })
+      expect(catalog.calls.length - before).toBe(2)
+      expect((await next.context.walks.runNow()).failure).toBeNull()
+    },
+  )
+})

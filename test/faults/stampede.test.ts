@@ -1,0 +1,249 @@
+import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { describe, expect, it, vi } from 'vitest'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { BOX, BOX_EMBED, GTIN, type Seen, makeSale, readText, startHarness, stock } from '../app/visit.ts'
+import { CHANNEL_ID, type Fault, sendJson } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { type Front, openFront } from './front.ts'
+import { startProcess } from './restart.ts'
+import { watchUnhandled } from './trial.ts'
+
+const LOOK_UP = /\/products\//
+const PATIENCE_MS = 800
+const DEADLINE_MS: number = 5 * SECOND_MS
+const TITLE = 'Lumen Arc desk lamp'
+
+/** As many visits as there are paths, all begun before the first is answered. */
+function visitAll(front: Front, paths: readonly string[]): Promise<readonly Seen[]> {
+  return Promise.all(paths.map((path) => front.visit(path)))
+}
+
+function repeat(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => (index % 2 === 0 ? BOX : BOX_EMBED))
+}
+
+function countStates(answers: readonly Seen[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { status, headers } of answers) {
+    const state = `${status} ${headers['vitrine-state']}`
+    counts[state] = (counts[state] ?? 0) + 1
+  }
+  return counts
+}
+
+describe('200 visitors at once', () => {
+  it.each([
+    ['cold', null, 'vitrine; fwd=miss; stored'],
+    ['rescue', 2 * HOUR_MS, 'vitrine; fwd=miss; stored'],
+    ['stale', 10 * MINUTE_MS, 'vitrine; fwd=stale; detail=stale'],
+  ] as const)('%s product - one call, all shown', async (...[, ageMs, cacheStatus]) => {
+    const harness = await startHarness()
+    const front = await openFront(harness.app)
+    const { catalog, clock } = harness
+    if (ageMs !== null) {
+      await stock(harness)
+      clock.advance(ageMs)
+    }
+    const before = catalog.calls.length
+    const held: ServerResponse[] = []
+    catalog.fault = { matches: LOOK_UP, does: (_request, response) => void held.push(response) }
+    const answers = visitAll(front, repeat(200))
+    // The deadline of the one call, and the patience of all who wait for it.
+    const waits = ageMs === 10 * MINUTE_MS ? 1 : 201
+    await vi.waitFor(() => expect([clock.pendingWaits, held.length]).toEqual([waits, 1]), 10_000)
+    // Who is shown a young copy does not wait: the catalog answers only after all of them.
+    if (cacheStatus.includes('stale')) await answers
+    for (const response of held) sendJson(response, 200, makeSale())
+    const seen = await answers
+    expect(countStates(seen)).toEqual({ '200 shown': 200 })
+    expect(new Set(seen.map(({ headers }) => headers['cache-status']))).toEqual(new Set([cacheStatus]))
+    expect(seen.every(({ text }) => readText(text).includes(TITLE))).toBe(true)
+    expect(catalog.countCalls(LOOK_UP)).toBe(1)
+    expect(catalog.calls.length - before).toBe(ageMs === null ? 2 : 1)
+  })
+})
+
+type Seat = Readonly<{ harness: Harness; front: Front }>
+
+/** A way to fail; `fewest`: calls at least, or the windows would prove nothing. */
+type FaultyCatalog = Readonly<{
+  name: string
+  does: Fault
+  fewest: number
+  visit(seat: Seat): Promise<readonly Seen[]>
+}>
+
+describe('product that fails', () => {
+  const WINDOWS = 10
+  const VISITORS = 20
+  const WINDOW_MS: number = 6 * SECOND_MS
+
+  /** Visitors at once, until each is answered. */
+  const visitWindow = ({ front }: Seat): Promise<readonly Seen[]> => visitAll(front, repeat(VISITORS))
+
+  /** The same with a catalog that hangs: until each is answered and the call, if there is one, has ended. */
+  const outwaitWindow = async ({ harness, front }: Seat): Promise<readonly Seen[]> => {
+    const { catalog, clock, context } = harness
+    const callsBefore = catalog.countCalls(LOOK_UP)
+    let isAnswered = false
+    const answers = visitAll(front, repeat(VISITORS)).finally(() => {
+      isAnswered = true
+    })
+    await vi.waitFor(() => {
+      const isWaiting = clock.pendingWaits === VISITORS + 1 && catalog.countCalls(LOOK_UP) > callsBefore
+      expect(isAnswered || isWaiting).toBe(true)
+    })
+    if (isAnswered) return answers
+    clock.advance(PATIENCE_MS)
+    await answers
+    clock.advance(DEADLINE_MS - PATIENCE_MS)
+    // Only what is counted has been noted by all whom the failure concerns.
+    const counted = `outcome="VITRINE_CATALOG_DEADLINE"} ${callsBefore + 1}`
+    await vi.waitFor(async () => {
+      const { text } = await context.metrics.print()
+      if (!text.includes(counted)) throw new Error(`not yet ${counted}`)
+    })
+    return answers
+  }
+
+  const faults: readonly FaultyCatalog[] = [
+    {
+      name: '500',
+      does: (_request, response) => sendJson(response, 500, {}),
+      fewest: 1 + WINDOWS,
+      visit: visitWindow,
+    },
+    // Five failures of the connection in a row open the breaker: then even fewer calls are made.
+    { name: 'reset', does: ({ socket }) => void socket.resetAndDestroy(), fewest: 5, visit: visitWindow },
+    { name: 'hang', does: () => {}, fewest: 5, visit: outwaitWindow },
+  ]
+  const cases = faults.flatMap((fault) =>
+    (['cold', 'rescue'] as const).map((known) => [fault.name, known, fault] as const),
+  )
+
+  it.each(cases)(
+    '%s, %s - one call for all, then at most one a window',
+    async (...[, known, { does, fewest, visit }]) => {
+      const unhandled = watchUnhandled()
+      const harness = await startHarness()
+      const front = await openFront(harness.app)
+      const { catalog, clock } = harness
+      if (known === 'rescue') {
+        await stock(harness)
+        clock.advance(2 * HOUR_MS)
+      }
+      catalog.fault = { matches: LOOK_UP, does }
+      const expected = known === 'cold' ? { '200 unavailable': VISITORS } : { '200 shown': VISITORS }
+      expect(countStates(await visit({ harness, front }))).toEqual(expected)
+      await vi.waitFor(() => expect(catalog.countCalls(LOOK_UP)).toBe(1))
+      for (let window = 0; window < WINDOWS; window++) {
+        const before = catalog.countCalls(LOOK_UP)
+        clock.advance(WINDOW_MS)
+        expect(countStates(await visit({ harness, front }))).toEqual(expected)
+        expect(catalog.countCalls(LOOK_UP) - before).toBeLessThanOrEqual(1)
+      }
+      expect(catalog.countCalls(LOOK_UP)).toBeGreaterThanOrEqual(fewest)
+
+      catalog.fault = null
+      catalog.products.set(CHANNEL_ID, [makeSale()])
+      clock.advance(2 * MINUTE_MS)
+      expect(countStates(await visitAll(front, repeat(VISITORS)))).toEqual({ '200 shown': VISITORS })
+      expect(unhandled).toEqual([])
+    },
+  )
+})
+
+const toPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
+
+describe('10,000 GTINs that nobody sells', () => {
+  const BATCH = 500
+  const BUDGET = 600
+  const isKnown = /\/products\/09521234567899$/
+
+  it('channel that was walked long ago, after a restart - cost 600 calls an hour, and no known box', async () => {
+    const harness = await startHarness({ settings: { VITRINE_SYNC_CRON: 'off' } })
+    await stock(harness)
+    const { catalog, clock } = harness
+    const { context, front } = await startProcess(harness)
+    await context.walks.start()
+    clock.advance(3 * DAY_MS)
+    const countUnknown = (): number => catalog.countCalls(LOOK_UP) - catalog.countCalls(isKnown)
+    const visitKnown = async (): Promise<string> => {
+      const { headers, text } = await front.visit(BOX)
+      return `${headers['vitrine-state']}, ${headers['cache-status']}, ${readText(text).includes(TITLE)}`
+    }
+    expect(await visitKnown()).toBe('shown, vitrine; fwd=miss; stored, true')
+
+    const totals: Record<string, number> = {}
+    for (let first = 0; first < 10_000; first += BATCH) {
+      const paths = Array.from({ length: BATCH }, (_, index) => toPath(first + index))
+      const answers = await visitAll(front, paths)
+      expect(answers.every(({ body }) => body.length === 0)).toBe(true)
+      for (const [state, count] of Object.entries(countStates(answers)))
+        totals[state] = (totals[state] ?? 0) + count
+      expect(countUnknown()).toBe(Math.min(first + BATCH, BUDGET))
+      expect(await visitKnown()).toBe('shown, vitrine; hit, true')
+    }
+    expect(totals).toEqual({ '200 hidden': BUDGET, '200 unavailable': 10_000 - BUDGET })
+    expect(catalog.countCalls(isKnown)).toBe(1)
+    // One list, for the first 404 that was to be believed.
+    expect(catalog.countCalls(/channels$/)).toBe(2)
+
+    // What is known is refreshed out of another purse.
+    clock.advance(10 * MINUTE_MS)
+    expect(await visitKnown()).toBe('shown, vitrine; fwd=stale; detail=stale, true')
+    await vi.waitFor(async () => expect(await visitKnown()).toBe('shown, vitrine; hit, true'))
+    expect(catalog.countCalls(isKnown)).toBe(2)
+    expect(countUnknown()).toBe(BUDGET)
+
+    clock.advance(HOUR_MS)
+    await visitAll(
+      front,
+      Array.from({ length: 2 * BATCH }, (_, index) => toPath(20_000 + index)),
+    )
+    expect(countUnknown()).toBeGreaterThan(BUDGET)
+    expect(countUnknown()).toBeLessThanOrEqual(2 * BUDGET)
+  }, 180_000)
+})
+
+const makeQuery = (): string => `x${randomBytes(6).toString('hex')}=${randomBytes(6).toString('hex')}`
+
+describe('200 random query strings', () => {
+  it.each([BOX, BOX_EMBED])('%s - no further call, and no further entry in memory', async (path) => {
+    const harness = await startHarness()
+    const front = await openFront(harness.app)
+    const { catalog, context } = harness
+    catalog.products.set(CHANNEL_ID, [makeSale()])
+    const plain = await front.visit(path)
+    const measure = (): readonly number[] => [
+      catalog.calls.length,
+      context.memories.answers.entryCount(),
+      context.memories.answers.byteCount(),
+      context.memories.products.entryCount(),
+    ]
+    const before = measure()
+    expect(before).toEqual([2, 1, expect.any(Number), 1])
+    const answers = await visitAll(
+      front,
+      Array.from({ length: 200 }, () => `${path}?${makeQuery()}&${makeQuery()}`),
+    )
+    expect(countStates(answers)).toEqual({ '200 shown': 200 })
+    expect(answers.every(({ body }) => body.equals(plain.body))).toBe(true)
+    expect(measure()).toEqual(before)
+  })
+
+  it('product that nobody sells - one call', async () => {
+    const harness = await startHarness()
+    const front = await openFront(harness.app)
+    const path = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`
+    const answers = await visitAll(
+      front,
+      Array.from({ length: 200 }, () => `${path}?${makeQuery()}`),
+    )
+    expect(countStates(answers)).toEqual({ '200 hidden': 200 })
+    expect(harness.catalog.countCalls(LOOK_UP)).toBe(1)
+    expect(harness.context.memories.answers.entryCount()).toBe(1)
+  })
+})
