@@ -172,7 +172,7 @@ async function openGuardedStore(details: ContextDetails, metrics: Metrics): Prom
   const { config, catalog, clock, logger } = details
   const storeHealth = createStoreHealth({ clock, logger, metrics })
   const store = await openHealingStore({
-    open: () => openSqlStore({ database: config.database, catalog: catalog.identity, isServing: true }),
+    open: (timeouts) => openSqlStore({ database: config.database, catalog: catalog.identity, timeouts }),
     identify: () => findFileId(config.database.path),
     clock,
     onFailure: storeHealth.note,

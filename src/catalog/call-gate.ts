@@ -1,12 +1,18 @@
 import { BrokenCircuitError } from 'cockatiel'
+import { SECOND_MS } from '../clock.ts'
 import { CallNotMadeError, CatalogKeyRefusedError, CatalogRateLimitedError } from '../errors.ts'
 import { type Breaker, type BreakerState, createBreaker } from './breaker.ts'
 import { type Governor, type GovernorOptions, type QuotaReport, createGovernor } from './governor.ts'
 import { type KeyPause, createKeyPause } from './key-pause.ts'
 import type { CallPurpose } from './quota.ts'
+import { createSlots } from './slots.ts'
 
-/** Calls of one purpose under way or queued: beyond, a visitor gets the copy at once instead of a place in the queue. */
+/** Calls of one purpose under way or in line: beyond, a visitor gets the copy at once instead of a place in the line. */
 const MAX_UNDER_WAY = 500
+/** Calls that go at the same time; one connection each. */
+export const MAX_CALLS_AT_ONCE = 32
+/** Who waits longer in line is not called for any more: that the line is long says nothing about the catalog. */
+const MAX_WAIT_MS: number = 5 * SECOND_MS
 
 const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
 
@@ -53,6 +59,7 @@ export function createCallGate(options: CallGateOptions): CallGate {
   const keyPause = createKeyPause(options.clock)
   const breaker = createBreaker(options.clock, options.random)
   const countUnderWay = createCounter()
+  const slots = createSlots(MAX_CALLS_AT_ONCE, options.clock)
   /** After a 429 or a refused key one call tries alone whether the pause was long enough; after an answer all may go. */
   const isTried = (): boolean =>
     (governor.isUnproven() || keyPause.isUnproven()) && PURPOSES.some((one) => countUnderWay(one, 0) > 0)
@@ -61,10 +68,13 @@ export function createCallGate(options: CallGateOptions): CallGate {
   const callCounted = createCountedCall({ governor, keyPause, breaker, clock: options.clock })
   return {
     async pass(purpose, call) {
-      const leave = hasRoom(purpose) ? breaker.enter() : undefined
-      if (leave === undefined) throw new CallNotMadeError('calls to the catalog are paused')
+      if (!hasRoom(purpose)) throw new CallNotMadeError('calls to the catalog are paused')
       countUnderWay(purpose, 1)
+      const giveBack = await slots.take(MAX_WAIT_MS)
+      const leave = giveBack === undefined || keyPause.isOn() ? undefined : breaker.enter()
       try {
+        if (leave === undefined)
+          throw new CallNotMadeError('calls to the catalog are paused, or too many wait')
         return await callCounted(purpose, call)
       } catch (error) {
         // Opened by others while this call was being counted.
@@ -73,7 +83,8 @@ export function createCallGate(options: CallGateOptions): CallGate {
           : error
       } finally {
         countUnderWay(purpose, -1)
-        leave()
+        giveBack?.()
+        leave?.()
       }
     },
     isOpen: (purpose) => hasRoom(purpose) && breaker.isPassable() && governor.isFree(purpose),

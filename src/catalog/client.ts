@@ -9,7 +9,7 @@ import {
   CatalogUnreachableError,
 } from '../errors.ts'
 import { discardBody, readJson } from './body.ts'
-import type { CallGate } from './call-gate.ts'
+import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
 import { type Channel, VERSION_PATH } from './contract.ts'
 import type { KeySource } from './key-source.ts'
 import {
@@ -21,9 +21,6 @@ import {
 } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
 import { toStatusError } from './status-error.ts'
-
-/** Connections to the catalog at once; further calls queue within their own deadline. */
-const MAX_CONNECTIONS = 32
 
 /** The second net under the deadline, where undici's own timers come first: it is the same failure. */
 const TIMEOUT_CODES: ReadonlySet<string> = new Set([
@@ -79,7 +76,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
   const base = new URL(options.baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '') + VERSION_PATH
   const pool = new Pool(base.origin, {
-    connections: MAX_CONNECTIONS,
+    connections: MAX_CALLS_AT_ONCE,
     connect: { timeout: options.timeoutMs },
     headersTimeout: options.timeoutMs,
     bodyTimeout: options.timeoutMs,

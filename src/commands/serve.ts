@@ -68,8 +68,11 @@ function waitForStop(signal: AbortSignal): Promise<void> {
 }
 
 /** SIGHUP: a new key ends the pause that the old one brought about. */
-async function takeNewKey({ key, gate }: Context): Promise<void> {
-  if (await key.refresh()) gate.liftKeyPause()
+async function takeNewKey({ key, gate, logger }: Context): Promise<void> {
+  const isNew = await key.refresh()
+  if (isNew) gate.liftKeyPause()
+  const words = 'told to read the key again: it is the one used so far, or its file holds none'
+  logger.info(isNew ? 'told to read the key again: it is another one now' : words)
 }
 
 /** What a newcomer opens next, on standard output. */

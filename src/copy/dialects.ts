@@ -1,5 +1,6 @@
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import type { DatabaseAddress } from '../config/config.ts'
+import { SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { migrateDatabase } from '../database/migrate.ts'
 import { openSqlite } from '../database/sqlite.ts'
@@ -13,21 +14,25 @@ export type CopyDatabase = Readonly<{
   close(): Promise<void>
 }>
 
+/** How long statements wait for another process's transaction: while the database is opened, and afterwards. */
+export type BusyTimeouts = Readonly<{ openingMs: number; openMs: number }>
+
+/** A walk gives up before it would be ended by force: that may end the process where SQLite is an addon. */
+const WALK_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
+
 /**
- * Opens the stored copy's database and brings it to this version. `busyTimeoutMs`: how long a write waits for another
- * process's transaction once it is open; SQLite waits on the calling thread.
+ * Opens the stored copy's database and brings it to this version.
  * @throws StoreError, StoreNewerError
  */
 export async function openCopyDatabase(
   address: DatabaseAddress,
-  busyTimeoutMs?: number,
+  timeouts: BusyTimeouts = WALK_TIMEOUTS,
 ): Promise<CopyDatabase> {
-  const writer = openKysely(address, 'writer')
+  const writer = openKysely(address, 'writer', timeouts.openingMs)
   try {
     await migrateDatabase(writer, COPY_MIGRATIONS)
-    if (busyTimeoutMs !== undefined)
-      await sql`pragma busy_timeout = ${sql.lit(busyTimeoutMs)}`.execute(writer)
-    const reader = address.path === ':memory:' ? writer : openKysely(address, 'reader')
+    await sql`pragma busy_timeout = ${sql.lit(timeouts.openMs)}`.execute(writer)
+    const reader = address.path === ':memory:' ? writer : openKysely(address, 'reader', timeouts.openMs)
     return {
       reader,
       writer,
@@ -44,9 +49,13 @@ export async function openCopyDatabase(
   }
 }
 
-function openKysely(address: DatabaseAddress, role: 'reader' | 'writer'): Kysely<CopyTables> {
+function openKysely(
+  address: DatabaseAddress,
+  role: 'reader' | 'writer',
+  busyTimeoutMs: number,
+): Kysely<CopyTables> {
   // A reader is opened at its first statement: a walk needs none, and Kysely does not close what it never used.
-  const open = (): SqliteDatabase => openSqlite({ path: address.path, role })
+  const open = (): SqliteDatabase => openSqlite({ path: address.path, role, busyTimeoutMs })
   const database = role === 'reader' ? () => Promise.resolve(open()) : open()
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }

@@ -1,5 +1,6 @@
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { StoreError, StoreNewerError } from '../errors.ts'
+import { StoreError, StoreNewerError, type VitrineError } from '../errors.ts'
+import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
 
 /** How long after a failed opening, or after damage was met, the database is opened anew. */
@@ -9,8 +10,8 @@ const REOPEN_AFTER_MS: number = 30 * SECOND_MS
 const WRITES_REST_MS: number = 5 * SECOND_MS
 const LOCKED = /locked|busy/
 
-/** What SQLite says of a file that the open connection cannot come back from. */
-const DAMAGE = /malformed|not a database|disk I\/O error|unable to open/
+/** What SQLite says of a file that the open connection cannot come back from. Single damaged pages cost what is on them. */
+const DAMAGE = /not a database|disk I\/O error|unable to open/
 
 const METHODS = [
   'findProduct',
@@ -25,6 +26,14 @@ const METHODS = [
   'ping',
 ] as const satisfies readonly Exclude<keyof CopyStore, 'close'>[]
 
+/**
+ * How long the serving thread waits for another process's transaction; a walk's take a few milliseconds. At a start nobody
+ * is served yet, and processes that start together wait for the one that makes the tables.
+ */
+const SERVING_MS = 100
+const AT_START: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: SERVING_MS }
+const LATER: BusyTimeouts = { openingMs: SERVING_MS, openMs: SERVING_MS }
+
 const WRITES: ReadonlySet<string> = new Set(['putLookup', 'putChannelList', 'updateQuota'])
 
 /**
@@ -32,7 +41,7 @@ const WRITES: ReadonlySet<string> = new Set(['putLookup', 'putChannelList', 'upd
  * replaced is noticed; `null` when there is none.
  */
 export type HealingDetails = Readonly<{
-  open(): Promise<CopyStore>
+  open(timeouts: BusyTimeouts): Promise<CopyStore>
   identify?(): string | null
   clock: Clock
   onFailure(error: unknown): void
@@ -76,6 +85,11 @@ export function describeStoreFailure(error: unknown): string {
   return error.cause instanceof Error ? describeStoreFailure(error.cause) : error.message
 }
 
+/** Why something failed: in the words of the database where it was the store, else in our own. */
+export function describeFailure(error: VitrineError): string {
+  return error instanceof StoreError ? describeStoreFailure(error) : error.message
+}
+
 type Place = Readonly<{
   /** @throws StoreError while there is none. */
   get(): Promise<CopyStore>
@@ -86,6 +100,7 @@ type Place = Readonly<{
 
 function createPlace({ open, identify, clock }: HealingDetails): Place {
   let store: CopyStore | undefined
+  let isFirst = true
   const watch = createFileWatch({ clock, ...(identify && { identify }) })
   let opening: Promise<CopyStore> | undefined
   let lastError: unknown
@@ -96,13 +111,14 @@ function createPlace({ open, identify, clock }: HealingDetails): Place {
   }
   const openNow = async (): Promise<CopyStore> => {
     try {
-      store = await open()
+      store = await open(isFirst ? AT_START : LATER)
       watch.begin()
       return store
     } catch (error) {
       fail(error)
       throw error
     } finally {
+      isFirst = false
       opening = undefined
     }
   }

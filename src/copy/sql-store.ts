@@ -1,7 +1,7 @@
 import { type Transaction, sql } from 'kysely'
 import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { openCopyDatabase } from './dialects.ts'
+import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
 import type { CopyTables } from './schema.ts'
 import { findChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, findCopy, readCopyState } from './sql-copies.ts'
@@ -12,13 +12,14 @@ import { createSqlWalkStore } from './sql-walk-store.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 
 /**
- * Which database, and which catalog's copy in it: another catalog address starts a new one. `isServing`: visitors wait on
- * this thread, so that a write gives up soon where another process holds the database.
+ * Which database, and which catalog's copy in it: another catalog address starts a new one. `timeouts`: how long statements
+ * wait for another process's transaction; by default as long as a walk may.
  */
-export type SqlStoreOptions = Readonly<{ database: DatabaseAddress; catalog: string; isServing?: boolean }>
-
-/** How long the serving thread waits for another process's transaction; a walk's take a few milliseconds. */
-const SERVING_BUSY_TIMEOUT_MS = 100
+export type SqlStoreOptions = Readonly<{
+  database: DatabaseAddress
+  catalog: string
+  timeouts?: BusyTimeouts
+}>
 
 /**
  * Opens the stored copy of one catalog.
@@ -26,10 +27,7 @@ const SERVING_BUSY_TIMEOUT_MS = 100
  */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { catalog } = options
-  const { reader, writer, close } = await openCopyDatabase(
-    options.database,
-    options.isServing === true ? SERVING_BUSY_TIMEOUT_MS : undefined,
-  )
+  const { reader, writer, close } = await openCopyDatabase(options.database, options.timeouts)
   /** One view over all statements of a read: a walk that completes meanwhile removes what it replaced. */
   const inOneView = <T>(read: (view: Transaction<CopyTables>) => Promise<T>): Promise<T> =>
     reader.transaction().setIsolationLevel('repeatable read').execute(read)

@@ -5,6 +5,7 @@ import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import { type Clock, DAY_MS, systemClock } from '../clock.ts'
 import { Secret } from '../config/secrets.ts'
 import { VitrineError } from '../errors.ts'
+import { describeFailure } from './healing-store.ts'
 import { openSqlStore } from './sql-store.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 import type { WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
@@ -23,9 +24,10 @@ export async function runWalkHere(
 ): Promise<WalkReport> {
   const calls: CountedCalls = new Map()
   let tools: Tools | undefined
-  const report = (walks: WalkReport['walks'], failure: string | null): WalkReport => ({
+  const report = (walks: WalkReport['walks'], error: VitrineError | null): WalkReport => ({
     walks,
-    failure,
+    failure: error?.code ?? null,
+    reason: error === null ? null : describeFailure(error),
     pausedUntilMs: tools?.gate.limitedUntilMs() ?? 0,
     calls: [...calls.values()],
   })
@@ -34,7 +36,7 @@ export async function runWalkHere(
     return report(await walkWith(tools, { order, watch, clock }), null)
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
-    return report([], error.code)
+    return report([], error)
   } finally {
     await tools?.client.close()
     await tools?.store.close()

@@ -29,6 +29,8 @@ export type WalkReport = Readonly<{
   walks: readonly ChannelWalk[]
   /** Code of the error when not even the channels could be listed. */
   failure: string | null
+  /** Its words, or those of the database. */
+  reason: string | null
   pausedUntilMs: number
   calls: readonly Readonly<{ operation: string; outcome: string; count: number }>[]
 }>

@@ -4,6 +4,7 @@ import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
 import { type Drops, type ParsedPage, addDrops } from '../catalog/parse.ts'
 import { CatalogInvalidError, CatalogStatusError, VitrineError, WalkError } from '../errors.ts'
+import { describeFailure } from './healing-store.ts'
 import { isOwnerGone } from './lease-owner.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
 import { createStopped, withRetries } from './walk-retries.ts'
@@ -32,8 +33,9 @@ export type ChannelWalk = Readonly<{
   outcome: 'complete' | 'failed' | 'busy'
   productCount: number
   durationMs: number
-  /** Code of the error when it failed. */
+  /** Code of the error when it failed, and its words. */
   failure: string | null
+  reason: string | null
 }>
 
 /** What a walk works with; `owner` names this walk in leases. */
@@ -72,24 +74,21 @@ export async function walkCatalog(details: WalkDetails): Promise<readonly Channe
 async function walkChannel(details: WalkDetails, channel: Channel): Promise<ChannelWalk> {
   const { store, clock, owner } = details
   const startedAtMs = clock.nowMs()
-  const end = (
-    outcome: ChannelWalk['outcome'],
-    productCount: number,
-    failure: string | null,
-  ): ChannelWalk => {
+  const end = (outcome: ChannelWalk['outcome'], over: Partial<ChannelWalk> = {}): ChannelWalk => {
     const durationMs = clock.nowMs() - startedAtMs
-    return { channelId: channel.id, channelName: channel.name, outcome, productCount, durationMs, failure }
+    const walk = { channelId: channel.id, channelName: channel.name, outcome, durationMs }
+    return { productCount: 0, failure: null, reason: null, ...walk, ...over }
   }
-  if (!(await takeLease(details, channel.id))) return end('busy', 0, null)
+  if (!(await takeLease(details, channel.id))) return end('busy')
   try {
     const productCount = await walkPages(details, channel)
-    return end('complete', productCount, null)
+    return end('complete', { productCount })
   } catch (error) {
     const code =
       error instanceof VitrineError && !details.signal.aborted ? error.code : new WalkError('').code
     await store.failWalk(channel.id, code, clock.nowMs())
     if (!(error instanceof VitrineError)) throw error
-    return end('failed', 0, code)
+    return end('failed', { failure: code, reason: describeFailure(error) })
   } finally {
     await store.releaseLease(channel.id, owner)
   }

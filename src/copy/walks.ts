@@ -156,17 +156,19 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
   const { gate, logger, metrics, store } = details
   await gate.pauseUntil(report.pausedUntilMs)
   for (const call of report.calls) metrics.countCall(call, call.count)
-  if (report.failure !== null) logger.warn({ code: report.failure }, 'the catalog could not be walked')
+  if (report.failure !== null)
+    logger.warn({ code: report.failure, reason: report.reason }, 'the catalog could not be walked')
   for (const walk of report.walks) {
-    const state = await store.getCopyState(walk.channelId)
-    metrics.measureWalk({ ...walk, channel: walk.channelId, completedAtMs: state.completedAtMs })
+    const state = await store.getCopyState(walk.channelId).catch(() => undefined)
+    const completedAtMs = state?.completedAtMs ?? null
+    metrics.measureWalk({ ...walk, channel: walk.channelId, completedAtMs })
     if (walk.outcome !== 'complete') {
       logger.warn({ walk }, 'the walk of a channel did not complete; its old copy stays')
       continue
     }
     gate.startCountingLookups()
-    metrics.countDrops(state.drops)
-    logger.info({ walk, drops: state.drops }, 'walked a channel')
+    metrics.countDrops(state?.drops ?? {})
+    logger.info({ walk, drops: state?.drops }, 'walked a channel')
   }
   return report
 }

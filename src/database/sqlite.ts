@@ -20,8 +20,11 @@ const MAX_STATEMENTS = 200
 /** How long a writer waits for another process's transaction before it gives up. */
 const BUSY_TIMEOUT_MS: number = 5 * SECOND_MS
 
-/** `:memory:` or a file; its folder is made. A `writer` takes the write lock at the start of each transaction. */
-export type SqliteOptions = Readonly<{ path: string; role: 'reader' | 'writer' }>
+/**
+ * `:memory:` or a file; its folder is made. A `writer` takes the write lock at the start of each transaction.
+ * `busyTimeoutMs`: how long it waits for another process's, on the calling thread.
+ */
+export type SqliteOptions = Readonly<{ path: string; role: 'reader' | 'writer'; busyTimeoutMs?: number }>
 
 /**
  * Opens a SQLite database in WAL mode as Kysely's SQLite dialect wants it, with a cache of prepared statements.
@@ -33,7 +36,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   try {
     if (options.path !== ':memory:') makeFolder(dirname(options.path))
     database = new DatabaseSync(options.path)
-    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`)
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')

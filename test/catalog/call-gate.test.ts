@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type CallGate, createCallGate } from '../../src/catalog/call-gate.ts'
 import type { CallPurpose } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
@@ -177,11 +177,30 @@ describe('call gate: pauses', () => {
     const wait = (): Promise<void> => new Promise((resolve) => void ends.push(resolve))
     const waiting = Array.from({ length: 500 }, () => under.gate.pass('refresh', wait))
     expect(under.gate.isOpen('refresh')).toBe(false)
+    expect(under.gate.isOpen('lookup')).toBe(true)
     expect(await call(under, 'refresh')).toBe(NOT_MADE)
-    expect(await call(under, 'lookup')).toBe('answered')
-    for (const end of ends) end()
-    await Promise.all(waiting)
+    let most = 0
+    let done = 0
+    for (const one of waiting) void one.then(() => done++)
+    await vi.waitFor(() => {
+      most = Math.max(most, ends.length)
+      for (const end of ends.splice(0)) end()
+      expect(done).toBe(500)
+    })
+    expect(most).toBe(32)
     expect(await call(under, 'refresh')).toBe('answered')
+  })
+
+  it('calls that wait in line for five seconds - are not made, not counted, and open no breaker', async () => {
+    const under = makeGate()
+    const hanging = Array.from({ length: 32 }, () => under.gate.pass('walk', () => new Promise(() => {})))
+    const late = Promise.all(Array.from({ length: 20 }, () => call(under, 'refresh')))
+    await vi.waitFor(() => expect(under.clock.pendingWaits).toBe(20))
+    under.clock.advance(5 * SECOND_MS)
+    expect(new Set(await late)).toEqual(new Set([NOT_MADE]))
+    const { quota, breaker } = await under.gate.readState()
+    expect([under.calls.length, quota.calls.refresh, quota.calls.walk, breaker]).toEqual([0, 0, 32, 'closed'])
+    expect(hanging).toHaveLength(32)
   })
 })
 

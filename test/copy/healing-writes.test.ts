@@ -19,7 +19,7 @@ async function open(): Promise<Place> {
   const path = join(folder, 'copy.db')
   const clock = createFakeClock(0)
   const store = await openHealingStore({
-    open: () => openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', isServing: true }),
+    open: (timeouts) => openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts }),
     identify: () => String(statSync(path, { throwIfNoEntry: false })?.ino ?? null),
     clock,
     onFailure: () => {},

@@ -32,7 +32,7 @@ function makePlace(): Place {
   const failures: unknown[] = []
   let openings = 0
   const openFile = (): Promise<CopyStore> =>
-    openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', isServing: true })
+    openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
   return {
     path,
     clock,
@@ -56,7 +56,7 @@ function makePlace(): Place {
 const breakFile = (path: string): void => writeFileSync(path, 'no database '.repeat(5_000))
 
 /** What SQLite says of a file that is spoiled under an open connection. */
-const damaged = new StoreError('failed at ping', { cause: new Error('database disk image is malformed') })
+const damaged = new StoreError('failed at ping', { cause: new Error('disk I/O error') })
 const busy = new StoreError('failed at ping', { cause: new Error('database is locked') })
 
 const newer = (): Promise<CopyStore> => Promise.reject(new StoreNewerError('newer'))
