@@ -37,6 +37,15 @@ export const systemClock: Clock = {
     }),
 }
 
+/**
+ * Is a pause still on? One that would last longer than any that is made was noted before the clock was set back: it is
+ * over.
+ */
+export function isPauseOn(pause: Readonly<{ untilMs: number; nowMs: number; longestMs: number }>): boolean {
+  const leftMs = pause.untilMs - pause.nowMs
+  return leftMs > 0 && leftMs <= pause.longestMs
+}
+
 /** The next 00:00 UTC after `nowMs`, Unix milliseconds: when the catalog's daily request limit resets. */
 export function nextMidnightUtcMs(nowMs: number): number {
   return (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS

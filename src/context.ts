@@ -96,20 +96,16 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const { config, clock, logger, publicUrl, catalog } = details
   const metrics = createMetrics()
   const ownOrigin = new URL(publicUrl).origin
-  const { store, gate, storeHealth } = await openGuardedStore(details, metrics)
+  const made: { walks?: Walks } = {}
+  const whenHealed = (): void => void made.walks?.ensureCopied()
+  const { store, gate, storeHealth } = await openGuardedStore(details, metrics, whenHealed)
   const client = createClient(details, { gate, metrics, ownOrigin })
   const memories = createMemories(config)
-  const sources = createSources({
-    config,
-    clock,
-    client,
-    gate,
-    store,
-    memories,
-    onStoreFailure: storeHealth.note,
-    onDrops: metrics.countDrops,
-  })
+  const onStoreFailure = storeHealth.note
+  const parts = { config, clock, client, gate, store, memories, onStoreFailure }
+  const sources = createSources({ ...parts, onDrops: metrics.countDrops })
   const walks = createWalks({ ...details, gate, store, metrics, ownOrigin })
+  made.walks = walks
   const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
   return {
@@ -168,7 +164,11 @@ type GuardedStore = Readonly<{
 }>
 
 /** The stored copy, and the gate of calls that keeps its counts there. */
-async function openGuardedStore(details: ContextDetails, metrics: Metrics): Promise<GuardedStore> {
+async function openGuardedStore(
+  details: ContextDetails,
+  metrics: Metrics,
+  whenHealed: () => void,
+): Promise<GuardedStore> {
   const { config, catalog, clock, logger } = details
   const storeHealth = createStoreHealth({ clock, logger, metrics })
   const store = await openHealingStore({
@@ -176,6 +176,10 @@ async function openGuardedStore(details: ContextDetails, metrics: Metrics): Prom
     identify: () => findFileId(config.database.path),
     clock,
     onFailure: storeHealth.note,
+    onHealed() {
+      logger.info('the stored copy is open again')
+      whenHealed()
+    },
   })
   const gate = createCallGate({
     clock,

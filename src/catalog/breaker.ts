@@ -1,5 +1,5 @@
 import { type IBackoff, CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel'
-import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts'
+import { type Clock, MINUTE_MS, SECOND_MS, isPauseOn } from '../clock.ts'
 import { CatalogDeadlineError, CatalogUnreachableError } from '../errors.ts'
 
 /** Failures of the connection in a row, of whatever products, that open the breaker. */
@@ -9,6 +9,7 @@ const FIRST_PAUSE_MS: number = 5 * SECOND_MS
 const LONGEST_PAUSE_MS: number = MINUTE_MS
 /** Up to this share is added, so that several processes do not probe together. */
 const JITTER_SHARE = 0.2
+const LONGEST_MS: number = LONGEST_PAUSE_MS * (1 + JITTER_SHARE)
 
 /**
  * - `closed`: calls go
@@ -94,7 +95,7 @@ type Pause = IBackoff<unknown> & Readonly<{ isOver(): boolean }>
 function createPause(clock: Clock, random: () => number): Pause {
   let openUntilMs = 0
   const pause: Pause = {
-    isOver: () => clock.nowMs() >= openUntilMs,
+    isOver: () => !isPauseOn({ untilMs: openUntilMs, nowMs: clock.nowMs(), longestMs: LONGEST_MS }),
     get duration() {
       return pause.isOver() ? -Infinity : Infinity
     },

@@ -1,4 +1,4 @@
-import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts'
+import { type Clock, MINUTE_MS, SECOND_MS, isPauseOn } from '../clock.ts'
 
 /** Pause after a refused key; doubled at each further one, up to the longest. */
 const FIRST_PAUSE_MS: number = 5 * SECOND_MS
@@ -27,12 +27,14 @@ export function createKeyPause(clock: Clock): KeyPause {
     nextPauseMs = FIRST_PAUSE_MS
     isUnproven = false
   }
+  const isOn = (): boolean =>
+    isPauseOn({ untilMs: refusedUntilMs, nowMs: clock.nowMs(), longestMs: LONGEST_PAUSE_MS })
   return {
-    isOn: () => clock.nowMs() < refusedUntilMs,
+    isOn,
     untilMs: () => refusedUntilMs,
     isUnproven: () => isUnproven,
     noteRefused() {
-      if (clock.nowMs() < refusedUntilMs) return
+      if (isOn()) return
       refusedUntilMs = clock.nowMs() + nextPauseMs
       isUnproven = true
       nextPauseMs = Math.min(nextPauseMs * 2, LONGEST_PAUSE_MS)

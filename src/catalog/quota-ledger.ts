@@ -1,5 +1,5 @@
 import { type Clock, HOUR_MS } from '../clock.ts'
-import { type QuotaState, createQuotaState, mergeStates, startDay } from './quota.ts'
+import { type QuotaState, type ShareCalls, createQuotaState, mergeStates, startDay } from './quota.ts'
 
 /** Makes another state of one; pure, and may run more than once. */
 export type QuotaChange = (state: QuotaState) => QuotaState
@@ -29,6 +29,16 @@ export function createMemoryLedger(clock: Clock): QuotaLedger {
   }
 }
 
+const NO_CALLS: ShareCalls = { walk: 0, refresh: 0, lookup: 0 }
+
+function addCalls(a: ShareCalls, b: ShareCalls): ShareCalls {
+  return { walk: a.walk + b.walk, refresh: a.refresh + b.refresh, lookup: a.lookup + b.lookup }
+}
+
+function subtractCalls(a: ShareCalls, b: ShareCalls): ShareCalls {
+  return { walk: a.walk - b.walk, refresh: a.refresh - b.refresh, lookup: a.lookup - b.lookup }
+}
+
 /**
  * The ledger in the store, and while that fails one of this process that goes on with what was seen last. What was
  * learned meanwhile is written when the store is back.
@@ -38,18 +48,22 @@ export function createSharedLedger(
   details: Readonly<{ clock: Clock; onFailure(error: unknown): void }>,
 ): QuotaLedger {
   const own = createMemoryLedger(details.clock)
-  let isBehind = false
+  /** Calls of an outage, which nobody else has counted; `undefined` while the store is there. */
+  let unsaved: Pick<QuotaState, 'day' | 'calls'> | undefined
   let last: Promise<unknown> = Promise.resolve()
   const updateShared = async (nowMs: number, change: QuotaChange): Promise<QuotaState> => {
-    const mine = isBehind ? await own.updateQuota(nowMs, (state) => state) : undefined
+    const mine = unsaved === undefined ? undefined : await own.updateQuota(nowMs, (state) => state)
+    const { day, calls } = unsaved ?? { day: 0, calls: NO_CALLS }
     let newLookups = 0
     const state = await shared.updateQuota(nowMs, (stored) => {
-      const before = mine === undefined ? stored : mergeStates(stored, mine)
+      const sum = stored.day === day ? addCalls(stored.calls, calls) : stored.calls
+      const before =
+        mine === undefined ? stored : mergeStates(stored, { ...mine, day: stored.day, calls: sum })
       const after = change(before)
       newLookups = after.lookupsLastHour - before.lookupsLastHour
       return after
     })
-    isBehind = false
+    unsaved = undefined
     // Of the look-ups only one's own are known by their times; those of others would count for an hour too long.
     await own.updateQuota(nowMs, ({ lookupsLastHour }) => ({
       ...state,
@@ -57,14 +71,21 @@ export function createSharedLedger(
     }))
     return state
   }
+  const updateOwn = (nowMs: number, change: QuotaChange): Promise<QuotaState> =>
+    own.updateQuota(nowMs, (before) => {
+      const after = change(before)
+      const earlier = unsaved?.day === after.day ? unsaved.calls : NO_CALLS
+      const made = subtractCalls(after.calls, before.day === after.day ? before.calls : NO_CALLS)
+      unsaved = { day: after.day, calls: addCalls(earlier, made) }
+      return after
+    })
   return {
     updateQuota(nowMs, change) {
       // One after the other: a success that ends after a later failure would take back what that one noted.
       const turn = last.then(() =>
         updateShared(nowMs, change).catch((error: unknown) => {
           details.onFailure(error)
-          isBehind = true
-          return own.updateQuota(nowMs, change)
+          return updateOwn(nowMs, change)
         }),
       )
       last = turn.catch(() => {})

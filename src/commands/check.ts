@@ -25,7 +25,8 @@ const CURES: Readonly<Record<string, string>> = {
   VITRINE_CATALOG_DEADLINE: 'The catalog is slow; VITRINE_CATALOG_TIMEOUT_MS is how long one call may take.',
   VITRINE_CATALOG_KEY_REFUSED:
     'Make a new key where the catalog makes them (Settings, Team, API keys; "vitrine catalog keys add NAME" in a catalog of your own), and set VITRINE_CATALOG_KEY.',
-  VITRINE_CATALOG_RATE_LIMITED: 'The daily limit of the plan is reached; it resets at 00:00 UTC.',
+  VITRINE_CATALOG_RATE_LIMITED:
+    'The daily limit of the plan is reached; the line about the request limit says until when nothing is called.',
   VITRINE_CALL_NOT_MADE: 'Nothing was called; the line about the request limit says until when, and why.',
   VITRINE_CATALOG_REDIRECT:
     'Set VITRINE_CATALOG_URL to the address that the redirect leads to; redirects are not followed.',

@@ -17,6 +17,9 @@ export type CopyDatabase = Readonly<{
 /** How long statements wait for another process's transaction: while the database is opened, and afterwards. */
 export type BusyTimeouts = Readonly<{ openingMs: number; openMs: number }>
 
+/** Reads wait only while another process mends or shrinks the log. */
+const READING_MS = 100
+
 /** A walk gives up before it would be ended by force: that may end the process where SQLite is an addon. */
 const WALK_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
@@ -32,7 +35,8 @@ export async function openCopyDatabase(
   try {
     await migrateDatabase(writer, COPY_MIGRATIONS)
     await sql`pragma busy_timeout = ${sql.lit(timeouts.openMs)}`.execute(writer)
-    const reader = address.path === ':memory:' ? writer : openKysely(address, 'reader', timeouts.openMs)
+    const readingMs = Math.max(timeouts.openMs, READING_MS)
+    const reader = address.path === ':memory:' ? writer : openKysely(address, 'reader', readingMs)
     return {
       reader,
       writer,

@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { type Clock, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError, type VitrineError } from '../errors.ts'
 import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
@@ -6,8 +6,8 @@ import type { CopyStore } from './store.ts'
 /** How long after a failed opening, or after damage was met, the database is opened anew. */
 const REOPEN_AFTER_MS: number = 30 * SECOND_MS
 
-/** How long writes rest after another process held the database: each try holds up the serving thread. */
-const WRITES_REST_MS: number = 5 * SECOND_MS
+/** How long writes rest after another process held the database for that long. */
+const WRITES_REST_MS: number = SECOND_MS
 const LOCKED = /locked|busy/
 
 /** What SQLite says of a file that the open connection cannot come back from. Single damaged pages cost what is on them. */
@@ -27,12 +27,15 @@ const METHODS = [
 ] as const satisfies readonly Exclude<keyof CopyStore, 'close'>[]
 
 /**
- * How long the serving thread waits for another process's transaction; a walk's take a few milliseconds. At a start nobody
- * is served yet, and processes that start together wait for the one that makes the tables.
+ * The serving thread never waits within SQLite: a write that finds the database held is tried again from the event loop.
+ * At a start nobody is served yet, and processes that start together wait for the one that makes the tables.
  */
-const SERVING_MS = 100
-const AT_START: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: SERVING_MS }
-const LATER: BusyTimeouts = { openingMs: SERVING_MS, openMs: SERVING_MS }
+const AT_START: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
+const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
+
+/** How often, and for how long, a write is tried while another process holds the database; a walk does for milliseconds. */
+const RETRY_EVERY_MS = 3
+const RETRY_WITHIN_MS = 300
 
 const WRITES: ReadonlySet<string> = new Set(['putLookup', 'putChannelList', 'updateQuota'])
 
@@ -45,6 +48,8 @@ export type HealingDetails = Readonly<{
   identify?(): string | null
   clock: Clock
   onFailure(error: unknown): void
+  /** The database is open again, perhaps as an empty one. */
+  onHealed?(): void
 }>
 
 /**
@@ -64,13 +69,18 @@ export async function openHealingStore(details: HealingDetails): Promise<CopySto
   const methods = METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
-      if (WRITES.has(name) && details.clock.nowMs() < writesRestUntilMs)
+      if (
+        WRITES.has(name) &&
+        isPauseOn({ untilMs: writesRestUntilMs, nowMs: details.clock.nowMs(), longestMs: WRITES_REST_MS })
+      )
         throw new StoreError('another process held the database a moment ago')
       const store = await place.get()
       try {
-        return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+        const call = store[name] as (...given: never[]) => Promise<unknown>
+        return await (WRITES.has(name) ? retryWhileHeld(() => call(...parameters)) : call(...parameters))
       } catch (error) {
-        if (isSaying(error, DAMAGE)) place.drop(store, error)
+        // A write that fails on a full disk leaves a copy that can be read.
+        if (isSaying(error, DAMAGE) && !WRITES.has(name)) place.drop(store, error)
         if (isSaying(error, LOCKED)) writesRestUntilMs = details.clock.nowMs() + WRITES_REST_MS
         throw error
       }
@@ -98,7 +108,7 @@ type Place = Readonly<{
   close(): Promise<void>
 }>
 
-function createPlace({ open, identify, clock }: HealingDetails): Place {
+function createPlace({ open, identify, clock, onHealed }: HealingDetails): Place {
   let store: CopyStore | undefined
   let isFirst = true
   const watch = createFileWatch({ clock, ...(identify && { identify }) })
@@ -113,6 +123,7 @@ function createPlace({ open, identify, clock }: HealingDetails): Place {
     try {
       store = await open(isFirst ? AT_START : LATER)
       watch.begin()
+      if (!isFirst) onHealed?.()
       return store
     } catch (error) {
       fail(error)
@@ -166,6 +177,19 @@ function createFileWatch({
       return identify() !== file
     },
   }
+}
+
+async function retryWhileHeld(write: () => Promise<unknown>): Promise<unknown> {
+  for (let leftMs = RETRY_WITHIN_MS; leftMs > 0; leftMs -= RETRY_EVERY_MS) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!isSaying(error, LOCKED)) throw error
+      // The machine's clock: this is a matter of milliseconds between processes, not of any rule.
+      await systemClock.wait(RETRY_EVERY_MS)
+    }
+  }
+  return write()
 }
 
 function isSaying(error: unknown, words: RegExp): boolean {

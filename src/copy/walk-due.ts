@@ -3,10 +3,14 @@ import type { CallGate } from '../catalog/call-gate.ts'
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts'
 import type { Logger } from '../logger.ts'
+import { computePeriodMs } from './schedule.ts'
 import type { CopyState, CopyStore } from './store.ts'
 
 /** A walk that begins a moment later than the one before did is not put off by a whole period. */
 const SLACK_MS: number = MINUTE_MS
+
+/** Another process of the same schedule has made this walk. */
+const JUST_WALKED_MS: number = 2 * MINUTE_MS
 
 /** What the decision is made by. */
 export type WalkDueDetails = Readonly<{
@@ -14,7 +18,7 @@ export type WalkDueDetails = Readonly<{
   logger: Logger
   gate: Pick<CallGate, 'readState'>
   store: Pick<CopyStore, 'findChannelList' | 'getCopyState'>
-  config: Readonly<{ channels: readonly string[] | null }>
+  config: Readonly<{ channels: readonly string[] | null; syncCron: string | null }>
 }>
 
 /**
@@ -31,10 +35,12 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
     )
     return false
   }
-  if (limit === undefined) return true
   const states = await readStates(details).catch(() => [])
   const startedAtMs = findLastStart(states)
   if (startedAtMs === undefined) return true
+  const periodMs = computePeriodMs(details.config.syncCron, nowMs) ?? Infinity
+  if (nowMs - startedAtMs < Math.min(JUST_WALKED_MS, periodMs / 2)) return false
+  if (limit === undefined) return true
   const apartMs = (DAY_MS * countCalls(states)) / Math.max(1, divideLimit(limit.calls).walk)
   return nowMs - startedAtMs >= apartMs - SLACK_MS
 }

@@ -19,6 +19,8 @@ export type Walks = Readonly<{
    * for its share of the daily limit.
    */
   start(): Promise<void>
+  /** Walks when a served channel has no copy, as at a start: the store may be another one now. */
+  ensureCopied(): Promise<void>
   /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
   runNow(onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
   /** Ends the schedule and the walk under way; what it has stored stays and is resumed. */
@@ -46,11 +48,47 @@ const LONGEST_RETRY_MS: number = 15 * MINUTE_MS
 /** Makes the walks; nothing runs before `start` or `runNow`. */
 export function createWalks(details: WalksDetails): Walks {
   const stopping = new AbortController()
-  let running: Promise<WalkReport> | undefined
   let schedule: Schedule | undefined
 
+  const { run, runQuietly, waitUntilDone } = createRunner(details, stopping.signal)
+  const runIfDue = async (): Promise<void> => {
+    if (await isWalkDue(details)) await runQuietly()
+  }
+
+  const ensureCopied = async (): Promise<void> => {
+    if (await hasCopies(details).catch(() => false)) return details.gate.startCountingLookups()
+    if (details.config.syncCron === null) return
+    await runQuietly()
+    void retryUntilCopied(details, stopping.signal, runQuietly)
+  }
+
+  return {
+    ensureCopied,
+    runNow: (onProgress = () => {}) => run(false, onProgress),
+    async start() {
+      const pattern = details.config.syncCron
+      if (pattern !== null) schedule = startSchedule(pattern, runIfDue)
+      await ensureCopied()
+    },
+    async stop() {
+      stopping.abort()
+      schedule?.stop()
+      await waitUntilDone()
+    },
+  }
+}
+
+type Runner = Readonly<{
+  /** Joins the walk under way, else begins one. */
+  run(mayWait: boolean, onProgress: (progress: WalkProgress) => void): Promise<WalkReport>
+  runQuietly(): Promise<void>
+  waitUntilDone(): Promise<void>
+}>
+
+function createRunner(details: WalksDetails, signal: AbortSignal): Runner {
+  let running: Promise<WalkReport> | undefined
   const run = (mayWait: boolean, onProgress: (progress: WalkProgress) => void): Promise<WalkReport> => {
-    running ??= runWithFreshKey(details, { signal: stopping.signal, onProgress, mayWait })
+    running ??= runWithFreshKey(details, { signal, onProgress, mayWait })
       .then((report) => noteReport(details, report))
       .finally(() => {
         running = undefined
@@ -71,24 +109,10 @@ export function createWalks(details: WalksDetails): Walks {
         .catch((error: unknown) => details.logger.error({ err: error }, 'the walk failed'))
         .finally(resolve)
     })
-  const runIfDue = async (): Promise<void> => {
-    if (await isWalkDue(details)) await runQuietly()
-  }
-
   return {
-    runNow: (onProgress = () => {}) => run(false, onProgress),
-    async start() {
-      const pattern = details.config.syncCron
-      if (pattern !== null) schedule = startSchedule(pattern, runIfDue)
-      if (await hasCopies(details).catch(() => false)) details.gate.startCountingLookups()
-      else if (pattern !== null) {
-        await runQuietly()
-        void retryUntilCopied(details, stopping.signal, runQuietly)
-      }
-    },
-    async stop() {
-      stopping.abort()
-      schedule?.stop()
+    run,
+    runQuietly,
+    async waitUntilDone() {
       await running?.catch(() => {})
     },
   }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts'
+import { type Clock, MINUTE_MS, SECOND_MS, isPauseOn } from '../clock.ts'
 import { CallNotMadeError, CatalogError } from '../errors.ts'
 
 /** How long a failure that may pass in a moment is remembered. */
@@ -20,6 +20,7 @@ const MEMORY_MS: Readonly<Record<string, number>> = {
 }
 /** Up to this share is added, so that products that failed together are not tried together again. */
 const JITTER_SHARE = 0.2
+const LONGEST_MS: number = UNUSABLE_MS * (1 + JITTER_SHARE)
 /** Remembered failures at most; the oldest goes first. */
 const MAX_FAILURES = 20_000
 
@@ -34,7 +35,8 @@ export type Failures = Readonly<{
 export function createFailures(clock: Clock, random: () => number = Math.random): Failures {
   const untilMs = new LRUCache<string, number>({ max: MAX_FAILURES })
   return {
-    isRemembered: (key) => (untilMs.get(key) ?? 0) > clock.nowMs(),
+    isRemembered: (key) =>
+      isPauseOn({ untilMs: untilMs.get(key) ?? 0, nowMs: clock.nowMs(), longestMs: LONGEST_MS }),
     remember(key, error) {
       if (error instanceof CallNotMadeError) return
       untilMs.set(key, clock.nowMs() + toMemoryMs(error) * (1 + JITTER_SHARE * random()))

@@ -64,8 +64,9 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
     }
   }
 
-  const getUnknown = async (wanted: Wanted): Promise<Cached<Product | null>> => {
-    const walkedAtMs = await findCompleteWalkTime(details, wanted.channelId)
+  /** A copy that could not be read says nothing about what it lacks. */
+  const getUnknown = async (wanted: Wanted, isCopyRead: boolean): Promise<Cached<Product | null>> => {
+    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(details, wanted.channelId) : undefined
     if (walkedAtMs !== undefined) return { value: null, asOfMs: walkedAtMs, status: 'hit' }
     if (!isCheckDigitRight(wanted.gtin)) return { value: null, asOfMs: clock.nowMs(), status: 'hit' }
     const entry = await refresher.fetchInTime(wanted, 'lookup')
@@ -77,12 +78,12 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   return {
     async getProduct(channelId, gtin, patientUntilMs = clock.nowMs() + config.visitorTimeoutMs) {
       const wanted = { channelId, gtin, key: `${channelId} ${gtin}`, patientUntilMs }
-      const entry = await findEntry(details, wanted)
+      const { entry, isCopyRead } = await findEntry(details, wanted)
       if (entry?.product === null) {
         const isRemembered = clock.nowMs() - entry.asOfMs < config.notFoundSeconds * SECOND_MS
-        return isRemembered ? toCached(entry, 'hit') : getUnknown(wanted)
+        return isRemembered ? toCached(entry, 'hit') : getUnknown(wanted, isCopyRead)
       }
-      return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted)
+      return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, isCopyRead)
     },
   }
 }
@@ -118,20 +119,24 @@ function toCached(entry: CopyEntry, status: CacheStatus): Cached<Product | null>
   return { value: entry.product, asOfMs: entry.asOfMs, status }
 }
 
+type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean }>
+
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
-async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<CopyEntry | undefined> {
+async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<Found> {
   const { memory, clock, config } = details
   const remembered = memory.get(wanted.key)
   if (remembered !== undefined && judgeAge(remembered.asOfMs, clock.nowMs(), config) === 'fresh')
-    return remembered
+    return { entry: remembered, isCopyRead: true }
+  let isCopyRead = true
   const stored = await details.store.findProduct(wanted.channelId, wanted.gtin).catch((error: unknown) => {
     details.onStoreFailure(error)
+    isCopyRead = false
     return undefined
   })
   if (stored === undefined || (remembered !== undefined && remembered.asOfMs >= stored.asOfMs))
-    return remembered
+    return { entry: remembered, isCopyRead }
   remember(details, wanted, stored)
-  return stored
+  return { entry: stored, isCopyRead }
 }
 
 function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): void {

@@ -1,6 +1,7 @@
 import { type RequestHandler, Router } from 'express'
 import { SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
+import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { type ServerState, readServerState, toMeasuredState } from './read-state.ts'
 
 /** `gate`: who may see the metrics. */
@@ -9,6 +10,7 @@ export type HealthDetails = Readonly<{ isStopping(): boolean; gate: readonly Req
 /** `/healthz`: the process is alive. `/readyz`: it can serve. `/metrics`: what it has done, for Prometheus. */
 export function createHealthRouter(context: Context, details: HealthDetails): Router {
   const router = Router()
+  router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.ownOrigin))
   router.get('/healthz', (_request, response) => {
     response.set('Cache-Control', 'no-store').json({ status: 'ok' })
   })
@@ -66,7 +68,11 @@ function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): R
   return {
     store: {
       isUp: isStoreUp,
-      lastFailure: failure && { at: new Date(failure.atMs).toISOString(), reason: failure.reason },
+      // Anybody may ask: paths of this machine are for the log and for "vitrine check".
+      lastFailure: failure && {
+        at: new Date(failure.atMs).toISOString(),
+        reason: failure.reason.replace(/\S*\/\S+/g, '(path)'),
+      },
     },
     catalog: {
       breaker: gate.breaker,

@@ -7,6 +7,9 @@ import type { CacheStatus } from '../freshness/cached.ts'
 /** Bytes of a request id: enough to find one line among a day's. */
 const REQUEST_ID_BYTES = 8
 
+/** An address of ours is shorter; the rest of a longer one tells nothing. */
+const MAX_PATH_CHARACTERS = 200
+
 /** What is counted of an answer, and the exchange that it belongs to. */
 export type NotedAnswer = Readonly<{ surface: string; state: string; request: Request; response: Response }>
 
@@ -74,7 +77,7 @@ function writeLine(context: Context, { answer, cache, level, words, fields }: Li
       state,
       cache,
       durationMs: context.clock.nowMs() - arrivedAtMs,
-      path: request.originalUrl.split('?', 1)[0],
+      path: request.originalUrl.split('?', 1)[0]?.slice(0, MAX_PATH_CHARACTERS),
       ...fields,
       ...(leftOut > 0 && { leftOut }),
     },

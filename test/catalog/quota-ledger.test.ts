@@ -184,7 +184,7 @@ describe('shared ledger, store back', () => {
     })
   })
 
-  test('longer pause and higher count that others stored - stay', async () => {
+  test('longer pause that others stored - stays; calls of both - are added', async () => {
     const under = makeShared()
     under.isBroken = true
     await count(under.ledger, under.clock, 'refresh')
@@ -193,7 +193,7 @@ describe('shared ledger, store back', () => {
     await limit(under.store, under.clock, HOUR_MS)
     under.isBroken = false
     expect(await read(under.ledger, under.clock)).toMatchObject({
-      calls: { refresh: 4 },
+      calls: { refresh: 5 },
       limitedUntilMs: NOON_MS + HOUR_MS,
     })
   })

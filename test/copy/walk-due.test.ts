@@ -63,15 +63,19 @@ function makeDetails(options: Options): WalkDueDetails & Readonly<{ lines: strin
       getCopyState: (id) => Promise.resolve(copies[id] ?? makeCopy(0, 0, { completedStartedAtMs: null })),
       ...options.store,
     },
-    config: { channels: options.channels ?? null },
+    config: { channels: options.channels ?? null, syncCron: '7 * * * *' },
   }
 }
 
 const judge = (options: Options): Promise<boolean> => isWalkDue(makeDetails(options))
 
 describe('scheduled walk: may it call', () => {
-  test('no limit known - due, however young the copy is', async () => {
-    expect(await judge({ copies: { [A]: makeCopy(1_000_000, MINUTE_MS) } })).toBe(true)
+  test.each([
+    [3 * MINUTE_MS, true],
+    [MINUTE_MS, false],
+  ])('no limit known, walked %d ms ago - due: %s (another process of the same schedule)', async (...row) => {
+    const [ageMs, isDue] = row
+    expect(await judge({ copies: { [A]: makeCopy(1_000_000, ageMs) } })).toBe(isDue)
   })
 
   test.each([
@@ -122,7 +126,7 @@ describe('scheduled walk: does the day hold it', () => {
     [11, DAY_MS, false],
     [12, 44 * HOUR_MS, true],
     [12, 43 * HOUR_MS, false],
-    [1_000_000, MINUTE_MS, true],
+    [1_000_000, 3 * MINUTE_MS, true],
   ])('limit %i, 2000 products, last walk began %i ms ago - due: %s', async (limit, ageMs, isDue) => {
     expect(await judge({ limit, copies: { [A]: makeCopy(2_000, ageMs) } })).toBe(isDue)
   })
