@@ -57,7 +57,11 @@ const OF_THIS_SERVER: readonly (readonly [error: VitrineError, status: number, t
     'This server serves no channel of that id. The ids are on its /studio page and in "vitrine check".',
   ],
   [new UnknownAddressError(DETAIL), 404, 'This server has no such address.'],
-  [new StoreError(DETAIL), 500, GENERIC],
+  [
+    new StoreError(DETAIL),
+    503,
+    'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.',
+  ],
   [new StoreNewerError(DETAIL), 500, GENERIC],
   [new WalkError(DETAIL), 500, GENERIC],
   [new ImportError(DETAIL), 500, GENERIC],
