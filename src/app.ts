@@ -11,6 +11,7 @@ import {
   throwUnknownAddress,
 } from './routes/error-handler.ts'
 import { createFragmentsRouter } from './routes/fragments.ts'
+import { createGalleryRouter } from './routes/gallery.ts'
 import { createHealthRouter } from './routes/health.ts'
 import { noteArrival } from './routes/note-answer.ts'
 import { createStudioRouter } from './routes/studio.ts'
@@ -35,6 +36,7 @@ export function createApp(context: Context, isStopping: () => boolean = () => fa
   app.use(createHealthRouter(context, { isStopping, gate }))
   app.use(createDemoRouter(context))
   app.use(createStudioRouter(context, gate))
+  app.use(createGalleryRouter(context, gate))
   app.use(throwUnknownAddress)
   app.use(createErrorHandler(context))
   return app

@@ -94,12 +94,12 @@ function toEmbedOutline(
   widget: AnyWidget,
   title: string | undefined,
 ): Omit<EmbedView, 'body'> {
-  const { lang, dir, messages } = findSpeech(widget.options.locale)
+  const { lang, dir, words } = findSpeech(widget.options.locale)
   return {
     lang,
     dir,
     theme: widget.options.theme,
-    title: title ?? (widget.kind === 'deals' ? messages.gridHeading : messages.boxHeading),
+    title: title ?? (widget.kind === 'deals' ? words.gridHeading : words.boxHeading),
     state: title === undefined ? 'hidden' : 'shown',
     reason: title === undefined ? widget.hiddenReason : null,
     styles: toEmbedStyles(context, widget.options.accent),
@@ -152,12 +152,12 @@ function renderMistake(context: Context, message: string | null): string {
 }
 
 function renderHidden(context: Context, reason: string | null): string {
-  const { lang, dir, messages } = findSpeech(context.widgets.defaults.locale)
+  const { lang, dir, words } = findSpeech(context.widgets.defaults.locale)
   return context.renderer.renderEmbed({
     lang,
     dir,
     theme: 'auto',
-    title: messages.boxHeading,
+    title: words.boxHeading,
     state: 'hidden',
     reason: reason ?? 'The catalog gave no answer in time, and nothing is stored of it.',
     styles: toEmbedStyles(context, null),

@@ -2,10 +2,10 @@ import { type Request, type RequestHandler, Router } from 'express'
 import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { findGtin } from '../offers/gtin.ts'
-import { chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { type StudioChoice, type StudioData, parseStudioChoice, toStudioView } from '../widgets/studio.ts'
 import type { StudioView } from '../widgets/view-models.ts'
+import { sendPage } from './own-page.ts'
 import { parseQuery } from './widget-answer.ts'
 
 /** Products that a search of the start page shows. */
@@ -19,10 +19,7 @@ export function createStudioRouter(context: Context, gate: readonly RequestHandl
   })
   router.get('/studio', ...gate, createOwnPageHeaders(context.ownOrigin), async (request, response) => {
     const view = await getStudioView(context, request)
-    const encoding = chooseEncoding(request.get('accept-encoding'))
-    const body = pickBody(await encodeBody(context.renderer.renderStudio(view)), encoding)
-    if (encoding !== null) response.set('Content-Encoding', encoding)
-    response.set({ 'Cache-Control': 'no-store', Vary: 'Accept-Encoding' }).type('html').send(body)
+    await sendPage(request, response, context.renderer.renderStudio(view))
   })
   return router
 }

@@ -46,14 +46,16 @@ export function toGridView(
   const speech = findSpeech(options.locale)
   const deals = data.deals.map((entry) => toDealView(entry, speech, details.presentation))
   if (deals.length === 0) return undefined
-  const { messages } = speech
+  const { words } = speech
   const { presentation } = details
   return {
     frame: toFrame(options, speech, presentation),
-    label: messages.gridHeading,
-    heading: messages.gridHeading,
+    layout: options.layout,
+    label: words.gridHeading,
+    heading: words.gridHeading,
     deals,
-    honesty: toHonesty(data.asOfMs, messages.gridOrder[options.sort], {
+    scrolling: { previous: words.previousDeals, next: words.nextDeals },
+    honesty: toHonesty(data.asOfMs, words.gridOrder[options.sort], {
       speech,
       disclosure: presentation.disclosure,
     }),
@@ -72,7 +74,7 @@ function toDealView(entry: DealEntry, speech: Speech, presentation: Presentation
     merchantText: speech.messages.placeAt(offer.merchant),
     href: offer.affiliateUrl,
     price,
-    seePrice: speech.messages.seePrice,
+    seePrice: speech.words.seePrice,
     availability: toAvailabilityView(offer, speech),
     linkLabel: toLinkLabel(offer, price, speech),
   }
@@ -83,12 +85,12 @@ function toPaging(
   options: GridOptions,
   details: Readonly<{ speech: Speech; pages: GridPages }>,
 ): GridView['paging'] {
-  const { messages } = details.speech
+  const { words } = details.speech
   const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
     const query = toQuery({ ...options, page }, details.pages.defaults)
     return { href: `${details.pages.path}${query === '' ? '' : `?${query}`}`, text }
   }
-  const previous = options.page > 1 ? toLink(options.page - 1, messages.previousPage) : null
-  const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, messages.nextPage) : null
-  return previous === null && next === null ? null : { previous, next, label: messages.pages }
+  const previous = options.page > 1 ? toLink(options.page - 1, words.previousPage) : null
+  const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, words.nextPage) : null
+  return previous === null && next === null ? null : { previous, next, label: words.pages }
 }

@@ -20,14 +20,22 @@ export type CommonOptions = Readonly<{
   css: 'link' | 'none'
 }>
 
+/** How a where-to-buy box can be laid out. */
+export const BOX_LAYOUTS = ['list', 'table', 'card', 'button'] as const
+export type BoxLayout = (typeof BOX_LAYOUTS)[number]
+
+/** How a deal grid can be laid out. */
+export const GRID_LAYOUTS = ['grid', 'list', 'carousel'] as const
+export type GridLayout = (typeof GRID_LAYOUTS)[number]
+
 /** Options of a where-to-buy box. */
 export type BoxOptions = CommonOptions &
-  Readonly<{ layout: 'list'; limit: number; markup: 'none' | 'schema' }>
+  Readonly<{ layout: BoxLayout; limit: number; markup: 'none' | 'schema' }>
 
 /** Options of a deal grid. */
 export type GridOptions = CommonOptions &
   Readonly<{
-    layout: 'grid'
+    layout: GridLayout
     limit: number
     page: number
     sort: DealSort
@@ -44,7 +52,8 @@ export type OptionDefaults = Readonly<{ locale: string; currency: string | null 
 /** Where the widget goes: a frame has no host page to isolate from, to style it or to mark up, and links its own styles. */
 export type Surface = 'fragment' | 'embed'
 
-const THEMES = ['auto', 'light', 'dark'] as const
+/** Which colours a widget has; `auto`: those that the reader's system prefers. */
+export const THEMES = ['auto', 'light', 'dark'] as const
 const STOCKS = ['in', 'any'] as const
 
 /**
@@ -57,7 +66,7 @@ export function parseBoxOptions(
   surface: Surface,
 ): BoxOptions {
   const reader = createParameterReader(query)
-  const layout = reader.word('layout', ['list'], 'list')
+  const layout = reader.word('layout', BOX_LAYOUTS, 'list')
   const limit = reader.number('limit', { min: 1, max: 50 }, 5)
   const markup = reader.word('markup', ['none', 'schema'], 'none')
   const common = readCommon(reader, defaults, 'any')
@@ -77,7 +86,7 @@ export function parseGridOptions(
 ): GridOptions {
   const reader = createParameterReader(query)
   const own = {
-    layout: reader.word('layout', ['grid'], 'grid'),
+    layout: reader.word('layout', GRID_LAYOUTS, 'grid'),
     limit: reader.number('limit', { min: 1, max: 60 }, 12),
     page: reader.number('page', { min: 1, max: 1_000 }, 1),
     sort: reader.word('sort', DEAL_SORTS, 'discount'),
@@ -110,6 +119,7 @@ export function toQuery(options: GridOptions, defaults: OptionDefaults): string 
   put('stock', options.stock, plain.stock)
   for (const merchant of options.merchants) query.append('merchant', merchant)
   for (const merchant of options.excluded) query.append('exclude', merchant)
+  put('layout', options.layout, plain.layout)
   put('limit', options.limit, plain.limit)
   put('sort', options.sort, plain.sort)
   put('min_discount', options.minDiscountPercent, plain.minDiscountPercent)
@@ -121,6 +131,8 @@ export function toQuery(options: GridOptions, defaults: OptionDefaults): string 
 }
 
 function readCommon(reader: ParameterReader, defaults: OptionDefaults, stock: 'in' | 'any'): CommonOptions {
+  const isolate = reader.word('isolate', ['none', 'shadow'], 'none')
+  const css = reader.word('css', ['link', 'none'], 'link')
   return {
     theme: reader.word('theme', THEMES, 'auto'),
     accent: reader.color('accent'),
@@ -129,8 +141,9 @@ function readCommon(reader: ParameterReader, defaults: OptionDefaults, stock: 'i
     stock: reader.word('stock', STOCKS, stock),
     merchants: toNames(reader.names('merchant')),
     excluded: toNames(reader.names('exclude')),
-    isolate: reader.word('isolate', ['none', 'shadow'], 'none'),
-    css: reader.word('css', ['link', 'none'], 'link'),
+    isolate,
+    // No style of the page reaches into a shadow root: without a link of its own nothing would style it.
+    css: isolate === 'shadow' ? 'link' : css,
   }
 }
 

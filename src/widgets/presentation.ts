@@ -5,7 +5,8 @@ import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'
 import { findMessages } from './locales/index.ts'
-import type { AvailabilityWord, Messages } from './locales/messages.ts'
+import type { Messages } from './locales/messages.ts'
+import type { AvailabilityWord, Words } from './locales/words.ts'
 import type { CommonOptions } from './options.ts'
 import type { Frame, HonestyView, OfferView, PriceView } from './view-models.ts'
 
@@ -21,7 +22,13 @@ export type Presentation = Readonly<{
 }>
 
 /** Words, and the locale that prices and dates are formatted for: the reader's own where the words are in its language. */
-export type Speech = Readonly<{ lang: string; dir: 'ltr' | 'rtl'; messages: Messages; locale: string }>
+export type Speech = Readonly<{
+  lang: string
+  dir: 'ltr' | 'rtl'
+  messages: Messages
+  words: Words
+  locale: string
+}>
 
 /** An offer as the views need it. */
 type ShownOffer = Readonly<{
@@ -41,7 +48,7 @@ export function findSpeech(locale: string): Speech {
   if (kept !== undefined) return kept
   const { lang, dir, messages } = findMessages(locale)
   const isSameLanguage = new Intl.Locale(locale).language === new Intl.Locale(lang).language
-  const speech = { lang, dir, messages, locale: isSameLanguage ? locale : lang }
+  const speech = { lang, dir, messages, words: messages.words, locale: isSameLanguage ? locale : lang }
   speeches.set(locale, speech)
   return speech
 }
@@ -75,9 +82,9 @@ export function isPriceShown(asOfMs: number, { nowMs, priceMaxAgeSeconds }: Pres
 
 /** A price with its former price and discount. */
 export function toPriceView(offer: ShownOffer, speech: Speech): PriceView {
-  const { messages, locale } = speech
+  const { words: labels, locale } = speech
   const price = formatPrice(offer.price, offer.currency, locale)
-  const words = { price, priceHint: messages.priceNow, oldPriceHint: messages.formerPrice }
+  const words = { price, priceHint: labels.priceNow, oldPriceHint: labels.formerPrice }
   if (!isOnSale(offer)) return { ...words, oldPrice: null, discount: null }
   const percent = computeDiscountPercent(offer.price, offer.oldPrice)
   return {
@@ -95,11 +102,11 @@ export function toLinkLabel(offer: ShownOffer, price: PriceView | null, { messag
 }
 
 /** Words for `availability`; unknown ones send the reader to the shop. */
-export function toAvailabilityView(offer: ShownOffer, { messages }: Speech): OfferView['availability'] {
-  if (isInStock(offer)) return { text: messages.availability.in_stock, kind: 'in' }
+export function toAvailabilityView(offer: ShownOffer, { words }: Speech): OfferView['availability'] {
+  if (isInStock(offer)) return { text: words.availability.in_stock, kind: 'in' }
   const word = AVAILABILITY_WORDS.get(offer.availability.toLowerCase().replace(/[^a-z]/g, '')) ?? 'other'
   const isOut = word === 'out_of_stock' || word === 'discontinued'
-  return { text: messages.availability[word], kind: isOut ? 'out' : 'other' }
+  return { text: words.availability[word], kind: isOut ? 'out' : 'other' }
 }
 
 /** Spellings of feeds, without case and punctuation. */
@@ -119,7 +126,7 @@ export function toHonesty(
   order: string,
   details: Readonly<{ speech: Speech; disclosure: Disclosure }>,
 ): HonestyView {
-  const { messages, locale } = details.speech
+  const { messages, words, locale } = details.speech
   return {
     checked: {
       before: messages.pricesChecked.before,
@@ -128,13 +135,13 @@ export function toHonesty(
       after: messages.pricesChecked.after,
     },
     order,
-    shipping: messages.shippingNotIncluded,
-    coverage: messages.coverage,
-    disclosure: toDisclosureText(details.disclosure, messages),
+    shipping: words.shippingNotIncluded,
+    coverage: words.coverage,
+    disclosure: toDisclosureText(details.disclosure, words),
   }
 }
 
-function toDisclosureText(disclosure: Disclosure, messages: Messages): string | null {
+function toDisclosureText(disclosure: Disclosure, words: Words): string | null {
   if (disclosure.kind === 'off') return null
-  return disclosure.kind === 'text' ? disclosure.text : messages.disclosure
+  return disclosure.kind === 'text' ? disclosure.text : words.disclosure
 }

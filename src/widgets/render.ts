@@ -7,6 +7,7 @@ import type {
   DemoShopView,
   EmbedView,
   Frame,
+  GalleryView,
   GridView,
   MistakeView,
   StudioView,
@@ -24,6 +25,8 @@ export type Renderer = Readonly<{
   renderMistake(view: MistakeView): string
   /** A whole document. */
   renderStudio(view: StudioView): string
+  /** A whole document; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */
+  renderGallery(view: GalleryView): string
   /** A whole document. */
   renderDemoShop(view: DemoShopView): string
 }>
@@ -32,7 +35,12 @@ export type Renderer = Readonly<{
 const PARTIALS = [
   'box',
   'grid',
-  'offer',
+  'offers-list',
+  'offers-table',
+  'offers-button',
+  'state',
+  'cost',
+  'go',
   'deal',
   'price',
   'picture',
@@ -43,7 +51,7 @@ const PARTIALS = [
 ]
 
 /** Templates of whole answers. */
-const PAGES = ['fragment', 'embed', 'mistake', 'studio', 'demo-shop']
+const PAGES = ['fragment', 'embed', 'mistake', 'studio', 'gallery', 'demo-shop']
 
 /**
  * Reads and compiles every template; throws at once when one is missing or does not compile. Templates that change
@@ -68,6 +76,7 @@ export function createRenderer(): Renderer {
     renderEmbed: (view) => eta.render('@embed', { ...view }),
     renderMistake: (view) => eta.render('@mistake', { ...view }),
     renderStudio: (view) => eta.render('@studio', { ...view }),
+    renderGallery: (view) => eta.render('@gallery', { ...view }),
     renderDemoShop: (view) => eta.render('@demo-shop', { ...view }),
   }
 }

@@ -1,3 +1,6 @@
+import type { Words } from './locales/words.ts'
+import type { BoxLayout, GridLayout } from './options.ts'
+
 /**
  * What the templates are given: texts ready to print, in the reader's language, and addresses that have passed the
  * link gate. Nothing here is markup; the templates escape everything.
@@ -62,9 +65,10 @@ export type HonestyView = Readonly<{
   disclosure: string | null
 }>
 
-/** The where-to-buy box, layout `list`. */
+/** The where-to-buy box. */
 export type BoxView = Readonly<{
   frame: Frame
+  layout: BoxLayout
   /** Accessible name of the whole: `Where to buy Lumen Arc`. */
   label: string
   heading: string
@@ -72,6 +76,8 @@ export type BoxView = Readonly<{
   brand: string | null
   imageUrl: string | null
   bestLabel: string
+  /** Heads of the columns of a table. */
+  columns: Words['columns']
   offers: readonly OfferView[]
   /** Folded offers; empty when all are shown. */
   more: readonly OfferView[]
@@ -98,12 +104,15 @@ export type DealView = Readonly<{
   linkLabel: string
 }>
 
-/** The deal grid, layout `grid`. */
+/** The deal grid. */
 export type GridView = Readonly<{
   frame: Frame
+  layout: GridLayout
   label: string
   heading: string
   deals: readonly DealView[]
+  /** Accessible names of the buttons that move a carousel. */
+  scrolling: Readonly<{ previous: string; next: string }>
   honesty: HonestyView
   /** Links to the pages before and after; only frames have them. */
   paging: Readonly<{ previous: PageLink | null; next: PageLink | null; label: string }> | null
@@ -184,4 +193,39 @@ export type DemoShopView = Readonly<{
   listing: Readonly<{ shop: string; title: string; price: string; pictureUrl: string | null }> | null
   /** The tracking parameters that arrived, in order. */
   parameters: readonly Readonly<{ name: string; value: string }>[]
+}>
+
+/** One layout of the gallery with its cases, each in the chosen themes. */
+export type GalleryGroupView = Readonly<{
+  id: string
+  title: string
+  cases: readonly Readonly<{
+    id: string
+    title: string
+    note: string
+    /** In a column of 280 px, whatever was chosen. */
+    isNarrow: boolean
+    specimens: readonly Readonly<{
+      id: string
+      theme: Frame['theme']
+      /** This specimen alone. */
+      href: string
+      /** The fragment, already rendered. */
+      html: string
+    }>[]
+  }>[]
+}>
+
+/** Every layout in every theme and hard case. */
+export type GalleryView = Readonly<{
+  styles: readonly string[]
+  script: string
+  studioUrl: string
+  width: string
+  controls: readonly Readonly<{
+    name: string
+    label: string
+    options: readonly Readonly<{ value: string; text: string; isChosen: boolean }>[]
+  }>[]
+  groups: readonly GalleryGroupView[]
 }>

@@ -39,20 +39,22 @@ export function toBoxView(
   const isShown = isPriceShown(data.asOfMs, presentation)
   const rows = toRows(offers, speech, isShown)
   const { title, brand, images } = data.product
-  const { messages, locale } = speech
+  const { messages, words, locale } = speech
   const more = rows.slice(options.limit)
   return {
     frame: toFrame(options, speech, presentation),
+    layout: options.layout,
     label: messages.nameBox(title),
-    heading: messages.boxHeading,
+    heading: words.boxHeading,
     title,
     brand,
     imageUrl: images[0] ?? null,
-    bestLabel: messages.bestPrice,
+    bestLabel: words.bestPrice,
+    columns: words.columns,
     offers: rows.slice(0, options.limit),
     more,
     moreLabel: messages.countMoreShops({ count: more.length, shown: formatCount(more.length, locale) }),
-    honesty: toHonesty(data.asOfMs, messages.boxOrder, { speech, disclosure: presentation.disclosure }),
+    honesty: toHonesty(data.asOfMs, words.boxOrder, { speech, disclosure: presentation.disclosure }),
     schema: options.markup === 'schema' && isShown ? toSchemaText(data.product, offers) : null,
   }
 }
@@ -72,11 +74,11 @@ function toRows(offers: readonly Offer[], speech: Speech, isShown: boolean): Off
       merchant: offer.merchant,
       href: offer.affiliateUrl,
       price,
-      seePrice: speech.messages.seePrice,
+      seePrice: speech.words.seePrice,
       availability: toAvailabilityView(offer, speech),
       isBest: index === 0 && isShown && inStockCount > 1,
       linkLabel: toLinkLabel(offer, price, speech),
-      linkText: speech.messages.toShop,
+      linkText: speech.words.toShop,
     }
   })
 }

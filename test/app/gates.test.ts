@@ -10,7 +10,7 @@ import { type Harness, createHarness } from '../helpers/harness.ts'
 import { BOX, makeSale, readText, startHarness, startStocked, visit } from './visit.ts'
 
 const PUBLIC_URL = 'https://widgets.example'
-const PAGES = ['/studio', '/metrics', '/']
+const PAGES = ['/studio', '/studio/gallery', '/metrics', '/']
 
 /** The demonstration as `serve` makes it, without its catalog. */
 const DEMO: Demo = {
@@ -42,7 +42,7 @@ describe('studio and metrics without a password', () => {
   test('embedded catalog on loopback - open', async () => {
     const harness = await startDemo()
     const statuses = await Promise.all(PAGES.map(async (path) => (await visit(harness, path)).status))
-    expect(statuses).toEqual([200, 200, 302])
+    expect(statuses).toEqual([200, 200, 200, 302])
     expect((await visit(harness, '/')).headers['location']).toBe(`${PUBLIC_URL}/studio`)
     expect(readText((await visit(harness, '/studio')).text)).toContain('Lumen Arc desk lamp')
   })

@@ -68,12 +68,14 @@ export const SALE_PRICE: NonNullable<OfferView['price']> = {
 export function makeBox(changes: Partial<BoxView> = {}): BoxView {
   return {
     frame: makeFrame(),
+    layout: 'list',
     label: 'Where to buy Lumen Arc',
     heading: 'Where to buy',
     title: 'Lumen Arc',
     brand: 'Lumen',
     imageUrl: 'https://images.example/arc.jpg',
     bestLabel: 'Best price',
+    columns: { shop: 'Shop', availability: 'Availability', price: 'Price', link: 'Link' },
     offers: [makeOffer({ isBest: true })],
     more: [],
     moreLabel: '',
@@ -104,9 +106,11 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
 export function makeGrid(changes: Partial<GridView> = {}): GridView {
   return {
     frame: makeFrame(),
+    layout: 'grid',
     label: 'Deals',
     heading: 'Deals',
     deals: [makeDeal()],
+    scrolling: { previous: 'Previous deals', next: 'More deals' },
     honesty: { ...HONESTY, order: 'Largest discount first' },
     paging: null,
     ...changes,

@@ -1,49 +1,134 @@
+import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { findMessages } from '../../src/widgets/locales/index.ts'
+import { LANGUAGE_TAGS, findMessages } from '../../src/widgets/locales/index.ts'
+import type { Words } from '../../src/widgets/locales/words.ts'
+import { findSpeech } from '../../src/widgets/presentation.ts'
+
+const getWords = (tag: string): Words => findMessages(tag).messages.words
+
+/** Every text of a language by its path; plural forms are looked at apart. */
+function listTexts(value: unknown, path = ''): [path: string, text: string][] {
+  if (typeof value === 'string') return [[path, value]]
+  return Object.entries(value as object).flatMap(([key, inner]) =>
+    path === '' && key === 'moreShops' ? [] : listTexts(inner, path === '' ? key : `${path}.${key}`),
+  )
+}
+
+const listPlaces = (text: string): string[] => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort()
+
+const ENGLISH = new Map(listTexts(getWords('en')))
+
+describe('languages', () => {
+  test('all that product.md names, and every file of the folder', () => {
+    expect(LANGUAGE_TAGS).toEqual(
+      ['ar', 'cs', 'da', 'de', 'en', 'es', 'fi', 'fr', 'it', 'ja', 'nb', 'nl', 'pl', 'pt', 'sv'].sort(),
+    )
+    const files = readdirSync(new URL('../../src/widgets/locales', import.meta.url))
+    const others = new Set(['index.ts', 'messages.ts', 'words.ts'])
+    expect(files.filter((file) => !others.has(file)).sort()).toEqual(LANGUAGE_TAGS.map((tag) => `${tag}.ts`))
+  })
+
+  test.each(LANGUAGE_TAGS)('%s - has every key of English and no other', (tag) => {
+    expect(
+      listTexts(getWords(tag))
+        .map(([path]) => path)
+        .sort(),
+    ).toEqual([...ENGLISH.keys()].sort())
+  })
+
+  test.each(LANGUAGE_TAGS)('%s - every text says something, with the places of English', (tag) => {
+    for (const [path, text] of listTexts(getWords(tag))) {
+      expect([path, text.trim()]).toEqual([path, text])
+      expect([path, text.length > 0]).toEqual([path, true])
+      expect([path, listPlaces(text)]).toEqual([path, listPlaces(ENGLISH.get(path) ?? '')])
+      expect([path, /[<>]|undefined|TODO|'/.test(text)]).toEqual([path, false])
+    }
+  })
+
+  test.each(LANGUAGE_TAGS)('%s - has the plural forms of Intl and no other', (tag) => {
+    const forms = getWords(tag).moreShops
+    const { pluralCategories } = new Intl.PluralRules(tag).resolvedOptions()
+    expect(Object.keys(forms).sort()).toEqual([...pluralCategories].sort())
+    // Forms for exactly one and two may say the number in words.
+    const counted = Object.entries(forms).filter(([form]) => !['zero', 'one', 'two'].includes(form))
+    for (const [form, text] of counted) expect([form, listPlaces(text)]).toEqual([form, ['{count}']])
+  })
+
+  test.each(LANGUAGE_TAGS.filter((tag) => tag !== 'en'))(
+    '%s - is translated: nearly nothing is as in English',
+    (tag) => {
+      const same = listTexts(getWords(tag)).filter(([path, text]) => ENGLISH.get(path) === text)
+      expect(same.length).toBeLessThan(6)
+    },
+  )
+
+  test.each(LANGUAGE_TAGS)('%s - is written in the direction of its script', (tag) => {
+    expect(findMessages(tag).dir).toBe(/\p{Script=Arabic}/u.test(getWords(tag).boxHeading) ? 'rtl' : 'ltr')
+  })
+
+  test.each(LANGUAGE_TAGS)('%s - sentences take names as they are, in one pass', (tag) => {
+    const { messages } = findMessages(tag)
+    const merchant = 'A & B {price} $& {merchant}'
+    expect(messages.nameBox(merchant)).toContain(merchant)
+    expect(messages.placeAt(merchant)).toContain(merchant)
+    expect(messages.nameLinkWithoutPrice(merchant)).toContain(merchant)
+    const link = messages.nameLinkWithPrice({ merchant, price: '12,99 €' })
+    expect(link).toContain(merchant)
+    expect(link.replace(merchant, '')).toContain('12,99 €')
+    expect(messages.pricesChecked.before + messages.pricesChecked.after).not.toContain('{')
+  })
+})
 
 describe('findMessages', () => {
   test.each([
-    ['en', 'en'],
     ['en-GB', 'en'],
-    ['de', 'de'],
     ['DE-at', 'de'],
     ['de-Latn-CH', 'de'],
+    ['pt-BR', 'pt'],
+    ['ar-EG', 'ar'],
+    ['no', 'nb'],
+    ['nn-NO', 'nb'],
     ['xx', 'en'],
     ['', 'en'],
     ['__proto__', 'en'],
+    ['index', 'en'],
+    ['words', 'en'],
   ])('%s – the words of %s', (tag, lang) => {
-    const found = findMessages(tag)
-    expect(found.lang).toBe(lang)
-    expect(found.dir).toBe('ltr')
-    expect(found.messages).toBe(findMessages(lang).messages)
+    expect(findMessages(tag)).toBe(findMessages(lang))
+    expect(findMessages(tag).lang).toBe(lang)
   })
 
   test.each([
     ['en', 1, '1 more shop'],
     ['en', 12, '12 more shops'],
     ['de', 1, '1 weiterer Shop'],
-    ['de', 12, '12 weitere Shops'],
-  ])('%s, %i folded offers – %s', (tag, count, words) => {
-    expect(findMessages(tag).messages.countMoreShops({ count, shown: String(count) })).toBe(words)
+    ['pl', 1, '1 sklep'],
+    ['pl', 3, '3 sklepy'],
+    ['pl', 12, '12 sklepów'],
+    ['pl', 22, '22 sklepy'],
+    ['cs', 3, '3'],
+    ['ar', 3, '3'],
+    ['ja', 1, '1'],
+  ])('%s, %i folded offers – has %s', (tag, count, words) => {
+    const text = findMessages(tag).messages.countMoreShops({ count, shown: String(count) })
+    expect(text.replace(/ (?:inny|inne|innych|kolejny|kolejne|kolejnych|więcej)/, '')).toContain(words)
   })
 
-  test.each(['en', 'de'])('%s – every message says something, names stay as they are', (tag) => {
-    const { messages } = findMessages(tag)
-    const texts = [
-      messages.nameBox('A & B'),
-      messages.nameLinkWithPrice({ merchant: 'A & B', price: '€1' }),
-      messages.nameLinkWithoutPrice('A & B'),
-      messages.placeAt('A & B'),
-    ]
-    for (const text of texts) expect(text).toContain('A & B')
-    const collect = (value: unknown): unknown[] =>
-      typeof value === 'object' && value !== null ? Object.values(value).flatMap(collect) : [value]
-    const fixed = collect(messages).filter((value) => typeof value === 'string')
-    expect(fixed.length).toBeGreaterThan(25)
-    for (const text of fixed) expect(text).not.toMatch(/undefined|^\s+$/)
+  test('disclosures - begin with the word of the trade where a country has one', () => {
+    expect(getWords('de').disclosure).toMatch(/^Anzeige/)
+    expect(getWords('sv').disclosure).toMatch(/^Annons/)
+    expect(getWords('nb').disclosure).toMatch(/^Annonse/)
+    expect(getWords('ja').disclosure).toMatch(/^広告/)
   })
+})
 
-  test('German disclosure – says Anzeige', () => {
-    expect(findMessages('de').messages.disclosure).toMatch(/^Anzeige/)
+describe('findSpeech', () => {
+  test.each([
+    ['pt-PT', 'pt', 'pt-PT'],
+    ['no', 'nb', 'nb'],
+    ['ar-EG', 'ar', 'ar-EG'],
+    ['tlh', 'en', 'en'],
+  ])('%s – words of %s, prices and dates as in %s', (tag, lang, locale) => {
+    expect(findSpeech(tag)).toMatchObject({ lang, locale })
   })
 })

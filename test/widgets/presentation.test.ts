@@ -58,14 +58,21 @@ describe('styles', () => {
   })
 
   test('css=none - no style sheet, the accent stays on the frame', () => {
-    const options = parse('css=none&accent=aa00cc&theme=dark&isolate=shadow&locale=de-AT')
+    const options = parse('css=none&accent=aa00cc&theme=dark&locale=de-AT')
     expect(toFrame(options, findSpeech('de-AT'), PRESENTATION)).toEqual({
       lang: 'de',
       dir: 'ltr',
       theme: 'dark',
       styles: [],
-      isolate: 'shadow',
+      isolate: 'none',
       accent: 'aa00cc',
+    })
+  })
+
+  test('isolate=shadow - brings its style sheet whatever css says: no style of the page reaches it', () => {
+    expect(toFrame(parse('css=none&isolate=shadow'), english, PRESENTATION)).toMatchObject({
+      isolate: 'shadow',
+      styles: [STYLE],
     })
   })
 

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { HtmlValidate } from 'html-validate'
 import { type DefaultTreeAdapterMap, parse, parseFragment } from 'parse5'
 import { describe, expect, test } from 'vitest'
+import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { makeStudio } from '../helpers/studio-view.ts'
 import { HONESTY, SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../helpers/views.ts'
@@ -9,11 +10,12 @@ import { HONESTY, SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer 
 type Node = DefaultTreeAdapterMap['node']
 type Element = DefaultTreeAdapterMap['element']
 
-const ELEMENTS = 'section div p ul li a img span bdi s time details summary link template nav script'.split(
-  ' ',
-)
+const ELEMENTS =
+  'section div p ul li table thead tbody tr th td a img span bdi s time details summary link template nav script'.split(
+    ' ',
+  )
 const ATTRIBUTES =
-  'class lang dir data-theme data-accent data-kind data-best aria-label role href rel target src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
+  'class lang dir data-layout data-theme data-accent data-kind data-best data-previous data-next scope aria-label role href rel target src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
     ' ',
   )
 
@@ -57,6 +59,7 @@ function poison<T>(value: T, text: string, key = ''): T {
     'href',
     'imageUrl',
     'theme',
+    'layout',
     'dir',
     'lang',
     'isolate',
@@ -91,19 +94,20 @@ const grid = makeGrid({
 })
 
 describe('hostile texts', () => {
-  const forms = (['none', 'shadow'] as const).flatMap((isolate) =>
-    HOSTILE.map((text) => [isolate, text] as const),
-  )
+  const forms = HOSTILE.flatMap((text) => [
+    ...BOX_LAYOUTS.map((layout) => ['none', text, { box: layout, grid: 'grid' }] as const),
+    ...GRID_LAYOUTS.map((layout) => ['shadow', text, { box: 'list', grid: layout }] as const),
+  ])
 
-  test.each(forms)('isolate %s, %s – the same elements as with tame texts', (isolate, text) => {
+  test.each(forms)('isolate %s, %s, %j – the same elements as with tame texts', (isolate, text, layouts) => {
     const frame = makeFrame({ isolate })
     for (const render of [
       (hostile: string | null) => {
-        const view = { ...box, frame }
+        const view = { ...box, frame, layout: layouts.box }
         return renderer.renderBox(hostile === null ? view : poison(view, hostile))
       },
       (hostile: string | null) => {
-        const view = { ...grid, frame }
+        const view = { ...grid, frame, layout: layouts.grid }
         return renderer.renderGrid(hostile === null ? view : poison(view, hostile))
       },
     ]) {
@@ -265,11 +269,11 @@ describe('sizes', () => {
     const deals = varied(12, (i) =>
       makeDeal({ title: `Product ${i * 31} of some length`, href: href(i), price: price(i) }),
     )
-    const five = renderer.renderBox(makeBox({ offers }))
-    const twelve = renderer.renderGrid(makeGrid({ deals }))
-    expect(gzipSync(five).byteLength).toBeLessThan(4_000)
-    expect(gzipSync(twelve).byteLength).toBeLessThan(8_000)
-    expect(five + twelve).not.toMatch(/\n\s*\n/)
+    const fives = BOX_LAYOUTS.map((layout) => renderer.renderBox(makeBox({ layout, offers })))
+    const twelves = GRID_LAYOUTS.map((layout) => renderer.renderGrid(makeGrid({ layout, deals })))
+    for (const five of fives) expect(gzipSync(five).byteLength).toBeLessThan(4_000)
+    for (const twelve of twelves) expect(gzipSync(twelve).byteLength).toBeLessThan(8_000)
+    expect([...fives, ...twelves].join('')).not.toMatch(/\n\s*\n/)
   })
 })
 

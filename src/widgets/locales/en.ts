@@ -1,42 +1,45 @@
-import type { Messages } from './messages.ts'
-
-const plurals = new Intl.PluralRules('en')
+import type { Locale } from './words.ts'
 
 /** English; also what stands in for every language that is missing. */
-export const en: Messages = {
-  boxHeading: 'Where to buy',
-  nameBox: (title) => `Where to buy ${title}`,
-  gridHeading: 'Deals',
-  toShop: 'To the shop',
-  nameLinkWithPrice: ({ merchant, price }) => `Buy at ${merchant} for ${price}`,
-  nameLinkWithoutPrice: (merchant) => `See the price at ${merchant}`,
-  seePrice: 'See price at shop',
-  priceNow: 'now',
-  formerPrice: 'Shop’s former price',
-  bestPrice: 'Best price',
-  availability: {
-    in_stock: 'In stock',
-    out_of_stock: 'Out of stock',
-    preorder: 'Pre-order',
-    backorder: 'On back order',
-    discontinued: 'Discontinued',
-    other: 'Availability: see shop',
+export const locale: Locale = {
+  dir: 'ltr',
+  words: {
+    boxHeading: 'Where to buy',
+    boxName: 'Where to buy {title}',
+    gridHeading: 'Deals',
+    toShop: 'To the shop',
+    linkWithPrice: 'Buy at {merchant} for {price}',
+    linkWithoutPrice: 'See the price at {merchant}',
+    seePrice: 'See price at shop',
+    priceNow: 'now',
+    formerPrice: 'Shop’s former price',
+    bestPrice: 'Best price',
+    columns: { shop: 'Shop', availability: 'Availability', price: 'Price', link: 'Link' },
+    availability: {
+      in_stock: 'In stock',
+      out_of_stock: 'Out of stock',
+      preorder: 'Pre-order',
+      backorder: 'On back order',
+      discontinued: 'Discontinued',
+      other: 'Availability: see shop',
+    },
+    moreShops: { one: '{count} more shop', other: '{count} more shops' },
+    atMerchant: 'at {merchant}',
+    pricesChecked: 'Prices checked on {time}.',
+    shippingNotIncluded: 'Shipping not included',
+    coverage: 'Not all shops are compared.',
+    boxOrder: 'In stock first, then by price',
+    gridOrder: {
+      discount: 'Largest discount first',
+      saving: 'Largest saving first',
+      price: 'Lowest price first',
+      newest: 'Newest deals first',
+    },
+    disclosure: 'We may earn a commission when you buy through these links.',
+    pages: 'Pages of deals',
+    previousPage: 'Previous page',
+    nextPage: 'Next page',
+    previousDeals: 'Previous deals',
+    nextDeals: 'More deals',
   },
-  countMoreShops: ({ count, shown }) =>
-    plurals.select(count) === 'one' ? `${shown} more shop` : `${shown} more shops`,
-  placeAt: (merchant) => `at ${merchant}`,
-  pricesChecked: { before: 'Prices checked on ', after: '.' },
-  shippingNotIncluded: 'Shipping not included',
-  coverage: 'Not all shops are compared.',
-  boxOrder: 'In stock first, then by price',
-  gridOrder: {
-    discount: 'Largest discount first',
-    saving: 'Largest saving first',
-    price: 'Lowest price first',
-    newest: 'Newest deals first',
-  },
-  disclosure: 'We may earn a commission when you buy through these links.',
-  pages: 'Pages of deals',
-  previousPage: 'Previous page',
-  nextPage: 'Next page',
 }

@@ -1,19 +1,22 @@
-import { de } from './de.ts'
-import { en } from './en.ts'
-import type { Messages } from './messages.ts'
+import { readdirSync } from 'node:fs'
+import { type Messages, toMessages } from './messages.ts'
+import type { Locale } from './words.ts'
 
 /** Words, the language that they are in, and the direction that it is written in. */
 export type FoundMessages = Readonly<{ lang: string; dir: 'ltr' | 'rtl'; messages: Messages }>
 
-type Entry = Readonly<{ dir: 'ltr' | 'rtl'; messages: Messages }>
-
-/** By BCP 47 tag in lower case. */
-const LANGUAGES: ReadonlyMap<string, Entry> = new Map<string, Entry>([
-  ['en', { dir: 'ltr', messages: en }],
-  ['de', { dir: 'ltr', messages: de }],
-])
+/** `fr.ts`, `zh-hant.js`: a file that is named after a tag is a language. */
+const LOCALE_FILE = /^([a-z]{2,3}(?:-[a-z]{2,4})?)\.[jt]s$/
 
 const FALLBACK_TAG = 'en'
+
+/** Every language of this folder by tag, in lower case; the tags that it is also for come last, so that they take no other's place. */
+const LANGUAGES: ReadonlyMap<string, FoundMessages> = await loadLanguages()
+
+/** Tags of all languages, sorted; without those that a language is also for. */
+export const LANGUAGE_TAGS: readonly string[] = [
+  ...new Set([...LANGUAGES.values()].map(({ lang }) => lang)),
+].sort()
 
 /**
  * The words for a BCP 47 tag, whatever it is: those of the tag itself, else of the tag without its last part and so
@@ -22,9 +25,22 @@ const FALLBACK_TAG = 'en'
 export function findMessages(tag: string): FoundMessages {
   const parts = tag.toLowerCase().split('-')
   for (let length = parts.length; length > 0; length -= 1) {
-    const lang = parts.slice(0, length).join('-')
-    const found = LANGUAGES.get(lang)
-    if (found) return { lang, ...found }
+    const found = LANGUAGES.get(parts.slice(0, length).join('-'))
+    if (found) return found
   }
-  return { lang: FALLBACK_TAG, dir: 'ltr', messages: en }
+  return LANGUAGES.get(FALLBACK_TAG) as FoundMessages
+}
+
+async function loadLanguages(): Promise<ReadonlyMap<string, FoundMessages>> {
+  const languages = new Map<string, FoundMessages>()
+  const others = new Map<string, FoundMessages>()
+  for (const file of readdirSync(new URL('.', import.meta.url))) {
+    const [, lang] = LOCALE_FILE.exec(file) ?? []
+    if (lang === undefined) continue
+    const { locale } = (await import(new URL(file, import.meta.url).href)) as { locale: Locale }
+    const found = { lang, dir: locale.dir, messages: toMessages(lang, locale.words) }
+    languages.set(lang, found)
+    for (const tag of locale.alsoFor ?? []) others.set(tag, found)
+  }
+  return new Map([...others, ...languages])
 }

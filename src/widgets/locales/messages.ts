@@ -1,56 +1,37 @@
-/** How a shop says that it has the product; `other` covers unknown words. */
-export type AvailabilityWord =
-  'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'other'
-
-/** How a grid can be ordered. */
-export type GridSort = 'discount' | 'saving' | 'price' | 'newest'
+import type { Words } from './words.ts'
 
 /** A date inside a sentence: the time stands between the two, spaces included. */
-export type AroundTime = Readonly<{ before: string; after: string }>
+type AroundTime = Readonly<{ before: string; after: string }>
 
-/**
- * All words that a reader sees or hears. Numbers, prices and dates come in already formatted. Names of shops and
- * products come in as they are: a message never bends them.
- */
+/** Words whose places are filled in by a call; those without places are as they stand in the language's file. */
 export type Messages = Readonly<{
-  /** Heading of the box. */
-  boxHeading: string
-  /** Accessible name of the box. */
+  words: Words
   nameBox(title: string): string
-  /** Heading and accessible name of the grid. */
-  gridHeading: string
-  /** What a link to an offer shows. */
-  toShop: string
-  /** Completes the accessible name of a link to an offer with a price. */
-  nameLinkWithPrice(words: Readonly<{ merchant: string; price: string }>): string
-  /** Completes the accessible name of a link to an offer whose price is too old. */
+  nameLinkWithPrice(names: Readonly<{ merchant: string; price: string }>): string
   nameLinkWithoutPrice(merchant: string): string
-  /** Stands in the place of a price that is too old. */
-  seePrice: string
-  /** Spoken before the price when there is a former one. */
-  priceNow: string
-  /** Shown and spoken before the former price: the shop's own, not the maker's. */
-  formerPrice: string
-  /** Marks the lowest price of those in stock. */
-  bestPrice: string
-  availability: Readonly<Record<AvailabilityWord, string>>
-  /** The line that opens the folded offers. `count` chooses the plural, `shown` is printed. */
-  countMoreShops(number: Readonly<{ count: number; shown: string }>): string
-  /** The shop of a card. */
   placeAt(merchant: string): string
-  /** When the prices were checked. */
+  /** `count` chooses the plural form, `shown` is printed. */
+  countMoreShops(number: Readonly<{ count: number; shown: string }>): string
   pricesChecked: AroundTime
-  shippingNotIncluded: string
-  /** Not every shop is compared. */
-  coverage: string
-  /** How the offers of a box are ordered. */
-  boxOrder: string
-  /** How the cards of a grid are ordered. */
-  gridOrder: Readonly<Record<GridSort, string>>
-  /** Says that the links are advertising. */
-  disclosure: string
-  /** Accessible name of the links to other pages of a grid. */
-  pages: string
-  previousPage: string
-  nextPage: string
 }>
+
+/** Makes a language's words ready to use; plurals are those of `Intl` for its tag. */
+export function toMessages(tag: string, words: Words): Messages {
+  const plurals = new Intl.PluralRules(tag)
+  const [before = '', after = ''] = words.pricesChecked.split('{time}')
+  return {
+    words,
+    nameBox: (title) => fill(words.boxName, { title }),
+    nameLinkWithPrice: (names) => fill(words.linkWithPrice, names),
+    nameLinkWithoutPrice: (merchant) => fill(words.linkWithoutPrice, { merchant }),
+    placeAt: (merchant) => fill(words.atMerchant, { merchant }),
+    countMoreShops: ({ count, shown }) =>
+      fill(words.moreShops[plurals.select(count)] ?? words.moreShops.other, { count: shown }),
+    pricesChecked: { before, after },
+  }
+}
+
+/** In one pass: a shop may be named `{price}`. */
+function fill(text: string, names: Readonly<Record<string, string>>): string {
+  return text.replace(/\{(\w+)\}/g, (place, name: string) => names[name] ?? place)
+}

@@ -1,0 +1,149 @@
+import { BadOptionError } from '../errors.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS, THEMES } from '../widgets/options.ts'
+import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
+import { createParameterReader } from '../widgets/parameters.ts'
+import type { GalleryGroupView, GalleryView } from '../widgets/view-models.ts'
+import { GALLERY_ACCENT, GALLERY_CASES, type GalleryCase } from './cases.ts'
+import { type Layout, type Specimen, type SpecimenDetails, makeSpecimen } from './specimens.ts'
+
+/** Columns that a specimen can stand in. */
+const WIDTHS = ['phone', 'article', 'page'] as const
+
+/** What of the gallery is shown; `null`: all of it. */
+export type GalleryChoice = Readonly<{
+  layout: string | null
+  theme: SpecimenDetails['theme'] | null
+  caseId: string | null
+  locale: string
+  width: (typeof WIDTHS)[number]
+}>
+
+/** What the gallery is made with. */
+export type GalleryDetails = Readonly<{
+  publicUrl: string
+  /** Paths of the style sheets of widgets and page, and of the page's script. */
+  stylePath: string
+  pageStylePath: string
+  scriptPath: string
+  choice: GalleryChoice
+  /** A specimen as a fragment. */
+  render(specimen: Specimen): string
+}>
+
+const LAYOUTS: readonly Layout[] = [
+  ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
+  ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
+]
+
+/** Reads the gallery's own query; what cannot be read counts as not given. */
+export function parseGalleryChoice(query: URLSearchParams): GalleryChoice {
+  const given = new URLSearchParams([...query].filter(([, value]) => value !== ''))
+  const reader = createParameterReader(given)
+  const layouts = LAYOUTS.map((layout) => toLayoutId(layout))
+  return {
+    layout: orNull(() => reader.word('layout', ['', ...layouts], '')) || null,
+    theme: orNull(() => reader.word('theme', ['', ...THEMES], '')) || null,
+    caseId: orNull(() => reader.word('case', ['', ...GALLERY_CASES.map(({ id }) => id)], '')) || null,
+    locale: orNull(() => reader.locale('locale', 'en')) ?? 'en',
+    width: orNull(() => reader.word('width', WIDTHS, 'phone')) ?? 'phone',
+  }
+}
+
+/** The view of the gallery: for each chosen layout and case one specimen a theme. */
+export function toGalleryView(details: GalleryDetails): GalleryView {
+  const { publicUrl, stylePath, pageStylePath, choice } = details
+  const layouts = LAYOUTS.filter((layout) => isChosen(choice.layout, toLayoutId(layout)))
+  return {
+    styles: [
+      `${publicUrl}${pageStylePath}`,
+      `${publicUrl}${stylePath}`,
+      `${publicUrl}/accents/${GALLERY_ACCENT}.css`,
+    ],
+    script: `${publicUrl}${details.scriptPath}`,
+    studioUrl: `${publicUrl}/studio`,
+    width: choice.width,
+    controls: listControls(choice),
+    groups: layouts.map((layout) => toGroup(layout, details)),
+  }
+}
+
+function orNull<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof BadOptionError) return null
+    throw error
+  }
+}
+
+/** `where-to-buy-list`: both widgets have a list. */
+function toLayoutId({ widget, name }: Layout): string {
+  return `${widget}-${name}`
+}
+
+function isChosen(chosen: string | null, id: string): boolean {
+  return chosen === null || chosen === id
+}
+
+function toGroup(layout: Layout, details: GalleryDetails): GalleryGroupView {
+  const id = toLayoutId(layout)
+  const { choice } = details
+  const cases = GALLERY_CASES.filter((entry) => isChosen(choice.caseId, entry.id))
+  return {
+    id,
+    title: `${layout.widget === 'deals' ? 'Deals' : 'Where to buy'}, ${layout.name}`,
+    cases: cases.map((entry) => ({
+      id: `${id}-${entry.id}`,
+      title: entry.title,
+      note: entry.note,
+      isNarrow: entry.isNarrow,
+      specimens: THEMES.filter((theme) => isChosen(choice.theme, theme)).map((theme) =>
+        toSpecimenView({ layout, entry, theme }, details),
+      ),
+    })),
+  }
+}
+
+function toSpecimenView(
+  { layout, entry, theme }: Readonly<{ layout: Layout; entry: GalleryCase; theme: (typeof THEMES)[number] }>,
+  { publicUrl, stylePath, choice, render }: GalleryDetails,
+): GalleryGroupView['cases'][number]['specimens'][number] {
+  const id = toLayoutId(layout)
+  const query = new URLSearchParams({ layout: id, theme, case: entry.id })
+  if (choice.locale !== 'en') query.set('locale', choice.locale)
+  if (choice.width !== 'phone') query.set('width', choice.width)
+  const specimen = makeSpecimen(layout, entry, { publicUrl, stylePath, theme, locale: choice.locale })
+  return {
+    id: `${id}-${entry.id}-${theme}`,
+    theme,
+    href: `${publicUrl}/studio/gallery?${query.toString()}`,
+    html: render(specimen),
+  }
+}
+
+type Value = Readonly<{ value: string; text: string }>
+
+const ALL: Value = { value: '', text: 'All' }
+
+function listControls(choice: GalleryChoice): GalleryView['controls'] {
+  const layouts = LAYOUTS.map((layout) => toPlain(toLayoutId(layout)))
+  const cases = GALLERY_CASES.map(({ id, title }) => ({ value: id, text: title }))
+  return [
+    { name: 'layout', label: 'Layout', options: toOptions([ALL, ...layouts], choice.layout) },
+    { name: 'theme', label: 'Theme', options: toOptions([ALL, ...THEMES.map(toPlain)], choice.theme) },
+    { name: 'case', label: 'Case', options: toOptions([ALL, ...cases], choice.caseId) },
+    { name: 'locale', label: 'Language', options: toOptions(LANGUAGE_TAGS.map(toPlain), choice.locale) },
+    { name: 'width', label: 'Column', options: toOptions(WIDTHS.map(toPlain), choice.width) },
+  ]
+}
+
+function toOptions(
+  values: readonly Value[],
+  chosen: string | null,
+): GalleryView['controls'][number]['options'] {
+  return values.map(({ value, text }) => ({ value, text, isChosen: value === (chosen ?? '') }))
+}
+
+function toPlain(value: string): Value {
+  return { value, text: value }
+}

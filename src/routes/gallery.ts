@@ -1,0 +1,48 @@
+import { type RequestHandler, Router } from 'express'
+import { HOUR_SECONDS } from '../clock.ts'
+import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
+import { parseGalleryChoice, toGalleryView } from '../gallery/gallery.ts'
+import { findGalleryPicture } from '../gallery/pictures.ts'
+import type { Specimen } from '../gallery/specimens.ts'
+import { createOwnPageHeaders } from '../http/security-headers.ts'
+import { sendPage } from './own-page.ts'
+import { getParameter, parseQuery } from './widget-answer.ts'
+
+/** `/studio/gallery`: every layout, theme and hard case on one page, from fixtures; and their pictures. */
+export function createGalleryRouter(context: Context, gate: readonly RequestHandler[]): Router {
+  const router = Router()
+  const { assets, publicUrl, renderer } = context
+  const render = (specimen: Specimen): string =>
+    specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view)
+
+  router.get(
+    '/studio/gallery',
+    ...gate,
+    createOwnPageHeaders(context.ownOrigin),
+    async (request, response) => {
+      const view = toGalleryView({
+        publicUrl,
+        stylePath: assets.get('vitrine.css').path,
+        pageStylePath: assets.get('studio.css').path,
+        scriptPath: assets.get('studio.js').path,
+        choice: parseGalleryChoice(parseQuery(request)),
+        render,
+      })
+      await sendPage(request, response, renderer.renderGallery(view))
+    },
+  )
+  router.get('/studio/gallery/pictures/:name', ...gate, (request, response) => {
+    const picture = findGalleryPicture(getParameter(request.params, 'name'))
+    if (picture === undefined) throw new UnknownAddressError('no such picture')
+    response
+      .set({
+        'Content-Type': 'image/svg+xml',
+        'Cache-Control': `private, max-age=${HOUR_SECONDS}`,
+        'Content-Security-Policy': "default-src 'none'; sandbox",
+        'X-Content-Type-Options': 'nosniff',
+      })
+      .send(picture)
+  })
+  return router
+}

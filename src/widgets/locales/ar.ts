@@ -1,0 +1,52 @@
+import type { Locale } from './words.ts'
+
+/** Arabic, without a form of address. */
+export const locale: Locale = {
+  dir: 'rtl',
+  words: {
+    boxHeading: 'مقارنة الأسعار',
+    boxName: 'مقارنة الأسعار: {title}',
+    gridHeading: 'العروض',
+    toShop: 'إلى المتجر',
+    linkWithPrice: 'الشراء من {merchant} بسعر {price}',
+    linkWithoutPrice: 'السعر الحالي لدى {merchant}',
+    seePrice: 'السعر في موقع المتجر',
+    priceNow: 'الآن',
+    formerPrice: 'السعر السابق لدى المتجر',
+    bestPrice: 'أفضل سعر',
+    columns: { shop: 'المتجر', availability: 'التوفر', price: 'السعر', link: 'الرابط' },
+    availability: {
+      in_stock: 'متوفر',
+      out_of_stock: 'غير متوفر',
+      preorder: 'طلب مسبق',
+      backorder: 'بانتظار التوريد',
+      discontinued: 'توقف بيعه',
+      other: 'التوفر: في موقع المتجر',
+    },
+    moreShops: {
+      zero: 'لا متاجر أخرى',
+      one: 'متجر آخر',
+      two: 'متجران آخران',
+      few: '{count} متاجر أخرى',
+      many: '{count} متجرًا آخر',
+      other: '{count} متجر آخر',
+    },
+    atMerchant: 'لدى {merchant}',
+    pricesChecked: 'تم التحقق من الأسعار في {time}.',
+    shippingNotIncluded: 'الأسعار لا تشمل الشحن',
+    coverage: 'لا تشمل المقارنة جميع المتاجر.',
+    boxOrder: 'المتوفر أولًا، ثم حسب السعر',
+    gridOrder: {
+      discount: 'أعلى نسبة خصم أولًا',
+      saving: 'أكبر توفير أولًا',
+      price: 'أقل سعر أولًا',
+      newest: 'أحدث العروض أولًا',
+    },
+    disclosure: 'إعلان: قد نحصل على عمولة عند الشراء عبر هذه الروابط.',
+    pages: 'صفحات العروض',
+    previousPage: 'الصفحة السابقة',
+    nextPage: 'الصفحة التالية',
+    previousDeals: 'العروض السابقة',
+    nextDeals: 'العروض التالية',
+  },
+}

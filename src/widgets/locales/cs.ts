@@ -1,0 +1,50 @@
+import type { Locale } from './words.ts'
+
+/** Czech, without a form of address. */
+export const locale: Locale = {
+  dir: 'ltr',
+  words: {
+    boxHeading: 'Kde koupit',
+    boxName: 'Kde koupit: {title}',
+    gridHeading: 'Výhodné nabídky',
+    toShop: 'Do obchodu',
+    linkWithPrice: 'koupit v obchodě {merchant} za {price}',
+    linkWithoutPrice: 'zobrazit cenu v obchodě {merchant}',
+    seePrice: 'Aktuální cena v obchodě',
+    priceNow: 'nyní',
+    formerPrice: 'Dřívější cena v obchodě',
+    bestPrice: 'Nejlepší cena',
+    columns: { shop: 'Obchod', availability: 'Dostupnost', price: 'Cena', link: 'Odkaz' },
+    availability: {
+      in_stock: 'Skladem',
+      out_of_stock: 'Není skladem',
+      preorder: 'Předobjednávka',
+      backorder: 'Čeká na naskladnění',
+      discontinued: 'Prodej ukončen',
+      other: 'Dostupnost: viz obchod',
+    },
+    moreShops: {
+      one: '{count} další obchod',
+      few: '{count} další obchody',
+      many: '{count} dalšího obchodu',
+      other: '{count} dalších obchodů',
+    },
+    atMerchant: 'v obchodě {merchant}',
+    pricesChecked: 'Ceny ověřeny {time}.',
+    shippingNotIncluded: 'Ceny bez dopravy',
+    coverage: 'Srovnání nezahrnuje všechny obchody.',
+    boxOrder: 'Nejdřív skladem, pak podle ceny',
+    gridOrder: {
+      discount: 'Od nejvyšší slevy',
+      saving: 'Od největší úspory',
+      price: 'Od nejnižší ceny',
+      newest: 'Od nejnovějších nabídek',
+    },
+    disclosure: 'Reklama: za nákupy přes tyto odkazy můžeme získat provizi.',
+    pages: 'Stránky s nabídkami',
+    previousPage: 'Předchozí stránka',
+    nextPage: 'Další stránka',
+    previousDeals: 'Předchozí nabídky',
+    nextDeals: 'Další nabídky',
+  },
+}

@@ -1,0 +1,45 @@
+import type { Locale } from './words.ts'
+
+/** Danish, without a form of address. */
+export const locale: Locale = {
+  dir: 'ltr',
+  words: {
+    boxHeading: 'Prissammenligning',
+    boxName: 'Prissammenligning: {title}',
+    gridHeading: 'Tilbud',
+    toShop: 'Til butikken',
+    linkWithPrice: 'køb hos {merchant} for {price}',
+    linkWithoutPrice: 'se prisen hos {merchant}',
+    seePrice: 'Se prisen i butikken',
+    priceNow: 'nu',
+    formerPrice: 'Butikkens tidligere pris',
+    bestPrice: 'Bedste pris',
+    columns: { shop: 'Butik', availability: 'Lagerstatus', price: 'Pris', link: 'Link' },
+    availability: {
+      in_stock: 'På lager',
+      out_of_stock: 'Ikke på lager',
+      preorder: 'Forudbestilling',
+      backorder: 'I restordre',
+      discontinued: 'Udgået',
+      other: 'Lagerstatus: se butikken',
+    },
+    moreShops: { one: '{count} anden butik', other: '{count} andre butikker' },
+    atMerchant: 'hos {merchant}',
+    pricesChecked: 'Priserne er tjekket den {time}.',
+    shippingNotIncluded: 'Priser ekskl. fragt',
+    coverage: 'Sammenligningen omfatter ikke alle butikker.',
+    boxOrder: 'På lager først, så efter pris',
+    gridOrder: {
+      discount: 'Største rabat først',
+      saving: 'Største besparelse først',
+      price: 'Laveste pris først',
+      newest: 'Nyeste tilbud først',
+    },
+    disclosure: 'Reklame: Vi kan få provision af køb via disse links.',
+    pages: 'Sider med tilbud',
+    previousPage: 'Forrige side',
+    nextPage: 'Næste side',
+    previousDeals: 'Forrige tilbud',
+    nextDeals: 'Flere tilbud',
+  },
+}

@@ -1,0 +1,45 @@
+import type { Locale } from './words.ts'
+
+/** Finnish, without a form of address. */
+export const locale: Locale = {
+  dir: 'ltr',
+  words: {
+    boxHeading: 'Hintavertailu',
+    boxName: 'Hintavertailu: {title}',
+    gridHeading: 'Tarjoukset',
+    toShop: 'Kauppaan',
+    linkWithPrice: '{merchant}, hinta {price}',
+    linkWithoutPrice: '{merchant}, hinta kaupan sivuilla',
+    seePrice: 'Hinta kaupan sivuilla',
+    priceNow: 'nyt',
+    formerPrice: 'Kaupan aiempi hinta',
+    bestPrice: 'Paras hinta',
+    columns: { shop: 'Kauppa', availability: 'Saatavuus', price: 'Hinta', link: 'Linkki' },
+    availability: {
+      in_stock: 'Varastossa',
+      out_of_stock: 'Ei varastossa',
+      preorder: 'Ennakkotilaus',
+      backorder: 'Odottaa täydennystä',
+      discontinued: 'Poistunut valikoimasta',
+      other: 'Saatavuus kaupan sivuilla',
+    },
+    moreShops: { one: '{count} muu kauppa', other: '{count} muuta kauppaa' },
+    atMerchant: 'Kauppa: {merchant}',
+    pricesChecked: 'Hinnat tarkistettu {time}.',
+    shippingNotIncluded: 'Hinnat ilman toimituskuluja',
+    coverage: 'Vertailu ei kata kaikkia kauppoja.',
+    boxOrder: 'Varastossa olevat ensin, sitten hinnan mukaan',
+    gridOrder: {
+      discount: 'Suurin alennus ensin',
+      saving: 'Suurin säästö ensin',
+      price: 'Alin hinta ensin',
+      newest: 'Uusimmat tarjoukset ensin',
+    },
+    disclosure: 'Mainos: saatamme saada provision näiden linkkien kautta tehdyistä ostoksista.',
+    pages: 'Tarjoussivut',
+    previousPage: 'Edellinen sivu',
+    nextPage: 'Seuraava sivu',
+    previousDeals: 'Edelliset tarjoukset',
+    nextDeals: 'Seuraavat tarjoukset',
+  },
+}

@@ -1,0 +1,45 @@
+import type { Locale } from './words.ts'
+
+/** Japanese, without a form of address. */
+export const locale: Locale = {
+  dir: 'ltr',
+  words: {
+    boxHeading: '価格比較',
+    boxName: '{title}の価格比較',
+    gridHeading: 'お買い得情報',
+    toShop: 'ショップへ',
+    linkWithPrice: '{merchant}で購入（{price}）',
+    linkWithoutPrice: '{merchant}で価格を確認',
+    seePrice: '価格はショップで確認',
+    priceNow: '現在',
+    formerPrice: 'ショップの旧価格',
+    bestPrice: '在庫あり最安値',
+    columns: { shop: 'ショップ', availability: '在庫状況', price: '価格', link: 'リンク' },
+    availability: {
+      in_stock: '在庫あり',
+      out_of_stock: '在庫なし',
+      preorder: '予約受付中',
+      backorder: '入荷待ち',
+      discontinued: '販売終了',
+      other: '在庫はショップで確認',
+    },
+    moreShops: { other: 'ほか{count}店' },
+    atMerchant: 'ショップ：{merchant}',
+    pricesChecked: '{time}時点の価格です。',
+    shippingNotIncluded: '価格は送料別',
+    coverage: 'すべてのショップを比較したものではありません。',
+    boxOrder: '在庫あり優先、価格の安い順',
+    gridOrder: {
+      discount: '割引率の高い順',
+      saving: '値引き額の大きい順',
+      price: '価格の安い順',
+      newest: '新着順',
+    },
+    disclosure: '広告：これらのリンクからの購入により、当サイトが紹介料を受け取る場合があります。',
+    pages: 'お買い得情報のページ',
+    previousPage: '前のページ',
+    nextPage: '次のページ',
+    previousDeals: '前の商品',
+    nextDeals: '次の商品',
+  },
+}

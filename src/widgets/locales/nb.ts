@@ -1,0 +1,46 @@
+import type { Locale } from './words.ts'
+
+/** Norwegian Bokmål, without a form of address; also for readers of Nynorsk. */
+export const locale: Locale = {
+  dir: 'ltr',
+  alsoFor: ['no', 'nn'],
+  words: {
+    boxHeading: 'Prissammenligning',
+    boxName: 'Prissammenligning: {title}',
+    gridHeading: 'Tilbud',
+    toShop: 'Til butikken',
+    linkWithPrice: 'kjøp hos {merchant} for {price}',
+    linkWithoutPrice: 'se prisen hos {merchant}',
+    seePrice: 'Se prisen i butikken',
+    priceNow: 'nå',
+    formerPrice: 'Butikkens tidligere pris',
+    bestPrice: 'Beste pris',
+    columns: { shop: 'Butikk', availability: 'Lagerstatus', price: 'Pris', link: 'Lenke' },
+    availability: {
+      in_stock: 'På lager',
+      out_of_stock: 'Ikke på lager',
+      preorder: 'Forhåndsbestilling',
+      backorder: 'Ventes på lager',
+      discontinued: 'Utgått',
+      other: 'Lagerstatus: se butikken',
+    },
+    moreShops: { one: '{count} butikk til', other: '{count} butikker til' },
+    atMerchant: 'hos {merchant}',
+    pricesChecked: 'Prisene ble sjekket {time}.',
+    shippingNotIncluded: 'Frakt ikke inkludert',
+    coverage: 'Sammenligningen omfatter ikke alle butikker.',
+    boxOrder: 'På lager først, så etter pris',
+    gridOrder: {
+      discount: 'Høyest rabatt først',
+      saving: 'Størst besparelse først',
+      price: 'Lavest pris først',
+      newest: 'Nyeste tilbud først',
+    },
+    disclosure: 'Annonse: Vi kan få provisjon ved kjøp via disse lenkene.',
+    pages: 'Sider med tilbud',
+    previousPage: 'Forrige side',
+    nextPage: 'Neste side',
+    previousDeals: 'Forrige tilbud',
+    nextDeals: 'Flere tilbud',
+  },
+}

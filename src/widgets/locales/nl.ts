@@ -1,0 +1,45 @@
+import type { Locale } from './words.ts'
+
+/** Dutch, without a form of address. */
+export const locale: Locale = {
+  dir: 'ltr',
+  words: {
+    boxHeading: 'Waar te koop',
+    boxName: 'Waar te koop: {title}',
+    gridHeading: 'Aanbiedingen',
+    toShop: 'Naar de winkel',
+    linkWithPrice: 'koop bij {merchant} voor {price}',
+    linkWithoutPrice: 'bekijk de prijs bij {merchant}',
+    seePrice: 'Bekijk prijs bij winkel',
+    priceNow: 'nu',
+    formerPrice: 'Eerder bij deze winkel',
+    bestPrice: 'Beste prijs',
+    columns: { shop: 'Winkel', availability: 'Beschikbaarheid', price: 'Prijs', link: 'Link' },
+    availability: {
+      in_stock: 'Op voorraad',
+      out_of_stock: 'Niet op voorraad',
+      preorder: 'Pre-order',
+      backorder: 'Wordt nabesteld',
+      discontinued: 'Uit het assortiment',
+      other: 'Beschikbaarheid: zie winkel',
+    },
+    moreShops: { one: 'Nog {count} winkel', other: 'Nog {count} winkels' },
+    atMerchant: 'bij {merchant}',
+    pricesChecked: 'Prijzen gecontroleerd op {time}.',
+    shippingNotIncluded: 'Prijzen exclusief verzendkosten',
+    coverage: 'Niet alle winkels worden vergeleken.',
+    boxOrder: 'Op voorraad eerst, daarna op prijs',
+    gridOrder: {
+      discount: 'Hoogste korting eerst',
+      saving: 'Grootste besparing eerst',
+      price: 'Laagste prijs eerst',
+      newest: 'Nieuwste aanbiedingen eerst',
+    },
+    disclosure: 'Advertentie: bij een aankoop via deze links kunnen wij een commissie ontvangen.',
+    pages: 'Pagina’s met aanbiedingen',
+    previousPage: 'Vorige pagina',
+    nextPage: 'Volgende pagina',
+    previousDeals: 'Vorige aanbiedingen',
+    nextDeals: 'Volgende aanbiedingen',
+  },
+}

@@ -1,0 +1,50 @@
+import type { Locale } from './words.ts'
+
+/** Polish, without a form of address. */
+export const locale: Locale = {
+  dir: 'ltr',
+  words: {
+    boxHeading: 'Gdzie kupić',
+    boxName: 'Gdzie kupić: {title}',
+    gridHeading: 'Okazje',
+    toShop: 'Do sklepu',
+    linkWithPrice: 'oferta sklepu {merchant} za {price}',
+    linkWithoutPrice: 'aktualna cena w sklepie {merchant}',
+    seePrice: 'Aktualna cena w sklepie',
+    priceNow: 'teraz',
+    formerPrice: 'Poprzednia cena w sklepie',
+    bestPrice: 'Najlepsza cena',
+    columns: { shop: 'Sklep', availability: 'Dostępność', price: 'Cena', link: 'Link' },
+    availability: {
+      in_stock: 'W magazynie',
+      out_of_stock: 'Brak w magazynie',
+      preorder: 'Przedsprzedaż',
+      backorder: 'Oczekuje na dostawę',
+      discontinued: 'Wycofano z oferty',
+      other: 'Dostępność: szczegóły w sklepie',
+    },
+    moreShops: {
+      one: 'Jeszcze {count} sklep',
+      few: 'Jeszcze {count} sklepy',
+      many: 'Jeszcze {count} sklepów',
+      other: 'Jeszcze {count} sklepu',
+    },
+    atMerchant: 'w sklepie {merchant}',
+    pricesChecked: 'Ceny sprawdzono {time}.',
+    shippingNotIncluded: 'Ceny bez kosztów dostawy',
+    coverage: 'Porównanie nie obejmuje wszystkich sklepów.',
+    boxOrder: 'Najpierw w magazynie, potem według ceny',
+    gridOrder: {
+      discount: 'Najpierw najwyższe rabaty',
+      saving: 'Najpierw największe oszczędności',
+      price: 'Najpierw najniższe ceny',
+      newest: 'Najpierw najnowsze okazje',
+    },
+    disclosure: 'Reklama: za zakupy przez te linki możemy otrzymać prowizję.',
+    pages: 'Strony z okazjami',
+    previousPage: 'Poprzednia strona',
+    nextPage: 'Następna strona',
+    previousDeals: 'Poprzednie okazje',
+    nextDeals: 'Następne okazje',
+  },
+}

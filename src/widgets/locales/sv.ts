@@ -1,0 +1,45 @@
+import type { Locale } from './words.ts'
+
+/** Swedish, without a form of address. */
+export const locale: Locale = {
+  dir: 'ltr',
+  words: {
+    boxHeading: 'Prisjämförelse',
+    boxName: 'Prisjämförelse: {title}',
+    gridHeading: 'Erbjudanden',
+    toShop: 'Till butiken',
+    linkWithPrice: 'köp hos {merchant} för {price}',
+    linkWithoutPrice: 'se priset hos {merchant}',
+    seePrice: 'Se priset i butiken',
+    priceNow: 'nu',
+    formerPrice: 'Butikens tidigare pris',
+    bestPrice: 'Bästa pris',
+    columns: { shop: 'Butik', availability: 'Lagerstatus', price: 'Pris', link: 'Länk' },
+    availability: {
+      in_stock: 'I lager',
+      out_of_stock: 'Slut i lager',
+      preorder: 'Förhandsbokning',
+      backorder: 'Restnoterad',
+      discontinued: 'Utgått',
+      other: 'Lagerstatus: se butiken',
+    },
+    moreShops: { one: '{count} butik till', other: '{count} butiker till' },
+    atMerchant: 'hos {merchant}',
+    pricesChecked: 'Priserna kontrollerades {time}.',
+    shippingNotIncluded: 'Priser exklusive frakt',
+    coverage: 'Jämförelsen omfattar inte alla butiker.',
+    boxOrder: 'I lager först, sedan efter pris',
+    gridOrder: {
+      discount: 'Högst rabatt först',
+      saving: 'Störst besparing först',
+      price: 'Lägst pris först',
+      newest: 'Nyaste erbjudandena först',
+    },
+    disclosure: 'Annons: vi kan få provision på köp via de här länkarna.',
+    pages: 'Sidor med erbjudanden',
+    previousPage: 'Föregående sida',
+    nextPage: 'Nästa sida',
+    previousDeals: 'Föregående erbjudanden',
+    nextDeals: 'Fler erbjudanden',
+  },
+}

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest'
+import { GALLERY_CASES } from '../../src/gallery/cases.ts'
+import { parseGalleryChoice, toGalleryView } from '../../src/gallery/gallery.ts'
+import type { GalleryView } from '../../src/widgets/view-models.ts'
+
+const toView = (query: string): GalleryView =>
+  toGalleryView({
+    publicUrl: 'https://widgets.example',
+    stylePath: '/assets/vitrine.css',
+    pageStylePath: '/assets/studio.css',
+    scriptPath: '/assets/studio.js',
+    choice: parseGalleryChoice(new URLSearchParams(query)),
+    render: ({ view }) => `${view.frame.lang} ${view.layout} ${view.frame.theme}`,
+  })
+
+const listIds = ({ groups }: GalleryView): string[] =>
+  groups.flatMap(({ cases }) => cases.flatMap(({ specimens }) => specimens.map(({ id }) => id)))
+
+describe('gallery', () => {
+  test('without a choice - every layout in every theme and case, each once', () => {
+    const ids = listIds(toView(''))
+    expect(ids).toHaveLength(7 * 3 * GALLERY_CASES.length)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('a choice - narrows to it, and is kept in the links of the specimens', () => {
+    const view = toView('layout=deals-list&theme=dark&case=long&locale=de&width=article')
+    expect(listIds(view)).toEqual(['deals-list-long-dark'])
+    const [specimen] = view.groups[0]?.cases[0]?.specimens ?? []
+    expect(specimen?.html).toBe('de list dark')
+    expect(specimen?.href).toBe(
+      'https://widgets.example/studio/gallery?layout=deals-list&theme=dark&case=long&locale=de&width=article',
+    )
+    const chosen = view.controls.map(({ options }) => options.find(({ isChosen }) => isChosen)?.value)
+    expect(chosen).toEqual(['deals-list', 'dark', 'long', 'de', 'article'])
+  })
+
+  test.each(['layout=x', 'theme=x&theme=y', 'case=', 'locale=%%', 'width=1'])(
+    '%s - what cannot be read counts as not given',
+    (query) => {
+      expect(listIds(toView(query))).toHaveLength(7 * 3 * GALLERY_CASES.length)
+    },
+  )
+})

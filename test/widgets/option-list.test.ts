@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { OPTION_LIST, type OptionRow } from '../../src/widgets/option-list.ts'
+import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
+
+const DEFAULTS = { locale: 'en', currency: null }
+
+/** Notes which parameters a parser asks for. */
+class WatchedQuery extends URLSearchParams {
+  readonly asked = new Set<string>()
+  override getAll(name: string): string[] {
+    this.asked.add(name)
+    return super.getAll(name)
+  }
+}
+
+type Widget = 'where-to-buy' | 'deals'
+
+const parse = (widget: Widget, query: URLSearchParams, surface: 'fragment' | 'embed' = 'fragment'): object =>
+  widget === 'deals' ? parseGridOptions(query, DEFAULTS, surface) : parseBoxOptions(query, DEFAULTS, surface)
+
+const listWidgets = ({ widget }: OptionRow): readonly Widget[] =>
+  widget === 'both' ? ['where-to-buy', 'deals'] : [widget]
+
+const rows = OPTION_LIST.flatMap((row) => listWidgets(row).map((widget) => [widget, row.name, row] as const))
+
+describe('list of options', () => {
+  test.each(['where-to-buy', 'deals'] as const)(
+    '%s - names what its parser reads, no more, no less',
+    (widget) => {
+      const query = new WatchedQuery()
+      parse(widget, query)
+      const listed = rows.filter(([listedFor]) => listedFor === widget).map(([, name]) => name)
+      expect(new Set(listed)).toEqual(query.asked)
+      expect(new Set(listed).size).toBe(listed.length)
+    },
+  )
+
+  test.each(rows)('%s, %s - its example is understood and changes something', (widget, name, row) => {
+    const query = new URLSearchParams(row.example)
+    expect([...new Set(query.keys())]).toEqual([name])
+    const plain = parse(widget, new URLSearchParams())
+    // `stock=in` is what grids do anyway.
+    const isDefault = widget === 'deals' && row.example === 'stock=in'
+    expect(JSON.stringify(parse(widget, query)) === JSON.stringify(plain)).toBe(isDefault)
+  })
+
+  test.each(rows)('%s, %s - a bad value is refused in the words of the list', (widget, name, row) => {
+    const bad = new URLSearchParams({ [name]: '\u0001'.repeat(101) })
+    const words = row.accepts.replaceAll('`', '')
+    const refusal = { publicMessage: `The parameter "${name}" accepts ${words}.` }
+    expect(() => parse(widget, bad)).toThrow(expect.objectContaining(refusal))
+  })
+
+  test.each(rows)(
+    '%s, %s - in a frame, is without effect when it is for fragments only',
+    (widget, _name, row) => {
+      const plain = JSON.stringify(parse(widget, new URLSearchParams(), 'embed'))
+      const asked = JSON.stringify(parse(widget, new URLSearchParams(row.example), 'embed'))
+      const isDefault = widget === 'deals' && row.example === 'stock=in'
+      expect(asked === plain).toBe(row.isFragmentOnly === true || isDefault)
+    },
+  )
+
+  test.each(rows)('%s, %s - its default, written out, changes nothing', (widget, name, row) => {
+    const [, value] = /^(?:`([a-z]+)`|\d+)$/.exec(row.fallback) ?? []
+    const written = value ?? row.fallback
+    const query = new URLSearchParams(/^[a-z]+$|^\d+$/.test(written) ? { [name]: written } : {})
+    const isText = row.accepts.startsWith('text') || row.accepts.includes('names') || row.fallback === 'none'
+    const plain = parse(widget, new URLSearchParams())
+    expect(parse(widget, isText ? new URLSearchParams() : query)).toEqual(plain)
+  })
+})
