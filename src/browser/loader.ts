@@ -63,7 +63,8 @@ function createFrame(element: HTMLElement, address: string): HTMLIFrameElement {
   frame.loading = 'lazy'
   // A scroll bar in a frame that is still closed would narrow the content and make it higher than it will be.
   frame.setAttribute('scrolling', 'no')
-  style.cssText = 'display:block;width:100%;border:0;visibility:hidden'
+  // Floating while it is closed: a block without height, too, would keep the margins around the placeholder apart.
+  style.cssText = 'display:block;float:left;width:100%;border:0;visibility:hidden'
   style.height = `${toHeightPx(Number(height)) ?? 0}px`
   // The same scheme as the document inside: with another one browsers paint an opaque ground.
   style.colorScheme = theme === 'light' || theme === 'dark' ? theme : 'light dark'
@@ -89,6 +90,7 @@ function mount(element: HTMLElement, address: string): void {
     // The page may have reserved the place before this script came; from here on the frame holds it.
     element.style.minHeight = '0px'
     frame.style.visibility = isShown ? 'visible' : 'hidden'
+    frame.style.cssFloat = isShown ? 'none' : 'left'
     if (!isShown) frame.style.height = '0px'
   }
   const listen = ({ source, origin: from, data }: MessageEvent<unknown>): void => {

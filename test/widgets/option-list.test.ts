@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { OPTION_LIST, type OptionRow } from '../../src/widgets/option-list.ts'
 import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
@@ -24,6 +25,13 @@ const listWidgets = ({ widget }: OptionRow): readonly Widget[] =>
 const rows = OPTION_LIST.flatMap((row) => listWidgets(row).map((widget) => [widget, row.name, row] as const))
 
 describe('list of options', () => {
+  test('loader - reads those that a frame has, and no other', async () => {
+    const source = await readFile(new URL('../../src/browser/loader.ts', import.meta.url), 'utf8')
+    const [, names = ''] = /const OPTIONS =\s+'([^']+)'/.exec(source) ?? []
+    const inFrames = OPTION_LIST.filter(({ isFragmentOnly }) => isFragmentOnly !== true)
+    expect(new Set(names.split(' '))).toEqual(new Set(inFrames.map(({ name }) => name)))
+  })
+
   test.each(['where-to-buy', 'deals'] as const)(
     '%s - names what its parser reads, no more, no less',
     (widget) => {

@@ -1,0 +1,172 @@
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { LAYOUTS, hear, useGallery } from './gallery-place.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const OPTIONS = {
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'],
+  rules: { 'target-size': { enabled: true } },
+  resultTypes: ['violations'],
+}
+
+const gallery = useGallery()
+
+async function findViolations(page: Page): Promise<unknown[]> {
+  await page.evaluate(
+    '(function open(root) { for (const element of root.querySelectorAll("*")) { if (element.tagName === "DETAILS") element.open = true; if (element.shadowRoot) open(element.shadowRoot) } })(document)',
+  )
+  await page.addScriptTag({ path: AXE })
+  return page.evaluate<unknown[]>(
+    `axe.run({ include: [['.ground']] }, ${JSON.stringify(OPTIONS)}).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target, failureSummary }) => [id, target, failureSummary])))`,
+  )
+}
+
+/** Tabs through a specimen and says what had the focus, and whether it showed. */
+async function walkThrough(page: Page): Promise<string[]> {
+  await page.locator('figcaption a').focus()
+  const seen: string[] = []
+  for (let left = 60; left > 0; left -= 1) {
+    await page.keyboard.press('Tab')
+    const stop = await page.evaluate<string>(`(() => {
+      const { activeElement: element } = document
+      if (!element || !element.closest('.ground')) return ''
+      const shown = [getComputedStyle(element), getComputedStyle(element, '::after')].some(({ outlineStyle, outlineWidth, content }) => outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2)
+      const { left, right } = element.closest('li, tr, summary')?.getBoundingClientRect() ?? element.getBoundingClientRect()
+      const scroller = element.closest('.vitrine').getBoundingClientRect()
+      const inView = right > scroller.left && left < scroller.right
+      return element.tagName + (shown ? ' shown' : ' HIDDEN') + (inView ? '' : ' OUT OF VIEW')
+    })()`)
+    if (stop === '') break
+    seen.push(stop)
+    if (stop.startsWith('SUMMARY')) await page.keyboard.press('Enter')
+  }
+  return seen
+}
+
+describe('axe, WCAG 2.2 AA', () => {
+  test.each(LAYOUTS)('%s, every theme and case, reader prefers light - finds nothing', async (layout) => {
+    const { page, context } = await gallery.open(`layout=${layout}`)
+    expect(await page.locator('.ground').count()).toBeGreaterThan(30)
+    expect(await findViolations(page)).toEqual([])
+    await context.close()
+  })
+
+  test.each(LAYOUTS)('%s, theme auto, reader prefers dark - finds nothing', async (layout) => {
+    const { page, context } = await gallery.open(`layout=${layout}&theme=auto`, { colorScheme: 'dark' })
+    const ground = await page.evaluate<string>(
+      'getComputedStyle(document.querySelector(".vitrine")).backgroundColor',
+    )
+    expect(ground).toBe('rgb(27, 26, 24)')
+    expect(await findViolations(page)).toEqual([])
+    await context.close()
+  })
+
+  test.each(['de', 'ar', 'ja', 'pl'])('%s, every layout and theme - finds nothing', async (locale) => {
+    for (const caseId of ['usual', 'old-prices']) {
+      const { page, context } = await gallery.open(`case=${caseId}&locale=${locale}`)
+      expect(await page.locator('.ground').count()).toBe(21)
+      expect(await findViolations(page)).toEqual([])
+      await context.close()
+    }
+  })
+
+  test('a specimen in grey on grey with a target of 10 px - is found out', async () => {
+    const { page, context } = await gallery.open('layout=deals-list&theme=light&case=usual')
+    await page.addStyleTag({
+      content: '.vitrine-note { color: #bbb !important } .vitrine { --_quiet: #bbb !important }',
+    })
+    expect(await findViolations(page)).toContainEqual(expect.arrayContaining(['color-contrast']))
+    await context.close()
+  })
+})
+
+describe('what a screen reader is given', () => {
+  test.each(LAYOUTS)(
+    '%s - each link names shop and price, or says that the price is at the shop',
+    async (layout) => {
+      const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=usual`)
+      const specimen = (await hear(page)).filter(({ role }) => role === 'link').map(({ name }) => name)
+      const shops = specimen.filter((name) => name.includes('€'))
+      expect(shops.length).toBeGreaterThanOrEqual(5)
+      for (const name of shops)
+        expect(name).toMatch(
+          /(?:Novabrück|Tindra|Pfefferkorn|Kestrel|Maison|Velofjell|Quillhaven|Oakmere).*€\d+\.\d\d|€\d+\.\d\d.*(?:Novabrück)/,
+        )
+      await context.close()
+    },
+  )
+
+  test.each(LAYOUTS)(
+    '%s - old and new price are told apart, and the old one is named the shop’s',
+    async (layout) => {
+      const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=usual`)
+      const text = (await hear(page))
+        .filter(({ role }) => role === 'StaticText')
+        .map(({ name }) => name.trim())
+        .join(' ')
+      const [now, was] = layout.startsWith('deals') ? ['€149.00', '€249.00'] : ['€189.00', '€249.00']
+      expect(text).toContain(`now ${now} Shop’s former price ${was}`)
+      await context.close()
+    },
+  )
+
+  test.each([1_300, 340])(
+    'table in a window of %i px - is a table with heads to its columns and rows',
+    async (width) => {
+      const { page, context } = await gallery.open(
+        'layout=where-to-buy-table&theme=light&case=usual&width=article',
+        {
+          viewport: { width, height: 900 },
+        },
+      )
+      const nodes = await hear(page)
+      expect(nodes.filter(({ role }) => role === 'table')).toHaveLength(1)
+      expect(nodes.filter(({ role }) => role === 'columnheader').map(({ name }) => name)).toEqual([
+        'Shop',
+        'Availability',
+        'Price',
+        'Link',
+      ])
+      expect(nodes.filter(({ role }) => role === 'rowheader')).toHaveLength(5)
+      expect(nodes.filter(({ role }) => role === 'cell')).toHaveLength(15)
+      await context.close()
+    },
+  )
+
+  test('carousel - its buttons are named in the language of the reader', async () => {
+    const { page, context } = await gallery.open('layout=deals-carousel&theme=light&case=usual&locale=de')
+    const names = (await hear(page)).filter(({ role }) => role === 'button').map(({ name }) => name)
+    expect(names).toContain('Weitere Angebote')
+    await context.close()
+  })
+})
+
+describe('keyboard', () => {
+  test.each([
+    ['where-to-buy-list', [...Array<string>(5).fill('A shown'), 'SUMMARY shown', 'A shown', 'A shown']],
+    ['where-to-buy-table', [...Array<string>(5).fill('A shown'), 'SUMMARY shown', 'A shown', 'A shown']],
+    ['where-to-buy-card', [...Array<string>(5).fill('A shown'), 'SUMMARY shown', 'A shown', 'A shown']],
+    ['where-to-buy-button', [...Array<string>(5).fill('A shown'), 'SUMMARY shown', 'A shown', 'A shown']],
+    ['deals-grid', Array<string>(6).fill('A shown')],
+    ['deals-list', Array<string>(6).fill('A shown')],
+  ])('%s - every control is reached in order, shows its focus, and the fold opens', async (layout, stops) => {
+    for (const width of ['phone', 'article']) {
+      const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=usual&width=${width}`)
+      expect(await walkThrough(page)).toEqual(stops)
+      await context.close()
+    }
+  })
+
+  test('carousel - each card is scrolled into view when its link has the focus', async () => {
+    const { page, context } = await gallery.open('layout=deals-carousel&theme=light&case=usual', {
+      // Then scrolling is done at once, and where it ends can be looked at.
+      reducedMotion: 'reduce',
+    })
+    const stops = await walkThrough(page)
+    expect(stops.filter((stop) => stop === 'A shown')).toHaveLength(6)
+    expect(stops.filter((stop) => stop.startsWith('A ') && stop !== 'A shown')).toEqual([])
+    await context.close()
+  })
+})
