@@ -101,3 +101,21 @@ describe('without scripts', () => {
     await context.close()
   })
 })
+
+describe('on paper', () => {
+  test('every card of a carousel and every folded shop is there', async () => {
+    const { page, context } = await gallery.open('theme=light&case=usual')
+    await page.emulateMedia({ media: 'print' })
+    const heights = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('.vitrine-more .vitrine-merchant')].map((element) => element.getBoundingClientRect().height)`,
+    )
+    expect(heights).toHaveLength(8)
+    expect(heights.filter((height) => height < 10)).toEqual([])
+    const outside = await page.evaluate<number>(
+      `(() => { const list = document.querySelector('[data-layout="carousel"] .vitrine-deals'); const { right } = list.getBoundingClientRect()
+        return [...list.children].filter((card) => card.getBoundingClientRect().right > right + 1).length })()`,
+    )
+    expect(outside).toBe(0)
+    await context.close()
+  })
+})
