@@ -16,7 +16,7 @@ function listFiles(folder: string, ending: string): string[] {
 }
 
 /** Adding a language is adding its file: no page names them one by one. */
-const LANGUAGE_FILE = /\/locales\/[a-z]{2,3}(?:-[a-z]+)?\.ts$/
+const LANGUAGE_FILE = /\/locales\/[a-z]{2,3}(?:-[a-z\d]+)*\.ts$/
 
 /** Every path of the tables in docs/architecture.md: rows below "### `folder`" are relative to it. */
 function listDocumentedFiles(): string[] {

@@ -95,6 +95,13 @@ function mount(element: HTMLElement, address: string): void {
   }
   const listen = ({ source, origin: from, data }: MessageEvent<unknown>): void => {
     if (source !== frame.contentWindow || from !== origin || !isFrameMessage(data)) return
+    // A frame that is open and is ready once more has gone to another page of deals: it begins at its top.
+    if (
+      data.type === 'ready' &&
+      frame.style.visibility === 'visible' &&
+      frame.getBoundingClientRect().top < 0
+    )
+      frame.scrollIntoView()
     if (data.type === 'hidden') show(false)
     if (data.type !== 'height') return
     const heightPx = toHeightPx(data.heightPx)

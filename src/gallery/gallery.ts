@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { BadOptionError } from '../errors.ts'
 import { BOX_LAYOUTS, GRID_LAYOUTS, THEMES } from '../widgets/options.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
@@ -49,10 +50,15 @@ export function parseGalleryChoice(query: URLSearchParams): GalleryChoice {
   }
 }
 
-/** The view of the gallery: for each chosen layout and case one specimen a theme. */
-export function toGalleryView(details: GalleryDetails): GalleryView {
+/**
+ * The view of the gallery: for each chosen layout and case one specimen a theme. Between two cases whoever else waits for
+ * the process has a turn: all of them together take a second.
+ */
+export async function toGalleryView(details: GalleryDetails): Promise<GalleryView> {
   const { publicUrl, stylePath, pageStylePath, choice } = details
   const layouts = LAYOUTS.filter((layout) => isChosen(choice.layout, toLayoutId(layout)))
+  const groups: GalleryGroupView[] = []
+  for (const layout of layouts) groups.push(await toGroup(layout, details))
   return {
     styles: [
       `${publicUrl}${pageStylePath}`,
@@ -63,7 +69,7 @@ export function toGalleryView(details: GalleryDetails): GalleryView {
     studioUrl: `${publicUrl}/studio`,
     width: choice.width,
     controls: listControls(choice),
-    groups: layouts.map((layout) => toGroup(layout, details)),
+    groups,
   }
 }
 
@@ -85,14 +91,13 @@ function isChosen(chosen: string | null, id: string): boolean {
   return chosen === null || chosen === id
 }
 
-function toGroup(layout: Layout, details: GalleryDetails): GalleryGroupView {
+async function toGroup(layout: Layout, details: GalleryDetails): Promise<GalleryGroupView> {
   const id = toLayoutId(layout)
   const { choice } = details
-  const cases = GALLERY_CASES.filter((entry) => isChosen(choice.caseId, entry.id))
-  return {
-    id,
-    title: `${layout.widget === 'deals' ? 'Deals' : 'Where to buy'}, ${layout.name}`,
-    cases: cases.map((entry) => ({
+  const cases: GalleryGroupView['cases'][number][] = []
+  for (const entry of GALLERY_CASES.filter((entry) => isChosen(choice.caseId, entry.id))) {
+    await setImmediate()
+    cases.push({
       id: `${id}-${entry.id}`,
       title: entry.title,
       note: entry.note,
@@ -100,8 +105,9 @@ function toGroup(layout: Layout, details: GalleryDetails): GalleryGroupView {
       specimens: THEMES.filter((theme) => isChosen(choice.theme, theme)).map((theme) =>
         toSpecimenView({ layout, entry, theme }, details),
       ),
-    })),
+    })
   }
+  return { id, title: `${layout.widget === 'deals' ? 'Deals' : 'Where to buy'}, ${layout.name}`, cases }
 }
 
 function toSpecimenView(

@@ -21,7 +21,7 @@ export function createGalleryRouter(context: Context, gate: readonly RequestHand
     ...gate,
     createOwnPageHeaders(context.ownOrigin),
     async (request, response) => {
-      const view = toGalleryView({
+      const view = await toGalleryView({
         publicUrl,
         stylePath: assets.get('vitrine.css').path,
         pageStylePath: assets.get('studio.css').path,

@@ -5,7 +5,7 @@ const MORE_PX = 46
 
 /** Measured at 640 px, in which three cards stand side by side: head, foot and paging of a grid, and a row of cards. */
 const GRID_PX = 220
-const CARDS_PX = 320
+const CARDS_PX = 340
 const CARDS_IN_ROW = 3
 
 /** A height in which a where-to-buy box of so many offers fits a phone, with a title of two or three lines. */

@@ -88,7 +88,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     accepts: '`link` or `none`',
     fallback: '`link`',
     meaning:
-      'bring the link to the style sheet, or leave it to the page; `isolate=shadow` always brings its own',
+      'bring the link to the style sheet, or leave it to the page, that of an `accent` too; `isolate=shadow` always brings its own',
     example: 'css=none',
   },
   {
@@ -114,7 +114,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
     isFragmentOnly: true,
     accepts: '`none` or `schema`',
     fallback: '`none`',
-    meaning: 'add schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this one product',
+    meaning:
+      'add schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this one product: all shops of the box, folded and sold-out ones too (`stock=in` leaves those out)',
     example: 'markup=schema',
   },
   {
@@ -171,7 +172,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     accepts: 'text up to 100 characters',
     fallback: 'none',
     meaning: 'only this brand, compared without case',
-    example: 'brand=Halden',
+    example: 'brand=Lumvik',
   },
   {
     name: 'q',

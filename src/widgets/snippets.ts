@@ -20,7 +20,7 @@ export function listSnippets(details: SnippetDetails): readonly SnippetView[] {
     {
       id: 'loader',
       label: 'Script (any page)',
-      note: 'A frame that takes its own height and folds away when no shop sells the product. No cookies, no storage.',
+      note: 'A frame that takes its own height and folds away when there is nothing to show. No cookies, no storage.',
       code: toLoaderCode(details),
     },
     {

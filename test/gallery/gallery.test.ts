@@ -3,7 +3,7 @@ import { GALLERY_CASES } from '../../src/gallery/cases.ts'
 import { parseGalleryChoice, toGalleryView } from '../../src/gallery/gallery.ts'
 import type { GalleryView } from '../../src/widgets/view-models.ts'
 
-const toView = (query: string): GalleryView =>
+const toView = (query: string): Promise<GalleryView> =>
   toGalleryView({
     publicUrl: 'https://widgets.example',
     stylePath: '/assets/vitrine.css',
@@ -17,14 +17,14 @@ const listIds = ({ groups }: GalleryView): string[] =>
   groups.flatMap(({ cases }) => cases.flatMap(({ specimens }) => specimens.map(({ id }) => id)))
 
 describe('gallery', () => {
-  test('without a choice - every layout in every theme and case, each once', () => {
-    const ids = listIds(toView(''))
+  test('without a choice - every layout in every theme and case, each once', async () => {
+    const ids = listIds(await toView(''))
     expect(ids).toHaveLength(7 * 3 * GALLERY_CASES.length)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('a choice - narrows to it, and is kept in the links of the specimens', () => {
-    const view = toView('layout=deals-list&theme=dark&case=long&locale=de&width=article')
+  test('a choice - narrows to it, and is kept in the links of the specimens', async () => {
+    const view = await toView('layout=deals-list&theme=dark&case=long&locale=de&width=article')
     expect(listIds(view)).toEqual(['deals-list-long-dark'])
     const [specimen] = view.groups[0]?.cases[0]?.specimens ?? []
     expect(specimen?.html).toBe('de list dark')
@@ -37,8 +37,8 @@ describe('gallery', () => {
 
   test.each(['layout=x', 'theme=x&theme=y', 'case=', 'locale=%%', 'width=1'])(
     '%s - what cannot be read counts as not given',
-    (query) => {
-      expect(listIds(toView(query))).toHaveLength(7 * 3 * GALLERY_CASES.length)
+    async (query) => {
+      expect(listIds(await toView(query))).toHaveLength(7 * 3 * GALLERY_CASES.length)
     },
   )
 })

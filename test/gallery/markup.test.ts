@@ -6,7 +6,7 @@ import { findHtmlFaults } from '../helpers/html-faults.ts'
 
 const renderer = createRenderer()
 
-const toView = (query: string): GalleryView =>
+const toView = (query: string): Promise<GalleryView> =>
   toGalleryView({
     publicUrl: 'https://widgets.example',
     stylePath: '/assets/vitrine.css',
@@ -17,7 +17,7 @@ const toView = (query: string): GalleryView =>
       specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view),
   })
 
-const specimens = toView('theme=dark').groups.flatMap(({ cases }) =>
+const specimens = (await toView('theme=dark')).groups.flatMap(({ cases }) =>
   cases.flatMap(({ specimens }) => specimens.map(({ id, html }) => [id, html] as const)),
 )
 
@@ -27,7 +27,7 @@ describe('two validators', () => {
   })
 
   test('find nothing in the gallery itself', async () => {
-    const faults = await findHtmlFaults(renderer.renderGallery(toView('theme=auto&locale=ar')))
+    const faults = await findHtmlFaults(renderer.renderGallery(await toView('theme=auto&locale=ar')))
     // One product, many times: its boxes have one name.
     expect(faults.filter((fault) => !fault.startsWith('unique-landmark'))).toEqual([])
   })

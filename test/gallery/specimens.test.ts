@@ -34,11 +34,17 @@ describe('specimens', () => {
   test.each(LAYOUTS.flatMap((layout) => GALLERY_CASES.map(({ id }) => [layout, id] as const)))(
     '%j, %s - carries its layout and every honest word',
     (layout, id) => {
-      const html = render(make(layout, id))
+      const specimen = make(layout, id)
+      const html = render(specimen)
       expect(html).toContain(`data-layout="${layout.name}"`)
       expect(html).toContain('<time datetime="2026-11-21T05:12:00.000Z">')
       expect(html.match(/class="vitrine-note"/g)).toHaveLength(1)
       expect(html.match(/class="vitrine-terms"/g)).toHaveLength(1)
+      const { order, shipping, coverage, disclosure } = specimen.view.honesty
+      for (const words of [order, shipping, coverage, disclosure]) {
+        expect(words).toMatch(/\S{2}/)
+        expect(html).toContain(`>${words}</`)
+      }
       expect(html.indexOf('vitrine-note')).toBeLessThan(html.indexOf('rel="sponsored'))
       expect(html.indexOf('vitrine-terms')).toBeLessThan(html.indexOf('rel="sponsored'))
     },

@@ -39,12 +39,12 @@ describe('height of a box', () => {
 describe('height of a grid', () => {
   test.each([
     [0, 220],
-    [1, 540],
-    [3, 540],
-    [4, 860],
-    [6, 860],
-    [7, 1_180],
-    [12, 1_500],
+    [1, 560],
+    [3, 560],
+    [4, 900],
+    [6, 900],
+    [7, 1_240],
+    [12, 1_580],
   ])('%i cards - %i pixels: three cards a row', (cardCount, heightPx) => {
     expect(estimateGridHeightPx(cardCount)).toBe(heightPx)
   })

@@ -135,6 +135,7 @@ const CHANGES = {
   exclude: 'kopje',
   isolate: 'shadow',
   css: 'none',
+  layout: 'list',
   limit: '13',
   page: '2',
   sort: 'price',

@@ -5,8 +5,8 @@ import type { Locale } from './words.ts'
 /** Words, the language that they are in, and the direction that it is written in. */
 export type FoundMessages = Readonly<{ lang: string; dir: 'ltr' | 'rtl'; messages: Messages }>
 
-/** `fr.ts`, `zh-hant.js`: a file that is named after a tag is a language. */
-const LOCALE_FILE = /^([a-z]{2,3}(?:-[a-z]{2,4})?)\.[jt]s$/
+/** `fr.ts`, `zh-hant-tw.ts`, `es-419.js`: a file that is named after a tag is a language. */
+const LOCALE_FILE = /^([a-z]{2,3}(?:-[a-z\d]{2,8})*)\.[jt]s$/
 
 const FALLBACK_TAG = 'en'
 
