@@ -186,4 +186,27 @@ describe('in a page of its own type and colours', () => {
       await page.close()
     }
   })
+
+  test('isolated - is placed by the page', async () => {
+    const css = '.vitrine-host { margin-block: 40px; inline-size: 320px; margin-inline-start: 50px }'
+    const page = await openArticle(toFragment({ widget: 'where-to-buy', name: 'list' }, 'shadow'), css)
+    const place = await page.locator('.vitrine').boundingBox()
+    const above = await page.locator('h1').boundingBox()
+    expect([place?.x, place?.width]).toEqual([70, 320])
+    expect(place?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0) + 40)
+    await page.close()
+  })
+
+  test.each(['list', 'card', 'carousel'])(
+    'a wrapper with data-layout=%s - rearranges nothing',
+    async (word) => {
+      const fragment = toFragment({ widget: 'deals', name: 'grid' }, 'none')
+      const alone = await openArticle(fragment, '')
+      const wanted = await alone.locator('.vitrine').boundingBox()
+      await alone.close()
+      const page = await openArticle(`<div data-layout="${word}">${fragment}</div>`, '')
+      expect(await page.locator('.vitrine').boundingBox()).toEqual(wanted)
+      await page.close()
+    },
+  )
 })
