@@ -62,7 +62,7 @@ describe('theme auto', () => {
 
 describe('photographs', () => {
   test.each([
-    ['a price in another place', '.vitrine-price { position: relative; inset-inline-end: 60px }'],
+    ['a price in another place', '.vitrine-price { translate: 60px 0 }'],
     ['a line that is gone', '.vitrine-note { display: none !important }'],
     ['other colours', '.vitrine { --vitrine-accent-text: #b00; --vitrine-ink: #00b }'],
     ['no picture', '.vitrine-picture img { visibility: hidden }'],

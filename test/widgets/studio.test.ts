@@ -158,9 +158,9 @@ describe('widgets of the start page', () => {
   })
 
   test.each([
-    [1, '540'],
-    [12, '1500'],
-    [13, '1500'],
+    [1, '560'],
+    [12, '1580'],
+    [13, '1580'],
   ])('%i deals - a frame of %s pixels: twelve cards at most', (dealCount, heightPx) => {
     expect(getHeight(toStudioView(makeData({ state: { ...STATE, dealCount } })).grid)).toBe(heightPx)
   })
