@@ -22,6 +22,9 @@ type CaseSketch = Pick<GalleryCase, 'id' | 'title' | 'note'> &
   Partial<Pick<GalleryCase, 'query' | 'isNarrow' | 'isOld' | 'isPaged'>> &
   Readonly<{ data?: keyof typeof PRODUCTS }>
 
+/** The accent that a case wears; the page links its rules. */
+export const GALLERY_ACCENT = 'ffd400'
+
 const SKETCHES: readonly CaseSketch[] = [
   { id: 'usual', title: 'The usual case', note: 'Some shops on sale, one sold out, two that fold.' },
   { id: 'one', title: 'One offer', note: 'Nothing to compare: no offer is called the best.', data: 'one' },
@@ -81,8 +84,8 @@ const SKETCHES: readonly CaseSketch[] = [
   {
     id: 'accent',
     title: 'An accent',
-    note: 'accent=ffd400: the text on it and in it keeps its contrast.',
-    query: { box: 'accent=ffd400', grid: 'accent=ffd400' },
+    note: `accent=${GALLERY_ACCENT}: the text on it and in it keeps its contrast.`,
+    query: { box: `accent=${GALLERY_ACCENT}`, grid: `accent=${GALLERY_ACCENT}` },
   },
   {
     id: 'shadow',
@@ -109,6 +112,3 @@ export const GALLERY_CASES: readonly GalleryCase[] = SKETCHES.map(({ data = 'usu
   product: PRODUCTS[data],
   onSale: ON_SALE[data],
 }))
-
-/** The accent that a case wears; the page links its rules. */
-export const GALLERY_ACCENT = 'ffd400'

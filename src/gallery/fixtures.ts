@@ -61,7 +61,7 @@ const USUAL: readonly OfferSketch[] = [
   { shop: 'Novabrück', price: '189.00', was: '249.00' },
   { shop: 'Tindra Home', price: '195.50' },
   { shop: 'Pfefferkorn & Lind', price: '219.90', was: '229.90' },
-  { shop: 'Kestrel Row', price: '229.00', availability: 'in_stock' },
+  { shop: 'Kestrel Row', price: '229.00' },
   { shop: 'Maison Verlay', price: '179.00', was: '249.00', availability: 'out_of_stock' },
   { shop: 'Quillhaven', price: '199.00', availability: 'preorder' },
   { shop: 'Velofjell', price: '249.00', availability: 'ask_us' },

@@ -1,11 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
-import { BadOptionError } from '../errors.ts'
-import { BOX_LAYOUTS, GRID_LAYOUTS, THEMES } from '../widgets/options.ts'
+import { THEMES } from '../widgets/options.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
-import { createParameterReader } from '../widgets/parameters.ts'
+import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
 import type { GalleryGroupView, GalleryView } from '../widgets/view-models.ts'
 import { GALLERY_ACCENT, GALLERY_CASES, type GalleryCase } from './cases.ts'
-import { type Layout, type Specimen, type SpecimenDetails, makeSpecimen } from './specimens.ts'
+import {
+  LAYOUTS,
+  type Layout,
+  type Specimen,
+  type SpecimenDetails,
+  makeSpecimen,
+  toLayoutId,
+} from './specimens.ts'
 
 /** Columns that a specimen can stand in. */
 const WIDTHS = ['phone', 'article', 'page'] as const
@@ -31,22 +37,22 @@ export type GalleryDetails = Readonly<{
   render(specimen: Specimen): string
 }>
 
-const LAYOUTS: readonly Layout[] = [
-  ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
-  ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
-]
-
 /** Reads the gallery's own query; what cannot be read counts as not given. */
 export function parseGalleryChoice(query: URLSearchParams): GalleryChoice {
-  const given = new URLSearchParams([...query].filter(([, value]) => value !== ''))
-  const reader = createParameterReader(given)
-  const layouts = LAYOUTS.map((layout) => toLayoutId(layout))
+  const reader = createParameterReader(toGivenFields(query))
+  const find = <T extends string>(name: string, words: readonly T[]): T | null => {
+    const word = readOr(() => reader.word<T | ''>(name, ['', ...words], ''), '')
+    return word === '' ? null : word
+  }
   return {
-    layout: orNull(() => reader.word('layout', ['', ...layouts], '')) || null,
-    theme: orNull(() => reader.word('theme', ['', ...THEMES], '')) || null,
-    caseId: orNull(() => reader.word('case', ['', ...GALLERY_CASES.map(({ id }) => id)], '')) || null,
-    locale: orNull(() => reader.locale('locale', 'en')) ?? 'en',
-    width: orNull(() => reader.word('width', WIDTHS, 'phone')) ?? 'phone',
+    layout: find('layout', LAYOUTS.map(toLayoutId)),
+    theme: find('theme', THEMES),
+    caseId: find(
+      'case',
+      GALLERY_CASES.map(({ id }) => id),
+    ),
+    locale: readOr(() => reader.locale('locale', 'en'), 'en'),
+    width: readOr(() => reader.word('width', WIDTHS, 'phone'), 'phone'),
   }
 }
 
@@ -71,20 +77,6 @@ export async function toGalleryView(details: GalleryDetails): Promise<GalleryVie
     controls: listControls(choice),
     groups,
   }
-}
-
-function orNull<T>(read: () => T): T | null {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof BadOptionError) return null
-    throw error
-  }
-}
-
-/** `where-to-buy-list`: both widgets have a list. */
-function toLayoutId({ widget, name }: Layout): string {
-  return `${widget}-${name}`
 }
 
 function isChosen(chosen: string | null, id: string): boolean {

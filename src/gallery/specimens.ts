@@ -1,11 +1,13 @@
-import { MINUTE_MS } from '../clock.ts'
+import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../clock.ts'
 import type { Product } from '../catalog/contract.ts'
 import type { DealEntry } from '../copy/store.ts'
 import { collectDeals } from '../offers/deals.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { type GridPages, toGridView } from '../widgets/deals.ts'
 import {
+  BOX_LAYOUTS,
   type BoxLayout,
+  GRID_LAYOUTS,
   type GridLayout,
   type GridOptions,
   type OptionDefaults,
@@ -22,6 +24,17 @@ import { CHECKED_AT_MS } from './fixtures.ts'
 export type Layout =
   Readonly<{ widget: 'where-to-buy'; name: BoxLayout }> | Readonly<{ widget: 'deals'; name: GridLayout }>
 
+/** Every layout of both widgets. */
+export const LAYOUTS: readonly Layout[] = [
+  ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
+  ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
+]
+
+/** `where-to-buy-list`: both widgets have a list. */
+export function toLayoutId({ widget, name }: Layout): string {
+  return `${widget}-${name}`
+}
+
 /** What a specimen is made with, beside its case. */
 export type SpecimenDetails = Readonly<{
   publicUrl: string
@@ -36,8 +49,7 @@ export type Specimen =
   Readonly<{ widget: 'where-to-buy'; view: BoxView }> | Readonly<{ widget: 'deals'; view: GridView }>
 
 /** A day and a bit: the prices of a case about old ones were checked that long ago. */
-const TOO_OLD_MS: number = 36 * 60 * MINUTE_MS
-const PRICE_MAX_AGE_SECONDS: number = 24 * 60 * 60
+const TOO_OLD_MS: number = 36 * HOUR_MS
 
 /** A case in a layout, made by the widgets' own functions from the options that the case names. */
 export function makeSpecimen(layout: Layout, entry: GalleryCase, details: SpecimenDetails): Specimen {
@@ -51,7 +63,7 @@ export function makeSpecimen(layout: Layout, entry: GalleryCase, details: Specim
     publicUrl: details.publicUrl,
     stylePath: details.stylePath,
     disclosure: { kind: 'locale' },
-    priceMaxAgeSeconds: PRICE_MAX_AGE_SECONDS,
+    priceMaxAgeSeconds: DAY_SECONDS,
     nowMs: CHECKED_AT_MS + (entry.isOld ? TOO_OLD_MS : MINUTE_MS),
   }
   return layout.widget === 'deals'

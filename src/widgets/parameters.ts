@@ -54,6 +54,21 @@ export function createParameterReader(query: URLSearchParams): ParameterReader {
   }
 }
 
+/** A form's own query without its empty fields: they count as not given. */
+export function toGivenFields(query: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...query].filter(([, value]) => value !== ''))
+}
+
+/** What is read, or the fallback where it cannot be read: pages for people do not refuse a mistyped field. */
+export function readOr<T>(read: () => T, fallback: T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof BadOptionError) return fallback
+    throw error
+  }
+}
+
 function parseNumber(text: string, min: number, max: number): number | undefined {
   if (!/^\d{1,6}$/.test(text)) return undefined
   const value = Number(text)

@@ -1,11 +1,10 @@
 import type { Channel, Product } from '../catalog/contract.ts'
-import { BadOptionError } from '../errors.ts'
 import type { CopyState } from '../copy/store.ts'
 import { cleanText } from '../offers/text.ts'
 import { formatCount, formatTime } from './format.ts'
 import { estimateBoxHeightPx, estimateGridHeightPx } from './heights.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions } from './options.ts'
-import { createParameterReader } from './parameters.ts'
+import { createParameterReader, readOr, toGivenFields } from './parameters.ts'
 import { listSnippets } from './snippets.ts'
 import type { StudioView, StudioWidgetView } from './view-models.ts'
 import { selectOffers } from './where-to-buy.ts'
@@ -41,14 +40,13 @@ export type StudioData = Readonly<{
 
 /** Reads the start page's own query. A form sends empty fields: they count as not given. */
 export function parseStudioChoice(query: URLSearchParams, defaultLocale: string): StudioChoice {
-  const given = new URLSearchParams([...query].filter(([, value]) => value !== ''))
-  const reader = createParameterReader(given)
+  const reader = createParameterReader(toGivenFields(query))
   return {
-    channelId: orElse(() => reader.text('channel')?.toLowerCase() ?? null, null),
-    gtin: orElse(() => reader.text('gtin'), null),
-    query: orElse(() => reader.text('q') ?? '', ''),
-    theme: orElse(() => reader.word('theme', ['auto', 'light', 'dark'], 'auto'), 'auto'),
-    locale: orElse(() => reader.locale('locale', defaultLocale), defaultLocale),
+    channelId: readOr(() => reader.text('channel')?.toLowerCase() ?? null, null),
+    gtin: readOr(() => reader.text('gtin'), null),
+    query: readOr(() => reader.text('q') ?? '', ''),
+    theme: readOr(() => reader.word('theme', ['auto', 'light', 'dark'], 'auto'), 'auto'),
+    locale: readOr(() => reader.locale('locale', defaultLocale), defaultLocale),
   }
 }
 
@@ -83,15 +81,6 @@ export function toStudioView(data: StudioData): StudioView {
     grid: channel === null || (data.state?.dealCount ?? 0) === 0 ? null : toGridWidget(data, channel),
     notice: findNotice(data),
     health: listHealth(data),
-  }
-}
-
-function orElse<T>(read: () => T, fallback: T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof BadOptionError) return fallback
-    throw error
   }
 }
 

@@ -185,8 +185,9 @@ describe('without scripts', () => {
 
 describe('on paper', () => {
   test('every card of a carousel and every folded shop is there', async () => {
-    const { page, context } = await gallery.open('theme=light&case=usual')
+    const { page, context } = await gallery.open('theme=light&case=usual&width=article')
     await page.emulateMedia({ media: 'print' })
+    expect(await page.locator('.vitrine-go:visible, .vitrine-pages:visible').count()).toBe(0)
     const heights = await page.evaluate<number[]>(
       `[...document.querySelectorAll('.vitrine-more .vitrine-merchant')].map((element) => element.getBoundingClientRect().height)`,
     )

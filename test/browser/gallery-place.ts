@@ -1,18 +1,11 @@
 import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
+import { LAYOUTS as GALLERY_LAYOUTS, toLayoutId } from '../../src/gallery/specimens.ts'
 import { type BuiltServer, startBuiltServer } from '../helpers/built-server.ts'
 import { launchChromium } from '../helpers/chromium.ts'
 
 /** Layouts by the id that the gallery knows them under. */
-export const LAYOUTS = [
-  'where-to-buy-list',
-  'where-to-buy-table',
-  'where-to-buy-card',
-  'where-to-buy-button',
-  'deals-grid',
-  'deals-list',
-  'deals-carousel',
-] as const
+export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
 
 /** A page of the gallery, and its context to close. */
 export type Opened = Readonly<{ page: Page; context: BrowserContext }>

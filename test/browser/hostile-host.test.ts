@@ -3,10 +3,9 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../src/gallery/cases.ts'
 import { findGalleryPicture } from '../../src/gallery/pictures.ts'
-import { type Layout, makeSpecimen } from '../../src/gallery/specimens.ts'
+import { LAYOUTS, type Layout, makeSpecimen, toLayoutId } from '../../src/gallery/specimens.ts'
 import { loadAssets } from '../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../src/paths.ts'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { launchChromium } from '../helpers/chromium.ts'
 import { type PageServer, startPageServer, toPage } from '../helpers/page-server.ts'
@@ -41,11 +40,7 @@ table { display: block; width: max-content !important; overflow: auto }
 tr:nth-child(even), th { background: #060 !important; position: sticky }
 `
 
-const LAYOUTS: readonly Layout[] = [
-  ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
-  ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
-]
-const names = LAYOUTS.map((layout) => [`${layout.widget}-${layout.name}`, layout] as const)
+const names = LAYOUTS.map((layout) => [toLayoutId(layout), layout] as const)
 
 let browser: Browser
 let host: PageServer

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../src/gallery/cases.ts'
-import { type Layout, type Specimen, makeSpecimen } from '../../src/gallery/specimens.ts'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
+import { LAYOUTS, type Layout, type Specimen, makeSpecimen } from '../../src/gallery/specimens.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 
 const DETAILS = {
@@ -11,10 +10,6 @@ const DETAILS = {
   locale: 'en',
 } as const
 
-const LAYOUTS: readonly Layout[] = [
-  ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
-  ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
-]
 const renderer = createRenderer()
 
 const make = (layout: Layout, caseId: string): Specimen => {
