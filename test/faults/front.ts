@@ -11,6 +11,12 @@ export type Front = Readonly<{
   close(): Promise<void>
 }>
 
+/**
+ * Connections at once; further visits wait for one of them. More than a listener's backlog (511) within one moment are
+ * reset by the kernel when the machine is busy, which says nothing of the server.
+ */
+const MAX_CONNECTIONS = 256
+
 /** Listens on a free port of loopback until `close`, or the end of the test. */
 export async function openFront(app: Express): Promise<Front> {
   const server = app.listen(0, '127.0.0.1')
@@ -18,7 +24,7 @@ export async function openFront(app: Express): Promise<Front> {
   server.keepAliveTimeout = 0
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const agent = new Agent({ keepAlive: true })
+  const agent = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: MAX_CONNECTIONS })
   let isClosed = false
   const front: Front = {
     async visit(path, headers = {}) {
