@@ -1,17 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import { THEMES } from '../widgets/options.ts'
+import { THEMES, type Theme } from '../widgets/options.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
 import type { GalleryGroupView, GalleryView } from '../widgets/view-models.ts'
 import { GALLERY_ACCENT, GALLERY_CASES, type GalleryCase } from './cases.ts'
-import {
-  LAYOUTS,
-  type Layout,
-  type Specimen,
-  type SpecimenDetails,
-  makeSpecimen,
-  toLayoutId,
-} from './specimens.ts'
+import { LAYOUTS, type Layout, type Specimen, makeSpecimen, toLayoutId } from './specimens.ts'
 
 /** Columns that a specimen can stand in. */
 const WIDTHS = ['phone', 'article', 'page'] as const
@@ -19,7 +12,7 @@ const WIDTHS = ['phone', 'article', 'page'] as const
 /** What of the gallery is shown; `null`: all of it. */
 export type GalleryChoice = Readonly<{
   layout: string | null
-  theme: SpecimenDetails['theme'] | null
+  theme: Theme | null
   caseId: string | null
   locale: string
   width: (typeof WIDTHS)[number]
@@ -103,7 +96,7 @@ async function toGroup(layout: Layout, details: GalleryDetails): Promise<Gallery
 }
 
 function toSpecimenView(
-  { layout, entry, theme }: Readonly<{ layout: Layout; entry: GalleryCase; theme: (typeof THEMES)[number] }>,
+  { layout, entry, theme }: Readonly<{ layout: Layout; entry: GalleryCase; theme: Theme }>,
   { publicUrl, stylePath, choice, render }: GalleryDetails,
 ): GalleryGroupView['cases'][number]['specimens'][number] {
   const id = toLayoutId(layout)

@@ -11,6 +11,7 @@ import {
   type GridLayout,
   type GridOptions,
   type OptionDefaults,
+  type Theme,
   parseBoxOptions,
   parseGridOptions,
 } from '../widgets/options.ts'
@@ -39,7 +40,7 @@ export function toLayoutId({ widget, name }: Layout): string {
 export type SpecimenDetails = Readonly<{
   publicUrl: string
   stylePath: string
-  theme: 'auto' | 'light' | 'dark'
+  theme: Theme
   /** For cases that name no language of their own. */
   locale: string
 }>

@@ -5,7 +5,7 @@ import { createParameterReader, type ParameterReader } from './parameters.ts'
 
 /** Options of both widgets, parsed and normal: what the answer depends on beside its address. */
 export type CommonOptions = Readonly<{
-  theme: 'auto' | 'light' | 'dark'
+  theme: Theme
   /** Six hex digits in lower case; `null`: the theme's own. */
   accent: string | null
   /** Language with script and region, without variants and extensions. */
@@ -54,6 +54,7 @@ export type Surface = 'fragment' | 'embed'
 
 /** Which colours a widget has; `auto`: those that the reader's system prefers. */
 export const THEMES = ['auto', 'light', 'dark'] as const
+export type Theme = (typeof THEMES)[number]
 const STOCKS = ['in', 'any'] as const
 
 /**

@@ -3,7 +3,7 @@ import type { CopyState } from '../copy/store.ts'
 import { cleanText } from '../offers/text.ts'
 import { formatCount, formatTime } from './format.ts'
 import { estimateBoxHeightPx, estimateGridHeightPx } from './heights.ts'
-import { type OptionDefaults, parseBoxOptions, parseGridOptions } from './options.ts'
+import { type OptionDefaults, THEMES, type Theme, parseBoxOptions, parseGridOptions } from './options.ts'
 import { createParameterReader, readOr, toGivenFields } from './parameters.ts'
 import { listSnippets } from './snippets.ts'
 import type { StudioView, StudioWidgetView } from './view-models.ts'
@@ -17,7 +17,7 @@ export type StudioChoice = Readonly<{
   channelId: string | null
   gtin: string | null
   query: string
-  theme: 'auto' | 'light' | 'dark'
+  theme: Theme
   locale: string
 }>
 
@@ -45,7 +45,7 @@ export function parseStudioChoice(query: URLSearchParams, defaultLocale: string)
     channelId: readOr(() => reader.text('channel')?.toLowerCase() ?? null, null),
     gtin: readOr(() => reader.text('gtin'), null),
     query: readOr(() => reader.text('q') ?? '', ''),
-    theme: readOr(() => reader.word('theme', ['auto', 'light', 'dark'], 'auto'), 'auto'),
+    theme: readOr(() => reader.word('theme', THEMES, 'auto'), 'auto'),
     locale: readOr(() => reader.locale('locale', defaultLocale), defaultLocale),
   }
 }

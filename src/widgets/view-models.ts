@@ -1,5 +1,5 @@
 import type { Words } from './locales/words.ts'
-import type { BoxLayout, GridLayout } from './options.ts'
+import type { BoxLayout, GridLayout, Theme } from './options.ts'
 
 /**
  * What the templates are given: texts ready to print, in the reader's language, and addresses that have passed the
@@ -11,7 +11,7 @@ export type Frame = Readonly<{
   /** BCP 47 tag of the texts. */
   lang: string
   dir: 'ltr' | 'rtl'
-  theme: 'auto' | 'light' | 'dark'
+  theme: Theme
   /** Absolute addresses of the style sheets to link, in order; empty with `css=none`. */
   styles: readonly string[]
   /** Wrapped into declarative shadow DOM? */

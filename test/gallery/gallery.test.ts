@@ -1,17 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../src/gallery/cases.ts'
-import { parseGalleryChoice, toGalleryView } from '../../src/gallery/gallery.ts'
 import type { GalleryView } from '../../src/widgets/view-models.ts'
+import { makeGalleryView } from '../helpers/gallery-view.ts'
 
 const toView = (query: string): Promise<GalleryView> =>
-  toGalleryView({
-    publicUrl: 'https://widgets.example',
-    stylePath: '/assets/vitrine.css',
-    pageStylePath: '/assets/studio.css',
-    scriptPath: '/assets/studio.js',
-    choice: parseGalleryChoice(new URLSearchParams(query)),
-    render: ({ view }) => `${view.frame.lang} ${view.layout} ${view.frame.theme}`,
-  })
+  makeGalleryView(query, ({ view }) => `${view.frame.lang} ${view.layout} ${view.frame.theme}`)
 
 const listIds = ({ groups }: GalleryView): string[] =>
   groups.flatMap(({ cases }) => cases.flatMap(({ specimens }) => specimens.map(({ id }) => id)))

@@ -1,21 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { parseGalleryChoice, toGalleryView } from '../../src/gallery/gallery.ts'
 import type { GalleryView } from '../../src/widgets/view-models.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
+import { makeGalleryView } from '../helpers/gallery-view.ts'
 import { findHtmlFaults } from '../helpers/html-faults.ts'
 
 const renderer = createRenderer()
 
 const toView = (query: string): Promise<GalleryView> =>
-  toGalleryView({
-    publicUrl: 'https://widgets.example',
-    stylePath: '/assets/vitrine.css',
-    pageStylePath: '/assets/studio.css',
-    scriptPath: '/assets/studio.js',
-    choice: parseGalleryChoice(new URLSearchParams(query)),
-    render: (specimen) =>
-      specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view),
-  })
+  makeGalleryView(query, (specimen) =>
+    specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view),
+  )
 
 const specimens = (await toView('theme=dark')).groups.flatMap(({ cases }) =>
   cases.flatMap(({ specimens }) => specimens.map(({ id, html }) => [id, html] as const)),

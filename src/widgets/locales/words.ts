@@ -1,9 +1,8 @@
+import type { DealSort } from '../../copy/store.ts'
+
 /** How a shop says that it has the product; `other` covers unknown words. */
 export type AvailabilityWord =
   'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'other'
-
-/** How a grid can be ordered. */
-type GridSort = 'discount' | 'saving' | 'price' | 'newest'
 
 /**
  * All words that a reader sees or hears, as data. A word in braces is filled in: names of shops and products as they
@@ -45,7 +44,7 @@ export type Words = Readonly<{
   /** How the offers of a box are ordered. */
   boxOrder: string
   /** How the cards of a grid are ordered. */
-  gridOrder: Readonly<Record<GridSort, string>>
+  gridOrder: Readonly<Record<DealSort, string>>
   /** Says that the links are advertising. */
   disclosure: string
   /** Accessible name of the links to other pages of a grid. */

@@ -1,0 +1,14 @@
+import { type GalleryDetails, parseGalleryChoice, toGalleryView } from '../../src/gallery/gallery.ts'
+import type { GalleryView } from '../../src/widgets/view-models.ts'
+
+/** The gallery for a query string; `render` makes the HTML of a specimen. */
+export function makeGalleryView(query: string, render: GalleryDetails['render']): Promise<GalleryView> {
+  return toGalleryView({
+    publicUrl: 'https://widgets.example',
+    stylePath: '/assets/vitrine.css',
+    pageStylePath: '/assets/studio.css',
+    scriptPath: '/assets/studio.js',
+    choice: parseGalleryChoice(new URLSearchParams(query)),
+    render,
+  })
+}
