@@ -1,8 +1,10 @@
+import { PNG } from 'pngjs'
 import { describe, expect, test } from 'vitest'
 import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
 import { LAYOUTS, useGallery } from './gallery-place.ts'
 
 const gallery = useGallery()
+const LONG_TITLE = 'Adjustable reading lamp with linen shade, '.repeat(6)
 
 /** Names what reaches out of its widget, and widgets that are wider than their column; a carousel's cards may. */
 const FIND_OVERFLOW = `[...document.querySelectorAll('.ground')].flatMap((ground) => {
@@ -140,6 +142,30 @@ describe('from right to left', () => {
     const rotate = 'getComputedStyle(document.querySelector(".vitrine-go"), "::before").rotate'
     expect(await other.page.evaluate(rotate)).toBe('45deg')
     await other.context.close()
+  })
+
+  test.each([
+    ['where-to-buy-list', '.vitrine-title'],
+    ['deals-grid', '.vitrine-name'],
+    ['deals-carousel', '.vitrine-deal:nth-child(2) .vitrine-name'],
+  ])('%s, a long name in Latin letters - says that it is cut', async (layout, selector) => {
+    const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=long&locale=ar`)
+    const name = page.locator(selector).first()
+    await name.evaluate((element, title) => (element.textContent = title), LONG_TITLE)
+    const [direction, lineHeight] = await page.evaluate<[string, string]>(
+      `(({ direction, lineHeight }) => [direction, lineHeight])(getComputedStyle(document.querySelector('${selector}')))`,
+    )
+    expect(direction).toBe('ltr')
+    const box = await name.boundingBox()
+    if (box === null) throw new Error('no name')
+    const heightPx = Math.floor(Number.parseFloat(lineHeight))
+    // The ellipsis hangs over the side on which the name stands.
+    const end = { x: Math.ceil(box.x + box.width) + 1, y: Math.floor(box.y + box.height - heightPx - 2) }
+    const { data } = PNG.sync.read(
+      await page.screenshot({ fullPage: true, clip: { ...end, width: 10, height: heightPx } }),
+    )
+    expect(new Set(new Uint32Array(data.buffer, data.byteOffset, data.length / 4)).size).toBeGreaterThan(1)
+    await context.close()
   })
 })
 
