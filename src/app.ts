@@ -1,5 +1,6 @@
 import express, { type Express } from 'express'
 import type { Context } from './context.ts'
+import { createPrefixStripper } from './http/prefix.ts'
 import { createAdminGate } from './routes/admin-gate.ts'
 import { createAssetsRouter } from './routes/assets.ts'
 import { createDemoRouter } from './routes/demo.ts'
@@ -12,8 +13,10 @@ import {
 } from './routes/error-handler.ts'
 import { createFragmentsRouter } from './routes/fragments.ts'
 import { createGalleryRouter } from './routes/gallery.ts'
+import { createGoRouter } from './routes/go.ts'
 import { createHealthRouter } from './routes/health.ts'
 import { noteArrival } from './routes/note-answer.ts'
+import { createOembedRouter } from './routes/oembed.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
 /** The widget server in reading order. It does no I/O of its own: everything long-lived comes in the context. */
@@ -29,9 +32,11 @@ export function createApp(context: Context, isStopping: () => boolean = () => fa
     noteArrival(context, response)
     next()
   })
-  app.use(refuseOtherMethods, refuseLongAddresses)
+  app.use(createPrefixStripper(context.publicUrl), refuseOtherMethods, refuseLongAddresses)
   app.use(createFragmentsRouter(context))
   app.use(createEmbedsRouter(context))
+  app.use(createOembedRouter(context))
+  app.use(createGoRouter(context))
   app.use(createAssetsRouter(context))
   app.use(createHealthRouter(context, { isStopping, gate }))
   app.use(createDemoRouter(context))

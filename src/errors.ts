@@ -148,6 +148,29 @@ export class UnknownAddressError extends VitrineError {
   override readonly publicMessage: string = 'This server has no such address.'
 }
 
+/** Throw this when the link of a frame leads to an offer that the catalog no longer has. */
+export class OfferGoneError extends VitrineError {
+  override readonly name = 'OfferGoneError'
+  readonly code = 'VITRINE_OFFER_GONE'
+  override readonly statusCode: number = 404
+  override readonly publicMessage: string =
+    'The shop no longer has this offer. The page that you came from shows the others.'
+}
+
+/** Throw this when an oEmbed question cannot be answered: 400 it is none, 404 there is nothing at its address, 501 another format. */
+export class OembedError extends VitrineError {
+  override readonly name = 'OembedError'
+  readonly code = 'VITRINE_OEMBED'
+  override readonly statusCode: number
+  override readonly publicMessage: string
+
+  constructor(statusCode: 400 | 404 | 501, publicMessage: string) {
+    super(publicMessage)
+    this.statusCode = statusCode
+    this.publicMessage = publicMessage
+  }
+}
+
 /** Throw this when the database cannot be opened, read or written. A page still renders: memory and catalog go on. */
 export class StoreError extends VitrineError {
   override readonly name = 'StoreError'

@@ -10,6 +10,9 @@ export const VIEWS_FOLDER: string = fileURLToPath(new URL('../views', import.met
 /** Built scripts and styles with hashed names, and their manifest (made by `npm run build`). */
 export const BUILT_FOLDER: string = fileURLToPath(new URL('../public/built', import.meta.url))
 
+/** Scripts that a release had, under their hashed names, for ever (`npm run keep` adds the present ones). */
+export const KEPT_FOLDER: string = fileURLToPath(new URL('../public/kept', import.meta.url))
+
 /** The version in package.json. */
 export const VERSION: string = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import * as errors from '../src/errors.ts'
 import { SETTINGS, type Setting } from '../src/config/settings.ts'
-import { PACKAGE_FOLDER } from '../src/paths.ts'
+import { loadAssets } from '../src/http/assets.ts'
+import { BUILT_FOLDER, KEPT_FOLDER, PACKAGE_FOLDER } from '../src/paths.ts'
 
 const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
 
@@ -33,6 +35,20 @@ function listDocumentedFiles(): string[] {
 describe('the repository', () => {
   it('docs/architecture.md - its tables - name every source file and no other', () => {
     expect(listDocumentedFiles()).toEqual(listFiles('src', '.ts').filter((file) => !LANGUAGE_FILE.test(file)))
+  })
+
+  it('public/kept - scripts that publishers pin - are there as built, and none was changed', () => {
+    const kept = new Map(
+      readdirSync(KEPT_FOLDER).map((file) => [file, readFileSync(join(KEPT_FOLDER, file))]),
+    )
+    for (const name of ['embed.js', 'frame.js'] as const) {
+      const { fileName, body } = loadAssets(BUILT_FOLDER).get(name)
+      expect(kept.get(fileName)?.equals(body), `"npm run keep" keeps ${fileName}`).toBe(true)
+    }
+    for (const [file, body] of kept) {
+      const hash = createHash('sha256').update(body).digest('hex').slice(0, 8)
+      expect(file).toMatch(new RegExp(`^(?:embed|frame)\\.${hash}\\.js$`))
+    }
   })
 
   it('docs/errors.md - its headings - are the codes of src/errors.ts', () => {

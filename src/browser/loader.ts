@@ -28,11 +28,13 @@ const base = findBase()
 const frames = new Map<Element, () => void>()
 const warned = new WeakSet<Element>()
 
-/** Folder of this script: origin and path prefix of the server. */
+/** Origin and path prefix of the server: the folder of `embed.js`, or the one above `assets/embed.{hash}.js`. */
 function findBase(): string {
-  const script = document.currentScript ?? document.querySelector('script[src*="/embed.js"]')
+  const script =
+    document.currentScript ?? document.querySelector('script[src*="/embed.js"],script[src*="/assets/embed."]')
   const src = script instanceof HTMLScriptElement ? script.src : ''
-  return URL.canParse(src) ? new URL('.', src).href : ''
+  if (!URL.canParse(src)) return ''
+  return new URL(/\/assets\/embed\.[^/]*$/.test(src) ? '..' : '.', src).href
 }
 
 function findAddress(element: HTMLElement): string | undefined {
@@ -82,6 +84,8 @@ function isFrameMessage(data: unknown): data is FrameMessage {
 
 function mount(element: HTMLElement, address: string): void {
   const frame = createFrame(element, address)
+  const reservedPx = toHeightPx(Number(element.dataset['height'])) ?? 0
+  const { minHeight } = element.style
   const { origin } = new URL(base)
   let timer = 0
 
@@ -107,7 +111,8 @@ function mount(element: HTMLElement, address: string): void {
     const heightPx = toHeightPx(data.heightPx)
     if (heightPx === undefined) return
     show(true)
-    frame.style.height = `${heightPx}px`
+    // What the page reserved stays reserved: a lower box moves nothing.
+    frame.style.height = `${Math.max(heightPx, reservedPx)}px`
   }
 
   window.addEventListener('message', listen)
@@ -119,6 +124,8 @@ function mount(element: HTMLElement, address: string): void {
     clearTimeout(timer)
     window.removeEventListener('message', listen)
     frame.remove()
+    element.style.minHeight = minHeight
+    if (!element.getAttribute('style')) element.removeAttribute('style')
   })
   element.append(frame)
 }
@@ -160,7 +167,8 @@ function watch(records: readonly MutationRecord[]): void {
   for (const element of frames.keys()) if (!element.isConnected) destroy(element)
 }
 
-if (window.vitrine) {
+// An element of the page whose id is "vitrine" has the same name in `window`.
+if (typeof window.vitrine?.scan === 'function') {
   window.vitrine.scan()
 } else if (base) {
   window.vitrine = { scan, destroy }

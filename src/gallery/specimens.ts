@@ -66,6 +66,7 @@ export function makeSpecimen(layout: Layout, entry: GalleryCase, details: Specim
     disclosure: { kind: 'locale' },
     priceMaxAgeSeconds: DAY_SECONDS,
     nowMs: CHECKED_AT_MS + (entry.isOld ? TOO_OLD_MS : MINUTE_MS),
+    surface: 'fragment',
   }
   return layout.widget === 'deals'
     ? { widget: 'deals', view: makeGridView(entry, query, { defaults, presentation }) }

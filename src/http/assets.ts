@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { KEPT_FOLDER } from '../paths.ts'
 
 /** What `npm run build` makes for browsers. */
 export type AssetName = 'vitrine.css' | 'frame.js' | 'embed.js' | 'studio.js' | 'studio.css'
@@ -26,10 +27,10 @@ export type Asset = Readonly<{
 export type Assets = Readonly<{
   get(name: AssetName): Asset
   /**
-   * The file of a request. A name whose hash is not (or no longer) ours finds the current file with `isCurrent`
+   * The file of a request. A name whose hash is neither the present one nor kept finds the present file with `isLasting`
    * false: it must be short-lived in caches. `undefined` for a name that never was.
    */
-  findByFile(fileName: string): Readonly<{ asset: Asset; isCurrent: boolean }> | undefined
+  findByFile(fileName: string): Readonly<{ asset: Asset; isLasting: boolean }> | undefined
 }>
 
 const NAMES: readonly AssetName[] = ['vitrine.css', 'frame.js', 'embed.js', 'studio.js', 'studio.css']
@@ -40,10 +41,20 @@ const HASHED_NAME = /^([a-z]+)\.[0-9a-f]{8}\.(css|js)$/
 
 type Manifest = Readonly<Record<string, Readonly<{ file: string; integrity: string }> | undefined>>
 
-/** Reads and compresses every built file once. Throws (no such file) when `npm run build` has not run. */
-export function loadAssets(builtFolder: string): Assets {
+/**
+ * Reads and compresses every built file once, and every script that a release had: publishers pin those by their digest.
+ * Throws (no such file) when `npm run build` has not run.
+ */
+export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER): Assets {
   const manifest = JSON.parse(readFileSync(join(builtFolder, 'manifest.json'), 'utf8')) as Manifest
-  const assets = new Map<string, Asset>(NAMES.map((name) => [name, loadAsset(builtFolder, name, manifest)]))
+  const assets = new Map<string, Asset>(
+    NAMES.map((name) => [name, loadAsset(builtFolder, manifest[name] ?? { file: name, integrity: '' })]),
+  )
+  const kept = new Map<string, Asset>(
+    readdirSync(keptFolder)
+      .filter((file) => HASHED_NAME.test(file))
+      .map((file) => [file, loadAsset(keptFolder, { file, integrity: '' })]),
+  )
 
   const find = (fileName: string): Asset | undefined => {
     const [, stem, ending] = HASHED_NAME.exec(fileName) ?? []
@@ -52,19 +63,18 @@ export function loadAssets(builtFolder: string): Assets {
   return {
     get: (name) => assets.get(name) as Asset,
     findByFile(fileName) {
-      const asset = find(fileName)
-      return asset && { asset, isCurrent: asset.fileName === fileName }
+      const asset = kept.get(fileName) ?? find(fileName)
+      return asset && { asset, isLasting: asset.fileName === fileName }
     },
   }
 }
 
-function loadAsset(builtFolder: string, name: AssetName, manifest: Manifest): Asset {
-  const { file, integrity } = manifest[name] ?? { file: name, integrity: '' }
-  const body = readFileSync(join(builtFolder, file))
+function loadAsset(folder: string, { file, integrity }: Readonly<{ file: string; integrity: string }>): Asset {
+  const body = readFileSync(join(folder, file))
   return {
     fileName: file,
     path: `/assets/${file}`,
-    contentType: CONTENT_TYPES[name.endsWith('.css') ? 'css' : 'js'],
+    contentType: CONTENT_TYPES[file.endsWith('.css') ? 'css' : 'js'],
     body,
     gzip: gzipSync(body, { level: 9 }),
     brotli: brotliCompressSync(body),

@@ -42,7 +42,7 @@ export function createAssetsRouter(context: Context): Router {
   router.get('/assets/:file', (request, response) => {
     const found = context.assets.findByFile(getParameter(request.params, 'file'))
     if (found === undefined) throw new UnknownAddressError('no such asset')
-    sendAsset(request, response, { asset: found.asset, cacheControl: found.isCurrent ? FOR_EVER : SHORT })
+    sendAsset(request, response, { asset: found.asset, cacheControl: found.isLasting ? FOR_EVER : SHORT })
   })
   router.get('/accents/:file', (request, response) => {
     const hex = /^([0-9a-f]{6})\.css$/i.exec(getParameter(request.params, 'file'))?.[1]

@@ -104,7 +104,16 @@ function toEmbedOutline(
     reason: title === undefined ? widget.hiddenReason : null,
     styles: toEmbedStyles(context, widget.options.accent),
     frameScript: toFrameScript(context),
+    goUrl: title === undefined ? null : `${context.publicUrl}/go/${widget.channel.id}/`,
+    discovery: toDiscovery(context, widget.getEmbedPath()),
   }
+}
+
+/** Where the oEmbed answers for an embed are: programs that find its address in a post look for them in its head. */
+function toDiscovery({ publicUrl }: Context, embedPath: string): EmbedView['discovery'] {
+  const toHref = (format: string): string =>
+    `${publicUrl}/oembed?${new URLSearchParams({ url: `${publicUrl}/embeds/${embedPath}`, format }).toString()}`
+  return { json: toHref('json'), xml: toHref('xml') }
 }
 
 function toFrameScript({ publicUrl, assets }: Context): string {
@@ -162,6 +171,8 @@ function renderHidden(context: Context, reason: string | null): string {
     reason: reason ?? 'The catalog gave no answer in time, and nothing is stored of it.',
     styles: toEmbedStyles(context, null),
     frameScript: toFrameScript(context),
+    goUrl: null,
+    discovery: null,
     body: '',
   })
 }

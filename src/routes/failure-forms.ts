@@ -2,6 +2,7 @@ import {
   type VitrineError,
   BadOptionError,
   InvalidGtinError,
+  OfferGoneError,
   StoreError,
   UnavailableError,
   UnknownAddressError,
@@ -74,6 +75,7 @@ function isMistake(error: unknown): error is VitrineError {
   return (
     error instanceof BadOptionError ||
     error instanceof UnknownChannelError ||
+    error instanceof OfferGoneError ||
     error instanceof UnknownAddressError
   )
 }

@@ -1,5 +1,5 @@
 import type { DealEntry, DealQuery } from '../copy/store.ts'
-import { type GridOptions, type OptionDefaults, toQuery } from './options.ts'
+import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
 import {
   type Presentation,
   type Speech,
@@ -7,6 +7,7 @@ import {
   isPriceShown,
   toAvailabilityView,
   toFrame,
+  toGo,
   toHonesty,
   toLinkLabel,
   toPriceView,
@@ -77,6 +78,7 @@ function toDealView(entry: DealEntry, speech: Speech, presentation: Presentation
     seePrice: speech.words.seePrice,
     availability: toAvailabilityView(offer, speech),
     linkLabel: toLinkLabel(offer, price, speech),
+    go: toGo(offer, { gtin: entry.gtin, surface: presentation.surface }),
   }
 }
 
@@ -88,7 +90,7 @@ function toPaging(
   const { words } = details.speech
   const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
     const query = toQuery({ ...options, page }, details.pages.defaults)
-    return { href: `${details.pages.path}${query === '' ? '' : `?${query}`}`, text }
+    return { href: withQuery(details.pages.path, query), text }
   }
   const previous = options.page > 1 ? toLink(options.page - 1, words.previousPage) : null
   const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, words.nextPage) : null

@@ -106,29 +106,47 @@ export function toOptionsKey(options: BoxOptions | GridOptions): string {
   return JSON.stringify(entries)
 }
 
-/** The query string that gives these options again, without those that are as by default; for links to other pages. */
-export function toQuery(options: GridOptions, defaults: OptionDefaults): string {
-  const plain = parseGridOptions(new URLSearchParams(), defaults, 'embed')
+/** Parameters of a frame's address by the options that they set, in the order of addresses; lists are repeated. */
+const FRAME_PARAMETERS: readonly (readonly [name: string, option: string])[] = [
+  ['theme', 'theme'],
+  ['accent', 'accent'],
+  ['locale', 'locale'],
+  ['currency', 'currency'],
+  ['stock', 'stock'],
+  ['merchant', 'merchants'],
+  ['exclude', 'excluded'],
+  ['layout', 'layout'],
+  ['limit', 'limit'],
+  ['sort', 'sort'],
+  ['min_discount', 'minDiscountPercent'],
+  ['max_price', 'maxPrice'],
+  ['brand', 'brand'],
+  ['q', 'words'],
+  ['page', 'page'],
+]
+
+type OptionValue = string | number | readonly string[] | null
+
+/**
+ * The query string that gives these options of a frame again, without those that are as by default: one address for
+ * links to other pages, discovery and oEmbed.
+ */
+export function toQuery(options: BoxOptions | GridOptions, defaults: OptionDefaults): string {
+  const parse = 'sort' in options ? parseGridOptions : parseBoxOptions
+  const plain = new Map<string, OptionValue>(Object.entries(parse(new URLSearchParams(), defaults, 'embed')))
+  const given = new Map<string, OptionValue>(Object.entries(options))
   const query = new URLSearchParams()
-  const put = (name: string, value: string | number | null, byDefault: string | number | null): void => {
-    if (value !== null && value !== byDefault) query.set(name, String(value))
+  for (const [name, option] of FRAME_PARAMETERS) {
+    const value = given.get(option) ?? []
+    if (typeof value === 'object') for (const text of value) query.append(name, text)
+    else if (value !== plain.get(option)) query.set(name, String(value))
   }
-  put('theme', options.theme, plain.theme)
-  put('accent', options.accent, plain.accent)
-  put('locale', options.locale, plain.locale)
-  put('currency', options.currency, plain.currency)
-  put('stock', options.stock, plain.stock)
-  for (const merchant of options.merchants) query.append('merchant', merchant)
-  for (const merchant of options.excluded) query.append('exclude', merchant)
-  put('layout', options.layout, plain.layout)
-  put('limit', options.limit, plain.limit)
-  put('sort', options.sort, plain.sort)
-  put('min_discount', options.minDiscountPercent, plain.minDiscountPercent)
-  put('max_price', options.maxPrice, plain.maxPrice)
-  put('brand', options.brand, plain.brand)
-  put('q', options.words, plain.words)
-  put('page', options.page, plain.page)
   return query.toString()
+}
+
+/** An address with its query, if there is one. */
+export function withQuery(address: string, query: string): string {
+  return query === '' ? address : `${address}?${query}`
 }
 
 function readCommon(reader: ParameterReader, defaults: OptionDefaults, stock: 'in' | 'any'): CommonOptions {

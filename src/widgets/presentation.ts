@@ -7,7 +7,8 @@ import { formatDiscount, formatPrice, formatTime } from './format.ts'
 import { findMessages } from './locales/index.ts'
 import type { Messages } from './locales/messages.ts'
 import type { AvailabilityWord, Words } from './locales/words.ts'
-import type { CommonOptions } from './options.ts'
+import type { CommonOptions, Surface } from './options.ts'
+import { type OfferIdentity, computeOfferId } from './offer-id.ts'
 import type { Frame, HonestyView, OfferView, PriceView } from './view-models.ts'
 
 /** What every view needs beside its data. */
@@ -19,6 +20,7 @@ export type Presentation = Readonly<{
   disclosure: Disclosure
   priceMaxAgeSeconds: number
   nowMs: number
+  surface: Surface
 }>
 
 /** Words, and the locale that prices and dates are formatted for: the reader's own where the words are in its language. */
@@ -99,6 +101,14 @@ export function toLinkLabel(offer: ShownOffer, price: PriceView | null, { messag
   return price === null
     ? messages.nameLinkWithoutPrice(offer.merchant)
     : messages.nameLinkWithPrice({ merchant: offer.merchant, price: price.price })
+}
+
+/** The place of an offer's link below `/go/{channel}/`; `null` outside of frames, which alone need it. */
+export function toGo(
+  offer: OfferIdentity,
+  { gtin, surface }: Readonly<{ gtin: string; surface: Surface }>,
+): string | null {
+  return surface === 'embed' ? `${gtin}/${computeOfferId(offer)}` : null
 }
 
 /** Words for `availability`; unknown ones send the reader to the shop. */

@@ -49,6 +49,8 @@ export type OfferView = Readonly<{
   linkLabel: string
   /** What the link shows: `To the shop`. */
   linkText: string
+  /** Its place below `/go/{channel}/`, which sandboxed frames need; `null` outside of frames. */
+  go: string | null
 }>
 
 /** The small print that every box and grid carries. */
@@ -102,6 +104,7 @@ export type DealView = Readonly<{
   seePrice: string
   availability: OfferView['availability']
   linkLabel: string
+  go: OfferView['go']
 }>
 
 /** The deal grid. */
@@ -133,6 +136,10 @@ export type EmbedView = Readonly<{
   reason: string | null
   /** Address of the script that reports the height. */
   frameScript: string
+  /** Where the links of a sandboxed frame lead, up to their `go`; `null` where it has none. */
+  goUrl: string | null
+  /** Addresses of the oEmbed answers for this document; `null` where it stands for a mistake. */
+  discovery: Readonly<{ json: string; xml: string }> | null
   /** The fragment, already rendered; empty when hidden. */
   body: string
 }>

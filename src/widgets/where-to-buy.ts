@@ -2,7 +2,7 @@ import type { Offer, Product } from '../catalog/contract.ts'
 import { compareForBox, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
 import { foldCase } from '../offers/text.ts'
 import { formatCount } from './format.ts'
-import type { BoxOptions, CommonOptions } from './options.ts'
+import type { BoxOptions, CommonOptions, Surface } from './options.ts'
 import {
   type Presentation,
   type Speech,
@@ -10,6 +10,7 @@ import {
   isPriceShown,
   toAvailabilityView,
   toFrame,
+  toGo,
   toHonesty,
   toLinkLabel,
   toPriceView,
@@ -37,7 +38,11 @@ export function toBoxView(
   if (offers.length === 0) return undefined
   const speech = findSpeech(options.locale)
   const isShown = isPriceShown(data.asOfMs, presentation)
-  const rows = toRows(offers, speech, isShown)
+  const rows = toRows(offers, speech, {
+    isShown,
+    gtin: data.product.gtin,
+    surface: presentation.surface,
+  })
   const { title, brand, images } = data.product
   const { messages, words, locale } = speech
   const more = rows.slice(options.limit)
@@ -66,7 +71,11 @@ function passesFilters(offer: Offer, options: CommonOptions): boolean {
   return !options.excluded.includes(merchant)
 }
 
-function toRows(offers: readonly Offer[], speech: Speech, isShown: boolean): OfferView[] {
+function toRows(
+  offers: readonly Offer[],
+  speech: Speech,
+  { isShown, ...place }: Readonly<{ isShown: boolean; gtin: string; surface: Surface }>,
+): OfferView[] {
   const inStockCount = offers.filter((offer) => isInStock(offer)).length
   return offers.map((offer, index) => {
     const price = isShown ? toPriceView(offer, speech) : null
@@ -79,6 +88,7 @@ function toRows(offers: readonly Offer[], speech: Speech, isShown: boolean): Off
       isBest: index === 0 && isShown && inStockCount > 1,
       linkLabel: toLinkLabel(offer, price, speech),
       linkText: speech.words.toShop,
+      go: toGo(offer, place),
     }
   })
 }

@@ -1,4 +1,4 @@
-import type { Channel } from '../catalog/contract.ts'
+import type { Channel, Offer } from '../catalog/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { InvalidGtinError } from '../errors.ts'
@@ -7,7 +7,9 @@ import type { ChannelSource } from '../freshness/channels.ts'
 import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
 import { findGtin, isCheckDigitRight } from '../offers/gtin.ts'
+import { compareForBox } from '../offers/ranking.ts'
 import { toDealQuery, toGridView } from './deals.ts'
+import { computeOfferId } from './offer-id.ts'
 import {
   type CommonOptions,
   type OptionDefaults,
@@ -15,6 +17,8 @@ import {
   parseBoxOptions,
   parseGridOptions,
   toOptionsKey,
+  toQuery,
+  withQuery,
 } from './options.ts'
 import { type Presentation, isPriceShown } from './presentation.ts'
 import type { BoxView, GridView } from './view-models.ts'
@@ -29,6 +33,8 @@ export type Widget<View> = Readonly<{
   hiddenReason: string
   /** Makes the view; `undefined` when there is nothing to show and the widget hides. */
   getView(): View | undefined
+  /** Its one address below `/embeds/`: channel, kind, GTIN and the options that are not as by default. */
+  getEmbedPath(): string
   options: CommonOptions
   channel: Channel
   /** When the catalog gave the data, Unix milliseconds. */
@@ -46,6 +52,10 @@ export type Widgets = Readonly<{
   /** @throws InvalidGtinError when `gtin` is not 1 to 14 digits. */
   getBox(request: WidgetRequest & Readonly<{ gtin: string }>): Promise<Widget<BoxView>>
   getGrid(request: WidgetRequest): Promise<Widget<GridView>>
+  /** An offer by its id, the best where several have it; `undefined` when it is gone. */
+  findOffer(
+    wanted: Readonly<{ channelId: string; gtin: string; offerId: string }>,
+  ): Promise<Offer | undefined>
   /** What the options are where nothing is named. */
   defaults: OptionDefaults
 }>
@@ -68,16 +78,18 @@ export function createWidgets(details: WidgetDetails): Widgets {
     defaults,
     getBox: (request) => getBox(details, defaults, request),
     getGrid: (request) => getGrid(details, defaults, request),
+    findOffer: (wanted) => findOffer(details, wanted),
   }
 }
 
-function present(details: WidgetDetails): Presentation {
+function present(details: WidgetDetails, surface: Surface): Presentation {
   return {
     publicUrl: details.publicUrl,
     stylePath: details.stylePath,
     disclosure: details.config.disclosure,
     priceMaxAgeSeconds: details.config.priceMaxAgeSeconds,
     nowMs: details.clock.nowMs(),
+    surface,
   }
 }
 
@@ -97,7 +109,7 @@ async function getBox(
     asOfMs,
     status,
   } = isGone ? toHidden(details, null) : await details.products.getProduct(channel.id, padded, patientUntilMs)
-  const presentation = present(details)
+  const presentation = present(details, surface)
   const isShown = isPriceShown(asOfMs, presentation)
   return {
     kind: 'where-to-buy',
@@ -111,6 +123,7 @@ async function getBox(
       isShown,
       product === null,
     ].join(' '),
+    getEmbedPath: () => withQuery(`${channel.id}/where-to-buy/${padded}`, toQuery(options, defaults)),
     getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
     options,
     channel,
@@ -118,6 +131,19 @@ async function getBox(
     oldestPriceMs: isShown && product !== null ? asOfMs : null,
     status,
   }
+}
+
+async function findOffer(
+  { channels, products }: WidgetDetails,
+  { channelId, gtin, offerId }: Readonly<{ channelId: string; gtin: string; offerId: string }>,
+): Promise<Offer | undefined> {
+  const padded = findGtin(gtin)
+  if (padded === undefined) return undefined
+  const { channel, isGone } = await channels.getChannel(channelId.toLowerCase())
+  if (isGone) return undefined
+  const { value: product } = await products.getProduct(channel.id, padded)
+  const same = product?.offers.filter((offer) => computeOfferId(offer) === offerId) ?? []
+  return same.sort(compareForBox)[0]
 }
 
 async function getGrid(
@@ -136,7 +162,7 @@ async function getGrid(
         currency: options.currency,
         toQuery: (currency) => toDealQuery(channel.id, currency, options),
       })
-  const presentation = present(details)
+  const presentation = present(details, surface)
   const priced = value.deals.filter((deal) => isPriceShown(deal.asOfMs, presentation))
   const oldestPriceMs = priced.length === 0 ? null : Math.min(...priced.map((deal) => deal.asOfMs))
   const checkedAtMs = oldestPriceMs ?? asOfMs
@@ -148,6 +174,7 @@ async function getGrid(
     key: [surface, channel.id, optionsKey, value.readAtMs, value.deals.length, priced.length, isGone].join(
       ' ',
     ),
+    getEmbedPath: () => withQuery(`${channel.id}/deals`, toQuery(options, defaults)),
     getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
     options,
     channel,

@@ -33,6 +33,8 @@ beforeAll(async () => {
       reason: state === 'hidden' ? 'No shop sells it.' : null,
       styles: [assets.get('vitrine.css').path],
       frameScript: assets.get('frame.js').path,
+      goUrl: null,
+      discovery: null,
       body: state === 'shown' ? renderer.renderBox(makeBox({ frame: makeFrame({ styles: [] }) })) : '',
     })
     widgets.answers.set(`/${state}`, toPage(document, EMBED_CSP))

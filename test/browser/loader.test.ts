@@ -62,6 +62,8 @@ function serveWidgets(): void {
       reason: body === '' ? 'No shop sells it.' : null,
       styles,
       frameScript: PREFIX + assets.get('frame.js').path,
+      goUrl: null,
+      discovery: null,
       body,
     })
   const put = (path: string, body: string): void => {

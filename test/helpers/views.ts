@@ -51,6 +51,7 @@ export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
     isBest: false,
     linkLabel: 'Buy at Kopje for €12.99',
     linkText: 'To the shop',
+    go: null,
     ...changes,
   }
 }
@@ -98,6 +99,7 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
     seePrice: 'See price at shop',
     availability: { text: 'In stock', kind: 'in' },
     linkLabel: 'Buy at Kopje for €12.99',
+    go: null,
     ...changes,
   }
 }

@@ -33,8 +33,8 @@ describe('loadAssets', () => {
 
   test('file name – current, of another time, or of nobody', () => {
     const asset = assets.get('vitrine.css')
-    expect(assets.findByFile(asset.fileName)).toEqual({ asset, isCurrent: true })
-    expect(assets.findByFile('vitrine.00000000.css')).toEqual({ asset, isCurrent: false })
+    expect(assets.findByFile(asset.fileName)).toEqual({ asset, isLasting: true })
+    expect(assets.findByFile('vitrine.00000000.css')).toEqual({ asset, isLasting: false })
     for (const name of [
       'vitrine.css',
       'vitrine.00000000.js',
@@ -45,6 +45,18 @@ describe('loadAssets', () => {
     ]) {
       expect(assets.findByFile(name)).toBeUndefined()
     }
+  })
+
+  test('script that a release had - is found whole under its own name, and lasts', () => {
+    writeFileSync(join(empty, 'embed.0a1b2c3d.js'), 'once()')
+    writeFileSync(join(empty, 'notes.txt'), '')
+    const found = loadAssets(BUILT_FOLDER, empty).findByFile('embed.0a1b2c3d.js')
+    expect(found?.isLasting).toBe(true)
+    expect(found?.asset.body.toString()).toBe('once()')
+    expect(found?.asset.contentType).toBe('text/javascript; charset=utf-8')
+    expect(gunzipSync(found?.asset.gzip ?? '').toString()).toBe('once()')
+    const changed = loadAssets(BUILT_FOLDER, empty).findByFile('embed.00000000.js')
+    expect([changed?.isLasting, changed?.asset.fileName]).toEqual([false, assets.get('embed.js').fileName])
   })
 
   test('nothing built – throws, also when a file is missing in the manifest', () => {

@@ -15,6 +15,7 @@ const PRESENTATION: Presentation = {
   disclosure: { kind: 'locale' },
   priceMaxAgeSeconds: 3_600,
   nowMs: NOON_MS,
+  surface: 'fragment',
 }
 const DEFAULTS = { locale: 'en', currency: null }
 const PATH = `https://widgets.example/embeds/${CHANNEL_ID}/deals`
@@ -117,6 +118,7 @@ describe('view of a grid', () => {
         seePrice: 'See price at shop',
         availability: { text: 'In stock', kind: 'in' },
         linkLabel: 'Buy at Kopje for €49.90',
+        go: null,
       },
     ])
   })

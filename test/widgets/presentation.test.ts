@@ -21,6 +21,7 @@ const PRESENTATION: Presentation = {
   disclosure: { kind: 'locale' },
   priceMaxAgeSeconds: 7_200,
   nowMs: NOON_MS,
+  surface: 'fragment',
 }
 const STYLE = 'https://widgets.example/sub/assets/vitrine.00000000.css'
 

@@ -285,6 +285,8 @@ describe('documents', () => {
     styles: ['/a.css'],
     frameScript: '/f.js',
     reason: null,
+    goUrl: null,
+    discovery: null,
   } as const
 
   test('embed – state, scheme, deferred script, body as it is', () => {

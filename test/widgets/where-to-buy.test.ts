@@ -15,6 +15,7 @@ const PRESENTATION: Presentation = {
   disclosure: { kind: 'locale' },
   priceMaxAgeSeconds: 3_600,
   nowMs: NOON_MS,
+  surface: 'fragment',
 }
 
 const sell = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
@@ -179,6 +180,7 @@ describe('view of a box', () => {
         isBest: false,
         linkLabel: 'Buy at a for €7.50',
         linkText: 'To the shop',
+        go: null,
       },
     ])
   })

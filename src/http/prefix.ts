@@ -1,0 +1,19 @@
+import type { RequestHandler } from 'express'
+
+/** What stands behind a prefix: an address of this server, or nothing. */
+const OWN_ADDRESS =
+  /^(?:\/(?:fragments|embeds|assets|accents|go|demo|studio|oembed|metrics|embed\.js|favicon\.ico|healthz|readyz)(?=[/?]|$)|\/?(?:\?|$))/
+
+/**
+ * Takes the path of `VITRINE_PUBLIC_URL` off a request's address where the proxy in front has left it on. A proxy that
+ * takes it off itself is served as well; a prefix that is named like an address of ours is taken off once at most.
+ */
+export function createPrefixStripper(publicUrl: string): RequestHandler {
+  const prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
+  return (request, _response, next) => {
+    const rest = request.url.startsWith(prefix) ? request.url.slice(prefix.length) : undefined
+    if (prefix !== '' && rest !== undefined && OWN_ADDRESS.test(rest))
+      request.url = rest.startsWith('/') ? rest : `/${rest}`
+    next()
+  }
+}

@@ -1,0 +1,137 @@
+import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
+import { HOUR_SECONDS } from '../clock.ts'
+import type { Context } from '../context.ts'
+import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
+import { sendAnswer } from '../http/answer.ts'
+import { createEtag } from '../http/etag.ts'
+import { takenInHeaders } from '../http/security-headers.ts'
+import { estimateBoxHeightPx, estimateGridHeightPx } from '../widgets/heights.ts'
+import {
+  type EmbedAddress,
+  type OembedFormat,
+  type OembedFrame,
+  findEmbedAddress,
+  formatOembed,
+  parseOembedQuestion,
+  toOembedAnswer,
+} from '../widgets/oembed.ts'
+import { findSpeech } from '../widgets/presentation.ts'
+import { noteFailure } from './note-answer.ts'
+import { parseQuery } from './widget-answer.ts'
+
+const TYPES: Readonly<Record<OembedFormat, string>> = {
+  json: 'application/json; charset=utf-8',
+  xml: 'text/xml; charset=utf-8',
+}
+
+/** Nothing of the moment is in an answer but the title and the height. */
+const CACHEABLE = `public, max-age=${HOUR_SECONDS}`
+
+/** Shops and cards that a frame is made high for while nothing is known of it. */
+const USUAL_OFFERS = 3
+const USUAL_CARDS = 12
+
+/** `/oembed`: the frame for the address of an embed, as oEmbed's consumers ask for it (oembed.com). */
+export function createOembedRouter(context: Context): Router {
+  const router = Router()
+  router.use('/oembed', takenInHeaders, (_request, response, next) => {
+    response.setHeader('Access-Control-Allow-Origin', '*')
+    next()
+  })
+  router.get('/oembed', async (request, response) => {
+    await sendOembed(context, request, response)
+  })
+  router.use('/oembed', createOembedErrorHandler(context))
+  return router
+}
+
+async function sendOembed(context: Context, request: Request, response: Response): Promise<void> {
+  const question = parseOembedQuestion(parseQuery(request))
+  const address = findEmbedAddress(question.url, context.publicUrl)
+  if (address === undefined)
+    throw new OembedError(
+      404,
+      `url is not the address of an embed: they begin with ${context.publicUrl}/embeds/`,
+    )
+  const { frame, isKnown } = await findFrame(context, address)
+  const text = formatOembed(toOembedAnswer(frame, question), question.format)
+  sendAnswer(request, response, {
+    status: 200,
+    headers: { 'Content-Type': TYPES[question.format], 'Cache-Control': isKnown ? CACHEABLE : 'no-store' },
+    etag: createEtag(text, ''),
+    getBody: () => Buffer.from(text),
+  })
+}
+
+type FoundFrame = Readonly<{ frame: OembedFrame; isKnown: boolean }>
+
+/** The frame of an address that is right, whether or not there is something to show in it now. */
+async function findFrame(context: Context, address: EmbedAddress): Promise<FoundFrame> {
+  try {
+    const frame =
+      address.gtin === null ? await findGrid(context, address) : await findBox(context, address, address.gtin)
+    return { frame, isKnown: true }
+  } catch (error) {
+    if (error instanceof UnavailableError || error instanceof StoreError)
+      return { frame: toUnknownFrame(context, address), isKnown: false }
+    if (error instanceof VitrineError) throw new OembedError(404, error.publicMessage)
+    throw error
+  }
+}
+
+async function findBox(context: Context, address: EmbedAddress, gtin: string): Promise<OembedFrame> {
+  const widget = await context.widgets.getBox({ ...address, gtin, surface: 'embed' })
+  const view = widget.getView()
+  const shown = view?.offers.length ?? USUAL_OFFERS
+  const all = shown + (view?.more.length ?? 0)
+  const { words } = findSpeech(widget.options.locale)
+  return {
+    title: view?.label ?? words.boxHeading,
+    src: `${context.publicUrl}/embeds/${widget.getEmbedPath()}`,
+    toHeightPx: () => estimateBoxHeightPx(all, shown),
+    publicUrl: context.publicUrl,
+  }
+}
+
+async function findGrid(context: Context, address: EmbedAddress): Promise<OembedFrame> {
+  const widget = await context.widgets.getGrid({ ...address, surface: 'embed' })
+  const view = widget.getView()
+  const { words } = findSpeech(widget.options.locale)
+  return {
+    title: view?.label ?? words.gridHeading,
+    src: `${context.publicUrl}/embeds/${widget.getEmbedPath()}`,
+    toHeightPx: () => estimateGridHeightPx(view?.deals.length ?? USUAL_CARDS),
+    publicUrl: context.publicUrl,
+  }
+}
+
+/** While the catalog cannot say which channels there are: a consumer would keep a failure as long as a frame. */
+function toUnknownFrame(
+  { publicUrl, widgets }: Context,
+  { channelId, gtin, query }: EmbedAddress,
+): OembedFrame {
+  const { words } = findSpeech(widgets.defaults.locale)
+  const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
+  return {
+    title: gtin === null ? words.gridHeading : words.boxHeading,
+    src: `${publicUrl}/embeds/${path}${query.size === 0 ? '' : `?${query.toString()}`}`,
+    toHeightPx: () =>
+      gtin === null ? estimateGridHeightPx(USUAL_CARDS) : estimateBoxHeightPx(USUAL_OFFERS, USUAL_OFFERS),
+    publicUrl,
+  }
+}
+
+/** A line of plain text: WordPress reads bodies whatever their status, and takes JSON for an answer. */
+function createOembedErrorHandler(context: Context): ErrorRequestHandler {
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  return (error: unknown, request, response, next) => {
+    if (!(error instanceof OembedError)) return next(error)
+    noteFailure(context, { error, surface: 'oembed', state: 'invalid', request, response })
+    response.status(error.statusCode).set({
+      'Cache-Control': 'no-store',
+      'Vitrine-State': 'invalid',
+      'Vitrine-Error': error.publicMessage,
+    })
+    response.type('text').send(`${error.publicMessage}\n`)
+  }
+}

@@ -1,0 +1,174 @@
+import { parseFragment } from 'parse5'
+import { describe, expect, test } from 'vitest'
+import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import {
+  BOX_EMBED,
+  GRID_EMBED,
+  GTIN,
+  type Seen,
+  getAttribute,
+  listElements,
+  startHarness,
+  startStocked,
+  visit,
+} from './visit.ts'
+
+const SERVER = 'https://widgets.example'
+
+const ask = (harness: Harness, url: string, more: Readonly<Record<string, string>> = {}): Promise<Seen> =>
+  visit(harness, `/oembed?${new URLSearchParams({ url, ...more }).toString()}`)
+
+type Answer = Readonly<{ title: string; width: number; height: number; html: string }>
+
+const readJson = (seen: Seen): Answer => JSON.parse(seen.text) as Answer
+
+/** The frame of an answer's HTML by its attributes. */
+function readFrame(html: string): Readonly<Record<string, string>> {
+  const frame = listElements(html).find(({ tagName }) => tagName === 'iframe')
+  return Object.fromEntries((frame?.attrs ?? []).map(({ name, value }) => [name, value]))
+}
+
+const unescape = (text = ''): string =>
+  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+
+describe('oEmbed', () => {
+  test('box - a rich answer: an empty blockquote, then the frame, and no price', async () => {
+    const harness = await startStocked()
+    const seen = await ask(harness, SERVER + BOX_EMBED)
+    expect(seen.status).toBe(200)
+    expect(seen.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'public, max-age=3600',
+      'access-control-allow-origin': '*',
+    })
+    const answer = readJson(seen)
+    expect(answer).toMatchObject({
+      version: '1.0',
+      type: 'rich',
+      title: 'Where to buy Lumen Arc desk lamp',
+      provider_name: 'Vitrine',
+      provider_url: SERVER,
+      width: 600,
+    })
+    expect(parseFragment(answer.html).childNodes.map(({ nodeName }) => nodeName)).toEqual([
+      'blockquote',
+      'iframe',
+    ])
+    expect(readFrame(answer.html)).toMatchObject({
+      src: SERVER + BOX_EMBED,
+      title: 'Where to buy Lumen Arc desk lamp',
+      width: '600',
+      height: String(answer.height),
+    })
+    expect(answer.html).toMatch(/^<blockquote><\/blockquote><iframe /)
+    expect(seen.text).not.toMatch(/€|EUR|\d\.\d\d"/)
+  })
+
+  test('options of the address - stay in one order, campaign tags and defaults do not', async () => {
+    const harness = await startStocked()
+    const seen = await ask(
+      harness,
+      `${SERVER}${GRID_EMBED}?utm_source=x&sort=price&limit=12&theme=dark&merchant=A%26B`,
+    )
+    const { html, title } = readJson(seen)
+    expect(readFrame(html)['src']).toBe(`${SERVER}${GRID_EMBED}?theme=dark&merchant=a%26b&sort=price`)
+    expect(title).toBe('Deals')
+  })
+
+  test('maxwidth and maxheight - bound the frame', async () => {
+    const harness = await startStocked()
+    const answer = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '320', maxheight: '200' }))
+    expect(answer).toMatchObject({ width: 320, height: 200 })
+    const wide = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '5000', maxheight: '5000' }))
+    expect(wide.width).toBe(1_200)
+    expect(wide.height).toBeLessThan(700)
+    expect(readFrame(wide.html)).toMatchObject({ width: '1200', height: String(wide.height) })
+  })
+
+  test('xml - the same fields, escaped', async () => {
+    const title = 'Lamp <b> & "quotes" \'n\' more'
+    const harness = await startStocked([makeWireProduct({ title })])
+    const seen = await ask(harness, SERVER + BOX_EMBED, { format: 'xml' })
+    expect(seen.headers['content-type']).toBe('text/xml; charset=utf-8')
+    expect(seen.text).toMatch(
+      /^<\?xml version="1\.0" encoding="utf-8" standalone="yes"\?>\n<oembed><version>1\.0</,
+    )
+    const json = readJson(await ask(harness, SERVER + BOX_EMBED))
+    for (const [name, value] of Object.entries(json)) {
+      const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(seen.text) ?? []
+      expect(unescape(text)).toBe(String(value))
+    }
+    expect(json.title).toBe(`Where to buy ${title}`)
+  })
+
+  test('nobody sells it now - the frame all the same: it may be sold tomorrow', async () => {
+    const harness = await startStocked()
+    const embed = BOX_EMBED.replace(GTIN, '09521234500005')
+    const seen = await ask(harness, SERVER + embed)
+    expect(seen.status).toBe(200)
+    expect(readFrame(readJson(seen).html)['src']).toBe(SERVER + embed)
+    expect(readJson(seen).title).toBe('Where to buy')
+  })
+
+  test('catalog that cannot say which channels there are - the frame, kept by nobody', async () => {
+    const harness = await startHarness()
+    harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
+    for (const embed of [BOX_EMBED, GRID_EMBED]) {
+      const seen = await ask(harness, `${SERVER}${embed}?theme=dark`)
+      expect([seen.status, seen.headers['cache-control']]).toEqual([200, 'no-store'])
+      expect(readFrame(readJson(seen).html)['src']).toBe(`${SERVER}${embed}?theme=dark`)
+    }
+  })
+
+  test.each([
+    ['no address', '', {}, 400],
+    ['width of nothing', SERVER + BOX_EMBED, { maxwidth: '0' }, 400],
+    ['height in words', SERVER + BOX_EMBED, { maxheight: 'high' }, 400],
+    ['another format', SERVER + BOX_EMBED, { format: 'yaml' }, 501],
+    ['another host', `https://other.example${BOX_EMBED}`, {}, 404],
+    ['no address at all', 'lamp', {}, 404],
+    ['a fragment', `${SERVER}/fragments/${CHANNEL_ID}/deals`, {}, 404],
+    ['another scheme', `ftp://widgets.example${BOX_EMBED}`, {}, 404],
+    ['unknown channel', `${SERVER}/embeds/00000000-0000-4000-8000-000000000000/deals`, {}, 404],
+    ['no GTIN', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/lamp`, {}, 404],
+    ['a bad option', `${SERVER}${BOX_EMBED}?theme=blue`, {}, 404],
+    ['broken percent-encoding', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/%ff`, {}, 404],
+  ])('%s - says so in one line of plain text', async (...[, url, more, status]) => {
+    const harness = await startStocked()
+    const seen = await ask(harness, url, more)
+    expect(seen.status).toBe(status)
+    expect(seen.headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-store',
+      'vitrine-state': 'invalid',
+    })
+    expect(seen.text).toBe(`${seen.headers['vitrine-error']}\n`)
+    expect(seen.text).toMatch(/^[^{<].*\.?\n$/)
+  })
+
+  test('url twice - 400: which one is meant', async () => {
+    const harness = await startStocked()
+    const url = encodeURIComponent(SERVER + BOX_EMBED)
+    expect((await visit(harness, `/oembed?url=${url}&url=${url}`)).status).toBe(400)
+  })
+
+  test('embed - names both answers in its head, hidden or not, by its one address', async () => {
+    const harness = await startStocked()
+    for (const gtin of [GTIN, '09521234500005']) {
+      const path = BOX_EMBED.replace(GTIN, gtin)
+      const { text } = await visit(harness, `${path}?utm_source=x&limit=3`)
+      const links = listElements(text).filter((element) => getAttribute(element, 'rel') === 'alternate')
+      expect(links.map((link) => getAttribute(link, 'type'))).toEqual([
+        'application/json+oembed',
+        'text/xml+oembed',
+      ])
+      for (const link of links) {
+        const href = new URL(getAttribute(link, 'href'))
+        expect(href.searchParams.get('url')).toBe(`${SERVER}${path}?limit=3`)
+        const seen = await visit(harness, href.pathname + href.search)
+        expect(seen.headers['content-type']).toContain(getAttribute(link, 'type').replace('+oembed', ''))
+      }
+    }
+  })
+})
