@@ -1,0 +1,124 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { FiltersEngine, Request } from '@ghostery/adblocker'
+import { describe } from 'vitest'
+
+/* oxlint-disable node/no-process-env -- where the lists are, and whether they have to be there: the machine's, not settings */
+const NAMED = process.env['UBLOCK_ORIGIN_PATH']
+const ARE_REQUIRED = process.env['REQUIRE_PROGRAMS'] === '1'
+/* oxlint-enable node/no-process-env */
+
+/** The extension that brings the lists as text: `UBLOCK_ORIGIN_PATH`, or Debian's packages for Firefox and for Chromium. */
+const PLACES = [
+  NAMED ?? '',
+  '/usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}/uBlock0@raymondhill.net',
+  '/usr/share/webext/ublock-origin-firefox',
+  '/usr/share/chromium/extensions/ublock-origin',
+]
+const PLACE = PLACES.find((place) => place !== '' && existsSync(join(place, fileOf('easylist'))))
+
+/** A request as an ad blocker sees it. */
+export type SeenRequest = Readonly<{ url: string; type: RequestType; pageUrl: string }>
+
+/** What a request is for. */
+export type RequestType = 'main_frame' | 'sub_frame' | 'script' | 'stylesheet' | 'image' | 'xhr' | 'fetch'
+
+/** A list that is held here, with what it is known to catch: a test that catches nothing proves nothing. */
+export type ListDetails = Readonly<{
+  title: string
+  files: readonly string[]
+  leastRules: number
+  /** Caught on any host. */
+  caught: readonly Readonly<{ path: string; type: RequestType; rule: string }>[]
+  /** Markup that a rule for all sites hides. */
+  hidden: readonly string[]
+}>
+
+/** The lists that uBlock Origin comes with; the first two are those of nearly every ad blocker. */
+export const LISTS: readonly ListDetails[] = [
+  {
+    title: 'EasyList',
+    files: [fileOf('easylist')],
+    leastRules: 50_000,
+    caught: [
+      { path: '/ads/banners/lamp.png', type: 'image', rule: '/ads/banners/*$image' },
+      { path: '/adserver.html', type: 'main_frame', rule: '/adserver.$document' },
+    ],
+    hidden: [
+      '<p class="sponsor-link">Advertising</p>',
+      '<p id="ad_1">Advertising</p>',
+      '<p data-ad-name>Advertising</p>',
+    ],
+  },
+  {
+    title: 'EasyPrivacy',
+    files: [fileOf('easyprivacy')],
+    leastRules: 40_000,
+    caught: [{ path: '/analytics-event.js', type: 'script', rule: '/analytics-event.js' }],
+    hidden: ['<p class="embed-responsive-trendmd">Recommended</p>'],
+  },
+  {
+    title: "uBlock Origin's own lists",
+    files: ['filters', 'privacy', 'badware', 'quick-fixes', 'unbreak'].map(
+      (name) => `assets/ublock/${name}.min.txt`,
+    ),
+    leastRules: 10_000,
+    caught: [{ path: '/pu-placer.js', type: 'script', rule: '/pu-placer.js' }],
+    hidden: ['<p class="aff-item-list">Shops</p>'],
+  },
+]
+
+/** A list as an engine has read it. */
+export type LoadedList = ListDetails & Readonly<{ engine: FiltersEngine; ruleCount: number }>
+
+/** Reads one list as ad blockers do. */
+export function loadList(details: ListDetails): LoadedList {
+  const text = details.files.map((file) => readFileSync(join(PLACE ?? '', file), 'utf8')).join('\n')
+  const engine = FiltersEngine.parse(`${text}\n${toWindowRules(text)}`, {
+    debug: true,
+    enableCompression: false,
+    // Joined rules could not be named.
+    enableOptimizations: false,
+  })
+  const { networkFilters, cosmeticFilters } = engine.getFilters()
+  return { ...details, engine, ruleCount: networkFilters.length + cosmeticFilters.length }
+}
+
+/** Rules about windows that a link opens, which the engine leaves out: it reads them as rules about documents. */
+function toWindowRules(text: string): string {
+  const rules = text.split('\n').filter((line) => /\$(?:.*,)?popup(?:,|$)/.test(line))
+  return rules.map((line) => line.replace(/\bpopup(?=,|$)/, 'document')).join('\n')
+}
+
+/** Every rule that speaks of a request: those that block, turn away, change or except it. */
+export function findRules(engine: FiltersEngine, { url, type, pageUrl }: SeenRequest): readonly string[] {
+  const request = Request.fromRawDetails({ url, type, sourceUrl: pageUrl })
+  return [...engine.matchAll(request)].map((rule) => rule.rawLine ?? rule.toString())
+}
+
+/** Edition of the lists, with the day of its package, for the names of tests. */
+export const EDITION: string = PLACE === undefined ? 'uBlock Origin is not installed' : readEdition(PLACE)
+
+function readEdition(place: string): string {
+  const { version } = JSON.parse(readFileSync(join(place, 'manifest.json'), 'utf8')) as { version: string }
+  return `uBlock Origin ${version} of ${statSync(join(place, fileOf('easylist')))
+    .mtime.toISOString()
+    .slice(0, 10)}`
+}
+
+function fileOf(name: string): string {
+  return `assets/thirdparties/easylist/${name}.txt`
+}
+
+/**
+ * Tests that need the lists: skipped where they are not installed, so that the report shows it; failing where
+ * `REQUIRE_PROGRAMS=1` says that everything has to be there.
+ */
+export function describeWithLists(name: string, tests: () => void): void {
+  if (PLACE === undefined && ARE_REQUIRED)
+    throw new Error(
+      'Install the Debian package webext-ublock-origin-firefox, or name its folder in UBLOCK_ORIGIN_PATH.',
+    )
+  // oxlint-disable-next-line vitest/valid-describe-callback -- the callback is the caller's
+  describe.skipIf(PLACE === undefined)(`${name}, lists of ${EDITION}`, tests)
+}
