@@ -29,7 +29,7 @@ import { type Widgets, createWidgets } from './widgets/widgets.ts'
 export type Demo = Readonly<{
   findPicture(name: string): string | undefined
   findListing(pageUrl: string): DemoListing | undefined
-  /** The box that the start page shows first. */
+  /** The box that the studio shows first. */
   showcase: Readonly<{ channelId: string; gtin: string }>
   /** Does the embedded catalog hold nothing but sample data now? */
   isSampleOnly(): Promise<boolean>

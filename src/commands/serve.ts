@@ -87,7 +87,7 @@ async function announce(command: CommandContext, context: Context, localUrl: str
   if (json) return io.out(JSON.stringify(addresses))
   io.out('')
   io.out('Vitrine is ready.')
-  if (addresses.studio !== null) io.out(`  start page   ${addresses.studio}`)
+  if (addresses.studio !== null) io.out(`  studio       ${addresses.studio}`)
   if (addresses.box !== null) io.out(`  a box        ${addresses.box}`)
   if (addresses.grid !== null) io.out(`  a deal grid  ${addresses.grid}`)
   if (addresses.box === null) io.out(`  ${explainNothing(context)}`)

@@ -20,6 +20,7 @@ const METHODS = [
   'putChannelList',
   'getCopyState',
   'findDeals',
+  'countDeals',
   'findDealCurrency',
   'searchProducts',
   'updateQuota',

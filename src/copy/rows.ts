@@ -97,11 +97,16 @@ export function findProductInRow(
 export function findDealInRow(
   row: Readonly<{ gtin: string; title: string; brand: string | null; images: string; offer: string }>,
 ): Omit<DealEntry, 'asOfMs'> | undefined {
-  const offer = offerSchema.safeParse(parseJson(row.offer))
+  const offer = findOfferInRow(row.offer)
   const images = imagesSchema.safeParse(parseJson(row.images))
-  if (!offer.success || !images.success) return undefined
+  if (offer === undefined || !images.success) return undefined
   const { gtin, title, brand } = row
-  return { gtin, title, brand, imageUrl: images.data[0] ?? null, offer: offer.data }
+  return { gtin, title, brand, imageUrl: images.data[0] ?? null, offer }
+}
+
+/** The offer of a deal's row, checked in the same way. */
+export function findOfferInRow(json: string): Offer | undefined {
+  return offerSchema.safeParse(parseJson(json)).data
 }
 
 /** Counts of what was left out, from their JSON; nothing when it is damaged. */

@@ -124,6 +124,9 @@ export type QuotaDaysTable = { catalog: string; day: number; walk: number; refre
 /** First look-ups of a catalog in a minute, in minutes since 1970. */
 export type QuotaMinutesTable = { catalog: string; minute: number; lookups: number }
 
+/** How far the index of words is filled; no row: wholly. Products below the row are still to come. */
+export type SearchBacklogTable = { below_id: number }
+
 /** The stored copy's tables. */
 export type CopyTables = {
   copies: CopiesTable
@@ -136,4 +139,5 @@ export type CopyTables = {
   quotas: QuotasTable
   quota_days: QuotaDaysTable
   quota_minutes: QuotaMinutesTable
+  search_backlog: SearchBacklogTable
 }

@@ -134,10 +134,11 @@ function isBestOfFiltered(query: DealQuery): (builder: DealsBuilder) => Expressi
   }
 }
 
+type OfferFilters = Pick<DealQuery, 'isInStockOnly' | 'merchants' | 'excluded' | 'maxPrice'>
 type DealsBuilder = ExpressionBuilder<CopyTables, 'deals'>
 
 /** What a query asks of an offer, for the deals of that name in a statement. */
-function listOfferFilters(query: DealQuery, table: 'deals' | 'other'): Expression<SqlBool>[] {
+export function listOfferFilters(query: OfferFilters, table: 'deals' | 'other'): Expression<SqlBool>[] {
   const column = (name: keyof DealsTable): ReturnType<typeof sql.ref> => sql.ref(`${table}.${name}`)
   const filters: Expression<SqlBool>[] = []
   const { merchants, excluded, maxPrice } = query
@@ -161,12 +162,16 @@ function filterDeals<Row>(deals: DealsQuery<Row>, copy: CopyRow, query: DealQuer
     filtered = filtered.where('ratio_key', '<=', toLargestRatioKey(query.minDiscountPercent))
   for (const filter of listOfferFilters(query, 'deals')) filtered = filtered.where(filter)
   if (query.brand !== null) filtered = filtered.where('brand_key', '=', foldCase(query.brand))
-  const words = splitWords(query.words ?? '')
-  for (const word of words) filtered = filtered.where(hasWord(word))
-  // Accents alone are no word, and no title has them alone.
-  if (words.length === 0 && query.words !== null && query.words.trim() !== '')
-    filtered = filtered.where(sql<boolean>`1 = 0`)
+  for (const filter of listWordFilters(query.words)) filtered = filtered.where(filter)
   return filtered
+}
+
+/** What a query asks of title and brand. */
+export function listWordFilters(text: string | null): readonly Expression<SqlBool>[] {
+  const words = splitWords(text ?? '')
+  // Accents alone are no word, and no title has them alone.
+  if (words.length === 0 && text !== null && text.trim() !== '') return [sql<boolean>`1 = 0`]
+  return words.map(hasWord)
 }
 
 type PagedRow = { id: number }

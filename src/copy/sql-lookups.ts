@@ -53,26 +53,6 @@ export async function readProducts(
   })
 }
 
-/** Products with every word in title or brand, or whose GTIN holds the digits. */
-export async function searchProducts(
-  database: Kysely<CopyTables>,
-  copy: CopyRow,
-  wanted: Readonly<{ text: string; limit: number }>,
-): Promise<readonly CopyEntry[]> {
-  const isGtin = /^\d{4,14}$/.test(wanted.text.trim())
-  let query = database
-    .selectFrom('products')
-    .select('id')
-    .where('copy_id', '=', copy.id)
-    .where(isVisibleAt<'products'>(copy.visibleWalk))
-  if (isGtin) query = query.where('gtin', 'like', `%${wanted.text.trim()}%`)
-  else for (const word of splitWords(wanted.text)) query = query.where(hasWord(word))
-  const rows = await query.orderBy('gtin').limit(wanted.limit).execute()
-  if (rows.length === 0) return []
-  const entries = await readProducts(database, copy, { ids: rows.map((row) => row.id) })
-  return [...entries].sort((a, b) => (a.product.gtin < b.product.gtin ? -1 : 1))
-}
-
 /** The words of a search, without case and accents. */
 export function splitWords(text: string): readonly string[] {
   return foldText(text)

@@ -5,10 +5,13 @@ import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
 import type { CopyTables } from './schema.ts'
 import { findChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, findCopy, readCopyState } from './sql-copies.ts'
+import { countDeals } from './sql-deal-counts.ts'
 import { findDealCurrency, findDeals } from './sql-deals.ts'
-import { findProduct, putLookup, searchProducts } from './sql-lookups.ts'
+import { findProduct, putLookup } from './sql-lookups.ts'
 import { updateQuota } from './sql-quota.ts'
+import { searchProducts } from './sql-search.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
+import { startFilling } from './sqlite-search.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 
 /**
@@ -28,10 +31,11 @@ export type SqlStoreOptions = Readonly<{
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { catalog } = options
   const { reader, writer, close } = await openCopyDatabase(options.database, options.timeouts)
+  const filling = startFilling(writer)
   /** One view over all statements of a read: a walk that completes meanwhile removes what it replaced. */
   const inOneView = <T>(read: (view: Transaction<CopyTables>) => Promise<T>): Promise<T> =>
     reader.transaction().setIsolationLevel('repeatable read').execute(read)
-  const withCopy = <T>(channelId: string, empty: T, read: CopyReader<T>): Promise<T> =>
+  const withCopy = <T, Empty = T>(channelId: string, empty: Empty, read: CopyReader<T>): Promise<T | Empty> =>
     inOneView(async (view) => {
       const copy = await findCopy(view, catalog, channelId)
       return copy === undefined ? empty : read(view, copy)
@@ -44,6 +48,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
     findDeals: (query) => withCopy(query.channelId, [], (view, copy) => findDeals(view, copy, query)),
+    countDeals: (query) => countDeals((read) => withCopy(query.channelId, undefined, read), query),
     findDealCurrency: (channelId) => withCopy(channelId, undefined, findDealCurrency),
     searchProducts: (channelId, text, limit) =>
       withCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
@@ -56,7 +61,10 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       const [first] = found.rows
       return first === undefined || first.quick_check === 'ok' ? null : first.quick_check
     },
-    close,
+    async close() {
+      await filling.stop()
+      await close()
+    },
   })
 }
 

@@ -58,6 +58,26 @@ export type DealEntry = Readonly<{
   asOfMs: number
 }>
 
+/** A brand or a merchant, and how many products have a deal of it. */
+export type DealFacet = Readonly<{ name: string; count: number }>
+
+/** The steps of discount that are counted, in per cent. */
+export const DISCOUNT_STEPS_PERCENT = [5, 10, 20, 30, 40, 50, 60, 70] as const
+
+/** How many products a grid has, and would have with another choice of one filter. A product counts once, as it has one card. */
+export type DealCounts = Readonly<{
+  /** Products with a deal that passes every filter. */
+  total: number
+  /** There are more deals than are counted at once: every number is "at least". */
+  isBounded: boolean
+  /** With every filter but `brand`: most products first, then by name without case; names as the catalog writes them. */
+  brands: readonly DealFacet[]
+  /** With every filter but `merchants` and `excluded`, in the same order. */
+  merchants: readonly DealFacet[]
+  /** With every filter but the discount: products with at least so many per cent, for each of `DISCOUNT_STEPS_PERCENT`. */
+  discounts: readonly Readonly<{ minPercent: number; count: number }>[]
+}>
+
 /** One page of a walk, as it is put into the copy. */
 export type WalkPage = Readonly<{
   walk: number
@@ -91,6 +111,11 @@ export type CopyStore = QuotaLedger &
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
     findDeals(query: DealQuery): Promise<readonly DealEntry[]>
+    /**
+     * Counts what `findDeals` would find, whatever its sort and page. It looks at the 20,000 deals with the highest
+     * discount at most, so that it never holds its thread for long, and names 30 brands and 30 merchants at most.
+     */
+    countDeals(query: DealQuery): Promise<DealCounts>
     /** The currency that most of the deals have; `undefined` without deals. */
     findDealCurrency(channelId: string): Promise<string | undefined>
     /** Products whose title or brand has every word, or whose GTIN begins with the digits. */

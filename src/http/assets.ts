@@ -69,7 +69,10 @@ export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER
   }
 }
 
-function loadAsset(folder: string, { file, integrity }: Readonly<{ file: string; integrity: string }>): Asset {
+function loadAsset(
+  folder: string,
+  { file, integrity }: Readonly<{ file: string; integrity: string }>,
+): Asset {
   const body = readFileSync(join(folder, file))
   return {
     fileName: file,

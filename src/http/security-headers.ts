@@ -70,6 +70,7 @@ export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
         'script-src': here,
         'img-src': [...here, 'https:'],
         'frame-src': here,
+        'connect-src': here,
         'base-uri': ["'none'"],
         'form-action': ["'self'"],
         'require-trusted-types-for': ["'script'"],

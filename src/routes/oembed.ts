@@ -5,7 +5,14 @@ import { OembedError, StoreError, UnavailableError, VitrineError } from '../erro
 import { sendAnswer } from '../http/answer.ts'
 import { createEtag } from '../http/etag.ts'
 import { takenInHeaders } from '../http/security-headers.ts'
-import { estimateBoxHeightPx, estimateGridHeightPx } from '../widgets/heights.ts'
+import {
+  type BoxSize,
+  type GridSize,
+  estimateBoxHeightPx,
+  estimateGridHeightPx,
+  toBoxSize,
+  toGridSize,
+} from '../widgets/heights.ts'
 import {
   type EmbedAddress,
   type OembedFormat,
@@ -15,6 +22,7 @@ import {
   parseOembedQuestion,
   toOembedAnswer,
 } from '../widgets/oembed.ts'
+import { withQuery } from '../widgets/options.ts'
 import { findSpeech } from '../widgets/presentation.ts'
 import { noteFailure } from './note-answer.ts'
 import { parseQuery } from './widget-answer.ts'
@@ -27,9 +35,9 @@ const TYPES: Readonly<Record<OembedFormat, string>> = {
 /** Nothing of the moment is in an answer but the title and the height. */
 const CACHEABLE = `public, max-age=${HOUR_SECONDS}`
 
-/** Shops and cards that a frame is made high for while nothing is known of it. */
-const USUAL_OFFERS = 3
-const USUAL_CARDS = 12
+/** What a frame is made high for while nothing is known of it. */
+const USUAL_BOX: BoxSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
+const USUAL_GRID: GridSize = { layout: 'grid', cardCount: 12 }
 
 /** `/oembed`: the frame for the address of an embed, as oEmbed's consumers ask for it (oembed.com). */
 export function createOembedRouter(context: Context): Router {
@@ -82,13 +90,11 @@ async function findFrame(context: Context, address: EmbedAddress): Promise<Found
 async function findBox(context: Context, address: EmbedAddress, gtin: string): Promise<OembedFrame> {
   const widget = await context.widgets.getBox({ ...address, gtin, surface: 'embed' })
   const view = widget.getView()
-  const shown = view?.offers.length ?? USUAL_OFFERS
-  const all = shown + (view?.more.length ?? 0)
-  const { words } = findSpeech(widget.options.locale)
+  const size = view === undefined ? USUAL_BOX : toBoxSize(view)
   return {
-    title: view?.label ?? words.boxHeading,
+    title: view?.label ?? findSpeech(widget.options.locale).words.boxHeading,
     src: `${context.publicUrl}/embeds/${widget.getEmbedPath()}`,
-    toHeightPx: () => estimateBoxHeightPx(all, shown),
+    toHeightPx: (widthPx) => estimateBoxHeightPx(size, widthPx),
     publicUrl: context.publicUrl,
   }
 }
@@ -96,11 +102,11 @@ async function findBox(context: Context, address: EmbedAddress, gtin: string): P
 async function findGrid(context: Context, address: EmbedAddress): Promise<OembedFrame> {
   const widget = await context.widgets.getGrid({ ...address, surface: 'embed' })
   const view = widget.getView()
-  const { words } = findSpeech(widget.options.locale)
+  const size = view === undefined ? USUAL_GRID : toGridSize(view)
   return {
-    title: view?.label ?? words.gridHeading,
+    title: view?.label ?? findSpeech(widget.options.locale).words.gridHeading,
     src: `${context.publicUrl}/embeds/${widget.getEmbedPath()}`,
-    toHeightPx: () => estimateGridHeightPx(view?.deals.length ?? USUAL_CARDS),
+    toHeightPx: (widthPx) => estimateGridHeightPx(size, widthPx),
     publicUrl: context.publicUrl,
   }
 }
@@ -114,9 +120,9 @@ function toUnknownFrame(
   const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
   return {
     title: gtin === null ? words.gridHeading : words.boxHeading,
-    src: `${publicUrl}/embeds/${path}${query.size === 0 ? '' : `?${query.toString()}`}`,
-    toHeightPx: () =>
-      gtin === null ? estimateGridHeightPx(USUAL_CARDS) : estimateBoxHeightPx(USUAL_OFFERS, USUAL_OFFERS),
+    src: `${publicUrl}/embeds/${withQuery(path, query.toString())}`,
+    toHeightPx: (widthPx) =>
+      gtin === null ? estimateGridHeightPx(USUAL_GRID, widthPx) : estimateBoxHeightPx(USUAL_BOX, widthPx),
     publicUrl,
   }
 }

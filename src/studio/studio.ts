@@ -1,190 +1,171 @@
 import type { Channel, Product } from '../catalog/contract.ts'
-import type { CopyState } from '../copy/store.ts'
+import type { CopyState, DealCounts } from '../copy/store.ts'
 import { cleanText } from '../offers/text.ts'
-import { formatCount, formatTime } from './format.ts'
-import { estimateBoxHeightPx, estimateGridHeightPx } from './heights.ts'
-import { type OptionDefaults, THEMES, type Theme, parseBoxOptions, parseGridOptions } from './options.ts'
-import { createParameterReader, readOr, toGivenFields } from './parameters.ts'
-import { listSnippets } from './snippets.ts'
-import type { StudioView, StudioWidgetView } from './view-models.ts'
-import { selectOffers } from './where-to-buy.ts'
+import type { BoxSize, GridSize } from '../widgets/heights.ts'
+import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from './choice.ts'
+import { toDealsPanel } from './deals-panel.ts'
+import { listFields } from './fields.ts'
+import { type HealthData, toHealth } from './health.ts'
+import type { FieldGroupView, StudioTab, StudioView } from '../widgets/studio-views.ts'
+import { type EmbeddedWidget, type EmbeddingPlace, toStudioWidget, toSuffix } from './widget.ts'
 
-/** Longest address of a channel that the start page prints; it comes as the catalog has it. */
+/** Longest address of a channel that the studio prints; it comes as the catalog has it. */
 const MAX_SHOWN_URL_CHARACTERS = 100
 
-/** What was chosen on the start page; everything is optional there, and what cannot be read counts as not given. */
-export type StudioChoice = Readonly<{
-  channelId: string | null
-  gtin: string | null
-  query: string
-  theme: Theme
-  locale: string
-}>
-
-/** What the start page shows, as data. */
-export type StudioData = Readonly<{
-  publicUrl: string
-  styles: readonly string[]
-  studioScript: string
-  loaderScript: string
-  isSample: boolean
-  channels: readonly Channel[]
-  channel: Channel | null
-  choice: StudioChoice
-  defaultLocale: string
-  defaultCurrency: string | null
-  matches: readonly Product[]
-  product: Product | null
-  state: CopyState | null
-}>
-
-/** Reads the start page's own query. A form sends empty fields: they count as not given. */
-export function parseStudioChoice(query: URLSearchParams, defaultLocale: string): StudioChoice {
-  const reader = createParameterReader(toGivenFields(query))
-  return {
-    channelId: readOr(() => reader.text('channel')?.toLowerCase() ?? null, null),
-    gtin: readOr(() => reader.text('gtin'), null),
-    query: readOr(() => reader.text('q') ?? '', ''),
-    theme: readOr(() => reader.word('theme', THEMES, 'auto'), 'auto'),
-    locale: readOr(() => reader.locale('locale', defaultLocale), defaultLocale),
-  }
+/** Names of the tabs. */
+const TAB_TEXTS: Readonly<Record<StudioTab, string>> = {
+  'where-to-buy': 'Where to buy',
+  deals: 'Deals',
+  health: 'Health',
 }
 
-/** The view of the start page. */
+/** What the widget of a choice shows now, as far as its height depends on it; or why it is hidden. */
+export type Shown =
+  | Readonly<{ kind: 'where-to-buy'; size: BoxSize }>
+  | Readonly<{ kind: 'deals'; size: GridSize }>
+  | Readonly<{ kind: 'hidden'; reason: string }>
+
+/** What the studio shows, as data. */
+export type StudioData = EmbeddingPlace &
+  Readonly<{
+    styles: readonly string[]
+    studioScript: string
+    loaderScript: string
+    isSample: boolean
+    languages: readonly string[]
+    channels: readonly Channel[]
+    channel: Channel | null
+    choice: StudioChoice
+    matches: readonly Product[]
+    /** The product of a box. */
+    product: Product | null
+    state: CopyState | null
+    /** `null`: nothing was asked for, as there is no channel or no product. */
+    shown: Shown | null
+    counts: DealCounts | null
+    health: HealthData | null
+  }>
+
+/** The view of the studio. */
 export function toStudioView(data: StudioData): StudioView {
-  const { choice, channel } = data
+  const { choice, channel, publicUrl } = data
+  const judged = judge(data)
+  const chosen = { ...choice, gtin: data.product?.gtin ?? choice.gtin }
+  const toHref = (typed: URLSearchParams): string => toAddress(data, { ...chosen, typed })
   return {
-    publicUrl: data.publicUrl,
+    publicUrl,
     styles: data.styles,
     studioScript: data.studioScript,
     loaderScript: data.loaderScript,
     isSample: data.isSample,
+    tab: choice.tab,
+    tabs: STUDIO_TABS.map((tab) => ({
+      text: TAB_TEXTS[tab],
+      href: toAddress(data, { ...chosen, tab, typed: keepCommon(choice, tab) }),
+      isChosen: tab === choice.tab,
+    })),
     channels: data.channels.map(({ id, name, url }) => ({
       id,
       name,
       url: url === null ? null : cleanText(url, MAX_SHOWN_URL_CHARACTERS),
       isChosen: id === channel?.id,
     })),
-    chosenChannelId: channel?.id ?? '',
-    query: choice.query,
-    theme: choice.theme,
-    locale: choice.locale,
+    find: choice.find,
+    gtin: data.product?.gtin ?? '',
     matches: data.matches.map((product) => ({
       gtin: product.gtin,
       title: product.title,
       brand: product.brand,
       imageUrl: product.images[0] ?? null,
-      href: toStudioHref(data, product.gtin),
+      href: toAddress(data, { ...choice, gtin: product.gtin }),
       isChosen: product.gtin === data.product?.gtin,
     })),
-    box: channel === null || data.product === null ? null : toBoxWidget(data, channel, data.product),
-    grid: channel === null || (data.state?.dealCount ?? 0) === 0 ? null : toGridWidget(data, channel),
+    fields: choice.tab === 'health' ? [] : toFields(data, judged),
+    widget: toWidget(data, judged),
     notice: findNotice(data),
-    health: listHealth(data),
+    address: toAddress(data, { ...chosen, typed: judged.query }),
+    deals: data.counts === null ? null : toDealsPanel(data.counts, choice.typed, toHref),
+    health: data.health === null ? null : toHealth(data.health),
   }
 }
 
-function toStudioHref({ choice, channel, publicUrl, defaultLocale }: StudioData, gtin: string): string {
-  const query = new URLSearchParams({ ...(channel !== null && { channel: channel.id }), gtin })
-  if (choice.query !== '') query.set('q', choice.query)
-  if (choice.theme !== 'auto') query.set('theme', choice.theme)
-  if (choice.locale !== defaultLocale) query.set('locale', choice.locale)
-  return `${publicUrl}/studio?${query.toString()}`
+function judge({ choice, defaults }: StudioData): JudgedOptions {
+  return choice.tab === 'health'
+    ? { query: new URLSearchParams(), errors: new Map() }
+    : judgeOptions(choice.tab, choice.typed, defaults)
 }
 
-function toBoxWidget(data: StudioData, channel: Channel, product: Product): StudioWidgetView {
-  const path = `${channel.id}/where-to-buy/${product.gtin}`
-  const attributes = [
-    { name: 'data-vitrine', value: 'where-to-buy' },
-    { name: 'data-channel', value: channel.id },
-    { name: 'data-gtin', value: product.gtin },
-  ]
-  const options = parseBoxOptions(new URLSearchParams(), toDefaults(data), 'embed')
-  const frameHeightPx = estimateBoxHeightPx(selectOffers(product.offers, options).length, options.limit)
-  const title = `Where to buy ${product.title}`
-  return toWidget(data, { kind: 'where-to-buy', title, path, attributes, frameHeightPx })
-}
-
-function toGridWidget(data: StudioData, channel: Channel): StudioWidgetView {
-  const attributes = [
-    { name: 'data-vitrine', value: 'deals' },
-    { name: 'data-channel', value: channel.id },
-  ]
-  const { limit } = parseGridOptions(new URLSearchParams(), toDefaults(data), 'embed')
-  const frameHeightPx = estimateGridHeightPx(Math.min(data.state?.dealCount ?? 0, limit))
-  return toWidget(data, {
-    kind: 'deals',
-    title: 'Deals',
-    path: `${channel.id}/deals`,
-    attributes,
-    frameHeightPx,
-  })
-}
-
-function toDefaults({ defaultLocale, defaultCurrency }: StudioData): OptionDefaults {
-  return { locale: defaultLocale, currency: defaultCurrency }
-}
-
-type WidgetParts = Readonly<{
-  kind: StudioWidgetView['kind']
-  title: string
-  path: string
-  attributes: StudioWidgetView['attributes']
-  frameHeightPx: number
-}>
-
-function toWidget(data: StudioData, parts: WidgetParts): StudioWidgetView {
-  const { kind, title, path, attributes, frameHeightPx } = parts
-  const { publicUrl, choice, defaultLocale } = data
+/** The studio's address of a choice, without what is as by default. */
+function toAddress({ publicUrl, channel }: StudioData, choice: StudioChoice): string {
   const query = new URLSearchParams()
-  if (choice.theme !== 'auto') query.set('theme', choice.theme)
-  if (choice.locale !== defaultLocale) query.set('locale', choice.locale)
-  const suffix = query.size === 0 ? '' : `?${query.toString()}`
-  const fragmentUrl = `${publicUrl}/fragments/${path}${suffix}`
-  const embedUrl = `${publicUrl}/embeds/${path}${suffix}`
-  const all = [...attributes, ...[...query].map(([name, value]) => ({ name: `data-${name}`, value }))]
-  const snippets = listSnippets({
-    publicUrl,
-    fragmentUrl,
-    embedUrl,
-    title,
-    frameHeightPx,
-    attributes: all,
-  })
-  return { kind, title, fragmentUrl, embedUrl, attributes: all, snippets }
+  if (choice.tab !== 'where-to-buy') query.set('tab', choice.tab)
+  if (channel !== null) query.set('channel', channel.id)
+  if (choice.gtin !== null) query.set('gtin', choice.gtin)
+  if (choice.tab === 'where-to-buy' && choice.find !== '') query.set('find', choice.find)
+  for (const [name, value] of choice.typed) query.append(name, value)
+  return `${publicUrl}/studio${toSuffix(query)}`
 }
 
-function findNotice({ channel, state, product, choice }: StudioData): string | null {
+/** Looks that both widgets have go along to the other tab. */
+function keepCommon(choice: StudioChoice, tab: StudioTab): URLSearchParams {
+  if (tab === choice.tab) return choice.typed
+  const names = tab === 'health' ? [] : ['theme', 'accent', 'locale', 'currency']
+  return new URLSearchParams([...choice.typed].filter(([name]) => names.includes(name)))
+}
+
+function toFields(data: StudioData, { errors }: JudgedOptions): readonly FieldGroupView[] {
+  const { choice, product, counts } = data
+  if (choice.tab === 'health') return []
+  const offers = product?.offers ?? []
+  const ofProduct = [...new Set(offers.map(({ merchant }) => merchant))].sort((a, b) => a.localeCompare(b))
+  return listFields({
+    kind: choice.tab,
+    typed: choice.typed,
+    errors,
+    defaults: data.defaults,
+    shops:
+      choice.tab === 'deals' ? (counts?.merchants ?? []) : ofProduct.map((name) => ({ name, count: null })),
+    currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
+    brands: counts?.brands ?? [],
+    languages: data.languages,
+  })
+}
+
+function toWidget(data: StudioData, { query }: JudgedOptions): StudioView['widget'] {
+  const widget = toEmbedded(data, query)
+  return widget === null ? null : toStudioWidget(widget, data)
+}
+
+/** A hidden widget can be embedded as well: it may have something to show tomorrow. */
+function toEmbedded(data: StudioData, query: URLSearchParams): EmbeddedWidget | null {
+  const { channel, choice, product, shown } = data
+  if (channel === null || shown === null) return null
+  const common = { channelId: channel.id, query }
+  if (choice.tab === 'deals') {
+    const size = shown.kind === 'deals' ? shown.size : NO_CARDS
+    return { ...common, kind: 'deals', title: 'Deals', size }
+  }
+  if (product === null) return null
+  const size = shown.kind === 'where-to-buy' ? shown.size : NO_SHOPS
+  return { ...common, kind: 'where-to-buy', gtin: product.gtin, title: `Where to buy ${product.title}`, size }
+}
+
+const NO_CARDS: GridSize = { layout: 'grid', cardCount: 0 }
+const NO_SHOPS: BoxSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
+
+function findNotice({ channel, state, product, choice, shown }: StudioData): string | null {
   if (channel === null)
     return 'No channel is known yet: the catalog has not answered. "vitrine check" says why.'
-  if (state === null || state.currentWalk === 0) {
+  if (choice.tab === 'health') return null
+  if (state === null || state.currentWalk === 0)
     return 'The catalog has not been walked yet. This page shows products and deals as soon as it has.'
-  }
-  const wanted = choice.query === '' ? (choice.gtin ?? '') : choice.query
-  if (product === null && wanted === '') return 'The catalog has no product for this channel.'
-  if (product === null) return `No product of this channel matches "${wanted}".`
-  return state.dealCount === 0 ? 'No offer of this channel is on sale now, so its deal grid is hidden.' : null
+  if (choice.tab === 'where-to-buy' && product === null) return describeNoProduct(choice)
+  return shown?.kind === 'hidden' ? `Hidden, and it takes no room in a page. ${shown.reason}` : null
 }
 
-function listHealth({ state, channels }: StudioData): StudioView['health'] {
-  const lines = [
-    { label: 'Channels', value: formatCount(channels.length, 'en'), isGood: channels.length > 0 },
-  ]
-  if (state === null) return lines
-  const walkedAtMs = state.completedAtMs
-  const dropped = Object.entries(state.drops).map(
-    ([reason, count]) => `${formatCount(count, 'en')} by ${reason}`,
-  )
-  return [
-    ...lines,
-    { label: 'Products', value: formatCount(state.productCount, 'en'), isGood: state.productCount > 0 },
-    { label: 'Products with a deal', value: formatCount(state.dealCount, 'en'), isGood: true },
-    {
-      label: 'Last complete walk',
-      value: walkedAtMs === null ? 'none yet' : formatTime(walkedAtMs, 'en'),
-      isGood: walkedAtMs !== null,
-    },
-    { label: 'Last walk failed with', value: state.failure ?? 'nothing', isGood: state.failure === null },
-    { label: 'Left out', value: dropped.length === 0 ? 'nothing' : dropped.join(', '), isGood: true },
-  ]
+function describeNoProduct({ find, gtin }: StudioChoice): string {
+  const wanted = find === '' ? (gtin ?? '') : find
+  return wanted === ''
+    ? 'The catalog has no product for this channel.'
+    : `No product of this channel matches "${wanted}".`
 }

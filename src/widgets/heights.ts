@@ -1,20 +1,82 @@
-/** Measured in Chromium on a phone of 360 px: the head and the foot of a box, an offer, and the fold under them. */
-const BOX_PX = 290
-const OFFER_PX = 76
-const MORE_PX = 46
+import type { BoxLayout, GridLayout } from './options.ts'
+import type { BoxView, GridView } from './view-models.ts'
 
-/** Measured at 640 px, in which three cards stand side by side: head, foot and paging of a grid, and a row of cards. */
-const GRID_PX = 220
-const CARDS_PX = 340
-const CARDS_IN_ROW = 3
+/** A box as far as its height depends on it. */
+export type BoxSize = Readonly<{
+  layout: BoxLayout
+  /** Shops that are shown. */
+  shownCount: number
+  /** Those of them with a former price. */
+  saleCount: number
+  /** Are there folded ones? */
+  isFolded: boolean
+}>
 
-/** A height in which a where-to-buy box of so many offers fits a phone, with a title of two or three lines. */
-export function estimateBoxHeightPx(offerCount: number, limit: number): number {
-  const shown = Math.min(offerCount, limit)
-  return BOX_PX + shown * OFFER_PX + (offerCount > shown ? MORE_PX : 0)
+/** A grid as far as its height depends on it. */
+export type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
+
+/** Pixels of the fold under the shops. */
+const FOLD_PX = 46
+
+/** Pixels of head and foot, of a shop, and of one with a former price; measured in Chromium with a title of three lines. */
+type BoxMeasure = Readonly<{
+  fromPx: number
+  basePx: number
+  rowPx: number
+  saleRowPx: number
+  columns: number
+}>
+
+const NARROW_LIST: BoxMeasure = { fromPx: 0, basePx: 296, rowPx: 67, saleRowPx: 87, columns: 1 }
+
+/** By layout, the widest that fits last. */
+const BOXES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
+  list: [NARROW_LIST, { fromPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
+  table: [NARROW_LIST, { fromPx: 600, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 }],
+  card: [{ fromPx: 0, basePx: 582, rowPx: 67, saleRowPx: 88, columns: 1 }],
+  button: [
+    { fromPx: 0, basePx: 300, rowPx: 52, saleRowPx: 68, columns: 1 },
+    { fromPx: 560, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 2 },
+    { fromPx: 780, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 3 },
+  ],
 }
 
-/** A height in which a grid of so many cards fits an article's column; on a phone it scrolls inside its frame. */
-export function estimateGridHeightPx(cardCount: number): number {
-  return GRID_PX + Math.ceil(cardCount / CARDS_IN_ROW) * CARDS_PX
+/** A height in which a where-to-buy box fits, in pixels; very long titles and some languages need a line more. */
+export function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
+  const measures = BOXES[size.layout]
+  const measure = measures.findLast(({ fromPx }) => widthPx >= fromPx) ?? NARROW_LIST
+  const { basePx, rowPx, saleRowPx, columns } = measure
+  const shops =
+    columns === 1
+      ? size.saleCount * saleRowPx + (size.shownCount - size.saleCount) * rowPx
+      : Math.ceil(size.shownCount / columns) * rowPx
+  return basePx + shops + (size.isFolded ? FOLD_PX : 0)
+}
+
+/** From this width on the head and the foot of a grid take a line less, in pixels. */
+const WIDE_GRID_PX = 640
+/** Least width of a card in a grid. */
+const CARD_WIDTH_PX = 168
+/** A carousel is one row whatever is in it. */
+const CAROUSEL_PX = 566
+
+/** A height in which a grid with paging fits, in pixels. */
+export function estimateGridHeightPx({ layout, cardCount }: GridSize, widthPx: number): number {
+  if (layout === 'carousel') return CAROUSEL_PX
+  const columns = Math.max(1, Math.floor(widthPx / CARD_WIDTH_PX))
+  if (layout === 'list' || columns === 1) return widthPx < 560 ? 246 + cardCount * 171 : 204 + cardCount * 109
+  const pictureHeightPx = 0.8 * ((widthPx - 32) / columns - 16)
+  const rowPx = Math.ceil(214 + pictureHeightPx)
+  return (widthPx < WIDE_GRID_PX ? 244 : 220) + Math.ceil(cardCount / columns) * rowPx
+}
+
+/** What the height of a box depends on, of its view. */
+export function toBoxSize({ layout, offers, more }: BoxView): BoxSize {
+  const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
+  return { layout, shownCount: offers.length, saleCount, isFolded: more.length > 0 }
+}
+
+/** What the height of a grid depends on, of its view. */
+export function toGridSize({ layout, deals }: GridView): GridSize {
+  return { layout, cardCount: deals.length }
 }

@@ -1,6 +1,23 @@
-/** What one option of a widget's address is, for readers of documentation; the parsers in `options.ts` carry it out. */
+import { BOX_LAYOUTS, GRID_LAYOUTS, ISOLATIONS, MARKUPS, STOCKS, STYLE_SHEETS, THEMES } from './options.ts'
+import { DEAL_SORTS } from '../copy/store.ts'
+
+/** What a field for an option looks like: one of some words, a whole number, or a text of some kind. */
+export type OptionControl =
+  | readonly string[]
+  | Readonly<{ min: number; max: number }>
+  | 'text'
+  | 'color'
+  | 'language'
+  | 'currency'
+  | 'price'
+  | 'shops'
+
+/** What one option of a widget's address is, for documentation and studio; the parsers in `options.ts` carry it out. */
 export type OptionRow = Readonly<{
   name: string
+  /** Above its field. */
+  label: string
+  control: OptionControl
   widget: 'both' | 'where-to-buy' | 'deals'
   /** Frames have no host page to isolate from, to be styled by or to mark up. */
   isFragmentOnly?: boolean
@@ -18,6 +35,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'theme',
     widget: 'both',
+    label: 'Theme',
+    control: THEMES,
     accepts: '`auto` or `light` or `dark`',
     fallback: '`auto`',
     meaning: 'the colours; `auto` follows what the reader’s system prefers',
@@ -26,6 +45,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'accent',
     widget: 'both',
+    label: 'Accent colour',
+    control: 'color',
     accepts: 'six hex digits without #',
     fallback: 'the theme’s own',
     meaning: 'the colour of the filled button; text on it and in it is chosen for contrast',
@@ -34,6 +55,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'locale',
     widget: 'both',
+    label: 'Language',
+    control: 'language',
     accepts: 'a language tag such as en or de-AT',
     fallback: '`VITRINE_LOCALE`',
     meaning:
@@ -43,6 +66,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'currency',
     widget: 'both',
+    label: 'Currency',
+    control: 'currency',
     accepts: 'an ISO 4217 code such as EUR',
     fallback: '`VITRINE_CURRENCY`, else the one that most offers have',
     meaning: 'only offers in this currency; prices of different currencies are never compared',
@@ -51,6 +76,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'stock',
     widget: 'both',
+    label: 'Stock',
+    control: STOCKS,
     accepts: '`in` or `any`',
     fallback: 'boxes `any`, in stock first; grids `in`',
     meaning: 'only what is in stock, or everything',
@@ -59,6 +86,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'merchant',
     widget: 'both',
+    label: 'Only these shops',
+    control: 'shops',
     accepts: "up to 20 merchants' names of up to 100 characters",
     fallback: 'all',
     meaning: 'only these shops, compared without case; repeat it for several',
@@ -67,6 +96,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'exclude',
     widget: 'both',
+    label: 'Never these shops',
+    control: 'shops',
     accepts: "up to 20 merchants' names of up to 100 characters",
     fallback: 'none',
     meaning: 'never these shops',
@@ -75,6 +106,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'isolate',
     widget: 'both',
+    label: 'Isolation',
+    control: ISOLATIONS,
     isFragmentOnly: true,
     accepts: '`none` or `shadow`',
     fallback: '`none`',
@@ -84,6 +117,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'css',
     widget: 'both',
+    label: 'Style sheet',
+    control: STYLE_SHEETS,
     isFragmentOnly: true,
     accepts: '`link` or `none`',
     fallback: '`link`',
@@ -94,6 +129,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'layout',
     widget: 'where-to-buy',
+    label: 'Layout',
+    control: BOX_LAYOUTS,
     accepts: '`list` or `table` or `card` or `button`',
     fallback: '`list`',
     meaning:
@@ -103,6 +140,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'limit',
     widget: 'where-to-buy',
+    label: 'Shops shown',
+    control: { min: 1, max: 50 },
     accepts: 'a whole number from 1 to 50',
     fallback: '5',
     meaning: 'shops shown; the rest folds into "more shops", which needs no script',
@@ -111,6 +150,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'markup',
     widget: 'where-to-buy',
+    label: 'Markup for search engines',
+    control: MARKUPS,
     isFragmentOnly: true,
     accepts: '`none` or `schema`',
     fallback: '`none`',
@@ -121,6 +162,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'layout',
     widget: 'deals',
+    label: 'Layout',
+    control: GRID_LAYOUTS,
     accepts: '`grid` or `list` or `carousel`',
     fallback: '`grid`',
     meaning: 'cards side by side; one under the other; in a row that scrolls and snaps, without script',
@@ -129,6 +172,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'limit',
     widget: 'deals',
+    label: 'Cards on a page',
+    control: { min: 1, max: 60 },
     accepts: 'a whole number from 1 to 60',
     fallback: '12',
     meaning: 'cards on a page',
@@ -137,6 +182,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'page',
     widget: 'deals',
+    label: 'Page',
+    control: { min: 1, max: 1_000 },
     accepts: 'a whole number from 1 to 1000',
     fallback: '1',
     meaning: 'which page; frames link to the pages before and after',
@@ -145,6 +192,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'sort',
     widget: 'deals',
+    label: 'Order',
+    control: DEAL_SORTS,
     accepts: '`discount` or `saving` or `price` or `newest`',
     fallback: '`discount`',
     meaning: 'largest discount in per cent, largest saving, lowest price, or newest on sale first',
@@ -153,6 +202,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'min_discount',
     widget: 'deals',
+    label: 'Least discount, per cent',
+    control: { min: 1, max: 99 },
     accepts: 'a whole number from 1 to 99',
     fallback: '1',
     meaning: 'least discount in per cent',
@@ -161,6 +212,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'max_price',
     widget: 'deals',
+    label: 'Highest price',
+    control: 'price',
     accepts: 'a price such as 49.99',
     fallback: 'none',
     meaning: 'highest price, in the grid’s currency',
@@ -169,6 +222,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'brand',
     widget: 'deals',
+    label: 'Brand',
+    control: 'text',
     accepts: 'text up to 100 characters',
     fallback: 'none',
     meaning: 'only this brand, compared without case',
@@ -177,6 +232,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
   {
     name: 'q',
     widget: 'deals',
+    label: 'Words in title or brand',
+    control: 'text',
     accepts: 'text up to 100 characters',
     fallback: 'none',
     meaning: 'every word in title or brand, without case and accents',

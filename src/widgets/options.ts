@@ -55,7 +55,14 @@ export type Surface = 'fragment' | 'embed'
 /** Which colours a widget has; `auto`: those that the reader's system prefers. */
 export const THEMES = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
-const STOCKS = ['in', 'any'] as const
+/** Only what is in stock, or everything. */
+export const STOCKS = ['in', 'any'] as const
+/** How a fragment stands against the styles of its page. */
+export const ISOLATIONS = ['none', 'shadow'] as const
+/** Who brings a fragment's style sheet. */
+export const STYLE_SHEETS = ['link', 'none'] as const
+/** What a fragment tells search engines beside its words. */
+export const MARKUPS = ['none', 'schema'] as const
 
 /**
  * Reads the options of a where-to-buy box; parameters that are not its own are passed over.
@@ -69,7 +76,7 @@ export function parseBoxOptions(
   const reader = createParameterReader(query)
   const layout = reader.word('layout', BOX_LAYOUTS, 'list')
   const limit = reader.number('limit', { min: 1, max: 50 }, 5)
-  const markup = reader.word('markup', ['none', 'schema'], 'none')
+  const markup = reader.word('markup', MARKUPS, 'none')
   const common = readCommon(reader, defaults, 'any')
   return surface === 'embed'
     ? { ...common, isolate: 'none', css: 'none', layout, limit, markup: 'none' }
@@ -150,8 +157,8 @@ export function withQuery(address: string, query: string): string {
 }
 
 function readCommon(reader: ParameterReader, defaults: OptionDefaults, stock: 'in' | 'any'): CommonOptions {
-  const isolate = reader.word('isolate', ['none', 'shadow'], 'none')
-  const css = reader.word('css', ['link', 'none'], 'link')
+  const isolate = reader.word('isolate', ISOLATIONS, 'none')
+  const css = reader.word('css', STYLE_SHEETS, 'link')
   return {
     theme: reader.word('theme', THEMES, 'auto'),
     accent: reader.color('accent'),

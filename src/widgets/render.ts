@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../paths.ts'
+import type { StudioView } from './studio-views.ts'
 import type {
   BoxView,
   DemoShopView,
@@ -10,7 +11,6 @@ import type {
   GalleryView,
   GridView,
   MistakeView,
-  StudioView,
 } from './view-models.ts'
 
 /** Views to strings. Every method is pure and synchronous; the templates were read and compiled before. */
@@ -46,8 +46,11 @@ const PARTIALS = [
   'picture',
   'honesty',
   'links',
-  'snippets',
-  'placeholder',
+  'studio-fields',
+  'studio-preview',
+  'studio-snippets',
+  'studio-deals',
+  'studio-health',
 ]
 
 /** Templates of whole answers. */

@@ -152,48 +152,6 @@ export type MistakeView = Readonly<{
   frameScript: string | null
 }>
 
-/** A snippet to copy. */
-export type SnippetView = Readonly<{ id: string; label: string; code: string; note: string }>
-
-/** One widget of the start page: its frame and how to embed it. */
-export type StudioWidgetView = Readonly<{
-  kind: 'where-to-buy' | 'deals'
-  title: string
-  fragmentUrl: string
-  embedUrl: string
-  /** Attributes of the loader's placeholder, in order: `data-vitrine`, `data-channel` … */
-  attributes: readonly Readonly<{ name: string; value: string }>[]
-  snippets: readonly SnippetView[]
-}>
-
-/** The start page, first form of the studio. */
-export type StudioView = Readonly<{
-  publicUrl: string
-  styles: readonly string[]
-  studioScript: string
-  loaderScript: string
-  isSample: boolean
-  channels: readonly Readonly<{ id: string; name: string; url: string | null; isChosen: boolean }>[]
-  chosenChannelId: string
-  /** What was typed into the product search; empty at first. */
-  query: string
-  theme: Frame['theme']
-  locale: string
-  matches: readonly Readonly<{
-    gtin: string
-    title: string
-    brand: string | null
-    imageUrl: string | null
-    href: string
-    isChosen: boolean
-  }>[]
-  /** `null` while there is nothing to show, with `notice` saying why. */
-  box: StudioWidgetView | null
-  grid: StudioWidgetView | null
-  notice: string | null
-  health: readonly Readonly<{ label: string; value: string; isGood: boolean }>[]
-}>
-
 /** The demonstration shop that the sample's tracking links lead to. */
 export type DemoShopView = Readonly<{
   styles: readonly string[]

@@ -1,51 +1,44 @@
-import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { estimateBoxHeightPx, estimateGridHeightPx } from '../../src/widgets/heights.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
+import {
+  estimateBoxHeightPx,
+  estimateGridHeightPx,
+  toBoxSize,
+  toGridSize,
+} from '../../src/widgets/heights.ts'
+import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeOffer } from '../helpers/views.ts'
 
-describe('height of a box', () => {
-  test.each([
-    [0, 5, 290],
-    [1, 5, 366],
-    [4, 5, 594],
-    [5, 5, 670],
-    [6, 5, 716],
-    [50, 5, 716],
-    [2, 1, 412],
-  ])('%i offers, limit %i - %i pixels', (offerCount, limit, heightPx) => {
-    expect(estimateBoxHeightPx(offerCount, limit)).toBe(heightPx)
+/** test/browser/heights.test.ts compares them with what Chromium lays out. */
+describe('heights', () => {
+  test.each(BOX_LAYOUTS)('%s - each shop, a former price and the fold make a box higher', (layout) => {
+    for (const widthPx of [360, 680]) {
+      const estimate = (shownCount: number, saleCount: number, isFolded: boolean): number =>
+        estimateBoxHeightPx({ layout, shownCount, saleCount, isFolded }, widthPx)
+      expect(estimate(7, 0, false)).toBeGreaterThan(estimate(1, 0, false))
+      expect(estimate(3, 3, false)).toBeGreaterThanOrEqual(estimate(3, 0, false))
+      expect(estimate(3, 0, true) - estimate(3, 0, false)).toBe(46)
+    }
   })
 
-  test('any count - one offer more never makes the box lower', () => {
-    const counts = fc.tuple(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 1, max: 50 }))
-    fc.assert(
-      fc.property(counts, ([count, limit]) => {
-        expect(estimateBoxHeightPx(count + 1, limit)).toBeGreaterThanOrEqual(
-          estimateBoxHeightPx(count, limit),
-        )
-      }),
-    )
+  test.each(GRID_LAYOUTS)('%s - no card makes a grid lower, and a wide one is not higher', (layout) => {
+    const estimate = (cardCount: number, widthPx: number): number =>
+      estimateGridHeightPx({ layout, cardCount }, widthPx)
+    expect(estimate(12, 360)).toBeGreaterThanOrEqual(estimate(1, 360))
+    expect(estimate(12, 680)).toBeLessThanOrEqual(estimate(12, 360))
   })
 
-  test('folded offers - add one line, however many they are', () => {
-    const counts = fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 1_000 }))
-    fc.assert(
-      fc.property(counts, ([limit, folded]) => {
-        expect(estimateBoxHeightPx(limit + folded, limit) - estimateBoxHeightPx(limit, limit)).toBe(46)
-      }),
-    )
-  })
-})
-
-describe('height of a grid', () => {
-  test.each([
-    [0, 220],
-    [1, 560],
-    [3, 560],
-    [4, 900],
-    [6, 900],
-    [7, 1_240],
-    [12, 1_580],
-  ])('%i cards - %i pixels: three cards a row', (cardCount, heightPx) => {
-    expect(estimateGridHeightPx(cardCount)).toBe(heightPx)
+  test('sizes of views - shops shown, those on sale, and whether some are folded', () => {
+    const offers = [makeOffer(), makeOffer({ price: SALE_PRICE }), makeOffer({ price: null })]
+    expect(toBoxSize(makeBox({ offers, more: [makeOffer()] }))).toEqual({
+      layout: 'list',
+      shownCount: 3,
+      saleCount: SALE_PRICE.oldPrice === null ? 0 : 1,
+      isFolded: true,
+    })
+    expect(toBoxSize(makeBox({ offers, more: [] })).isFolded).toBe(false)
+    expect(toGridSize(makeGrid({ deals: [makeDeal(), makeDeal()] }))).toEqual({
+      layout: 'grid',
+      cardCount: 2,
+    })
   })
 })

@@ -18,7 +18,7 @@ import {
 /** Rows of one INSERT: with eight values each, below SQLite's limit of variables in any version. */
 const ROWS_AT_ONCE = 100
 
-/** What the start page shows: a box that looks good, and the channel that has every offer. */
+/** What the studio shows first: a box that looks good, and the channel that has every offer. */
 export const SAMPLE_SHOWCASE: Readonly<{ channelId: string; gtin: string }> = {
   channelId: SAMPLE_CHANNELS[0].id,
   gtin: SHOWCASE_GTIN,

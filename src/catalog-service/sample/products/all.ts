@@ -10,7 +10,7 @@ export const SAMPLE_PRODUCTS: readonly SampleProduct[] = [
   ...OUTSIDE_PRODUCTS,
 ].map(makeSampleProduct)
 
-/** The product of the start page: a picture, eight shops, some of them on sale. */
+/** The product that the studio shows first: a picture, eight shops, some of them on sale. */
 export const SHOWCASE_GTIN: string = makeSampleGtin(100_102)
 
 /** The product that all ten shops sell, each three times: thirty offers. */

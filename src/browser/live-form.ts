@@ -1,0 +1,58 @@
+import { type Live, applyLive } from './live-page.ts'
+
+/** How long typing may pause before it counts. */
+const TYPING_MS = 300
+
+/**
+ * A change of an option is shown at once: texts and attributes come from the server and are put in place, so that nobody
+ * loses focus or place. When that fails, or another product is wanted, the form is sent as without script.
+ */
+export function prepareLiveForm(form: HTMLFormElement): void {
+  let timer = 0
+  let asked = 0
+  for (const submit of document.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
+
+  const refresh = async (): Promise<void> => {
+    clearTimeout(timer)
+    asked += 1
+    const turn = asked
+    const answer = await fetch(`${form.dataset['live'] ?? ''}?${toQuery(form)}`)
+    if (!answer.ok) throw new Error(`the studio answers ${answer.status}`)
+    const live = (await answer.json()) as Live
+    // Answers may overtake each other; the last question counts.
+    if (turn === asked) applyLive(live)
+  }
+  const refreshOrSend = (): void => void refresh().catch(() => form.submit())
+
+  form.addEventListener('submit', (event) => {
+    if (!isOption(document.activeElement)) return
+    event.preventDefault()
+    refreshOrSend()
+  })
+  // Fields stand all over the page and belong to the form by its id.
+  document.addEventListener('change', ({ target }) => {
+    if (!isField(target) || target.form !== form) return
+    if (!('whole' in target.dataset)) refreshOrSend()
+    else if (target instanceof HTMLSelectElement) form.requestSubmit()
+  })
+  document.addEventListener('input', ({ target }) => {
+    if (!isOption(target) || !(target instanceof HTMLInputElement) || target.type === 'checkbox') return
+    clearTimeout(timer)
+    timer = window.setTimeout(refreshOrSend, TYPING_MS)
+  })
+}
+
+function isField(target: unknown): target is HTMLInputElement | HTMLSelectElement {
+  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement
+}
+
+/** A field whose change needs no other product: not the channel, not the search. */
+function isOption(target: unknown): target is HTMLInputElement | HTMLSelectElement {
+  return isField(target) && target.form !== null && !('whole' in target.dataset)
+}
+
+function toQuery(form: HTMLFormElement): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of new FormData(form)) if (typeof value === 'string') query.append(name, value)
+  return query.toString()
+}

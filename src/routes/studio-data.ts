@@ -1,0 +1,145 @@
+import type { Channel, Product } from '../catalog/contract.ts'
+import type { Context } from '../context.ts'
+import type { CopyState, DealCounts } from '../copy/store.ts'
+import { computePeriodMs } from '../copy/schedule.ts'
+import { UnavailableError, VitrineError } from '../errors.ts'
+import { findGtin } from '../offers/gtin.ts'
+import { type StudioChoice, judgeOptions, parseStudioChoice } from '../studio/choice.ts'
+import { type HealthData, MAX_HEALTH_CHANNELS } from '../studio/health.ts'
+import type { Shown, StudioData } from '../studio/studio.ts'
+import { toDealQuery } from '../widgets/deals.ts'
+import { toBoxSize, toGridSize } from '../widgets/heights.ts'
+import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
+import { parseGridOptions } from '../widgets/options.ts'
+import { readServerState } from './read-state.ts'
+
+/** Products that a search of the studio shows. */
+const MAX_MATCHES = 8
+
+/** What the studio shows of a channel. */
+type ChannelData = Pick<StudioData, 'matches' | 'product' | 'state' | 'shown' | 'counts'>
+
+const NOTHING: ChannelData = { matches: [], product: null, state: null, shown: null, counts: null }
+
+/** Everything that the studio shows for a query. Nothing is called that a visit of the widget would not call. */
+export async function readStudioData(context: Context, query: URLSearchParams): Promise<StudioData> {
+  const { assets, publicUrl, widgets } = context
+  const choice = parseStudioChoice(query)
+  const channels = await context.channels.listChannels()
+  const wanted = choice.channelId ?? context.demo?.showcase.channelId
+  const channel = channels.find(({ id }) => id === wanted) ?? channels[0] ?? null
+  const loader = assets.get('embed.js')
+  return {
+    publicUrl,
+    defaults: widgets.defaults,
+    pinnedScript: { url: `${publicUrl}${loader.path}`, integrity: loader.integrity },
+    styles: [`${publicUrl}${assets.get('studio.css').path}`],
+    studioScript: `${publicUrl}${assets.get('studio.js').path}`,
+    loaderScript: `${publicUrl}/embed.js`,
+    isSample: context.demo !== null && (await context.demo.isSampleOnly()),
+    languages: LANGUAGE_TAGS,
+    channels,
+    channel,
+    choice,
+    ...(channel === null ? NOTHING : await readChannelData(context, channel, choice)),
+    health: choice.tab === 'health' ? await readHealth(context, channels) : null,
+  }
+}
+
+async function readChannelData(
+  context: Context,
+  channel: Channel,
+  choice: StudioChoice,
+): Promise<ChannelData> {
+  const state = await context.store.getCopyState(channel.id)
+  if (choice.tab === 'health') return { ...NOTHING, state }
+  if (choice.tab === 'deals') return readDeals(context, channel, { choice, state })
+  const matches = await findMatches(context, channel, choice)
+  const product = await findProduct(context, channel, { choice, matches })
+  const shown =
+    product === null ? null : await findShownOffers(context, channel, { choice, gtin: product.gtin })
+  return { matches, product, state, shown, counts: null }
+}
+
+async function findMatches(
+  context: Context,
+  channel: Channel,
+  choice: StudioChoice,
+): Promise<readonly Product[]> {
+  const found = await context.store.searchProducts(channel.id, choice.find, MAX_MATCHES)
+  return found.flatMap(({ product }) => (product === null ? [] : [product]))
+}
+
+/** The chosen product, unless something else was searched for; else the first match, or what the demonstration puts first. */
+async function findProduct(
+  context: Context,
+  channel: Channel,
+  { choice, matches }: Readonly<{ choice: StudioChoice; matches: readonly Product[] }>,
+): Promise<Product | null> {
+  const chosen = findGtin(choice.gtin ?? context.demo?.showcase.gtin ?? '')
+  const match = matches.find(({ gtin }) => gtin === chosen) ?? matches[0] ?? null
+  if (choice.find !== '' || chosen === undefined) return match
+  return (await context.store.findProduct(channel.id, chosen))?.product ?? match
+}
+
+async function findShownOffers(
+  { widgets }: Context,
+  channel: Channel,
+  { choice, gtin }: Readonly<{ choice: StudioChoice; gtin: string }>,
+): Promise<Shown> {
+  const { query } = judgeOptions('where-to-buy', choice.typed, widgets.defaults)
+  return describe(async () => {
+    const widget = await widgets.getBox({ channelId: channel.id, gtin, query, surface: 'fragment' })
+    const view = widget.getView()
+    return view === undefined
+      ? { kind: 'hidden', reason: widget.hiddenReason }
+      : { kind: 'where-to-buy', size: toBoxSize(view) }
+  })
+}
+
+async function readDeals(
+  { store, widgets }: Context,
+  channel: Channel,
+  { choice, state }: Readonly<{ choice: StudioChoice; state: CopyState }>,
+): Promise<ChannelData> {
+  const { query } = judgeOptions('deals', choice.typed, widgets.defaults)
+  const shown = await describe(async () => {
+    const widget = await widgets.getGrid({ channelId: channel.id, query, surface: 'fragment' })
+    const view = widget.getView()
+    return view === undefined
+      ? { kind: 'hidden', reason: widget.hiddenReason }
+      : { kind: 'deals', size: toGridSize(view) }
+  })
+  const options = parseGridOptions(query, widgets.defaults, 'fragment')
+  const currency = options.currency ?? (await store.findDealCurrency(channel.id))
+  const counts: DealCounts | null =
+    currency === undefined ? null : await store.countDeals(toDealQuery(channel.id, currency, options))
+  return { ...NOTHING, state, shown, counts }
+}
+
+/** A widget that cannot be made now is hidden, in the words of its error. */
+async function describe(look: () => Promise<Shown>): Promise<Shown> {
+  try {
+    return await look()
+  } catch (error) {
+    if (!(error instanceof VitrineError)) throw error
+    const reason = error instanceof UnavailableError ? 'Nothing is known of it yet.' : error.publicMessage
+    return { kind: 'hidden', reason }
+  }
+}
+
+async function readHealth(context: Context, channels: readonly Channel[]): Promise<HealthData> {
+  const { store, clock, config } = context
+  const state = await readServerState(context)
+  const listed = channels.slice(0, MAX_HEALTH_CHANNELS)
+  return {
+    nowMs: clock.nowMs(),
+    gate: state.gate,
+    storeFailure: state.isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
+    channels: await Promise.all(
+      listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),
+    ),
+    channelCount: channels.length,
+    walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
+  }
+}

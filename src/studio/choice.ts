@@ -1,0 +1,79 @@
+import { BadOptionError } from '../errors.ts'
+import { OPTION_LIST, type OptionRow } from '../widgets/option-list.ts'
+import { type OptionDefaults, parseBoxOptions, parseGridOptions, toOptionsKey } from '../widgets/options.ts'
+import type { StudioKind, StudioTab } from '../widgets/studio-views.ts'
+import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
+
+/** The pages of the studio. */
+export const STUDIO_TABS: readonly StudioTab[] = ['where-to-buy', 'deals', 'health']
+
+/** What the studio's address says; everything is optional there, and what cannot be read counts as not given. */
+export type StudioChoice = Readonly<{
+  tab: StudioTab
+  channelId: string | null
+  gtin: string | null
+  /** Words or digits of the product search; empty at first. */
+  find: string
+  /** Options of the tab's widget as they were typed, right or wrong; other parameters are dropped. */
+  typed: URLSearchParams
+}>
+
+/** The options that a widget takes from a choice. */
+export type JudgedOptions = Readonly<{
+  /** What is right and not as by default, in the order of the list. */
+  query: URLSearchParams
+  /** What is wrong, by name, in the words of the answer that its address would get. */
+  errors: ReadonlyMap<string, string>
+}>
+
+/** Reads the studio's query. A form sends empty fields: they count as not given. */
+export function parseStudioChoice(query: URLSearchParams): StudioChoice {
+  const given = toGivenFields(query)
+  const reader = createParameterReader(given)
+  const tab = readOr(() => reader.word('tab', STUDIO_TABS, 'where-to-buy'), 'where-to-buy')
+  const names = new Set(listOptions(tab).map(({ name }) => name))
+  return {
+    tab,
+    channelId: readOr(() => reader.text('channel')?.toLowerCase() ?? null, null),
+    gtin: readOr(() => reader.text('gtin'), null),
+    find: readOr(() => reader.text('find') ?? '', ''),
+    typed: new URLSearchParams([...given].filter(([name]) => names.has(name))),
+  }
+}
+
+/** The options that a tab's widget has, in the order of the documentation. */
+export function listOptions(tab: StudioTab): readonly OptionRow[] {
+  return tab === 'health' ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
+}
+
+/** Tries each option by itself with the widget's own parser. */
+export function judgeOptions(
+  kind: StudioKind,
+  typed: URLSearchParams,
+  defaults: OptionDefaults,
+): JudgedOptions {
+  const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
+  const toKey = (query: URLSearchParams): string => toOptionsKey(parse(query, defaults, 'fragment'))
+  const plainKey = toKey(new URLSearchParams())
+  const query = new URLSearchParams()
+  const errors = new Map<string, string>()
+  for (const { name } of listOptions(kind)) {
+    const alone = new URLSearchParams(typed.getAll(name).map((value): [string, string] => [name, value]))
+    try {
+      if (alone.size > 0 && toKey(alone) !== plainKey)
+        for (const [, value] of alone) query.append(name, value)
+    } catch (error) {
+      if (!(error instanceof BadOptionError)) throw error
+      errors.set(name, error.publicMessage)
+    }
+  }
+  return { query, errors }
+}
+
+/** A query without the options that only fragments have. */
+export function toFrameQuery(query: URLSearchParams): URLSearchParams {
+  const isFragmentOnly = new Set(
+    OPTION_LIST.filter((row) => row.isFragmentOnly === true).map(({ name }) => name),
+  )
+  return new URLSearchParams([...query].filter(([name]) => !isFragmentOnly.has(name)))
+}

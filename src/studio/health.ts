@@ -1,0 +1,141 @@
+import type { GateState } from '../catalog/call-gate.ts'
+import type { Channel, DropReason } from '../catalog/contract.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts'
+import type { CopyState } from '../copy/store.ts'
+import { formatCount, formatTime } from '../widgets/format.ts'
+import type { HealthChannelView, HealthLineView, HealthView } from '../widgets/studio-views.ts'
+
+/** Channels that the table has; each is one read of the copy. */
+export const MAX_HEALTH_CHANNELS = 50
+
+/** What the health tab is made of. */
+export type HealthData = Readonly<{
+  nowMs: number
+  gate: GateState
+  /** What the database of the stored copy says; `null`: it works. */
+  storeFailure: string | null
+  channels: readonly Readonly<{ channel: Channel; state: CopyState }>[]
+  channelCount: number
+  /** Two walks lie at most this far apart; `null` when none runs by itself. */
+  walkPeriodMs: number | null
+}>
+
+/** Why an offer or a product was left out, in words. */
+const DROP_WORDS: Readonly<Record<DropReason, string>> = {
+  product: 'products without GTIN, title or offers',
+  merchant: 'offers without a shop’s name',
+  price: 'offers without a usable price',
+  currency: 'offers without a currency',
+  link: 'offers without a usable link',
+  shape: 'offers that cannot be read',
+  too_many: 'offers beyond what one product may have',
+}
+
+/** What an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
+export function toHealth(data: HealthData): HealthView {
+  return {
+    lines: [toCatalogLine(data), toQuotaLine(data), toStoreLine(data), toChannelsLine(data)],
+    channels: data.channels.map((entry) => toChannelRow(entry, data)),
+    moreChannels: Math.max(0, data.channelCount - data.channels.length),
+  }
+}
+
+function toCatalogLine({ gate, nowMs }: HealthData): HealthLineView {
+  const label = 'Catalog'
+  if (gate.keyRefusedUntilMs > nowMs)
+    return bad(
+      label,
+      'refused the key',
+      'Give this server a key that is valid: VITRINE_CATALOG_KEY or its file.',
+    )
+  if (gate.breaker !== 'closed')
+    return bad(
+      label,
+      'does not answer',
+      'Readers get the copy. "vitrine check" says what is wrong with the connection.',
+    )
+  return good(label, 'answers')
+}
+
+function toQuotaLine({ gate, nowMs }: HealthData): HealthLineView {
+  const label = 'Calls today'
+  const { walk, refresh, lookup } = gate.quota.calls
+  const made = walk + refresh + lookup
+  if (gate.quota.limitedUntilMs > nowMs) {
+    const until = formatTime(gate.quota.limitedUntilMs, 'en')
+    return bad(
+      label,
+      `${formatCount(made, 'en')} made, none left until ${until}`,
+      'Readers get the copy until then.',
+    )
+  }
+  const { limit } = gate
+  if (limit === undefined) return good(label, `${formatCount(made, 'en')} made; no daily limit is known`)
+  const left = formatCount(Math.max(0, limit.calls - made), 'en')
+  const of = `${formatCount(limit.calls, 'en')}${limit.isLearned ? ' (learned)' : ''}`
+  return good(label, `${formatCount(made, 'en')} made, ${left} left of ${of}`)
+}
+
+function toStoreLine({ storeFailure }: HealthData): HealthLineView {
+  const label = 'Stored copy'
+  return storeFailure === null
+    ? good(label, 'can be read and written')
+    : bad(label, `failed: ${storeFailure}`, 'Boxes go on from memory and catalog. "vitrine check" says why.')
+}
+
+function toChannelsLine({ channelCount }: HealthData): HealthLineView {
+  const label = 'Channels'
+  return channelCount > 0
+    ? good(label, formatCount(channelCount, 'en'))
+    : bad(label, 'none', 'The catalog lists no channel for this key, or has not answered yet.')
+}
+
+function toChannelRow(
+  { channel, state }: HealthData['channels'][number],
+  { nowMs, walkPeriodMs }: HealthData,
+): HealthChannelView {
+  const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
+  const isYoung = ageMs !== null && (walkPeriodMs === null || ageMs <= 2 * walkPeriodMs)
+  return {
+    name: channel.name,
+    products: formatCount(state.productCount, 'en'),
+    deals: formatCount(state.dealCount, 'en'),
+    age: ageMs === null ? 'no copy yet' : formatAge(ageMs),
+    walk: describeWalk(state),
+    dropped: Object.entries(state.drops).map(
+      ([reason, count]) => `${formatCount(count, 'en')} ${findDropWords(reason)}`,
+    ),
+    isGood: isYoung && state.failure === null,
+  }
+}
+
+function describeWalk(state: CopyState): string {
+  if (state.failure !== null) {
+    const at = state.failedAtMs === null ? '' : `, ${formatTime(state.failedAtMs, 'en')}`
+    return `failed with ${state.failure}${at}`
+  }
+  if (state.isRunning) return 'under way'
+  return state.completedAtMs === null ? 'none yet' : `complete, ${formatTime(state.completedAtMs, 'en')}`
+}
+
+function findDropWords(reason: string): string {
+  return new Map<string, string>(Object.entries(DROP_WORDS)).get(reason) ?? `left out: ${reason}`
+}
+
+/** An age in its two largest units: `3 h 20 min`. */
+export function formatAge(ageMs: number): string {
+  const days = Math.floor(ageMs / DAY_MS)
+  const hours = Math.floor((ageMs % DAY_MS) / HOUR_MS)
+  const minutes = Math.floor((ageMs % HOUR_MS) / MINUTE_MS)
+  if (days > 0) return `${days} d ${hours} h`
+  if (hours > 0) return `${hours} h ${minutes} min`
+  return minutes > 0 ? `${minutes} min` : 'less than a minute'
+}
+
+function good(label: string, value: string): HealthLineView {
+  return { label, value, isGood: true, advice: null }
+}
+
+function bad(label: string, value: string, advice: string): HealthLineView {
+  return { label, value, isGood: false, advice }
+}

@@ -1,0 +1,57 @@
+import type {
+  DealsPanelView,
+  FieldGroupView,
+  StudioLive,
+  StudioView,
+  StudioWidgetView,
+} from '../widgets/studio-views.ts'
+
+type Entry = readonly [key: string, text: string]
+
+/** What of a view changes with an option: the page's script puts it in place (ADR 0013). */
+export function toStudioLive(view: StudioView): StudioLive {
+  const { address, notice, fields, widget, deals } = view
+  const texts = [
+    ['address', address],
+    ['notice', notice ?? ''],
+    ...fields.flatMap(listErrors),
+    ...(deals === null ? [] : listCounts(deals)),
+    ...(widget === null ? [] : listCodes(widget)),
+  ] as const
+  return {
+    texts: Object.fromEntries(texts),
+    links: Object.fromEntries([...listWays(view), ...(widget === null ? [] : listAddresses(widget))]),
+    stages: widget === null ? [] : widget.stages.map(({ attributes }) => attributes),
+  }
+}
+
+function listErrors({ fields }: FieldGroupView): readonly Entry[] {
+  return fields.map(({ name, error }) => [`error ${name}`, error ?? ''])
+}
+
+function listCounts({ total, facets }: DealsPanelView): readonly Entry[] {
+  const entries = facets.flatMap((facet) => facet.entries)
+  return [['count total', total], ...entries.map(({ key, count }): Entry => [key, count])]
+}
+
+function listCodes({ snippets }: StudioWidgetView): readonly Entry[] {
+  return snippets.map(({ id, code }) => [`snippet ${id}`, code])
+}
+
+/** Links to other choices: they take the options along. */
+function listWays({ tabs, matches, deals }: StudioView): readonly Entry[] {
+  const entries = (deals?.facets ?? []).flatMap((facet) => facet.entries)
+  return [
+    ...tabs.map(({ text, href }): Entry => [`tab ${text}`, href]),
+    ...matches.map(({ gtin, href }): Entry => [`match ${gtin}`, href]),
+    ...entries.map(({ key, href }): Entry => [key, href]),
+  ]
+}
+
+function listAddresses({ embedUrl, fragmentUrl, oembedUrl }: StudioWidgetView): readonly Entry[] {
+  return [
+    ['embed', embedUrl],
+    ['fragment', fragmentUrl],
+    ['oembed', oembedUrl],
+  ]
+}

@@ -1,0 +1,58 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
+import { type BuiltServer, startBuiltServer } from '../helpers/built-server.ts'
+import { launchChromium } from '../helpers/chromium.ts'
+
+/** Frames without the loader are as high as the server says: sample data in Chromium, phone and article. */
+let browser: Browser
+let page: Page
+let server: BuiltServer
+beforeAll(async () => {
+  browser = await launchChromium()
+  page = await browser.newPage()
+  server = await startBuiltServer()
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+})
+
+/** What the server says of an embed's height, and what it takes. */
+async function compare(embed: string, widthPx: number): Promise<Readonly<{ said: number; taken: number }>> {
+  const query = new URLSearchParams({ url: embed, maxwidth: String(widthPx) })
+  const answer = await page.request.get(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
+  const { height } = (await answer.json()) as { height: number }
+  await page.setViewportSize({ width: widthPx, height: 900 })
+  await page.goto(embed)
+  const taken = await page.evaluate<number>(
+    "Math.ceil(document.querySelector('.vitrine-content').getBoundingClientRect().height)",
+  )
+  return { said: height, taken }
+}
+
+/** Enough, and not so much that the page has a hole: a seventh, and two lines of a title that is shorter. */
+function expectFit({ said, taken }: Readonly<{ said: number; taken: number }>): void {
+  expect(said).toBeGreaterThanOrEqual(taken)
+  expect(said).toBeLessThanOrEqual(taken * 1.15 + 54)
+}
+
+describe('height of a frame', () => {
+  test.each(BOX_LAYOUTS)(
+    '%s - is enough for a box of any number of shops, and not much more',
+    async (layout) => {
+      for (const widthPx of [360, 480, 680])
+        for (const limit of [1, 3, 5, 8])
+          expectFit(await compare(`${server.addresses.box}?layout=${layout}&limit=${limit}`, widthPx))
+    },
+  )
+
+  test.each(GRID_LAYOUTS)(
+    '%s - is enough for a grid of any number of cards, and not much more',
+    async (layout) => {
+      for (const widthPx of [320, 360, 680])
+        for (const limit of [1, 4, 12])
+          expectFit(await compare(`${server.addresses.grid}?layout=${layout}&limit=${limit}`, widthPx))
+    },
+  )
+})
