@@ -1,0 +1,152 @@
+import { once } from 'node:events'
+import {
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  createServer,
+  request as ask,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * How the gate answers. `shown` and `hidden` are the server's own answers, `unavailable` is what it says when it cannot
+ * answer. `text` is what somebody else's page looks like, `drip` sends a byte now and then and never ends.
+ */
+export type GateMode =
+  'shown' | 'hidden' | 'unavailable' | '500' | 'hang' | 'reset' | 'down' | 'text' | 'drip'
+
+/** A request as it came to the gate. */
+export type GateRequest = Readonly<{ url: string; headers: IncomingMessage['headers'] }>
+
+/** What stands between a consumer and the real server, and may fail in every way. */
+export type Gate = Readonly<{
+  port: number
+  origin: string
+  /** Every request since the start, except those that came while it was down. */
+  requests: readonly GateRequest[]
+  /** `down` closes the port, every other mode opens it again. Connections from before are closed. */
+  setMode(mode: GateMode): Promise<void>
+  /** Rewrites `max-age` from now on, and both stale times where they are given; `null` leaves all as it is. */
+  setMaxAge(seconds: number | null, staleSeconds?: number): void
+  stop(): Promise<void>
+}>
+
+/** Text of the gate's error page: it must never be seen by a reader. */
+export const ERROR_PAGE = '<html><body><h1>500 GATE-ERROR-PAGE</h1></body></html>'
+
+/** A well-formed GTIN that the sample data does not have. */
+export const HIDDEN_GTIN = '09521234500005'
+
+/** What the gate stands before, and the path below which it answers, as if a proxy had put it there. */
+export type GateDetails = Readonly<{ target: string; prefix?: string }>
+
+/** Starts a gate on a free port. */
+export async function startGate(details: GateDetails): Promise<Gate> {
+  const requests: GateRequest[] = []
+  const state: GateState = { ...details, mode: 'shown', maxAgeSeconds: null, staleSeconds: null }
+  const server = createServer((request, response) => {
+    requests.push({ url: request.url ?? '', headers: request.headers })
+    answer(state, request, response)
+  })
+  await listen(server, 0)
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    requests,
+    async setMode(mode) {
+      state.mode = mode
+      if (mode === 'down') await close(server)
+      else if (server.listening) server.closeAllConnections()
+      else await listen(server, port)
+    },
+    setMaxAge(seconds, staleSeconds) {
+      state.maxAgeSeconds = seconds
+      state.staleSeconds = staleSeconds ?? null
+    },
+    stop: () => close(server),
+  }
+}
+
+type GateState = GateDetails & { mode: GateMode; maxAgeSeconds: number | null; staleSeconds: number | null }
+
+function answer(state: GateState, request: IncomingMessage, response: ServerResponse): void {
+  switch (state.mode) {
+    case 'hang':
+      return
+    case 'reset':
+    case 'down':
+      request.socket.destroy()
+      return
+    case '500':
+      response.writeHead(500, { 'content-type': 'text/html' }).end(ERROR_PAGE)
+      return
+    case 'unavailable':
+      response.writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-length': '0',
+        'cache-control': 'no-store',
+        'vitrine-state': 'unavailable',
+      })
+      response.end()
+      return
+    case 'text':
+      response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'max-age=60' })
+      response.end('Please log in to this network')
+      return
+    case 'drip':
+      drip(response)
+      return
+    default:
+      pass(state, request, response)
+  }
+}
+
+function drip(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'max-age=60' })
+  const timer = setInterval(() => response.write('<'), 100)
+  response.on('close', () => clearInterval(timer))
+}
+
+/** Hands the request on as it is, visitor's headers and all. */
+function pass(state: GateState, request: IncomingMessage, response: ServerResponse): void {
+  const path = toServerPath(state, request.url ?? '')
+  const outgoing = ask(
+    state.target + path,
+    { method: request.method, headers: request.headers },
+    (incoming) => {
+      const headers = { ...incoming.headers }
+      delete headers.connection
+      delete headers['keep-alive']
+      headers['cache-control'] = toCacheControl(state, headers['cache-control'])
+      response.writeHead(incoming.statusCode ?? 500, headers)
+      incoming.pipe(response)
+    },
+  )
+  outgoing.on('error', () => response.destroy())
+  request.pipe(outgoing)
+}
+
+function toCacheControl({ maxAgeSeconds, staleSeconds }: GateState, sent = ''): string {
+  const aged = maxAgeSeconds === null ? sent : sent.replace(/max-age=\d+/, `max-age=${maxAgeSeconds}`)
+  return staleSeconds === null ? aged : aged.replaceAll(/(stale-[a-z-]+)=\d+/g, `$1=${staleSeconds}`)
+}
+
+function toServerPath({ prefix, mode }: GateState, url: string): string {
+  if (prefix !== undefined && !url.startsWith(`${prefix}/`)) return '/outside-of-the-prefix'
+  const path = url.slice(prefix?.length ?? 0)
+  return mode === 'hidden' ? path.replace(/\/where-to-buy\/\d+/, `/where-to-buy/${HIDDEN_GTIN}`) : path
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+}
+
+async function close(server: Server): Promise<void> {
+  if (!server.listening) return
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}

@@ -1,0 +1,49 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { buildAndSee } from './build-site.ts'
+import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
+import { type Place, openPlace } from './place.ts'
+import { describeWithProgram } from './program.ts'
+import { readRecipe } from './recipe.ts'
+import { PATIENCE_MS, toHostPage } from './sight.ts'
+
+/** The page that includes the file, made of it as any program would. */
+const [HEAD = '', FOOT = ''] = toHostPage('@BOX@').split('@BOX@')
+
+describeWithProgram('curl', 'Shell', () => {
+  let place: Place
+  beforeAll(async () => {
+    place = await openPlace()
+  })
+  afterAll(() => place.dispose())
+
+  async function addSite(fetchBox: string): Promise<See> {
+    const cwd = join(place.folder, place.nextName())
+    await mkdir(cwd)
+    await writeFile(join(cwd, 'head'), HEAD)
+    await writeFile(join(cwd, 'foot'), FOOT)
+    await writeFile(join(cwd, 'box.html'), '')
+    await writeFile(join(cwd, 'fetch-box'), fetchBox)
+    const url = place.gate.origin + place.path
+    const script = `sh ./fetch-box '${url}' box.html; cat head box.html foot > page.html`
+    const page = join(cwd, 'page.html')
+    return () => buildAndSee({ command: 'sh', args: ['-c', script], cwd, page, patienceMs: PATIENCE_MS })
+  }
+  const addRecommended = (): Promise<See> => addSite(readRecipe({ heading: 'Plain fetch', language: 'sh' }))
+
+  itIsAsTheTableSays('Shell, plain', {
+    gate: () => place.gate,
+    open: async () => (await addSite('curl --silent "$1" > "$2"'))(),
+  })
+  itIsAsTheTableSays('Shell, recommended', {
+    gate: () => place.gate,
+    open: async () => (await addRecommended())(),
+  })
+  itKeepsAsTheTableSays('Shell', { isSettledAtOnce: true, gate: () => place.gate, open: addRecommended })
+
+  it('fetch-box - an answer that ends in the middle - leaves the file as it is', async () => {
+    await place.gate.setMode('drip')
+    expect(await (await addRecommended())()).toBe('nothing')
+  })
+})

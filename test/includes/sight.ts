@@ -1,0 +1,41 @@
+import { ERROR_PAGE } from './gate.ts'
+
+/** What a reader sees of a page, in the words of the tables in docs/embedding.md. */
+export type Sight = 'box' | 'nothing' | 'error text' | 'garbage' | 'waits' | 'page cut' | 'no page'
+
+/** How long a reader waits here: a second for the box, and room for a busy machine. */
+export const PATIENCE_MS = 3000
+
+/** The page of a publisher around an include. */
+export function toHostPage(include: string): string {
+  return `<!doctype html>\n<html lang="en"><head><title>host</title></head><body><p>HOST-HEAD</p>\n<aside>BOX(${include})BOX</aside>\n<p>HOST-FOOT</p></body></html>\n`
+}
+
+/** Opens a page as a browser does, with a connection that stays, and says what is to be seen. */
+export async function visit(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Sight> {
+  try {
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE_MS) })
+    const page = Buffer.from(await response.arrayBuffer())
+    return response.status === 200 ? judgePage(page) : 'no page'
+  } catch (error) {
+    return error instanceof Error && error.name === 'TimeoutError' ? 'waits' : 'page cut'
+  }
+}
+
+/** What is to be seen of a whole page. */
+export function judgePage(page: Buffer): Sight {
+  const text = page.toString('utf8')
+  if (!text.includes('HOST-HEAD') || !text.includes('HOST-FOOT')) return 'page cut'
+  const start = text.indexOf('BOX(') + 'BOX('.length
+  return judgeBox(text.slice(start, text.lastIndexOf(')BOX')))
+}
+
+/** What is to be seen of the place where the box belongs. */
+export function judgeBox(html: string): Sight {
+  // oxlint-disable-next-line no-control-regex -- what no text has, compressed bytes do
+  if (/[\u0000-\u0008\u000E-\u001F\uFFFD]/.test(html)) return 'garbage'
+  const visible = html.replaceAll(/<!--[\s\S]*?-->/g, '').trim()
+  if (visible === '') return 'nothing'
+  const isWhole = visible.startsWith('<section class="vitrine ') && visible.endsWith('</section>')
+  return isWhole && !visible.includes(ERROR_PAGE) ? 'box' : 'error text'
+}
