@@ -1,0 +1,108 @@
+<?php
+/**
+ * The page Settings, Vitrine.
+ *
+ * @package Vitrine
+ */
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Puts the page into the menu.
+ */
+function vitrine_add_settings_page() {
+	add_options_page( __( 'Vitrine', 'vitrine' ), __( 'Vitrine', 'vitrine' ), 'manage_options', 'vitrine', 'vitrine_render_settings_page' );
+}
+add_action( 'admin_menu', 'vitrine_add_settings_page' );
+
+/**
+ * Declares the fields.
+ */
+function vitrine_add_settings_fields() {
+	add_settings_section( 'vitrine_main', '', '__return_null', 'vitrine' );
+	add_settings_field(
+		'vitrine_server',
+		__( 'Server address', 'vitrine' ),
+		'vitrine_render_field',
+		'vitrine',
+		'vitrine_main',
+		array(
+			'name'        => 'server',
+			'type'        => 'url',
+			'label_for'   => 'vitrine_server',
+			'placeholder' => 'https://widgets.example',
+			'description' => __( 'Where your Vitrine server is reached, with its path if it has one.', 'vitrine' ),
+		)
+	);
+	add_settings_field(
+		'vitrine_channel',
+		__( 'Default channel', 'vitrine' ),
+		'vitrine_render_field',
+		'vitrine',
+		'vitrine_main',
+		array(
+			'name'        => 'channel',
+			'type'        => 'text',
+			'label_for'   => 'vitrine_channel',
+			'placeholder' => '00000000-0000-4000-8000-000000000000',
+			'description' => __( 'The id of the channel of boxes that name none. It is on the start page of the server.', 'vitrine' ),
+		)
+	);
+}
+add_action( 'admin_init', 'vitrine_add_settings_fields' );
+
+/**
+ * Prints one field.
+ *
+ * @param array $field See vitrine_add_settings_fields().
+ */
+function vitrine_render_field( $field ) {
+	printf(
+		'<input class="regular-text code" type="%1$s" id="%2$s" name="%3$s[%4$s]" value="%5$s" placeholder="%6$s" /><p class="description">%7$s</p>',
+		esc_attr( $field['type'] ),
+		esc_attr( $field['label_for'] ),
+		esc_attr( VITRINE_SETTINGS ),
+		esc_attr( $field['name'] ),
+		esc_attr( vitrine_setting( $field['name'] ) ),
+		esc_attr( $field['placeholder'] ),
+		esc_html( $field['description'] )
+	);
+}
+
+/**
+ * Prints the page, with a try of the server.
+ */
+function vitrine_render_settings_page() {
+	if ( ! current_user_can( 'manage_options' ) ) {
+		return;
+	}
+	$finding = vitrine_try_server();
+	?>
+	<div class="wrap">
+		<h1><?php echo esc_html( get_admin_page_title() ); ?></h1>
+		<div class="notice inline <?php echo esc_attr( $finding['is_good'] ? 'notice-success' : 'notice-warning' ); ?>" id="vitrine-try">
+			<p><?php echo esc_html( $finding['words'] ); ?></p>
+		</div>
+		<form action="options.php" method="post">
+			<?php
+			settings_fields( 'vitrine' );
+			do_settings_sections( 'vitrine' );
+			submit_button();
+			?>
+		</form>
+	</div>
+	<?php
+}
+
+/**
+ * A link to the page in the list of plugins.
+ *
+ * @param string[] $links Links of the plugin.
+ * @return string[]
+ */
+function vitrine_add_settings_link( $links ) {
+	$url = admin_url( 'options-general.php?page=vitrine' );
+	array_unshift( $links, '<a href="' . esc_url( $url ) . '">' . esc_html__( 'Settings', 'vitrine' ) . '</a>' );
+	return $links;
+}
+add_filter( 'plugin_action_links_' . plugin_basename( VITRINE_FILE ), 'vitrine_add_settings_link' );

@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { CHANNEL, type Desk, GTIN, openDesk } from './desk.ts'
+import type { GateMode } from './gate.ts'
+import { isSkipped } from './programs.ts'
+import { type Visitor, readContent, readWords, visitAs } from './visitor.ts'
+
+const BOX_PATH = `/fragments/${CHANNEL}/where-to-buy/${GTIN}`
+
+const toBox = (words: string, caching = 'public, max-age=300'): GateMode => ({
+  body: `<p>${words}</p>`,
+  caching,
+})
+
+describe.skipIf(isSkipped).each([
+  ['the database', false],
+  ['an object cache', true],
+])('boxes kept in %s', (_name, objectCache) => {
+  let desk: Desk
+  let reader: Visitor
+  let count = 0
+
+  beforeAll(async () => {
+    desk = await openDesk({ objectCache })
+    reader = await visitAs(desk.site)
+  })
+  afterAll(() => desk.close())
+  afterEach(async () => {
+    desk.gate.set('pass')
+    await desk.site.pass(31)
+  })
+
+  /** A post with a box of an address that no other test has. */
+  const publishBox = (): Promise<string> => desk.publish(`[vitrine gtin="${GTIN}" limit="${(count += 1)}"]`)
+
+  it('the cache - of this WordPress - is the one that the test names', async () => {
+    expect(await desk.site.run('return (bool) wp_using_ext_object_cache();')).toBe(objectCache)
+  })
+
+  it('one box - visited again and again - costs one call as long as it is fresh', async () => {
+    const path = await publishBox()
+    desk.gate.takeCalls()
+    for (let visit = 0; visit < 4; visit += 1)
+      expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
+    expect(desk.gate.takeCalls()).toEqual([`${BOX_PATH}?limit=${count}`])
+    await desk.site.pass(301)
+    await reader.get(path)
+    await reader.get(path)
+    expect(desk.gate.takeCalls()).toHaveLength(1)
+  })
+
+  it('the same box - twice on a page, in other words - is asked for once', async () => {
+    const path = await desk.publish(
+      `[vitrine limit="40" theme="dark" gtin="${GTIN}"] [vitrine gtin="${GTIN}" theme="dark" limit="40" locale=""]`,
+    )
+    await reader.get(path)
+    expect(desk.gate.takeCalls()).toEqual([`${BOX_PATH}?theme=dark&limit=40`])
+  })
+
+  it.each([
+    ['public, max-age=0', 30, 61],
+    ['public, max-age=120', 90, 121],
+    ['public, max-age=99999', 270, 301],
+    ['private', 30, 61],
+  ])('an answer with "%s" - is fresh for %i seconds and not for %i', async (caching, fresh, old) => {
+    const path = await publishBox()
+    desk.gate.set(toBox('first', caching))
+    await reader.get(path)
+    desk.gate.set(toBox('second', caching))
+    await desk.site.pass(fresh)
+    expect(readWords(await reader.get(path))).toBe('first')
+    await desk.site.pass(old - fresh)
+    expect(readWords(await reader.get(path))).toBe('second')
+  })
+
+  it('an answer that a cache gave - with its age - is fresh for the rest', async () => {
+    const path = await publishBox()
+    desk.gate.set({ body: '<p>first</p>', caching: 'public, max-age=300', headers: { age: '200' } })
+    await reader.get(path)
+    desk.gate.set(toBox('second'))
+    await desk.site.pass(101)
+    expect(readWords(await reader.get(path))).toBe('second')
+  })
+
+  it('a refresh - while it lasts - shows all others the old box, without a second call', async () => {
+    const path = await publishBox()
+    desk.gate.set(toBox('old'))
+    await reader.get(path)
+    await desk.site.pass(301)
+    desk.gate.set('hanging')
+    desk.gate.takeCalls()
+    const first = reader.get(path)
+    await vi.waitFor(() => expect(desk.gate.countHanging()).toBe(1), { timeout: 5000, interval: 5 })
+    const others = await Promise.all([reader.get(path), reader.get(path)])
+    desk.gate.set('pass')
+    expect(others.map(readWords)).toEqual(['old', 'old'])
+    expect(readWords(await first)).toBe('old')
+    expect(desk.gate.takeCalls()).toHaveLength(1)
+    await desk.site.pass(31)
+    expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
+  })
+
+  it('a first visit - while it lasts - shows all others the page without the box', async () => {
+    const path = await publishBox()
+    desk.gate.set('hanging')
+    desk.gate.takeCalls()
+    const first = reader.get(path)
+    await vi.waitFor(() => expect(desk.gate.countHanging()).toBe(1), { timeout: 5000, interval: 5 })
+    expect(readWords(await reader.get(path))).toBe('')
+    desk.gate.set('pass')
+    await first
+    expect(desk.gate.takeCalls()).toHaveLength(1)
+  })
+
+  it('a pause that is over - many come at once - is ended by one of them', async () => {
+    const paths = [await publishBox(), await publishBox(), await publishBox()]
+    desk.gate.set('failing')
+    await reader.get(paths[0] ?? '')
+    await desk.site.pass(31)
+    desk.gate.set('hanging')
+    desk.gate.takeCalls()
+    const visits = paths.map((path) => reader.get(path))
+    await Promise.all(visits)
+    expect(desk.gate.takeCalls()).toHaveLength(1)
+    desk.gate.set('pass')
+    await desk.site.pass(31)
+    expect(readContent(await reader.get(paths[2] ?? ''))).toContain('class="vitrine vitrine-box"')
+  })
+
+  it('a lock - its owner died - is free again after ten seconds', async () => {
+    const path = await publishBox()
+    const name = `'vitrine_lock_' . md5( '${desk.gate.origin}${BOX_PATH}?limit=${count}' )`
+    expect(await desk.site.run(`return vitrine_take_lock( ${name} );`)).toBe(true)
+    expect(await desk.site.run(`return vitrine_take_lock( ${name} );`)).toBe(false)
+    expect(readWords(await reader.get(path))).toBe('')
+    if (objectCache) return // Such caches count seconds themselves.
+    await desk.site.pass(11)
+    expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
+    expect(await desk.site.run(`return vitrine_take_lock( ${name} );`)).toBe(true)
+  })
+
+  it('another server in the settings - shows no box of the one before', async () => {
+    const path = await desk.publish(`[vitrine gtin="${GTIN}" theme="light"]`)
+    expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
+    const save = (server: string): Promise<unknown> =>
+      desk.site.run(
+        `return update_option( 'vitrine_settings', array( 'server' => '${server}', 'channel' => '${CHANNEL}' ) );`,
+      )
+    await save(`${desk.gate.origin}/elsewhere`)
+    expect(readWords(await reader.get(path))).toBe('')
+    await save(desk.gate.origin)
+    expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
+  })
+})
+
+describe.skipIf(isSkipped)('pages that show no box', () => {
+  let desk: Desk
+
+  beforeAll(async () => {
+    desk = await openDesk()
+  })
+  afterAll(() => desk.close())
+
+  it('lists, feeds, searches and excerpts - of posts with boxes and links - call nobody and show nothing', async () => {
+    const link = `${desk.gate.origin}/embeds/${CHANNEL}/where-to-buy/${GTIN}`
+    const block = `<!-- wp:vitrine/deals {"limit":"3"} /-->`
+    await desk.publish(`words\n\n[vitrine gtin="${GTIN}"]\n\n${link}`)
+    await desk.publish(`<!-- wp:paragraph --><p>words</p><!-- /wp:paragraph -->${block}`)
+    const admin = await visitAs(desk.site, 'administrator')
+    const lists = ['edit.php', 'edit.php?mode=excerpt', 'index.php', 'plugins.php']
+    for (const list of lists) {
+      const { html, status } = await admin.get(`/wp-admin/${list}`)
+      expect(status).toBe(200)
+      expect(html).not.toContain('class="vitrine')
+    }
+    for (const path of ['/?feed=rss2', '/?feed=atom', '/?s=words']) {
+      const { html, status } = await admin.get(path)
+      expect(status).toBe(200)
+      expect(html).toContain('words')
+      expect(html).not.toMatch(/vitrine-(?:box|grid|place)|\/embeds\//)
+    }
+    expect(desk.gate.takeCalls()).toEqual([])
+  })
+})

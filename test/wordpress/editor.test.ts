@@ -1,0 +1,165 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { CHANNEL, type Desk, GTIN, UNSOLD_GTIN, openDesk } from './desk.ts'
+import { UNAVAILABLE } from './gate.ts'
+import { isSkipped } from './programs.ts'
+import { type Visitor, readContent, readWords, visitAs } from './visitor.ts'
+
+const BOX = 'class="vitrine vitrine-box"'
+
+/** Asks for the preview of a block, as its ServerSideRender does. */
+async function preview(
+  visitor: Visitor,
+  attributes: Readonly<Record<string, string>>,
+  block = 'where-to-buy',
+): Promise<Readonly<{ status: number; rendered: string }>> {
+  const route = `/wp/v2/block-renderer/vitrine/${block}`
+  const { status, json } = await visitor.rest(route, { context: 'edit', attributes })
+  return { status, rendered: (json as Readonly<{ rendered?: string }>).rendered ?? '' }
+}
+
+describe.skipIf(isSkipped)('the editor', () => {
+  let desk: Desk
+  let admin: Visitor
+  let author: Visitor
+  let reader: Visitor
+
+  beforeAll(async () => {
+    desk = await openDesk()
+    admin = await visitAs(desk.site, 'administrator')
+    author = await visitAs(desk.site, 'author')
+    reader = await visitAs(desk.site)
+  })
+  afterAll(() => desk.close())
+  afterEach(async () => {
+    desk.gate.set('pass')
+    await desk.site.pass(31)
+  })
+
+  it('a block - in the preview of an administrator and of an author - is the box of the server', async () => {
+    const fragment = await desk.fetchFragment(`where-to-buy/${GTIN}?layout=card`)
+    for (const visitor of [admin, author])
+      expect(await preview(visitor, { gtin: GTIN, layout: 'card' })).toEqual({
+        status: 200,
+        rendered: fragment,
+      })
+    expect(await preview(admin, { limit: '3' }, 'deals')).toEqual({
+      status: 200,
+      rendered: await desk.fetchFragment('deals?limit=3'),
+    })
+  })
+
+  it('a preview - asked for by a visitor or a subscriber - is refused', async () => {
+    const subscriber = await visitAs(desk.site, 'subscriber')
+    expect((await preview(reader, { gtin: GTIN })).status).toBe(401)
+    expect((await preview(subscriber, { gtin: GTIN })).status).toBe(403)
+  })
+
+  it.each([
+    ['no product', {}, 'Enter the GTIN of a product'],
+    ['a GTIN that is none', { gtin: '12-34' }, 'A GTIN is 1 to 14 digits'],
+    ['a product that no shop sells', { gtin: UNSOLD_GTIN }, 'No shop of this channel sells it'],
+    ['a bad option', { gtin: GTIN, layout: 'sideways' }, '&quot;layout&quot; accepts list or table'],
+    ['a channel that is none', { gtin: GTIN, channel: 'mine' }, 'not an id of 36 characters'],
+    ['another channel', { gtin: GTIN, channel: CHANNEL.replace('1', '9') }, 'no channel of that id'],
+  ])('a preview - %s - says so to the editor', async (_case, attributes, words) => {
+    const { status, rendered } = await preview(author, attributes)
+    expect(status).toBe(200)
+    expect(rendered).toContain(words)
+    expect(rendered).toMatch(
+      /^<p class="vitrine-editor-note [a-z -]+">Vitrine: .* Readers see nothing here\.<\/p>$/,
+    )
+  })
+
+  it('a preview - the server fails, or has nothing - says which', async () => {
+    desk.gate.set(UNAVAILABLE)
+    expect((await preview(admin, { gtin: GTIN, limit: '9' })).rendered).toContain('no prices of this box')
+    desk.gate.set('failing')
+    expect((await preview(admin, { gtin: GTIN, limit: '8' })).rendered).toContain('with the status 500')
+    expect((await preview(admin, { gtin: GTIN, limit: '7' })).rendered).toContain('with the status 500')
+  })
+
+  it('what the server says - markup in it - is printed as text', async () => {
+    desk.gate.set({
+      status: 400,
+      body: '<!-- Vitrine: <script>alert(1)</script> & "x" -->',
+      caching: 'no-store',
+    })
+    const { rendered } = await preview(admin, { gtin: GTIN, limit: '11' })
+    expect(rendered).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;x&quot;')
+    expect(rendered).not.toContain('<script')
+  })
+
+  it('a post that says nothing to readers - previewed by its author - says why', async () => {
+    const words = `before [vitrine gtin="${GTIN}" layout="sideways"] after`
+    const path = await desk.publish(words)
+    expect(readWords(await reader.get(path))).toBe('before after')
+    expect(readWords(await admin.get(path))).toBe('before after')
+    const draft = await desk.publish(words, 'draft')
+    expect((await reader.get(`${draft}&preview=true`)).html).not.toContain('accepts list')
+    expect(readWords(await admin.get(`${draft}&preview=true`))).toContain('accepts list or table')
+  })
+
+  it('the REST interface - a post for readers - has the box and no note', async () => {
+    const path = await desk.publish(`before [vitrine gtin="${GTIN}"] [vitrine] after`)
+    const route = `/wp/v2/posts/${path.slice('/?p='.length)}`
+    for (const visitor of [reader, admin]) {
+      const { json } = await visitor.rest(route)
+      const { rendered } = (json as { content: { rendered: string } }).content
+      expect(rendered).toContain(await desk.fetchFragment(`where-to-buy/${GTIN}`))
+      expect(rendered).not.toContain('vitrine-place')
+      expect(rendered).not.toContain('Readers see nothing')
+    }
+  })
+
+  it('an author - without unfiltered_html - writes shortcode, block and link, and readers see all three', async () => {
+    expect(
+      await desk.site.run(`return user_can( get_user_by( 'login', 'author' ), 'unfiltered_html' );`),
+    ).toBe(false)
+    const link = `${desk.gate.origin}/embeds/${CHANNEL}/deals?limit=2&brand=H%26M&merchant=A&merchant=B`
+    const content = `<!-- wp:vitrine/where-to-buy {"gtin":"${GTIN}","merchant":"Pfefferkorn \\u0026 Lind|Velofjell"} /-->
+<!-- wp:paragraph --><p>${link}</p><!-- /wp:paragraph -->
+<!-- wp:shortcode -->[vitrine_deals brand="H&M" layout="list"]<!-- /wp:shortcode -->`
+    desk.gate.takeCalls()
+    const { status, json } = await author.rest('/wp/v2/posts', {
+      title: 'By an author',
+      status: 'publish',
+      content,
+    })
+    expect(status).toBe(201)
+    const page = await reader.get(`/?p=${(json as { id: number }).id}`)
+    expect(readContent(page)).toContain(BOX)
+    expect(readWords(page)).toContain('Pfefferkorn &amp; Lind')
+    expect(desk.gate.takeCalls().sort()).toEqual([
+      `/fragments/${CHANNEL}/deals?layout=list&brand=H%26M`,
+      `/fragments/${CHANNEL}/deals?merchant=A&merchant=B&limit=2&brand=H%26M`,
+      `/fragments/${CHANNEL}/where-to-buy/${GTIN}?merchant=Pfefferkorn%20%26%20Lind&merchant=Velofjell`,
+    ])
+  })
+
+  it('options - every one of both widgets - arrive, and nothing else does', async () => {
+    const common =
+      'theme="dark" accent="ff6600" locale="de" currency="EUR" stock="in" merchant="A| B |" exclude="C"'
+    const rest = 'isolate="none" css="none" layout="list" limit="4" utm_source="x" channel="" gtin2="5" q=""'
+    const path = await desk.publish(
+      `[vitrine gtin="${GTIN}" ${common} ${rest} markup="none"] [vitrine_deals ${common} ${rest} page="1" sort="price" min_discount="5" max_price="99.50" brand="Ä b"]`,
+    )
+    desk.gate.takeCalls()
+    await reader.get(path)
+    const options =
+      'theme=dark&accent=ff6600&locale=de&currency=EUR&stock=in&merchant=A&merchant=B&exclude=C&isolate=none&css=none&layout=list&limit=4'
+    expect(desk.gate.takeCalls()).toEqual([
+      `/fragments/${CHANNEL}/where-to-buy/${GTIN}?${options}&markup=none`,
+      `/fragments/${CHANNEL}/deals?${options}&page=1&sort=price&min_discount=5&max_price=99.50&brand=%C3%84%20b`,
+    ])
+  })
+
+  it('the editor page - with both blocks - loads their script; the front end loads none', async () => {
+    const { html } = await admin.get('/wp-admin/post-new.php')
+    expect(html).toContain('/plugins/vitrine/assets/blocks.js')
+    expect(html).toContain('"vitrine\\/where-to-buy"')
+    const page = await reader.get(await desk.publish(`[vitrine gtin="${GTIN}"]`))
+    expect(page.html).toContain(BOX)
+    expect(page.html).not.toContain('blocks.js')
+    expect(readContent(page)).not.toContain('<script')
+  })
+})

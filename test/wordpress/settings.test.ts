@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHANNEL, type Desk, GTIN, openDesk } from './desk.ts'
+import { isSkipped } from './programs.ts'
+import { type Visitor, readContent, readWords, visitAs } from './visitor.ts'
+
+const PAGE = '/wp-admin/options-general.php?page=vitrine'
+
+/** What the page says of the server. */
+const readTry = (html: string): string => /id="vitrine-try">\s*<p>([^<]*)/.exec(html)?.[1] ?? ''
+
+async function readNonce(visitor: Visitor): Promise<string> {
+  return /name="_wpnonce" value="(\w+)"/.exec((await visitor.get(PAGE)).html)?.[1] ?? ''
+}
+
+/** Sends the form as a browser does; gives the page that follows. */
+async function save(visitor: Visitor, server: string, channel = CHANNEL): Promise<string> {
+  const { status } = await visitor.post('/wp-admin/options.php', {
+    option_page: 'vitrine',
+    action: 'update',
+    _wpnonce: await readNonce(visitor),
+    _wp_http_referer: PAGE,
+    'vitrine_settings[server]': server,
+    'vitrine_settings[channel]': channel,
+  })
+  expect(status).toBe(302)
+  return (await visitor.get(`${PAGE}&settings-updated=true`)).html
+}
+
+describe.skipIf(isSkipped)('the settings', () => {
+  let desk: Desk
+  let admin: Visitor
+  let reader: Visitor
+
+  beforeAll(async () => {
+    // Behind a path, as on a site that serves both from one name.
+    desk = await openDesk({ prefix: '/widgets' })
+    admin = await visitAs(desk.site, 'administrator')
+    reader = await visitAs(desk.site)
+  })
+  afterAll(() => desk.close())
+
+  const readSettings = (): Promise<unknown> => desk.site.run(`return get_option( 'vitrine_settings' );`)
+
+  it('the form - saved by an administrator - is stored, without the last slash, and boxes come from there', async () => {
+    const html = await save(admin, ` ${desk.gate.origin}/ `, CHANNEL.toUpperCase())
+    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+    expect(readTry(html)).toBe('The server answers, and it serves the default channel.')
+    expect(html).toContain('Settings saved.')
+    desk.gate.takeCalls()
+    const page = await reader.get(await desk.publish(`[vitrine gtin="${GTIN}"]`))
+    expect(readContent(page)).toContain('class="vitrine vitrine-box"')
+    expect(desk.gate.takeCalls()).toEqual([`/widgets/fragments/${CHANNEL}/where-to-buy/${GTIN}`])
+  })
+
+  it.each([
+    'https://user:secret@widgets.example',
+    'ftp://widgets.example',
+    'widgets.example',
+    'https://widgets.example/?a=1',
+    'https://widgets.example/#a',
+    'javascript:alert(1)',
+    'https://',
+  ])('an address that is none - %s - is refused in words, and the one before stays', async (address) => {
+    const html = await save(admin, address)
+    expect(html).toContain('The server address is not usable.')
+    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+  })
+
+  it('a channel that is none - saved - is refused in words, and the one before stays', async () => {
+    expect(await save(admin, desk.gate.origin, 'my-channel')).toContain('The channel is not usable.')
+    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+  })
+
+  it('what is stored - printed by the page - is escaped', async () => {
+    await desk.site.run(`global $wpdb; $wpdb->update( $wpdb->options, array( 'option_value' =>
+      serialize( array( 'server' => '"><script>alert(1)</script>', 'channel' => '' ) ) ),
+      array( 'option_name' => 'vitrine_settings' ) ); return 1;`)
+    expect((await admin.get(PAGE)).html).not.toContain('<script>alert(1)')
+    await save(admin, desk.gate.origin)
+    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+  })
+
+  it('the page - the server is in trouble - says in plain words what is wrong', async () => {
+    const look = async (): Promise<string> => readTry((await admin.get(PAGE)).html)
+    desk.gate.set('failing')
+    expect(await look()).toContain('with the status 500')
+    desk.gate.set('redirect')
+    expect(await look()).toContain('leads on to')
+    desk.gate.set('text')
+    expect(await look()).toContain('it is not a Vitrine server')
+    desk.gate.set('pass')
+    await desk.gate.down()
+    expect(await look()).toContain('The server does not answer. Is it running')
+    await desk.gate.up()
+    await save(admin, desk.gate.origin, CHANNEL.replace('1', '9'))
+    expect(await look()).toContain('serves no channel of this id')
+    await save(admin, desk.gate.origin, '')
+    expect(await look()).toContain('No default channel is set')
+    await save(admin, 'http://widgets.example')
+    expect(await look()).toContain('WordPress refuses to call this address')
+    await save(admin, '')
+    expect(await look()).toContain('Not set yet')
+  })
+
+  it('a site without settings - a post with boxes and links - shows nothing and calls nobody', async () => {
+    await save(admin, '', '')
+    desk.gate.takeCalls()
+    const path = await desk.publish(`before [vitrine gtin="${GTIN}"] [vitrine_deals] after`)
+    expect(readWords(await reader.get(path))).toBe('before after')
+    expect(desk.gate.takeCalls()).toEqual([])
+    await save(admin, desk.gate.origin)
+  })
+
+  it('the page and its form - for an author, an editor or a visitor - are refused', async () => {
+    for (const role of ['author', 'editor', 'subscriber']) {
+      const visitor = await visitAs(desk.site, role)
+      const page = await visitor.get(PAGE)
+      expect(page.status).toBe(403)
+      expect(page.html).not.toContain('vitrine-try')
+      const sent = await visitor.post('/wp-admin/options.php', {
+        option_page: 'vitrine',
+        action: 'update',
+        _wpnonce: await readNonce(admin),
+        'vitrine_settings[server]': 'https://evil.example',
+      })
+      expect(sent.status).toBe(403)
+    }
+    expect((await reader.get(PAGE)).status).toBe(302)
+    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+  })
+
+  it('the form - without its nonce - is refused', async () => {
+    const fields = {
+      option_page: 'vitrine',
+      action: 'update',
+      'vitrine_settings[server]': 'https://evil.example',
+    }
+    expect((await admin.post('/wp-admin/options.php', fields)).status).toBe(403)
+    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+  })
+
+  it('uninstalling - after boxes, failures and locks - leaves nothing behind', async () => {
+    const path = await desk.publish(`[vitrine gtin="${GTIN}" limit="2"] [vitrine_deals]`)
+    await reader.get(path)
+    desk.gate.set('failing')
+    await desk.site.pass(301)
+    await reader.get(path)
+    const count = `global $wpdb; return (int) $wpdb->get_var(
+      "SELECT COUNT(*) FROM $wpdb->options WHERE option_name LIKE '%vitrine%'" ) +
+      (int) $wpdb->get_var( "SELECT COUNT(*) FROM $wpdb->postmeta WHERE meta_key LIKE '%oembed%'" );`
+    await desk.site.run(`return vitrine_take_lock( 'vitrine_lock_left' );`)
+    expect(await desk.site.run(count)).toBeGreaterThan(6)
+    await desk.site.run(
+      `deactivate_plugins( 'vitrine/vitrine.php' ); uninstall_plugin( 'vitrine/vitrine.php' ); return 1;`,
+    )
+    expect(await desk.site.run(count)).toBe(0)
+    expect(readWords(await reader.get(path))).toBe(
+      '[vitrine gtin=&#8221;09520001001024&#8243; limit=&#8221;2&#8243;] [vitrine_deals]',
+    )
+  })
+})
