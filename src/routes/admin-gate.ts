@@ -49,17 +49,14 @@ export function isStudioReachable(context: Pick<Context, 'config' | 'secrets'>):
 function isOpen(context: Context, request: Request): boolean {
   return (
     isLocalDemo(context.config) &&
-    isOwnName(context, request.headers.host ?? '') &&
+    isOwnName(request.headers.host ?? '') &&
     !FORWARDING_HEADERS.some((name) => request.headers[name] !== undefined)
   )
 }
 
-/** A page elsewhere can point a name of its own at this machine and then read what loopback may read: not by that name. */
-function isOwnName({ publicUrl }: Context, host: string): boolean {
-  const own = new URL(publicUrl)
-  return (
-    host === own.host || (URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname))
-  )
+/** A page elsewhere can point a name of its own at this machine, and a proxy hands the public one on: not by those. */
+function isOwnName(host: string): boolean {
+  return URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname)
 }
 
 function createUnknown(): UnknownAddressError {

@@ -12,8 +12,10 @@ export type ServedAddresses = Readonly<{ publicUrl: string; studio: string; box:
 /** A built server that runs as users run it. */
 export type BuiltServer = Readonly<{ addresses: ServedAddresses; stop(): Promise<void> }>
 
-/** Starts the built server with its sample data in a folder of its own, for a whole test file. */
-export async function startBuiltServer(): Promise<BuiltServer> {
+/** Starts the built server with its sample data in a folder of its own, for a whole test file; settings may be added. */
+export async function startBuiltServer(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<BuiltServer> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-served-'))
   const child = spawn(process.execPath, [join(PACKAGE_FOLDER, 'dist/main.js'), 'serve', '--json'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -22,6 +24,7 @@ export async function startBuiltServer(): Promise<BuiltServer> {
       VITRINE_LOG_LEVEL: 'warn',
       VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`,
       VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(folder, 'catalog.db')}`,
+      ...settings,
     },
   })
   const ended = once(child, 'exit')

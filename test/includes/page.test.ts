@@ -8,6 +8,8 @@ import { PAGE, listHeadings, readRecipe, readTable } from './recipe.ts'
 const WAYS = [
   'The loader',
   'A plain iframe',
+  'oEmbed',
+  'From your own host',
   'nginx (SSI)',
   'Varnish (ESI)',
   'Apache (mod_include)',
@@ -68,7 +70,7 @@ describe('docs/embedding.md', () => {
   })
 
   it('recipes - each says who keeps a box, what an outage shows, and what to beware of', () => {
-    for (const way of WAYS.slice(2).filter((name) => name !== 'WordPress')) {
+    for (const way of WAYS.slice(4).filter((name) => name !== 'WordPress')) {
       const start = PAGE.indexOf(`\n## ${way}\n`)
       const section = PAGE.slice(start, PAGE.indexOf('\n## ', start + 4))
       for (const word of ['- **Kept:**', '- **Outage:**', '- **Traps:**'])

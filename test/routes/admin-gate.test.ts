@@ -142,7 +142,7 @@ describe('limit of wrong passwords', () => {
 
 describe('host names of a demonstration', () => {
   test.each([
-    ['http://demo.example:8080', 'demo.example:8080', 200],
+    ['http://demo.example:8080', 'demo.example:8080', 404],
     ['http://demo.example:8080', 'demo.example', 404],
     ['http://demo.example:8080', 'demo.example:8081', 404],
     ['http://demo.example:8080', 'LOCALHOST:1', 200],
@@ -151,7 +151,7 @@ describe('host names of a demonstration', () => {
     ['http://demo.example:8080', '0.0.0.0', 404],
     ['http://demo.example:8080', '[::2]', 404],
     ['http://demo.example:8080', 'localhost@evil.example', 404],
-    ['http://demo.example/sub', 'demo.example', 200],
+    ['http://demo.example/sub', 'demo.example', 404],
   ])('public address %s, asked for %s - %i', async (publicUrl, host, status) => {
     expect(await getStatus(await startDemo(publicUrl), { Host: host })).toBe(status)
   })
