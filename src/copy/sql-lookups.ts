@@ -32,7 +32,7 @@ export async function findProduct(
   return { product: null, asOfMs: absence.as_of_ms }
 }
 
-/** Visible products by GTIN or by row, in no particular order; damaged rows are left out. */
+/** Visible products by GTIN, or by row of this copy, in no particular order; damaged rows are left out. */
 export async function readProducts(
   database: Kysely<CopyTables>,
   copy: CopyRow,
@@ -41,8 +41,10 @@ export async function readProducts(
   const rows = await database
     .selectFrom('products')
     .select([...productColumns, selectPageTime(copy)])
-    .where('copy_id', '=', copy.id)
-    .$if('gtins' in wanted, (query) => query.where('gtin', 'in', 'gtins' in wanted ? wanted.gtins : []))
+    // Not with rows: SQLite would go through the whole copy to find a few of them.
+    .$if('gtins' in wanted, (query) =>
+      query.where('copy_id', '=', copy.id).where('gtin', 'in', 'gtins' in wanted ? wanted.gtins : []),
+    )
     .$if('ids' in wanted, (query) => query.where('id', 'in', 'ids' in wanted ? wanted.ids : []))
     .where(isVisibleAt<'products'>(copy.visibleWalk))
     .execute()

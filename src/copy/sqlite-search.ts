@@ -46,7 +46,7 @@ export async function createSearchIndex(database: Kysely<unknown>): Promise<void
     database,
   )
   await sql`create table search_backlog (below_id integer not null)`.execute(database)
-  await sql`insert into search_backlog select max(id) + 1 from products having count(*) > 0`.execute(database)
+  await sql`insert into search_backlog select id + 1 from products order by id desc limit 1`.execute(database)
 }
 
 /** Visible products with all the words, or with words that begin so: in the order of their rows, and not all of many. */
@@ -72,7 +72,7 @@ export async function findByWords(
       .limit(MAX_CANDIDATES)
       .execute()
   } catch (error) {
-    // Letters that are newer than SQLite's tables are none to it: it sees two words in one, which this index cannot find.
+    // A few letters, of New Tai Lue, are none to SQLite's tables: it sees two words in one, which this index cannot find.
     if (error instanceof Error && error.message.startsWith('fts5:')) return []
     throw error
   }

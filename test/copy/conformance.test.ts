@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { describeChannels } from './conformance/channels.ts'
+import { describeDealCounts } from './conformance/deal-counts.ts'
 import { describeDealsProperty } from './conformance/deals-property.ts'
 import { describeDeals } from './conformance/deals.ts'
 import { describeLeases } from './conformance/leases.ts'
 import { describeLookups } from './conformance/lookups.ts'
+import { describeSearch } from './conformance/search.ts'
 import type { Copy, Subject } from './conformance/subject.ts'
 import { describeWalks } from './conformance/walks.ts'
 
@@ -52,4 +54,6 @@ for (const subject of SUBJECTS) {
   describeLeases(subject)
   describeDeals(subject)
   describeDealsProperty(subject)
+  describeDealCounts(subject)
+  describeSearch(subject)
 }

@@ -22,7 +22,8 @@ const offer: fc.Arbitrary<Offer> = fc
   })
   .map(({ link, ...over }) => makeParsedOffer({ ...over, affiliateUrl: `https://links.example/${link}` }))
 
-const catalog: fc.Arbitrary<Product[]> = fc
+/** Small catalogs with many equals. */
+export const dealCatalog: fc.Arbitrary<Product[]> = fc
   .array(
     fc.record({
       title: fc.constantFrom('Lamp', 'Crème 100%', 'a_b Lamp', 'Kettle'),
@@ -33,7 +34,8 @@ const catalog: fc.Arbitrary<Product[]> = fc
   )
   .map((products) => products.map((over, index) => makeProduct({ ...over, gtin: toGtin(index) })))
 
-const query: fc.Arbitrary<DealQuery> = fc
+/** Questions for them. */
+export const dealQuery: fc.Arbitrary<DealQuery> = fc
   .record({
     isInStockOnly: fc.boolean(),
     merchants: fc.constantFrom([], [], ['kopje'], ['ärger', 'ZAAL']),
@@ -146,8 +148,8 @@ export function describeDealsProperty(subject: Subject): void {
     test('grid - any catalog and any question - is what a plain computation gives', async () => {
       await fc.assert(
         fc.asyncProperty(
-          catalog,
-          fc.array(query, { minLength: 1, maxLength: 8 }),
+          dealCatalog,
+          fc.array(dealQuery, { minLength: 1, maxLength: 8 }),
           async (products, queries) => {
             const place = await subject.start()
             try {

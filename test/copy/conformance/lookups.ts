@@ -112,29 +112,6 @@ export function describeLookups(subject: Subject): void {
       expect(entry?.product).toMatchObject({ title: 'Again', brand: 'Lumen' })
     })
 
-    test('search - words without case and accents, digits of a GTIN - finds, limited and in order', async () => {
-      await walkAll(
-        copy,
-        [
-          makeProduct({ gtin: toGtin(1), title: 'Crème brûlée torch', brand: 'Flambé' }),
-          makeProduct({ gtin: toGtin(2), title: 'Torch 100%_off', brand: null }),
-          makeProduct({ gtin: toGtin(3), title: 'Kettle', brand: null }),
-        ],
-        100,
-      )
-      const search = async (text: string, limit = 8): Promise<(string | undefined)[]> =>
-        (await copy.searchProducts(CHANNEL, text, limit)).map(({ product }) => product?.gtin)
-      expect(await search('TORCH')).toEqual([toGtin(1), toGtin(2)])
-      expect(await search('torch creme')).toEqual([toGtin(1)])
-      expect(await search('flambe')).toEqual([toGtin(1)])
-      expect(await search('100%_')).toEqual([toGtin(2)])
-      expect(await search('1_0')).toEqual([])
-      expect(await search('')).toEqual([toGtin(1), toGtin(2), toGtin(3)])
-      expect(await search('', 2)).toEqual([toGtin(1), toGtin(2)])
-      expect(await search(toGtin(3).slice(1))).toEqual([toGtin(3)])
-      expect(await search('nothing like it')).toEqual([])
-    })
-
     test('ping - open database - resolves', async () => {
       await expect(copy.ping()).resolves.toBeUndefined()
     })

@@ -1,0 +1,290 @@
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Product } from '../../../src/catalog/contract.ts'
+import { makeProduct, toGtin } from '../../helpers/products.ts'
+import { CHANNEL, type Copy, type Place, type Subject, begin, makePage, walkAll } from './subject.ts'
+
+const makeNamed = (gtin: string, title: string, brand: string | null = null): Product =>
+  makeProduct({ gtin, title, brand })
+
+/** Titles in the order in which a search finds them. */
+async function search(copy: Copy, text: string, limit = 50): Promise<(string | undefined)[]> {
+  return (await copy.searchProducts(CHANNEL, text, limit)).map(({ product }) => product?.title)
+}
+
+const fold = (text: string): string =>
+  text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/ß/g, 'ss').trim()
+const listWords = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** A search written down as plainly as can be, for texts that are no digits; GTINs in order. */
+function searchPlainly(products: readonly Product[], text: string): string[] {
+  const named = products.map(({ gtin, title, brand }) => ({ gtin, text: fold(`${title} ${brand ?? ''}`) }))
+  const wanted = [...new Set(listWords(text))]
+  const begins = named.filter(
+    (one) =>
+      wanted.length > 0 && wanted.every((word) => listWords(one.text).some((own) => own.startsWith(word))),
+  )
+  if (begins.length === 0) {
+    const parts = fold(text).split(/\s+/)
+    return named.filter((one) => parts.every((part) => one.text.includes(part))).map(({ gtin }) => gtin)
+  }
+  const countWhole = (own: string): number => wanted.filter((word) => listWords(own).includes(word)).length
+  const isFirst = (own: string): number => Number(own.startsWith(fold(text)))
+  return begins
+    .toSorted(
+      (a, b) =>
+        countWhole(b.text) - countWhole(a.text) ||
+        isFirst(b.text) - isFirst(a.text) ||
+        a.text.length - b.text.length ||
+        (a.gtin < b.gtin ? -1 : 1),
+    )
+    .map(({ gtin }) => gtin)
+}
+
+const titles = fc
+  .array(
+    fc.constantFrom(
+      'Lamp',
+      'lampe',
+      'Desk',
+      'USB-C',
+      'Crème',
+      '桌灯',
+      '100%_off',
+      'Größe',
+      'a',
+      'ab',
+      'E27/E14',
+      '№5',
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((words) => words.join(' '))
+const catalog = fc
+  .array(fc.tuple(titles, fc.constantFrom('No', 'Lumen', 'LAMPO & Co', 'Ångström')), { maxLength: 8 })
+  .map((list) => list.map(([title, brand], index) => makeNamed(toGtin(index), title, brand)))
+const texts = fc
+  .array(
+    fc.constantFrom(
+      'l',
+      'lam',
+      'LAMP',
+      'lampe',
+      'usb',
+      'usb-c',
+      'c',
+      'sk',
+      'creme',
+      '灯',
+      '桌',
+      '%_',
+      '100%',
+      'e14',
+      'angs',
+      'grosse',
+      '&',
+      'nope',
+      '5',
+    ),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((words) => words.join(' '))
+
+/** Texts that FTS5 or LIKE would read as more than letters, and texts that no title holds. */
+const HOSTILE = [
+  '"',
+  "'",
+  '"lamp',
+  'lamp"',
+  'lamp*',
+  '*',
+  'NEAR',
+  'NEAR(lamp desk)',
+  'AND',
+  'lamp AND',
+  'NOT lamp',
+  'OR',
+  '-lamp',
+  'words:lamp',
+  'words : lamp',
+  '{words}:lamp',
+  '^lamp',
+  '(',
+  ')',
+  '((lamp',
+  'lamp + desk',
+  'a"b"c',
+  '\\',
+  '%',
+  '_',
+  '\u0000',
+  'lamp\u0000',
+  '\u0000lamp',
+  '\ud800',
+  'lamp\udfff',
+  '\u0301',
+  '𞤀',
+  'a𞤀b',
+  '🙂',
+  'ab🙂c',
+  ';',
+  '--',
+  '/* lamp',
+]
+
+/** Searching products: words, GTINs, versions, and texts that are no search. */
+export function describeSearch(subject: Subject): void {
+  describe(`${subject.name}: search`, () => {
+    let place: Place
+    let copy: Copy
+    beforeEach(async () => {
+      place = await subject.start()
+      copy = await place.open('https://one.example')
+    })
+    afterEach(() => place.dispose())
+
+    test('words - without case and accents, and beginnings of words - best first, then by GTIN', async () => {
+      const [crème, torch, twin, kettle] = [
+        'Crème brûlée torch',
+        'Torch 100%_off',
+        'Torch 100%_oft',
+        'Kettle',
+      ]
+      const list = [crème, torch, twin, kettle, 'Torchere stand', 'Big torch for a long night outside']
+      await walkAll(
+        copy,
+        list.map((title, index) => makeNamed(toGtin(index), title, index === 0 ? 'Flambé' : null)),
+        100,
+      )
+      expect(await search(copy, 'TORCH')).toEqual([torch, twin, crème, list[5], list[4]])
+      expect(await search(copy, 'TORCH', 2)).toEqual([torch, twin])
+      expect(await search(copy, 'torch creme')).toEqual([crème])
+      expect(await search(copy, 'flam bru')).toEqual([crème])
+      expect(await search(copy, '100%_')).toEqual([torch, twin])
+      expect(await search(copy, '1_0')).toEqual([])
+      expect(await search(copy, 'nothing like it')).toEqual([])
+      expect(await search(copy, '')).toEqual(list)
+      expect(await search(copy, ' ', 2)).toEqual([crème, torch])
+    })
+
+    test('middle of a word, a language without spaces - only where nothing begins so - are found', async () => {
+      const list = ['Schreibtischlampe', 'Lampe', '北欧桌灯 白色', 'AB4711C', 'Kabel 4711']
+      await walkAll(
+        copy,
+        list.map((title, index) => makeNamed(toGtin(index), title)),
+        100,
+      )
+      expect(await search(copy, 'lampe')).toEqual(['Lampe'])
+      expect(await search(copy, 'tisch')).toEqual(['Schreibtischlampe'])
+      expect(await search(copy, '北欧')).toEqual(['北欧桌灯 白色'])
+      expect(await search(copy, '桌灯 白')).toEqual(['北欧桌灯 白色'])
+      expect(await search(copy, '4711')).toEqual(['Kabel 4711'])
+      expect(await search(copy, 'b4711')).toEqual(['AB4711C'])
+    })
+
+    test('GTIN - begun, whole, with more or fewer zeros, digits of its middle - is found', async () => {
+      const gtins = ['00012345678905', '00123456789012', '04006381333931', '40063813339310']
+      await walkAll(
+        copy,
+        gtins.map((gtin) => makeNamed(gtin, gtin)),
+        100,
+      )
+      for (const [text, found] of [
+        ['00012345678905', [gtins[0]]],
+        ['012345678905', [gtins[0]]],
+        ['12345678905', [gtins[0]]],
+        ['1234', [gtins[0], gtins[1]]],
+        ['0001', [gtins[0]]],
+        ['4006381333931', [gtins[2], gtins[3]]],
+        ['04006381', [gtins[2]]],
+        ['0000', []],
+        ['81333', [gtins[2], gtins[3]]],
+        ['813339310', [gtins[3]]],
+        ['99999', []],
+      ] as const)
+        expect([text, await search(copy, text)]).toEqual([text, found])
+      expect(await search(copy, '1234', 1)).toEqual([gtins[0]])
+    })
+
+    test('versions - of a walk under way, replaced, gone, looked up - only what readers see is found', async () => {
+      await walkAll(copy, [makeNamed(toGtin(1), 'Old lamp'), makeNamed(toGtin(2), 'Gone lamp')], 100)
+      const walk = await begin(copy, 200)
+      await copy.applyPage(CHANNEL, makePage(walk, [makeNamed(toGtin(1), 'Lamp new')], { asOfMs: 200 }))
+      expect(await search(copy, 'lamp')).toEqual(['Old lamp', 'Gone lamp'])
+      // The new version would come first, and the place of the one that is found is not lost to it.
+      expect(await search(copy, 'new lamp', 1)).toEqual([])
+      expect(await search(copy, 'lamp', 1)).toEqual(['Old lamp'])
+      expect(await search(copy, 'new')).toEqual([])
+      await copy.completeWalk(CHANNEL, walk, 200)
+      expect(await search(copy, 'lamp')).toEqual(['Lamp new'])
+      await copy.putLookup(CHANNEL, toGtin(1), { product: makeNamed(toGtin(1), 'Torch'), asOfMs: 300 })
+      expect([await search(copy, 'lamp'), await search(copy, 'tor')]).toEqual([[], ['Torch']])
+      await copy.putLookup(CHANNEL, toGtin(1), { product: null, asOfMs: 400 })
+      expect([await search(copy, 'tor'), await search(copy, '')]).toEqual([[], []])
+    })
+
+    test('two catalogs - with the same words - each finds its own', async () => {
+      const other = await place.open('https://two.example')
+      await walkAll(copy, [makeNamed(toGtin(1), 'Lamp one')], 100)
+      await walkAll(other, [makeNamed(toGtin(1), 'Lamp')], 100)
+      expect([await search(copy, 'lamp', 1), await search(other, 'lamp', 1)]).toEqual([
+        ['Lamp one'],
+        ['Lamp'],
+      ])
+    })
+
+    test.each(HOSTILE)('search text %j - is letters, never syntax - finds what has them', async (text) => {
+      await walkAll(
+        copy,
+        [makeNamed(toGtin(1), 'Desk lamp'), makeNamed(toGtin(2), 'and or near not words')],
+        100,
+      )
+      const wanted = listWords(text.toWellFormed())
+      const all = ['Desk lamp', 'and or near not words']
+      const plain = all.filter((title) => wanted.every((word) => title.toLowerCase().includes(word)))
+      expect(await search(copy, text)).toEqual(wanted.length === 0 ? [] : plain)
+    })
+
+    test('search of thousands of characters - is cut - and ends', async () => {
+      await walkAll(copy, [makeNamed(toGtin(1), 'Desk lamp')], 100)
+      for (const text of ['x', '"', 'a b c d e f g h i j k l m n o p ', '% ', '\u0000'])
+        expect(await search(copy, text.repeat(5_000))).toEqual([])
+      expect(await search(copy, 'desk lamp '.repeat(5_000))).toEqual(['Desk lamp'])
+    })
+
+    test('letters that the index takes for marks - within a word - are found', async () => {
+      await walkAll(copy, [makeNamed(toGtin(1), 'ᦟᦲᧃ lamp'), makeNamed(toGtin(2), 'a\u19b5b')], 100)
+      expect([await search(copy, 'ᦟᦲᧃ'), await search(copy, 'a\u19b5b')]).toEqual([
+        ['ᦟᦲᧃ lamp'],
+        ['a\u19b5b'],
+      ])
+    })
+
+    test('search - any catalogs, one after the other, and any text - finds what a plain search does', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.tuple(catalog, catalog, catalog),
+          fc.array(texts, { minLength: 1, maxLength: 6 }),
+          async ([before, now, next], list) => {
+            const { dispose, open } = await subject.start()
+            try {
+              const own = await open('https://one.example')
+              await walkAll(own, before, 100)
+              await walkAll(own, now, 200)
+              const walk = await begin(own, 300)
+              await own.applyPage(CHANNEL, makePage(walk, next, { asOfMs: 300 }))
+              for (const text of list) {
+                const entries = await own.searchProducts(CHANNEL, text, 50)
+                const found = entries.map(({ product }) => product?.gtin)
+                expect([text, found]).toEqual([text, searchPlainly(now, text)])
+              }
+            } finally {
+              await dispose()
+            }
+          },
+        ),
+        { numRuns: 60 },
+      )
+    })
+  })
+}
