@@ -5,8 +5,11 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/helpers/build.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    setupFiles: ['test/helpers/patience.ts'],
+    // Programs of other people start at their own pace, and machines of CI are busy: a limit says that something hangs.
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     // Most of the time passes in browsers and servers of their own: two at a time also where there are two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
