@@ -16,6 +16,8 @@ const SURFACES = [
   `/fragments/${CHANNEL_ID}/deals?isolate=shadow`,
   `/embeds/${CHANNEL_ID}/deals?locale=de`,
   `/studio?gtin=${GTIN}`,
+  '/studio?tab=deals&stock=any',
+  '/studio?tab=health',
 ]
 
 /** Texts that break out of one place of a page or another. */
@@ -49,6 +51,8 @@ const ADDRESSES = [
   'https:evil.example',
   'blob:https://evil.example/x',
 ]
+
+const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
 
 let harness: Harness
 
@@ -89,7 +93,7 @@ async function listFaults(products: readonly WireProduct[]): Promise<string[]> {
   await stock(harness, products)
   const faults: string[] = []
   for (const path of SURFACES) {
-    const headers = path.startsWith('/studio') ? { Authorization: `Basic ${btoa('admin:pass')}` } : {}
+    const headers = path.startsWith('/studio') ? ADMIN : {}
     const { status, text } = await visit(harness, path, headers)
     const found = [
       ...(status === 200 ? [] : [`status ${status}`]),
@@ -152,12 +156,16 @@ describe('hostile feed', () => {
   test('studio, hostile query - stays text', async () => {
     await stock(harness, [makeWireProduct({ gtin: GTIN })])
     for (const text of TEXTS) {
-      for (const name of ['q', 'gtin', 'channel', 'theme', 'locale']) {
-        const seen = await visit(harness, `/studio?${name}=${encodeURIComponent(text.toWellFormed())}`, {
-          Authorization: `Basic ${btoa('admin:pass')}`,
-        })
-        expect([name, text, seen.status]).toEqual([name, text, 200])
-        expect([name, text, ...listDangers(seen.text, listOwnScripts())]).toEqual([name, text])
+      const value = encodeURIComponent(text.toWellFormed())
+      const asked = ['find', 'gtin', 'channel', 'tab', 'theme', 'locale', 'limit', 'merchant', 'accent']
+      const queries = [
+        ...asked.map((name) => `${name}=${value}`),
+        ...['q', 'brand', 'max_price', 'exclude', 'gtin'].map((name) => `tab=deals&${name}=${value}`),
+      ]
+      for (const query of queries) {
+        const seen = await visit(harness, `/studio?${query}`, ADMIN)
+        expect([query, seen.status]).toEqual([query, 200])
+        expect([query, ...listDangers(seen.text, listOwnScripts())]).toEqual([query])
       }
     }
   })

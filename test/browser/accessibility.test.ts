@@ -8,7 +8,7 @@ import { createRenderer } from '../../src/widgets/render.ts'
 import type { Frame } from '../../src/widgets/view-models.ts'
 import { launchChromium } from '../helpers/chromium.ts'
 import { type PageServer, STUDIO_CSP, startPageServer, toPage } from '../helpers/page-server.ts'
-import { makeStudio } from '../helpers/studio-view.ts'
+import { SICK, makeStudio } from '../helpers/studio-view.ts'
 import { SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../helpers/views.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -40,6 +40,23 @@ const offers = [
   makeOffer({ isBest: true, price: SALE_PRICE }),
   makeOffer({ merchant: 'Nordhem', price: null, availability: { text: 'Out of stock', kind: 'out' } }),
 ]
+
+/** Pages that the sample data do not make; test/browser/studio.test.ts looks at those that they do. */
+const STUDIOS = {
+  wrong: makeStudio('find=lamp&theme=blue&accent=x&merchant=Elsewhere', {
+    isSample: true,
+    shown: { kind: 'hidden', reason: 'No shop that has it is left after the options.' },
+  }),
+  sick: makeStudio('tab=health', { health: SICK }),
+  empty: makeStudio('', {
+    channels: [],
+    channel: null,
+    product: null,
+    matches: [],
+    state: null,
+    shown: null,
+  }),
+}
 
 function toHost(frame: Partial<Frame>): string {
   const own = (accent: string | null): Frame =>
@@ -98,16 +115,20 @@ describe('accessibility', () => {
     expect(await findViolations(bad, 'light')).toMatchObject([{ id: 'color-contrast' }])
   })
 
-  test.each(['light', 'dark'] as const)('studio, %s – no violation', async (theme) => {
-    const studio = renderer.renderStudio(
-      makeStudio({
-        theme,
-        styles: [assets.get('studio.css').path],
-        studioScript: assets.get('studio.js').path,
-        loaderScript: assets.get('embed.js').path,
-      }),
-    )
-    expect(await findViolations(studio, 'light', STUDIO_CSP)).toEqual([])
+  test.each([
+    ['light', 'a wrong value, a hidden box', STUDIOS.wrong],
+    ['dark', 'a wrong value, a hidden box', STUDIOS.wrong],
+    ['light', 'a sick server', STUDIOS.sick],
+    ['dark', 'a sick server', STUDIOS.sick],
+    ['light', 'no channel', STUDIOS.empty],
+  ] as const)('studio, %s, %s – no violation', async (colorScheme, _case, view) => {
+    const paths = {
+      styles: [assets.get('studio.css').path],
+      studioScript: assets.get('studio.js').path,
+      loaderScript: assets.get('embed.js').path,
+    }
+    const html = renderer.renderStudio({ ...view, ...paths })
+    expect(await findViolations(html, colorScheme, STUDIO_CSP)).toEqual([])
   })
 
   test.each(['light', 'dark'] as const)(
@@ -129,43 +150,4 @@ describe('accessibility', () => {
       expect(await findViolations(mistake, theme)).toEqual([])
     },
   )
-})
-
-describe('studio', () => {
-  test('copy button – copies the code, says so, and was not there without script', async () => {
-    const studio = makeStudio({
-      styles: [assets.get('studio.css').path],
-      studioScript: assets.get('studio.js').path,
-      loaderScript: assets.get('embed.js').path,
-    })
-    server.answers.set('/', toPage(renderer.renderStudio(studio), STUDIO_CSP))
-    const context = await browser.newContext()
-    const page = await context.newPage()
-    await page.goto(`${server.origin}/`)
-    const button = page.getByRole('button', { name: 'Copy' }).first()
-    await button.click()
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    await page.locator('#q').focus()
-    await page.keyboard.press('Control+A')
-    await page.keyboard.press('Control+V')
-    expect(await page.locator('#q').inputValue()).toContain('<div data-vitrine="deals"></div>')
-    await context.close()
-
-    const plain = await browser.newContext({ javaScriptEnabled: false })
-    const plainPage = await plain.newPage()
-    await plainPage.goto(`${server.origin}/`)
-    expect(await plainPage.getByRole('button', { name: 'Copy' }).count()).toBe(0)
-    expect(await plainPage.getByRole('link', { name: 'Open the widget itself' }).count()).toBe(2)
-    expect(await plainPage.getByRole('button', { name: 'Show' }).isVisible()).toBe(true)
-    await plain.close()
-  })
-
-  test('another theme – asks for the page again with it', async () => {
-    const page = await browser.newPage()
-    await page.goto(`${server.origin}/`)
-    await page.getByLabel('Dark').check()
-    await page.waitForURL(/theme=dark/)
-    expect(page.url()).toContain('gtin=04006381333931')
-    await page.close()
-  })
 })

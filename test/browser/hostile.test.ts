@@ -81,6 +81,15 @@ async function startServer(): Promise<string> {
   return url
 }
 
+/** What the content policy of a page refuses: an attack that was tried. */
+function watchRefusals(page: Page): string[] {
+  const refusals: string[] = []
+  page.on('console', (message) => {
+    if (/content security policy|trusted/i.test(message.text())) refusals.push(message.text())
+  })
+  return refusals
+}
+
 /** A page whose dialogs are what an attack would show. */
 async function openWatched(): Promise<Readonly<{ page: Page; attacks: string[] }>> {
   const context = await browser.newContext({ httpCredentials: { username: 'admin', password: 'pass' } })
@@ -94,14 +103,15 @@ async function openWatched(): Promise<Readonly<{ page: Page; attacks: string[] }
   return { page, attacks }
 }
 
-/** Moves over and focuses everything that could wait for it, in every frame. */
+/** Moves over and focuses everything that could wait for it. */
+const PROVOKE = `for (const element of document.querySelectorAll('*')) {
+  element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
+  if (element instanceof HTMLElement) element.focus()
+}`
+
+/** The same in every frame. */
 async function provoke(page: Page): Promise<void> {
-  for (const frame of page.frames()) {
-    await frame.evaluate(`for (const element of document.querySelectorAll('*')) {
-      element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
-      if (element instanceof HTMLElement) element.focus()
-    }`)
-  }
+  for (const frame of page.frames()) await frame.evaluate(PROVOKE)
 }
 
 /** Puts texts into an open page the way that scripts of publishers do. */
@@ -165,18 +175,13 @@ test('publisher who puts hostile products into his page, on the server and by in
   expect(attacks).toEqual([])
 })
 
-test('frames, the studio and the page of a mistake over hostile products - nothing runs, not even tried', async () => {
+test('frames and the page of a mistake over hostile products - nothing runs, not even tried', async () => {
   const url = await startServer()
   const { page, attacks } = await openWatched()
-  const refusals: string[] = []
-  page.on('console', (message) => {
-    if (/content security policy|trusted/i.test(message.text())) refusals.push(message.text())
-  })
+  const refusals = watchRefusals(page)
   const pages = [
     ...products.map(({ gtin }) => `${url}/embeds/${CHANNEL_ID}/where-to-buy/${gtin}`),
     `${url}/embeds/${CHANNEL_ID}/deals?stock=any&limit=60`,
-    `${url}/studio?gtin=${products[0]?.gtin}`,
-    ...HOSTILE.map((text) => `${url}/studio?q=${encodeURIComponent(text)}`),
     ...HOSTILE.map((text) => `${url}/embeds/${CHANNEL_ID}/deals?theme=${encodeURIComponent(text)}`),
   ]
   for (const address of pages) {
@@ -187,3 +192,50 @@ test('frames, the studio and the page of a mistake over hostile products - nothi
   expect(await readPage(page)).toContain(HOSTILE[0])
   expect([attacks, refusals]).toEqual([[], []])
 })
+
+test('studio over hostile products and with hostile queries - nothing runs, not even tried', async () => {
+  const url = await startServer()
+  const { page, attacks } = await openWatched()
+  const refusals = watchRefusals(page)
+  const texts = HOSTILE.map((text) => encodeURIComponent(text))
+  const queries = [
+    `gtin=${products[0]?.gtin}`,
+    'tab=deals&stock=any',
+    'tab=health',
+    ...texts.map((text) => `find=${text}&theme=${text}`),
+    ...texts.map((text) => `tab=deals&merchant=${text}&q=${text}`),
+  ]
+  for (const query of queries) {
+    await page.goto(`${url}/studio?${query}`, { waitUntil: 'domcontentloaded' })
+    await provoke(page)
+  }
+  await page.goto(`${url}/studio?tab=deals&stock=any`)
+  expect(await readPage(page)).toContain(HOSTILE[0])
+  expect([attacks, refusals]).toEqual([[], []])
+}, 120_000)
+
+test('studio where hostile texts are typed and chosen - puts them in place as texts', async () => {
+  const url = await startServer()
+  const { page, attacks } = await openWatched()
+  const refusals = watchRefusals(page)
+  await page.goto(`${url}/studio?tab=deals&stock=any`)
+  for (const text of HOSTILE.slice(0, 8)) {
+    await page.locator('#option-q').fill(text)
+    await page.locator('#option-accent').fill(text)
+    const query = new URLSearchParams({ q: text }).toString()
+    await vi.waitFor(async () => {
+      expect(await page.locator('[data-text="address"]').textContent()).toContain(query)
+      expect(await page.locator('#wrong-accent').isVisible()).toBe(true)
+    })
+    await page.evaluate(PROVOKE)
+  }
+  await page.locator('#option-q').fill('')
+  await page.locator('details.checks summary').first().click()
+  for (const shop of await page.locator('input[name="merchant"]').all()) await shop.check()
+  await vi.waitFor(() =>
+    expect(new URL(page.url()).searchParams.getAll('merchant').length).toBeGreaterThan(5),
+  )
+  await page.evaluate(PROVOKE)
+  expect(await page.locator('[data-text="snippet loader"]').textContent()).toContain('data-merchant=')
+  expect([attacks, refusals]).toEqual([[], []])
+}, 120_000)

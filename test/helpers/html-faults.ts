@@ -7,6 +7,8 @@ const checker = new HtmlValidate({
     // list-style none takes the role from a list in WebKit: it is said again.
     'no-redundant-role': 'off',
     'void-style': 'off',
+    // Boxes of one name are a list of values.
+    'form-dup-name': ['error', { shared: ['radio', 'checkbox', 'submit'] }],
     'no-implicit-button-type': 'error',
     'doctype-style': 'off',
     'long-title': 'off',

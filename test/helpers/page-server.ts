@@ -39,7 +39,7 @@ export function toPage(body: string, csp?: string): PageAnswer {
 export const EMBED_CSP = "default-src 'none'; style-src 'self'; script-src 'self'; img-src https: 'self'"
 
 /** The content policy of the studio. */
-export const STUDIO_CSP = `${EMBED_CSP}; frame-src 'self'; connect-src 'none'; base-uri 'none'; form-action 'self'`
+export const STUDIO_CSP = `${EMBED_CSP}; frame-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'`
 
 async function closeServer(server: Server): Promise<void> {
   await new Promise((resolve) => {

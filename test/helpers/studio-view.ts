@@ -1,55 +1,119 @@
-import type { StudioView, StudioWidgetView } from '../../src/widgets/view-models.ts'
+import type { Channel } from '../../src/catalog/contract.ts'
+import { createQuotaState } from '../../src/catalog/quota.ts'
+import { HOUR_MS } from '../../src/clock.ts'
+import type { CopyState, DealCounts } from '../../src/copy/store.ts'
+import { type StudioChoice, parseStudioChoice } from '../../src/studio/choice.ts'
+import type { HealthData } from '../../src/studio/health.ts'
+import { type Shown, type StudioData, toStudioView } from '../../src/studio/studio.ts'
+import type { StudioView } from '../../src/widgets/studio-views.ts'
+import { CHANNEL_ID } from './fake-catalog.ts'
+import { NOON_MS } from './harness.ts'
+import { makeProduct } from './products.ts'
 
-const CHANNEL = '6f0c1f7e-0000-4000-8000-000000000001'
+/** The only channel of `makeStudioData`. */
+export const CHANNEL: Channel = {
+  id: CHANNEL_ID,
+  name: 'Magazine',
+  kind: 'website',
+  url: 'https://magazine.example/',
+}
 
-/** One widget of the studio, with two snippets. */
-export function makeStudioWidget(kind: StudioWidgetView['kind']): StudioWidgetView {
+/** A copy whose last walk ended at noon, now. */
+export const WALKED: CopyState = {
+  currentWalk: 3,
+  completedAtMs: NOON_MS,
+  completedStartedAtMs: NOON_MS - 1_000,
+  productCount: 1_236,
+  dealCount: 7,
+  drops: {},
+  isRunning: false,
+  failure: null,
+  failedAtMs: null,
+}
+
+/** Counts of a grid without filters. */
+export const COUNTS: DealCounts = {
+  total: 7,
+  isBounded: false,
+  brands: [
+    { name: 'Lumen', count: 4 },
+    { name: 'Nordhem', count: 3 },
+  ],
+  merchants: [
+    { name: 'Kopje', count: 5 },
+    { name: 'Quillhaven', count: 2 },
+  ],
+  discounts: [
+    { minPercent: 10, count: 6 },
+    { minPercent: 50, count: 1 },
+  ],
+}
+
+/** The choice of a query string. */
+export const makeChoice = (query: string): StudioChoice => parseStudioChoice(new URLSearchParams(query))
+
+/** A server where all is well, walked every hour. */
+export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
   return {
-    kind,
-    title: 'Where to buy Lumen Arc',
-    fragmentUrl: `https://widgets.example/fragments/${CHANNEL}/${kind}`,
-    embedUrl: `https://widgets.example/embeds/${CHANNEL}/${kind}`,
-    attributes: [
-      { name: 'data-vitrine', value: kind },
-      { name: 'data-channel', value: CHANNEL },
-    ],
-    snippets: [
-      { id: 'loader', label: 'Loader script', code: '<div data-vitrine="deals"></div>', note: 'Any page.' },
-      { id: 'esi', label: 'Varnish ESI', code: '<esi:include src="/x"/>', note: 'Needs a backend.' },
-    ],
+    nowMs: NOON_MS,
+    gate: {
+      quota: createQuotaState(NOON_MS),
+      limit: undefined,
+      left: undefined,
+      keyRefusedUntilMs: 0,
+      breaker: 'closed',
+    },
+    storeFailure: null,
+    channels: [{ channel: CHANNEL, state: WALKED }],
+    channelCount: 1,
+    walkPeriodMs: HOUR_MS,
+    ...over,
   }
 }
 
-/** A start page with a chosen product, both widgets and one bad line of health. */
-export function makeStudio(changes: Partial<StudioView> = {}): StudioView {
+/** Health where most is bad: a catalog that does not answer, a full disk, a copy whose walk failed. */
+export const SICK: HealthData = makeHealthData({
+  gate: { ...makeHealthData().gate, breaker: 'open' },
+  storeFailure: 'disk full',
+  channels: [
+    { channel: CHANNEL, state: { ...WALKED, failure: 'VITRINE_CATALOG_STATUS', drops: { price: 3 } } },
+  ],
+  channelCount: 60,
+})
+
+/** A box with one shop, and a grid with seven cards. */
+const BOX: Shown = {
+  kind: 'where-to-buy',
+  size: { layout: 'list', shownCount: 1, saleCount: 0, isFolded: false },
+}
+const GRID: Shown = { kind: 'deals', size: { layout: 'grid', cardCount: 7 } }
+
+/** What the studio is made of for a query string: one channel with a lamp, which one shop sells, and seven deals. */
+export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
+  const choice = makeChoice(query)
+  const isBox = choice.tab === 'where-to-buy'
   return {
     publicUrl: 'https://widgets.example',
+    defaults: { locale: 'en', currency: null },
+    pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
     styles: ['/assets/studio.00000000.css'],
     studioScript: '/assets/studio.00000000.js',
     loaderScript: '/embed.js',
-    isSample: true,
-    channels: [{ id: CHANNEL, name: 'Fernweh', url: 'https://fernweh.example', isChosen: true }],
-    chosenChannelId: CHANNEL,
-    query: 'lamp',
-    theme: 'light',
-    locale: 'en',
-    matches: [
-      {
-        gtin: '04006381333931',
-        title: 'Lumen Arc',
-        brand: 'Lumen',
-        imageUrl: null,
-        href: '?gtin=1',
-        isChosen: true,
-      },
-    ],
-    box: makeStudioWidget('where-to-buy'),
-    grid: makeStudioWidget('deals'),
-    notice: 'Nothing is on sale yet.',
-    health: [
-      { label: 'Catalog', value: 'reached', isGood: true },
-      { label: 'Last walk', value: 'failed', isGood: false },
-    ],
-    ...changes,
+    isSample: false,
+    languages: ['de', 'en'],
+    channels: [CHANNEL],
+    channel: CHANNEL,
+    choice,
+    matches: isBox ? [makeProduct()] : [],
+    product: isBox ? makeProduct() : null,
+    state: WALKED,
+    shown: { 'where-to-buy': BOX, deals: GRID, health: null }[choice.tab],
+    counts: choice.tab === 'deals' ? COUNTS : null,
+    health: choice.tab === 'health' ? makeHealthData() : null,
+    ...over,
   }
 }
+
+/** The studio for a query string. */
+export const makeStudio = (query = '', over: Partial<StudioData> = {}): StudioView =>
+  toStudioView(makeStudioData(query, over))

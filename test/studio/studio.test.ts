@@ -1,86 +1,56 @@
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Channel } from '../../src/catalog/contract.ts'
-import type { CopyState } from '../../src/copy/store.ts'
-import { type StudioData, parseStudioChoice, toStudioView } from '../../src/widgets/studio.ts'
-import type { StudioWidgetView } from '../../src/widgets/view-models.ts'
+import { type StudioData, toStudioView } from '../../src/studio/studio.ts'
+import type { FieldView, StudioView } from '../../src/widgets/studio-views.ts'
+import { OPTION_LIST } from '../../src/widgets/option-list.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
-import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { CHANNEL, WALKED, makeStudio, makeStudioData } from '../helpers/studio-view.ts'
 
-const CHANNEL: Channel = {
-  id: CHANNEL_ID,
-  name: 'Magazine',
-  kind: 'website',
-  url: 'https://magazine.example/',
-}
-const PLAIN = { channelId: null, gtin: null, query: '', theme: 'auto', locale: 'en' } as const
+const BASE = 'https://widgets.example/studio'
+const GTIN = toGtin(1)
+const WHERE = `channel=${CHANNEL_ID}&gtin=${GTIN}`
 
-const STATE: CopyState = {
-  currentWalk: 3,
-  completedAtMs: NOON_MS,
-  completedStartedAtMs: NOON_MS - 1_000,
-  productCount: 1_236,
-  dealCount: 7,
-  drops: {},
-  isRunning: false,
-  failure: null,
-  failedAtMs: null,
-}
+/** Addresses of the tabs by their names. */
+const listTabs = (query: string): Record<string, string> =>
+  Object.fromEntries(makeStudio(query).tabs.map(({ text, href }) => [text, href]))
 
-const makeData = (over: Partial<StudioData> = {}): StudioData => ({
-  publicUrl: 'https://widgets.example',
-  styles: [],
-  studioScript: '/s.js',
-  loaderScript: '/embed.js',
-  isSample: false,
-  channels: [CHANNEL],
-  channel: CHANNEL,
-  choice: PLAIN,
-  defaultLocale: 'en',
-  defaultCurrency: null,
-  matches: [],
-  product: makeProduct(),
-  state: STATE,
-  ...over,
-})
+const findField = ({ fields }: StudioView, name: string): FieldView | undefined =>
+  fields.flatMap((group) => group.fields).find((field) => field.name === name)
 
-const parse = (query: string): unknown => parseStudioChoice(new URLSearchParams(query), 'en')
-const getHeight = (widget: StudioWidgetView | null): string | undefined =>
-  /height="(\d+)"/.exec(widget?.snippets.find(({ id }) => id === 'iframe')?.code ?? '')?.[1]
-
-describe('choice on the start page', () => {
-  test.each(['', 'channel=&gtin=&q=&theme=&locale=', 'utm_source=x'])('%s - nothing is chosen', (query) => {
-    expect(parse(query)).toEqual(PLAIN)
+describe('tabs', () => {
+  test.each([
+    ['', 'Where to buy'],
+    ['tab=deals', 'Deals'],
+    ['tab=health', 'Health'],
+  ])('%j - one is chosen', (query, chosen) => {
+    const { tabs } = makeStudio(query)
+    expect(tabs.map(({ text }) => text)).toEqual(['Where to buy', 'Deals', 'Health'])
+    expect(tabs.filter(({ isChosen }) => isChosen).map(({ text }) => text)).toEqual([chosen])
   })
 
-  test('every field - is read', () => {
-    expect(parse('channel=ABC&gtin=%20123%20&q=desk+lamp&theme=dark&locale=de-at')).toEqual({
-      channelId: 'abc',
-      gtin: '123',
-      query: 'desk lamp',
-      theme: 'dark',
-      locale: 'de-AT',
+  test('other tabs - keep the channel, the product and what both widgets look like', () => {
+    const query = 'find=lamp&theme=dark&accent=ff6600&locale=de&currency=EUR&layout=card&limit=3&stock=in'
+    const look = 'theme=dark&accent=ff6600&locale=de&currency=EUR'
+    expect(listTabs(query)).toEqual({
+      'Where to buy': `${BASE}?${WHERE}&${query}`,
+      Deals: `${BASE}?tab=deals&${WHERE}&${look}`,
+      Health: `${BASE}?tab=health&${WHERE}`,
     })
   })
 
-  test.each([
-    ['theme=blue', PLAIN],
-    ['locale=no+such', PLAIN],
-    [`q=${'x'.repeat(101)}`, PLAIN],
-    [`channel=${'x'.repeat(101)}&theme=dark`, { ...PLAIN, theme: 'dark' }],
-    ['gtin=1&gtin=2', PLAIN],
-    ['gtin=&gtin=2', { ...PLAIN, gtin: '2' }],
-  ])('%s - what cannot be read counts as not given, the rest stays', (query, choice) => {
-    expect(parse(query)).toEqual(choice)
+  test('from deals and from health - the product comes back', () => {
+    expect(listTabs(`tab=deals&gtin=${GTIN}&sort=price&theme=dark`)['Where to buy']).toBe(
+      `${BASE}?${WHERE}&theme=dark`,
+    )
+    expect(listTabs(`tab=health&gtin=${GTIN}`)['Where to buy']).toBe(`${BASE}?${WHERE}`)
   })
 })
 
 describe('channels and matches', () => {
   test('channels - the chosen one is marked, addresses are cut at 100 characters', () => {
-    const other = { ...CHANNEL, id: 'x', url: `https://a.example/${'b'.repeat(100)}` }
-    const { channels, chosenChannelId } = toStudioView(
-      makeData({ channels: [CHANNEL, other, { ...CHANNEL, id: 'y', url: null }] }),
-    )
+    const long = { ...CHANNEL, id: 'x', url: `https://a.example/${'b'.repeat(100)}` }
+    const { channels } = makeStudio('', { channels: [CHANNEL, long, { ...CHANNEL, id: 'y', url: null }] })
     expect(channels.map(({ id, isChosen }) => [id, isChosen])).toEqual([
       [CHANNEL_ID, true],
       ['x', false],
@@ -88,156 +58,199 @@ describe('channels and matches', () => {
     ])
     expect(channels.map(({ url }) => url?.length)).toEqual([25, 100, undefined])
     expect(channels[1]?.url?.endsWith('…')).toBe(true)
-    expect(chosenChannelId).toBe(CHANNEL_ID)
   })
 
-  test('matches - links that keep the search, the theme and the locale; defaults are left out', () => {
+  test('matches - links that keep the search and every option, wrong ones too', () => {
     const matches = [makeProduct(), makeProduct({ gtin: toGtin(2), images: [], brand: null })]
-    const base = `https://widgets.example/studio?channel=${CHANNEL_ID}&gtin=`
-    const plain = toStudioView(makeData({ matches })).matches
-    expect(plain.map(({ href, isChosen }) => [href, isChosen])).toEqual([
-      [base + toGtin(1), true],
-      [base + toGtin(2), false],
+    const query = 'find=a+%26+b&theme=blue&merchant=A&merchant=B'
+    const views = makeStudio(query, { matches }).matches
+    const base = `${BASE}?channel=${CHANNEL_ID}&gtin=`
+    expect(views.map(({ href, isChosen }) => [href, isChosen])).toEqual([
+      [`${base}${GTIN}&${query}`, true],
+      [`${base}${toGtin(2)}&${query}`, false],
     ])
-    expect(plain[1]).toMatchObject({ imageUrl: null, brand: null, title: 'Lumen Arc desk lamp' })
-    const choice = { ...PLAIN, query: 'a & b', theme: 'dark', locale: 'de' } as const
-    expect(toStudioView(makeData({ matches, choice })).matches[0]?.href).toBe(
-      `${base}${toGtin(1)}&q=a+%26+b&theme=dark&locale=de`,
-    )
+    expect(views[1]).toMatchObject({ imageUrl: null, brand: null, title: 'Lumen Arc desk lamp' })
+  })
+
+  test('search and product - are in the view for the form', () => {
+    expect(makeStudio('find=lamp')).toMatchObject({ find: 'lamp', gtin: GTIN })
+    expect(makeStudio('find=lamp', { product: null })).toMatchObject({ find: 'lamp', gtin: '' })
   })
 })
 
-const measure = (over: Partial<StudioData>): string | undefined => getHeight(toStudioView(makeData(over)).box)
-
-const shows = (over: Partial<StudioData>): boolean[] => {
-  const { box, grid } = toStudioView(makeData(over))
-  return [box !== null, grid !== null]
-}
-
-describe('widgets of the start page', () => {
-  test('box - addresses and placeholder of the product', () => {
-    const { box } = toStudioView(makeData())
-    const path = `${CHANNEL_ID}/where-to-buy/${toGtin(1)}`
-    expect(box).toMatchObject({
+describe('widget', () => {
+  test('box - that of the product, with the options that are right', () => {
+    const { widget } = makeStudio('theme=dark&layout=nothing&sort=price')
+    expect(widget).toMatchObject({
       kind: 'where-to-buy',
       title: 'Where to buy Lumen Arc desk lamp',
-      fragmentUrl: `https://widgets.example/fragments/${path}`,
-      embedUrl: `https://widgets.example/embeds/${path}`,
-    })
-    const attributes = Object.fromEntries(box?.attributes.map(({ name, value }) => [name, value]) ?? [])
-    expect(attributes).toMatchObject({
-      'data-vitrine': 'where-to-buy',
-      'data-channel': CHANNEL_ID,
-      'data-gtin': toGtin(1),
+      embedUrl: `https://widgets.example/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}?theme=dark`,
     })
   })
 
-  test('theme and locale - are in addresses and placeholder when they differ from the defaults', () => {
-    const choice = { ...PLAIN, theme: 'light', locale: 'de' } as const
-    const { grid } = toStudioView(makeData({ choice }))
-    expect(grid?.embedUrl).toBe(`https://widgets.example/embeds/${CHANNEL_ID}/deals?theme=light&locale=de`)
-    expect(grid?.attributes).toEqual(
-      expect.arrayContaining([
-        { name: 'data-vitrine', value: 'deals' },
-        { name: 'data-theme', value: 'light' },
-        { name: 'data-locale', value: 'de' },
-      ]),
-    )
-    const german = toStudioView(makeData({ choice: { ...PLAIN, locale: 'de' }, defaultLocale: 'de' }))
-    expect(german.grid?.fragmentUrl).toBe(`https://widgets.example/fragments/${CHANNEL_ID}/deals`)
-  })
-
-  test('height of the frame - fits what the box shows: one currency, five offers and the fold', () => {
-    const offers = ['a', 'b', 'c', 'd', 'e', 'f'].map((merchant) => makeParsedOffer({ merchant }))
-    const dollars = ['x', 'y'].map((merchant) => makeParsedOffer({ merchant, currency: 'USD' }))
-    expect(measure({ product: makeProduct({ offers }) })).toBe('716')
-    expect(measure({ product: makeProduct({ offers: [...offers, ...dollars] }) })).toBe('716')
-    expect(
-      measure({ product: makeProduct({ offers: [...offers, ...dollars] }), defaultCurrency: 'USD' }),
-    ).toBe('442')
+  test('grid - that of the channel', () => {
+    const { widget } = makeStudio('tab=deals&sort=price&markup=schema')
+    expect(widget).toMatchObject({
+      kind: 'deals',
+      title: 'Deals',
+      fragmentUrl: `https://widgets.example/fragments/${CHANNEL_ID}/deals?sort=price`,
+    })
   })
 
   test.each([
-    [1, '560'],
-    [12, '1580'],
-    [13, '1580'],
-  ])('%i deals - a frame of %s pixels: twelve cards at most', (dealCount, heightPx) => {
-    expect(getHeight(toStudioView(makeData({ state: { ...STATE, dealCount } })).grid)).toBe(heightPx)
+    ['no channel', '', { channel: null }],
+    ['no product', '', { product: null }],
+    ['nothing was asked for', 'tab=deals', { shown: null }],
+    ['health', 'tab=health', {}],
+  ] as const)('%s - none', (_case, query, over) => {
+    expect(makeStudio(query, over).widget).toBeNull()
   })
 
-  test('no channel - no widget; no product - no box; no deal - no grid', () => {
-    expect(shows({})).toEqual([true, true])
-    expect(shows({ channel: null })).toEqual([false, false])
-    expect(shows({ product: null })).toEqual([false, true])
-    expect(shows({ state: { ...STATE, dealCount: 0 } })).toEqual([true, false])
-    expect(shows({ state: null })).toEqual([true, false])
+  test.each(['', 'tab=deals'])('%j, hidden - can be embedded all the same', (query) => {
+    const { widget } = makeStudio(query, { shown: { kind: 'hidden', reason: 'No.' } })
+    expect(widget?.snippets.length).toBeGreaterThan(5)
   })
 })
 
-const notice = (over: Partial<StudioData>): string | null => toStudioView(makeData(over)).notice
+describe('fields of a tab', () => {
+  test('box - the shops and currencies of its product, each once, by name', () => {
+    const offers = [
+      makeParsedOffer({ merchant: 'Zeta' }),
+      makeParsedOffer({ merchant: 'äther', currency: 'CHF' }),
+      makeParsedOffer({ merchant: 'Zeta', currency: 'CHF' }),
+      makeParsedOffer({ merchant: 'Bo' }),
+    ]
+    const view = makeStudio('', { product: makeProduct({ offers }) })
+    const merchant = findField(view, 'merchant')?.control
+    expect(merchant?.kind === 'checks' && merchant.options.map(({ value, count }) => [value, count])).toEqual(
+      [
+        ['äther', null],
+        ['Bo', null],
+        ['Zeta', null],
+      ],
+    )
+    const currency = findField(view, 'currency')?.control
+    expect(currency?.kind === 'input' && currency.suggestions).toEqual(['CHF', 'EUR'])
+  })
+
+  test('grid - shops and brands of the counts', () => {
+    const view = makeStudio('tab=deals')
+    const merchant = findField(view, 'merchant')?.control
+    expect(merchant?.kind === 'checks' && merchant.options.map(({ value, count }) => [value, count])).toEqual(
+      [
+        ['Kopje', 5],
+        ['Quillhaven', 2],
+      ],
+    )
+    const brand = findField(view, 'brand')?.control
+    expect(brand?.kind === 'input' && brand.suggestions).toEqual(['Lumen', 'Nordhem'])
+  })
+
+  test('counts that are not known - no shops, no panel', () => {
+    const view = makeStudio('tab=deals', { counts: null })
+    const merchant = findField(view, 'merchant')?.control
+    expect(merchant?.kind === 'checks' && merchant.options).toEqual([])
+    expect(view.deals).toBeNull()
+  })
+
+  test('health - none', () => {
+    expect(makeStudio('tab=health')).toMatchObject({ fields: [], deals: null, notice: null })
+    expect(makeStudio('tab=health').health?.lines).toHaveLength(4)
+  })
+})
+
+const notice = (query: string, over: Partial<StudioData> = {}): string | null =>
+  makeStudio(query, over).notice
 
 describe('notice', () => {
-  const unwalked = { ...STATE, currentWalk: 0, dealCount: 0 }
+  const unwalked = { ...WALKED, currentWalk: 0 }
 
-  test('everything there - none', () => {
-    expect(notice({})).toBeNull()
+  test.each(['', 'tab=deals', 'tab=health'])('%j, everything there - none', (query) => {
+    expect(notice(query)).toBeNull()
   })
 
   test('what is missing - is said, the first cause alone', () => {
-    expect(notice({ channel: null, product: null, state: null })).toMatch(/^No channel is known yet/)
-    expect(notice({ product: null, state: null })).toMatch(/^The catalog has not been walked yet/)
-    expect(notice({ state: unwalked })).toMatch(/^The catalog has not been walked yet/)
-    expect(notice({ product: null, state: unwalked })).toMatch(/^The catalog has not been walked yet/)
-    expect(notice({ state: { ...STATE, dealCount: 0 } })).toMatch(/^No offer of this channel is on sale now/)
+    const hidden = { kind: 'hidden', reason: 'No.' } as const
+    for (const query of ['', 'tab=deals', 'tab=health'])
+      expect(notice(query, { channel: null, product: null, state: null })).toMatch(/^No channel is known yet/)
+    for (const query of ['', 'tab=deals']) {
+      expect(notice(query, { product: null, state: null })).toMatch(/^The catalog has not been walked yet/)
+      expect(notice(query, { shown: hidden, state: unwalked })).toMatch(
+        /^The catalog has not been walked yet/,
+      )
+    }
+    expect(notice('tab=health', { state: unwalked })).toBeNull()
   })
 
   test('no match - repeats the search, or the GTIN where nothing was searched', () => {
-    const choice = { ...PLAIN, query: 'lamp', gtin: '123' }
-    expect(notice({ product: null, choice })).toBe('No product of this channel matches "lamp".')
-    expect(notice({ product: null, choice: { ...choice, query: '' } })).toBe(
-      'No product of this channel matches "123".',
+    const over = { product: null, matches: [] }
+    expect(notice('find=lamp&gtin=123', over)).toBe('No product of this channel matches "lamp".')
+    expect(notice('gtin=123', over)).toContain('123')
+    expect(notice('', over)).toBe('The catalog has no product for this channel.')
+    expect(notice('tab=deals', over)).toBeNull()
+  })
+
+  test.each(['', 'tab=deals'])('%j, hidden - says that, and why', (query) => {
+    const reason = 'No shop that has it is left after the options.'
+    expect(notice(query, { shown: { kind: 'hidden', reason } })).toBe(
+      `Hidden, and it takes no room in a page. ${reason}`,
     )
-    expect(notice({ product: null, choice: PLAIN })).toBe('The catalog has no product for this channel.')
   })
 })
 
-const listHealth = (over: Partial<StudioData>): string[] =>
-  toStudioView(makeData(over)).health.map(
-    ({ label, value, isGood }) => `${isGood ? 'good' : 'bad'} ${label}: ${value.replaceAll('\u202f', ' ')}`,
-  )
-
-describe('health', () => {
-  test('walked copy - all good', () => {
-    expect(listHealth({})).toEqual([
-      'good Channels: 1',
-      'good Products: 1,236',
-      'good Products with a deal: 7',
-      'good Last complete walk: Nov 21, 2026, 12:00 PM UTC',
-      'good Last walk failed with: nothing',
-      'good Left out: nothing',
-    ])
+describe('address of the choice', () => {
+  test('as by default - channel and product alone', () => {
+    expect(makeStudio('theme=auto&limit=5&stock=any&utm_source=x').address).toBe(`${BASE}?${WHERE}`)
+    expect(makeStudio('tab=deals').address).toBe(`${BASE}?tab=deals&channel=${CHANNEL_ID}`)
+    expect(makeStudio('', { channel: null, product: null }).address).toBe(BASE)
   })
 
-  test('empty copy after a broken walk - says what is bad', () => {
-    const state = {
-      ...STATE,
-      completedAtMs: null,
-      productCount: 0,
-      dealCount: 0,
-      failure: 'VITRINE_CATALOG_STATUS',
-      drops: { price: 1_005, link: 2 },
-    }
-    expect(listHealth({ channels: [], state })).toEqual([
-      'bad Channels: 0',
-      'bad Products: 0',
-      'good Products with a deal: 0',
-      'bad Last complete walk: none yet',
-      'bad Last walk failed with: VITRINE_CATALOG_STATUS',
-      'good Left out: 1,005 by price, 2 by link',
-    ])
+  test('options - those that are right and not as by default; wrong ones are no part of it', () => {
+    expect(makeStudio('find=lamp&theme=dark&limit=99&locale=de').address).toBe(
+      `${BASE}?${WHERE}&find=lamp&theme=dark&locale=de`,
+    )
   })
 
-  test('no copy at all - the channels alone', () => {
-    expect(listHealth({ state: null })).toEqual(['good Channels: 1'])
+  test('public address with a path - is kept', () => {
+    const { address, tabs } = makeStudio('', { publicUrl: 'https://example.org/widgets' })
+    expect(address).toBe(`https://example.org/widgets/studio?${WHERE}`)
+    for (const { href } of tabs) expect(href).toMatch(/^https:\/\/example\.org\/widgets\/studio\?/)
+  })
+
+  const names = ['tab', 'channel', 'gtin', 'find', ...new Set(OPTION_LIST.map(({ name }) => name))]
+  const words = [
+    'deals',
+    'health',
+    'dark',
+    'auto',
+    'de-at',
+    'EUR',
+    '3',
+    '05',
+    '99',
+    'card',
+    'price',
+    'schema',
+    ' ',
+    '',
+  ]
+  const queries = fc
+    .array(fc.tuple(fc.constantFrom(...names), fc.oneof(fc.constantFrom(...words), fc.string())), {
+      maxLength: 10,
+    })
+    .map((pairs) => new URLSearchParams(pairs).toString())
+
+  test('of any query - opening it gives the same address, widget and no error', () => {
+    fc.assert(
+      fc.property(queries, (query) => {
+        const first = makeStudio(query)
+        const second = toStudioView(makeStudioData(new URL(first.address).search))
+        expect(second.address).toBe(first.address)
+        expect(second.widget).toEqual(first.widget)
+        const errors = second.fields.flatMap(({ fields }) => fields.flatMap(({ error }) => error ?? []))
+        expect(errors).toEqual([])
+      }),
+      { numRuns: 500 },
+    )
   })
 })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { OPTION_LIST, type OptionRow } from '../../src/widgets/option-list.ts'
+import { OPTION_LIST, type OptionControl, type OptionRow } from '../../src/widgets/option-list.ts'
 import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
 
 const DEFAULTS = { locale: 'en', currency: null }
@@ -76,5 +76,62 @@ describe('list of options', () => {
     const isText = row.accepts.startsWith('text') || row.accepts.includes('names') || row.fallback === 'none'
     const plain = parse(widget, new URLSearchParams())
     expect(parse(widget, isText ? new URLSearchParams() : query)).toEqual(plain)
+  })
+})
+
+const accepts = (widget: Widget, name: string, value: string): boolean => {
+  try {
+    parse(widget, new URLSearchParams({ [name]: value }))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Values that a field of a kind leads its user to, and some that its parser must not take. */
+const KINDS = {
+  text: { good: ['a', 'x'.repeat(100)], bad: ['x'.repeat(101)] },
+  color: { good: ['ff6600', 'FF6600'], bad: ['#ff6600', 'f60', 'red'] },
+  language: { good: ['en', 'de-AT', 'ar'], bad: ['english please', '1'] },
+  currency: { good: ['EUR', 'gbp'], bad: ['XXY', '€'] },
+  price: { good: ['49.99', '1'], bad: ['0', '-1', '1,5'] },
+  shops: { good: ['Kopje', 'A & B'], bad: [' ', 'x'.repeat(101)] },
+} as const
+
+/** Values that a control offers, and some beyond them. */
+function listTries(control: OptionControl): Readonly<{ good: readonly string[]; bad: readonly string[] }> {
+  if (typeof control === 'string') return KINDS[control]
+  if (!('min' in control)) return { good: control, bad: [`${control.join('')}x`, ''] }
+  const { min, max } = control
+  return { good: [min, max].map(String), bad: [min - 1, max + 1].map(String) }
+}
+
+const describeControl = (control: OptionControl): unknown => {
+  if (typeof control === 'string') return control
+  return 'min' in control ? `a whole number from ${control.min} to ${control.max}` : control.join(' or ')
+}
+
+describe('controls', () => {
+  test.each(rows)(
+    '%s, %s - every word and both bounds are accepted, what lies beyond is not',
+    (widget, name, { control }) => {
+      const { good, bad } = listTries(control)
+      expect(good.filter((value) => !accepts(widget, name, value))).toEqual([])
+      expect(bad.filter((value) => accepts(widget, name, value))).toEqual([])
+      expect(good.length * bad.length).toBeGreaterThan(0)
+    },
+  )
+
+  test.each(rows.filter(([, , { control }]) => typeof control === 'object'))(
+    '%s, %s - words and bounds are those that its answer names',
+    (_widget, _name, { control, accepts: words }) => {
+      expect(words.replaceAll('`', '')).toBe(describeControl(control))
+    },
+  )
+
+  test.each(['where-to-buy', 'deals'] as const)('%s - labels are there and differ', (widget) => {
+    const labels = rows.filter(([listedFor]) => listedFor === widget).map(([, , { label }]) => label)
+    expect(new Set(labels).size).toBe(labels.length)
+    for (const label of labels) expect(label).toMatch(/^[A-Z][^.]+$/)
   })
 })

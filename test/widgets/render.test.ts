@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { findHtmlFaults } from '../helpers/html-faults.ts'
-import { makeStudio } from '../helpers/studio-view.ts'
+import { SICK, makeStudio } from '../helpers/studio-view.ts'
 import { HONESTY, SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../helpers/views.ts'
 
 type Node = DefaultTreeAdapterMap['node']
@@ -68,6 +68,9 @@ function poison<T>(value: T, text: string, key = ''): T {
     'styles',
     'iso',
     'schema',
+    'tab',
+    'type',
+    'inputMode',
   ]
   if (kept.includes(key)) return value
   if (typeof value === 'string') return text as T
@@ -132,21 +135,15 @@ describe('hostile texts', () => {
       parameters: [{ name: 'd', value: 'e' }],
     }
     const mistake = { title: 'a', message: 'b', styles: [], frameScript: null }
-    const studio = makeStudio()
-    const kept = {
-      box: studio.box,
-      grid: studio.grid,
-      styles: [],
-      studioScript: 'a.js',
-      loaderScript: 'b.js',
-    }
+    const studios = ['find=lamp&theme=blue', 'tab=deals&q=%22', 'tab=health'].map((query) =>
+      makeStudio(query),
+    )
     const pairs = [
       [renderer.renderDemoShop(shop), renderer.renderDemoShop(poison(shop, text))],
       [renderer.renderMistake(mistake), renderer.renderMistake(poison(mistake, text))],
-      [
-        renderer.renderStudio({ ...studio, ...kept }),
-        renderer.renderStudio({ ...poison(studio, text), ...kept, theme: 'light' }),
-      ],
+      ...studios.map(
+        (studio) => [renderer.renderStudio(studio), renderer.renderStudio(poison(studio, text))] as const,
+      ),
     ] as const
     for (const [tame, hostile] of pairs) {
       const names = (html: string): string[] => listElements(parse(html)).map(({ tagName }) => tagName)
@@ -315,10 +312,13 @@ describe('documents', () => {
       'mistake',
       () => renderer.renderMistake({ title: 'A mistake', message: 'Why', styles: [], frameScript: '/f.js' }),
     ],
-    ['studio', () => renderer.renderStudio(makeStudio())],
+    ['studio', () => renderer.renderStudio(makeStudio('find=lamp&theme=blue&limit=99&merchant=Elsewhere'))],
+    ['studio of deals', () => renderer.renderStudio(makeStudio('tab=deals&brand=Lumen&max_price=x'))],
+    ['studio of a sick server', () => renderer.renderStudio(makeStudio('tab=health', { health: SICK }))],
     [
       'empty studio',
-      () => renderer.renderStudio(makeStudio({ box: null, grid: null, matches: [], query: '' })),
+      () =>
+        renderer.renderStudio(makeStudio('', { channels: [], channel: null, product: null, matches: [] })),
     ],
     [
       'demonstration shop',

@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import type { WireProduct } from '../../src/catalog/contract.ts'
+import { HOUR_MS } from '../../src/clock.ts'
+import type { StudioLive } from '../../src/widgets/studio-views.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import type { Harness, HarnessOptions } from '../helpers/harness.ts'
+import { findHtmlFaults } from '../helpers/html-faults.ts'
+import { toGtin } from '../helpers/products.ts'
+import {
+  type Element,
+  type Seen,
+  findByClass,
+  getAttribute,
+  getText,
+  listElements,
+  readText,
+  startHarness,
+  stock,
+  visit,
+} from './visit.ts'
+
+const OTHER_ID = '00000000-0000-4000-8000-000000000002'
+const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
+
+/** A product that two shops have on sale. */
+function makeDeal(index: number, brand: string, oldPrice: string): WireProduct {
+  const shops = index % 2 === 0 ? ['Kopje', 'Quillhaven'] : ['Kopje']
+  return makeWireProduct({
+    gtin: toGtin(index),
+    title: `${brand} thing ${index}`,
+    brand,
+    offers: shops.map((name) => makeWireOffer({ merchant: { name }, old_price: oldPrice })),
+  })
+}
+
+const PRODUCTS = [
+  makeDeal(1, 'Lumen', '99.80'),
+  makeDeal(2, 'Lumen', '62.38'),
+  makeDeal(3, 'Nordhem', '55.00'),
+  makeDeal(4, 'Nordhem', '199.60'),
+  makeWireProduct({ gtin: toGtin(5), title: 'Copper kettle', brand: 'Ember', offers: [makeWireOffer()] }),
+]
+
+/** The real app with two channels, of which the second has a lantern only. */
+async function startStudio(options: HarnessOptions = {}): Promise<Harness> {
+  const harness = await startHarness({
+    ...options,
+    settings: { VITRINE_ADMIN_PASSWORD: 'pass', ...options.settings },
+  })
+  harness.catalog.channels.push({ id: OTHER_ID, name: 'Other magazine', kind: 'website', url: null })
+  harness.catalog.products.set(OTHER_ID, [makeWireProduct({ gtin: toGtin(9), title: 'Paper lantern' })])
+  await stock(harness, PRODUCTS)
+  return harness
+}
+
+const see = (harness: Harness, path: string): Promise<Seen> => visit(harness, path, ADMIN)
+const having = (html: string, name: string, value: string): Element | undefined =>
+  listElements(html).find((element) => getAttribute(element, name) === value)
+const listTitles = (html: string): string[] => findByClass(html, 'match-title').map(getText)
+const readNotice = (html: string): string => {
+  const notice = having(html, 'data-text', 'notice')
+  return notice === undefined ? '' : getText(notice)
+}
+
+/** The path of an address of this server, with its query. */
+const toPath = (address: string): string => address.replace('https://widgets.example', '')
+const getHref = (html: string, leads: string): string => {
+  const link = having(html, 'data-leads', leads)
+  return link === undefined ? '' : toPath(getAttribute(link, 'href'))
+}
+
+describe('finding a product', () => {
+  test('nothing searched - the first products, and the box of the first', async () => {
+    const { text } = await see(await startStudio(), '/studio')
+    expect(listTitles(text)).toEqual(PRODUCTS.map(({ title }) => title))
+    expect(getHref(text, 'embed')).toBe(`/embeds/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`)
+  })
+
+  test.each([
+    ['nordhem', ['Nordhem thing 3', 'Nordhem thing 4']],
+    ['thing lum', ['Lumen thing 1', 'Lumen thing 2']],
+    [toGtin(5), ['Copper kettle']],
+    [toGtin(5).replace(/^0+/, ''), ['Copper kettle']],
+  ])('search for %j - finds them and shows the box of the first', async (find, titles) => {
+    const { text } = await see(await startStudio(), `/studio?find=${encodeURIComponent(find)}`)
+    expect(listTitles(text).toSorted()).toEqual(titles)
+    expect(getHref(text, 'embed')).toContain(
+      PRODUCTS.find(({ title }) => title === listTitles(text)[0])?.gtin,
+    )
+    expect(readNotice(text)).toBe('')
+  })
+
+  test('chosen product - stays chosen among the matches, and gives way to another search', async () => {
+    const harness = await startStudio()
+    const chosen = await see(harness, `/studio?find=nordhem&gtin=${toGtin(4)}`)
+    expect(getHref(chosen.text, 'embed')).toContain(toGtin(4))
+    expect(findByClass(chosen.text, 'match').map((link) => getAttribute(link, 'aria-current'))).toEqual([
+      '',
+      'true',
+    ])
+    const { text } = await see(harness, `/studio?find=kettle&gtin=${toGtin(4)}`)
+    expect(getHref(text, 'embed')).toContain(toGtin(5))
+  })
+
+  test('no match - says so, with nothing to embed', async () => {
+    const { status, text } = await see(await startStudio(), '/studio?find=%22submarine%22')
+    expect(status).toBe(200)
+    expect(readNotice(text)).toBe('No product of this channel matches ""submarine"".')
+    expect(findByClass(text, 'workbench')).toEqual([])
+  })
+
+  test('another channel - its own products; one that is not known - the first channel', async () => {
+    const harness = await startStudio()
+    const other = await see(harness, `/studio?channel=${OTHER_ID.toUpperCase()}`)
+    expect(listTitles(other.text)).toEqual(['Paper lantern'])
+    expect(getHref(other.text, 'embed')).toBe(`/embeds/${OTHER_ID}/where-to-buy/${toGtin(9)}`)
+    const unknown = await see(harness, '/studio?channel=00000000-0000-4000-8000-00000000dead')
+    expect(getHref(unknown.text, 'embed')).toContain(CHANNEL_ID)
+  })
+
+  test('options that leave nothing - hidden, with the reason that the answer gives', async () => {
+    const harness = await startStudio()
+    const { text } = await see(harness, `/studio?gtin=${toGtin(5)}&merchant=Nobody`)
+    const hidden = await see(harness, getHref(text, 'fragment'))
+    expect(hidden.headers['vitrine-state']).toBe('hidden')
+    expect(readNotice(text)).toBe(
+      `Hidden, and it takes no room in a page. ${hidden.headers['vitrine-reason']}`,
+    )
+  })
+
+  test('visit - calls nothing that a reader would not call', async () => {
+    const harness = await startStudio()
+    const before = harness.catalog.calls.length
+    for (const path of [
+      '/studio',
+      '/studio?find=lumen',
+      '/studio?tab=deals',
+      '/studio?tab=health',
+      '/studio/live',
+    ])
+      expect((await see(harness, path)).status).toBe(200)
+    expect(harness.catalog.calls.length).toBe(before)
+  })
+})
+
+/** Cards of the grid that a page of the studio embeds. */
+async function countCards(harness: Harness, html: string): Promise<number> {
+  const address = getHref(html, 'fragment')
+  const { text } = await see(harness, `${address}${address.includes('?') ? '&' : '?'}limit=60`)
+  return findByClass(text, 'vitrine-deal').length
+}
+
+describe('deals', () => {
+  test.each(['', '&brand=Lumen', '&merchant=Quillhaven', '&min_discount=50&brand=Nordhem', '&q=thing+2'])(
+    'filters %j - every count is that of the grid which its link leads to',
+    async (filters) => {
+      const harness = await startStudio()
+      const { text } = await see(harness, `/studio?tab=deals${filters}`)
+      const total = having(text, 'data-text', 'count total')
+      expect(Number(total && getText(total))).toBe(await countCards(harness, text))
+      const entries = listElements(text).filter((element) =>
+        getAttribute(element, 'data-leads').startsWith('count'),
+      )
+      expect(entries.length).toBeGreaterThan(2)
+      for (const entry of entries) {
+        if (getAttribute(entry, 'aria-current') === 'true') continue
+        const key = getAttribute(entry, 'data-leads')
+        const shown = having(text, 'data-text', key)
+        const led = await see(harness, toPath(getAttribute(entry, 'href')))
+        expect([key, Number(shown && getText(shown))]).toEqual([key, await countCards(harness, led.text)])
+      }
+    },
+  )
+
+  test('chosen filter - its link gives it up', async () => {
+    const harness = await startStudio()
+    const { text } = await see(harness, '/studio?tab=deals&brand=Lumen&sort=price')
+    expect(getHref(text, 'count brand Lumen')).toBe(`/studio?tab=deals&channel=${CHANNEL_ID}&sort=price`)
+  })
+
+  test('channel without deals - hidden, and why', async () => {
+    const { text } = await see(await startStudio(), `/studio?tab=deals&channel=${OTHER_ID}`)
+    expect(readNotice(text)).toMatch(/^Hidden, and it takes no room in a page\. \w/)
+  })
+})
+
+/** A row of the table of copies, cell by cell. */
+const readRow = (html: string, name: string): string[] => {
+  const rows = listElements(html).filter(({ tagName }) => tagName === 'tr')
+  const row = rows.find((one) => getText(one).startsWith(name))
+  return (row?.childNodes ?? []).map(getText).filter((cell) => cell !== '')
+}
+
+describe('health', () => {
+  test('after a walk - lines and copies are good', async () => {
+    const { text } = await see(await startStudio(), '/studio?tab=health')
+    expect(readText(text)).toContain('Catalog answers')
+    expect(readText(text)).not.toContain('Needs attention')
+    expect(readRow(text, 'Test magazine').slice(1, 4)).toEqual(['less than a minute', '5', '4'])
+    expect(readRow(text, 'Other magazine').slice(1, 4)).toEqual(['less than a minute', '1', '0'])
+  })
+
+  test('copy grown old while the catalog fails - says what is wrong', async () => {
+    const harness = await startStudio()
+    harness.catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(401).end() }
+    harness.clock.advance(3 * HOUR_MS)
+    await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`)
+    const { text } = await see(harness, '/studio?tab=health')
+    expect(readText(text)).toContain('Needs attention: refused the key')
+    expect(readRow(text, 'Test magazine')[1]).toBe('3 h 0 min')
+    expect(readRow(text, 'Test magazine')[0]).toContain('needs attention')
+  })
+})
+
+const TAB_QUERIES = [
+  '?find=lumen&theme=dark&limit=99',
+  '?find=submarine',
+  '?tab=deals&brand=lumen&accent=x',
+  '?tab=health',
+]
+
+describe('answer for the script', () => {
+  test.each(TAB_QUERIES)('%s - has the texts and links of the page', async (query) => {
+    const harness = await startStudio()
+    const { text } = await see(harness, `/studio${query}`)
+    const seen = await see(harness, `/studio/live${query}`)
+    expect(seen.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(seen.headers['cache-control']).toBe('no-store')
+    const live = JSON.parse(seen.text) as StudioLive
+    expect(new URL(live.texts['address'] ?? '').pathname).toBe('/studio')
+    const read = (mark: string, get: (element: Element) => string): [string, string][] =>
+      listElements(text)
+        .filter((element) => getAttribute(element, mark) !== '')
+        .map((element) => [getAttribute(element, mark), get(element)])
+    const texts = read('data-text', getText)
+    expect(texts).toEqual(texts.map(([key]) => [key, live.texts[key]?.replace(/\s+/g, ' ')]))
+    const links = read('data-leads', (element) => getAttribute(element, 'href'))
+    expect(links).toEqual(links.map(([key]) => [key, live.links[key]]))
+    expect(links.length).toBeGreaterThan(2)
+  })
+
+  test('through another door - none: password and method as for the page', async () => {
+    const harness = await startStudio()
+    expect((await visit(harness, '/studio/live')).status).toBe(401)
+    const closed = await startHarness()
+    expect((await visit(closed, '/studio/live')).text).toBe((await visit(closed, '/nothing')).text)
+  })
+})
+
+test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty words', async (query) => {
+  const { text, status } = await see(await startStudio(), `/studio${query}`)
+  expect(status).toBe(200)
+  expect(await findHtmlFaults(text)).toEqual([])
+  expect(readText(text)).not.toMatch(/undefined|null|NaN|\[object/)
+})
+
+test('public address with a path - is in every link of the page', async () => {
+  const harness = await startStudio({ settings: { VITRINE_PUBLIC_URL: 'https://example.org/widgets' } })
+  for (const query of ['', '?tab=deals', '?tab=health']) {
+    const { text } = await see(harness, `/studio${query}`)
+    const links = listElements(text).flatMap(({ tagName, attrs }) =>
+      attrs.filter(({ name }) => /^(?:href|src|action|data-live)$/.test(name) && tagName !== 'img'),
+    )
+    expect(links.length).toBeGreaterThan(5)
+    for (const { value } of links) expect(value).toMatch(/^https:\/\/example\.org\/widgets\//)
+  }
+})

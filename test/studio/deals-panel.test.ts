@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import type { DealCounts } from '../../src/copy/store.ts'
+import { toDealsPanel } from '../../src/studio/deals-panel.ts'
+import type { DealsPanelView } from '../../src/widgets/studio-views.ts'
+import { COUNTS } from '../helpers/studio-view.ts'
+
+const toPanel = (typed = '', over: Partial<DealCounts> = {}): DealsPanelView =>
+  toDealsPanel({ ...COUNTS, ...over }, new URLSearchParams(typed), (query) => `?${query.toString()}`)
+
+/** Entries of a filter as `text count`, `*text count` when chosen. */
+const listEntries = ({ facets }: DealsPanelView, title: string): string[] | undefined =>
+  facets
+    .find((facet) => facet.title === title)
+    ?.entries.map(({ text, count, isChosen }) => `${isChosen ? '*' : ''}${text} ${count}`)
+
+const listHrefs = ({ facets }: DealsPanelView, title: string): string[] | undefined =>
+  facets.find((facet) => facet.title === title)?.entries.map(({ href }) => href)
+
+describe('deals panel', () => {
+  test('counts - are those of the copy, in its order, under their filters', () => {
+    const panel = toPanel()
+    expect(panel.total).toBe('7')
+    expect(panel.facets.map(({ title }) => title)).toEqual(['Discount', 'Brand', 'Shop'])
+    expect(listEntries(panel, 'Discount')).toEqual(['10 % or more 6', '50 % or more 1'])
+    expect(listEntries(panel, 'Brand')).toEqual(['Lumen 4', 'Nordhem 3'])
+    expect(listEntries(panel, 'Shop')).toEqual(['Kopje 5', 'Quillhaven 2'])
+  })
+
+  test('more deals than are counted - every number says "at least"', () => {
+    const panel = toPanel('', { total: 20_000, isBounded: true })
+    expect(panel.total).toBe('20,000+')
+    expect(listEntries(panel, 'Shop')).toEqual(['Kopje 5+', 'Quillhaven 2+'])
+  })
+
+  test('entries that are not chosen - lead to the choice that has them, on its first page', () => {
+    const panel = toPanel('brand=Lumen&page=3&sort=price')
+    expect(listHrefs(panel, 'Discount')).toEqual([
+      '?brand=Lumen&sort=price&min_discount=10',
+      '?brand=Lumen&sort=price&min_discount=50',
+    ])
+    expect(listHrefs(panel, 'Brand')).toEqual(['?sort=price', '?sort=price&brand=Nordhem'])
+    expect(listHrefs(panel, 'Shop')?.[0]).toBe('?brand=Lumen&sort=price&merchant=Kopje')
+  })
+
+  test('chosen entries - are marked without case, and lead to the choice without them', () => {
+    const panel = toPanel('brand=LUMEN&min_discount=50')
+    expect(listEntries(panel, 'Brand')).toEqual(['*Lumen 4', 'Nordhem 3'])
+    expect(listEntries(panel, 'Discount')).toEqual(['10 % or more 6', '*50 % or more 1'])
+    expect(listHrefs(panel, 'Brand')?.[0]).toBe('?min_discount=50')
+    expect(listHrefs(panel, 'Discount')).toEqual(['?brand=LUMEN&min_discount=10', '?brand=LUMEN'])
+  })
+
+  test('one of several chosen shops - is given up alone, the others stay', () => {
+    const panel = toPanel('merchant=quillhaven&merchant=Kopje&merchant=Elsewhere')
+    expect(listEntries(panel, 'Shop')).toEqual(['*Kopje 5', '*Quillhaven 2'])
+    expect(listHrefs(panel, 'Shop')).toEqual([
+      '?merchant=quillhaven&merchant=Elsewhere',
+      '?merchant=Kopje&merchant=Elsewhere',
+    ])
+  })
+
+  test('long lists - are cut at twelve entries, products without a brand are no entry', () => {
+    const many = Array.from({ length: 30 }, (_, index) => ({ name: `N${index}`, count: 30 - index }))
+    const panel = toPanel('', { brands: [{ name: '', count: 99 }, ...many], merchants: many })
+    expect(listEntries(panel, 'Brand')).toHaveLength(12)
+    expect(listEntries(panel, 'Brand')?.[0]).toBe('N0 30')
+    expect(listEntries(panel, 'Shop')?.at(-1)).toBe('N11 19')
+  })
+
+  test('filters without entries - are left out', () => {
+    expect(
+      toPanel('', { brands: [{ name: '', count: 2 }], discounts: [] }).facets.map(({ title }) => title),
+    ).toEqual(['Shop'])
+  })
+
+  test('keys - differ within the panel, whatever the names are', () => {
+    const brands = ['merchant A', 'A', '', 'b'].map((name) => ({ name, count: 1 }))
+    const keys = toPanel('', { brands, merchants: brands }).facets.flatMap(({ entries }) =>
+      entries.map(({ key }) => key),
+    )
+    expect(new Set(keys).size).toBe(keys.length)
+  })
+
+  test('names with signs of addresses - come back as they are', () => {
+    const name = 'A & B=C+"<ß'
+    const [href = ''] = listHrefs(toPanel('', { merchants: [{ name, count: 1 }] }), 'Shop') ?? []
+    expect(new URLSearchParams(href).get('merchant')).toBe(name)
+  })
+})

@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import { judgeOptions, listOptions } from '../../src/studio/choice.ts'
+import { type FieldDetails, listFields } from '../../src/studio/fields.ts'
+import type { FieldView, StudioKind } from '../../src/widgets/studio-views.ts'
+
+const KINDS = ['where-to-buy', 'deals'] as const
+
+/** Fields of a widget for what was typed, with the errors of its parser. */
+function list(kind: StudioKind, typed = '', over: Partial<FieldDetails> = {}): FieldView[] {
+  const query = new URLSearchParams(typed)
+  const defaults = over.defaults ?? { locale: 'en', currency: null }
+  const details = {
+    kind,
+    typed: query,
+    errors: judgeOptions(kind, query, defaults).errors,
+    defaults,
+    shops: [
+      { name: 'Kopje', count: 5 },
+      { name: 'Quillhaven', count: null },
+    ],
+    currencies: ['EUR', 'GBP'],
+    brands: [{ name: 'Lumen', count: 4 }],
+    languages: ['de', 'en'],
+    ...over,
+  }
+  return listFields(details).flatMap(({ fields }) => fields)
+}
+
+function find(fields: readonly FieldView[], name: string): FieldView {
+  const field = fields.find((one) => one.name === name)
+  if (field === undefined) throw new Error(`no field for ${name}`)
+  return field
+}
+
+/** The control of one field, with what was typed. */
+const getControl = (kind: StudioKind, name: string, typed = ''): FieldView['control'] =>
+  find(list(kind, typed), name).control
+
+const listSuggestions = (name: string): unknown => {
+  const control = getControl('deals', name)
+  return control.kind === 'input' ? control.suggestions : undefined
+}
+
+/** Options of a select or of checks as `text`, `*text` when chosen. */
+function listMarks(control: FieldView['control']): string[] {
+  return control.kind === 'input'
+    ? []
+    : control.options.map(({ text, isChosen }) => (isChosen ? '*' : '') + text)
+}
+
+describe('fields', () => {
+  test.each(KINDS)('%s - every option is a field of exactly one group, and there is no other', (kind) => {
+    const names = list(kind).map(({ name }) => name)
+    expect(names.toSorted()).toEqual(
+      listOptions(kind)
+        .map(({ name }) => name)
+        .toSorted(),
+    )
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  test.each([
+    ['where-to-buy', ['Look', 'Which offers', 'Only in includes']],
+    ['deals', ['Look', 'Which deals', 'Which offers', 'Only in includes']],
+  ] as const)('%s - groups with something in them', (kind, titles) => {
+    const groups = listFields({
+      kind,
+      typed: new URLSearchParams(),
+      errors: new Map(),
+      defaults: { locale: 'en', currency: null },
+      shops: [],
+      currencies: [],
+      brands: [],
+      languages: [],
+    })
+    expect(groups.map(({ title }) => title)).toEqual(titles)
+    const inIncludes = groups.at(-1)?.fields.map(({ name }) => name)
+    expect(inIncludes).toEqual(
+      listOptions(kind)
+        .filter(({ isFragmentOnly }) => isFragmentOnly === true)
+        .map(({ name }) => name),
+    )
+  })
+
+  test('label and hint - are those of the list, a sentence without code marks', () => {
+    const field = find(list('where-to-buy'), 'theme')
+    expect(field.label).toBe('Theme')
+    expect(field.hint).toBe('The colours; auto follows what the reader’s system prefers.')
+    for (const { hint } of [...list('where-to-buy'), ...list('deals')])
+      expect(hint).toMatch(/^[^a-z`][^`]*\.$/)
+  })
+})
+
+describe('controls', () => {
+  test('of each kind - are what the list says', () => {
+    const kinds = list('deals').map(({ name, control }) => [
+      name,
+      control.kind === 'input' ? `${control.type} ${control.inputMode ?? ''}`.trim() : control.kind,
+    ])
+    expect(Object.fromEntries(kinds)).toEqual({
+      layout: 'select',
+      theme: 'select',
+      accent: 'text text',
+      locale: 'text text',
+      limit: 'number',
+      sort: 'select',
+      min_discount: 'number',
+      max_price: 'text decimal',
+      brand: 'text text',
+      q: 'text text',
+      page: 'number',
+      stock: 'select',
+      currency: 'text text',
+      merchant: 'checks',
+      exclude: 'checks',
+      isolate: 'select',
+      css: 'select',
+    })
+  })
+
+  test('number - has its bounds, what was typed, and the default in its empty place', () => {
+    const control = getControl('where-to-buy', 'limit', 'limit=99')
+    expect(control).toMatchObject({ kind: 'input', min: 1, max: 50, value: '99', placeholder: '5' })
+    expect(getControl('deals', 'limit')).toMatchObject({ max: 60, value: '', placeholder: '12' })
+    expect(getControl('deals', 'min_discount')).toMatchObject({ placeholder: '1' })
+  })
+
+  test('words - nothing typed: the default is chosen and marked', () => {
+    expect(listMarks(getControl('where-to-buy', 'theme'))).toEqual(['*auto (by default)', 'light', 'dark'])
+    expect(listMarks(getControl('where-to-buy', 'stock'))).toEqual(['in', '*any (by default)'])
+    expect(listMarks(getControl('deals', 'stock'))).toEqual(['*in (by default)', 'any'])
+  })
+
+  test('words - what was typed is chosen, the default stays marked', () => {
+    expect(listMarks(getControl('deals', 'sort', 'sort=price'))).toEqual([
+      'discount (by default)',
+      'saving',
+      '*price',
+      'newest',
+    ])
+  })
+
+  test('word that is none - stays to be seen and chosen, with what is wrong beside it', () => {
+    const field = find(list('where-to-buy', 'theme=blue'), 'theme')
+    expect(listMarks(field.control)).toEqual(['auto (by default)', 'light', 'dark', '*blue'])
+    expect(field.error).toBe('The parameter "theme" accepts auto or light or dark.')
+    expect(find(list('where-to-buy', 'theme=blue'), 'layout').error).toBeNull()
+  })
+
+  test('wrong text - stays in its field', () => {
+    const field = find(list('deals', 'accent=%23ff6600&accent=x'), 'accent')
+    expect(field.control).toMatchObject({ value: '#ff6600', placeholder: 'ff6600' })
+    expect(field.error).toMatch(/one value, six hex digits/)
+  })
+
+  test("the server's own defaults - stand in the empty fields", () => {
+    const over = { defaults: { locale: 'de-AT', currency: 'CHF' } }
+    const fields = list('deals', '', over)
+    expect(find(fields, 'locale').control).toMatchObject({ placeholder: 'de-AT' })
+    expect(find(fields, 'currency').control).toMatchObject({ placeholder: 'CHF' })
+    expect(getControl('deals', 'currency')).toMatchObject({ placeholder: 'that of most offers' })
+    expect(getControl('deals', 'max_price')).toMatchObject({ placeholder: 'any' })
+  })
+
+  test('suggestions - languages, currencies and brands, none for words', () => {
+    expect(['locale', 'currency', 'brand', 'q', 'accent', 'limit'].map(listSuggestions)).toEqual([
+      ['de', 'en'],
+      ['EUR', 'GBP'],
+      ['Lumen'],
+      [],
+      [],
+      [],
+    ])
+  })
+})
+
+describe('shops', () => {
+  test('known ones - in their order with their counts, chosen without case', () => {
+    const control = getControl('deals', 'merchant', 'merchant=KOPJE')
+    expect(control).toMatchObject({
+      kind: 'checks',
+      options: [
+        { value: 'Kopje', text: 'Kopje', count: 5, isChosen: true },
+        { value: 'Quillhaven', count: null, isChosen: false },
+      ],
+    })
+    expect(listMarks(getControl('deals', 'exclude', 'merchant=KOPJE'))).toEqual(['Kopje', 'Quillhaven'])
+  })
+
+  test('given ones that are not known - stay, chosen, after the others', () => {
+    const marks = listMarks(getControl('where-to-buy', 'exclude', 'exclude=Elsewhere&exclude=kopje'))
+    expect(marks).toEqual(['*Kopje', 'Quillhaven', '*Elsewhere'])
+  })
+
+  test('none known, none given - an empty list', () => {
+    expect(listMarks(find(list('deals', '', { shops: [] }), 'merchant').control)).toEqual([])
+  })
+
+  test('too many - the error is at their field', () => {
+    const typed = Array.from({ length: 21 }, (_, index) => `merchant=m${index}`).join('&')
+    const field = find(list('deals', typed), 'merchant')
+    expect(field.error).toMatch(/up to 20 merchants' names/)
+    expect(listMarks(field.control)).toHaveLength(23)
+  })
+})

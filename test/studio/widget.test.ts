@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest'
+import { judgeOptions } from '../../src/studio/choice.ts'
+import { type EmbeddedWidget, toStudioWidget, toSuffix } from '../../src/studio/widget.ts'
+import { estimateBoxHeightPx, estimateGridHeightPx } from '../../src/widgets/heights.ts'
+import type { StageView, StudioWidgetView } from '../../src/widgets/studio-views.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
+
+const GTIN = toGtin(1)
+const DEFAULTS = { locale: 'en', currency: null }
+const PLACE = {
+  publicUrl: 'https://widgets.example',
+  defaults: DEFAULTS,
+  pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
+}
+const BOX_SIZE = { layout: 'list', shownCount: 5, saleCount: 2, isFolded: true } as const
+const GRID_SIZE = { layout: 'grid', cardCount: 12 } as const
+
+const ALL_BOX =
+  'theme=dark&accent=ff6600&locale=de-AT&currency=CHF&stock=in&merchant=A+%26+B&merchant=C&exclude=D&isolate=shadow&css=none&layout=card&limit=3&markup=schema'
+
+/** A box with these options. */
+const makeBox = (typed = ''): EmbeddedWidget => ({
+  kind: 'where-to-buy',
+  channelId: CHANNEL_ID,
+  gtin: GTIN,
+  title: 'Where to buy Lumen Arc',
+  query: judgeOptions('where-to-buy', new URLSearchParams(typed), DEFAULTS).query,
+  size: BOX_SIZE,
+})
+
+const makeGrid = (typed = ''): EmbeddedWidget => ({
+  kind: 'deals',
+  channelId: CHANNEL_ID,
+  title: 'Deals',
+  query: judgeOptions('deals', new URLSearchParams(typed), DEFAULTS).query,
+  size: GRID_SIZE,
+})
+
+const toView = (widget: EmbeddedWidget, publicUrl = PLACE.publicUrl): StudioWidgetView =>
+  toStudioWidget(widget, { ...PLACE, publicUrl })
+const getCode = (view: StudioWidgetView, id: string): string =>
+  view.snippets.find((snippet) => snippet.id === id)?.code ?? 'no such snippet'
+const toRecord = ({ attributes }: StageView): Record<string, string> =>
+  Object.fromEntries(attributes.map(({ name, value }) => [name, value]))
+
+describe('addresses', () => {
+  test('box - fragment, document and oEmbed answer', () => {
+    const path = `${CHANNEL_ID}/where-to-buy/${GTIN}`
+    expect(toView(makeBox())).toMatchObject({
+      kind: 'where-to-buy',
+      title: 'Where to buy Lumen Arc',
+      fragmentUrl: `https://widgets.example/fragments/${path}`,
+      embedUrl: `https://widgets.example/embeds/${path}`,
+      oembedUrl: `https://widgets.example/oembed?url=${encodeURIComponent(`https://widgets.example/embeds/${path}`)}&format=json`,
+    })
+  })
+
+  test('grid - the same without a product', () => {
+    const { embedUrl, fragmentUrl } = toView(makeGrid('sort=price'))
+    expect(embedUrl).toBe(`https://widgets.example/embeds/${CHANNEL_ID}/deals?sort=price`)
+    expect(fragmentUrl).toBe(`https://widgets.example/fragments/${CHANNEL_ID}/deals?sort=price`)
+  })
+
+  test('every option - is in the fragment; a frame has none of those for fragments', () => {
+    const { fragmentUrl, embedUrl, oembedUrl } = toView(makeBox(ALL_BOX))
+    expect(new URL(fragmentUrl).search).toBe(`?${ALL_BOX}`)
+    expect(new URL(embedUrl).search).toBe(`?${ALL_BOX.replace(/&(?:isolate|css|markup)=\w+/g, '')}`)
+    expect(new URL(oembedUrl).searchParams.get('url')).toBe(embedUrl)
+    expect(new URL(oembedUrl).searchParams.get('format')).toBe('json')
+  })
+
+  test('public address with a path - is in every address and snippet that names this server', () => {
+    const publicUrl = 'https://example.org/widgets'
+    const view = toView(makeBox('theme=dark'), publicUrl)
+    for (const url of [view.fragmentUrl, view.embedUrl, view.oembedUrl])
+      expect(url.startsWith(`${publicUrl}/`)).toBe(true)
+    expect(getCode(view, 'loader')).toContain(`src="${publicUrl}/embed.js"`)
+    for (const id of ['iframe', 'oembed']) expect(getCode(view, id)).toContain(`${publicUrl}/embeds/`)
+    for (const id of ['php', 'fetch']) expect(getCode(view, id)).toContain(`'${publicUrl}/fragments/`)
+    for (const id of ['ssi', 'esi']) {
+      expect(getCode(view, id)).toContain('"/vitrine/fragments/')
+      expect(getCode(view, id)).not.toContain('widgets/')
+    }
+  })
+
+  test('query with its question mark - only where there is one', () => {
+    expect([toSuffix(new URLSearchParams()), toSuffix(new URLSearchParams('a=1&a=2'))]).toEqual([
+      '',
+      '?a=1&a=2',
+    ])
+  })
+})
+
+describe('previews', () => {
+  test('both widths on both grounds - named, with what says which widget it is', () => {
+    const { stages } = toView(makeBox())
+    expect(stages.map(({ size, ground, label }) => [size, ground, label])).toEqual([
+      ['phone', 'light', 'Phone, on a light page'],
+      ['article', 'light', 'Article, on a light page'],
+      ['phone', 'dark', 'Phone, on a dark page'],
+      ['article', 'dark', 'Article, on a dark page'],
+    ])
+    for (const stage of stages)
+      expect(toRecord(stage)).toMatchObject({
+        'data-vitrine': 'where-to-buy',
+        'data-channel': CHANNEL_ID,
+        'data-gtin': GTIN,
+      })
+    const titles = stages.map((stage) => toRecord(stage)['data-title'])
+    expect(new Set(titles).size).toBe(4)
+    expect(titles[0]).toBe('Where to buy Lumen Arc (phone, light page)')
+  })
+
+  test('theme that follows the reader - is shown as the reader of each ground sees it', () => {
+    for (const typed of ['', 'theme=auto']) {
+      const view = toView(makeGrid(typed))
+      expect(view.stages.map((stage) => toRecord(stage)['data-theme'])).toEqual([
+        'light',
+        'light',
+        'dark',
+        'dark',
+      ])
+      expect(view.ground).toBe('light')
+      expect(view.embedUrl).not.toContain('theme')
+    }
+  })
+
+  test.each(['light', 'dark'] as const)(
+    'theme %s - is the same on both grounds, and the preview begins on its own',
+    (theme) => {
+      const { stages, ground } = toView(makeGrid(`theme=${theme}`))
+      expect(stages.map((stage) => toRecord(stage)['data-theme'])).toEqual([theme, theme, theme, theme])
+      expect(ground).toBe(theme)
+    },
+  )
+
+  test('options of a frame - are attributes, shops split by a bar; those of fragments are none', () => {
+    const [stage] = toView(makeBox(ALL_BOX)).stages
+    const { 'data-title': _title, ...attributes } = stage === undefined ? {} : toRecord(stage)
+    expect(attributes).toEqual({
+      'data-vitrine': 'where-to-buy',
+      'data-channel': CHANNEL_ID,
+      'data-gtin': GTIN,
+      'data-theme': 'dark',
+      'data-accent': 'ff6600',
+      'data-locale': 'de-AT',
+      'data-currency': 'CHF',
+      'data-stock': 'in',
+      'data-merchant': 'A & B|C',
+      'data-exclude': 'D',
+      'data-layout': 'card',
+      'data-limit': '3',
+    })
+  })
+
+  test('attributes - no name twice, in any preview', () => {
+    for (const { attributes } of toView(makeGrid('theme=dark&q=a&min_discount=5')).stages) {
+      const names = attributes.map(({ name }) => name)
+      expect(new Set(names).size).toBe(names.length)
+    }
+  })
+})
+
+describe('heights and shortcode', () => {
+  test('heights - a frame fits a phone, the place that is reserved an article', () => {
+    const box = toView(makeBox())
+    expect(getCode(box, 'iframe')).toContain(`height="${estimateBoxHeightPx(BOX_SIZE, 360)}"`)
+    expect(getCode(box, 'loader')).toContain(`data-height="${estimateBoxHeightPx(BOX_SIZE, 680)}"`)
+    const grid = toView(makeGrid())
+    expect(getCode(grid, 'iframe')).toContain(`height="${estimateGridHeightPx(GRID_SIZE, 360)}"`)
+    expect(getCode(grid, 'pinned')).toContain(`data-height="${estimateGridHeightPx(GRID_SIZE, 680)}"`)
+    expect(estimateGridHeightPx(GRID_SIZE, 360)).not.toBe(estimateGridHeightPx(GRID_SIZE, 680))
+  })
+
+  test('shortcode - has every option, those of fragments too, and the name of its widget', () => {
+    expect(getCode(toView(makeBox('isolate=shadow&merchant=A&merchant=B')), 'wordpress')).toBe(
+      `[vitrine gtin="${GTIN}" channel="${CHANNEL_ID}" merchant="A|B" isolate="shadow"]`,
+    )
+    expect(getCode(toView(makeGrid('q=lamp')), 'wordpress')).toBe(
+      `[vitrine_deals channel="${CHANNEL_ID}" q="lamp"]`,
+    )
+  })
+})
