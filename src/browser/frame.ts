@@ -43,13 +43,13 @@ function follow(event: MouseEvent): void {
 }
 
 if (window.parent !== window) {
-  const { vitrineState: state, vitrineReason: reason } = document.body.dataset
+  const { vitrineState: state, vitrineReason: reason, vitrineFault: fault } = document.body.dataset
   tell({ vitrine: PROTOCOL_VERSION, type: 'ready' })
   if (state !== 'shown') {
     tell({ vitrine: PROTOCOL_VERSION, type: 'hidden' })
     // For whoever builds the page; readers see nothing. Nothing to show is no mistake.
     const text = `Vitrine shows nothing here. ${reason ?? ''} ${location.href}`
-    if (state === 'hidden') console.debug(text)
+    if (state === 'hidden' && fault === undefined) console.debug(text)
     else console.warn(text)
   } else if (content) {
     report()

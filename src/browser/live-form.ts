@@ -1,4 +1,4 @@
-import { type Live, applyLive } from './live-page.ts'
+import { type Live, applyLive, sayUnanswered } from './live-page.ts'
 
 /** How long typing may pause before it counts. */
 const TYPING_MS = 300
@@ -12,34 +12,44 @@ export function prepareLiveForm(form: HTMLFormElement): void {
   let asked = 0
   for (const submit of document.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
 
+  /** Answers may overtake each other, failures too: the last question counts. */
   const refresh = async (): Promise<void> => {
     clearTimeout(timer)
     asked += 1
     const turn = asked
-    const answer = await fetch(`${form.dataset['live'] ?? ''}?${toQuery(form)}`)
-    if (!answer.ok) throw new Error(`the studio answers ${answer.status}`)
-    const live = (await answer.json()) as Live
-    // Answers may overtake each other; the last question counts.
-    if (turn === asked) applyLive(live)
+    const answer = await askLive(`${form.dataset['live'] ?? ''}?${toQuery(form)}`)
+    if (turn !== asked) return
+    if (answer === 'away') sayUnanswered()
+    else if (answer === 'refused') form.submit()
+    else applyLive(answer)
   }
-  const refreshOrSend = (): void => void refresh().catch(() => form.submit())
 
   form.addEventListener('submit', (event) => {
     if (!isOption(document.activeElement)) return
     event.preventDefault()
-    refreshOrSend()
+    void refresh()
   })
   // Fields stand all over the page and belong to the form by its id.
   document.addEventListener('change', ({ target }) => {
     if (!isField(target) || target.form !== form) return
-    if (!('whole' in target.dataset)) refreshOrSend()
+    if (!('whole' in target.dataset)) void refresh()
     else if (target instanceof HTMLSelectElement) form.requestSubmit()
   })
   document.addEventListener('input', ({ target }) => {
     if (!isOption(target) || !(target instanceof HTMLInputElement) || target.type === 'checkbox') return
     clearTimeout(timer)
-    timer = window.setTimeout(refreshOrSend, TYPING_MS)
+    timer = window.setTimeout(() => void refresh(), TYPING_MS)
   })
+}
+
+/** `away`: no answer at all, as while the server restarts; `refused`: the page itself may say more. */
+async function askLive(address: string): Promise<Live | 'away' | 'refused'> {
+  try {
+    const answer = await fetch(address)
+    return answer.ok ? ((await answer.json()) as Live) : 'refused'
+  } catch {
+    return 'away'
+  }
 }
 
 function isField(target: unknown): target is HTMLInputElement | HTMLSelectElement {

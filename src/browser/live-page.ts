@@ -2,18 +2,28 @@
 export type Live = Readonly<{
   texts: Readonly<Record<string, string>>
   links: Readonly<Record<string, string>>
+  chosen: readonly string[]
   stages: readonly (readonly Readonly<{ name: string; value: string }>[])[]
 }>
 
 /** Puts an answer in place; the address bar then has the address of the choice. */
-export function applyLive({ texts, links, stages }: Live): void {
+export function applyLive({ texts, links, chosen, stages }: Live): void {
   for (const element of document.querySelectorAll<HTMLElement>('[data-text]')) putText(element, texts)
-  for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-leads]'))
-    link.href = links[link.dataset['leads'] ?? ''] ?? link.href
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-leads]')) putLink(link, links)
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('.facets a')) markChosen(link, chosen)
   for (const wrong of document.querySelectorAll<HTMLElement>('.wrong')) markField(wrong)
   const placeholders = document.querySelectorAll<HTMLElement>('.device > [data-vitrine]')
   for (const [index, placeholder] of placeholders.entries()) changePreview(placeholder, stages[index] ?? [])
-  history.replaceState(null, '', texts['address'])
+  const { search } = new URL(texts['address'] ?? '', location.href)
+  history.replaceState(null, '', `${location.pathname}${search}`)
+}
+
+/** Says that nothing came of a change; the field keeps it. */
+export function sayUnanswered(): void {
+  const notice = document.querySelector<HTMLElement>('.notice')
+  if (notice === null) return
+  notice.textContent = 'This server does not answer now. Preview and snippets are those of before.'
+  notice.hidden = false
 }
 
 function putText(element: HTMLElement, texts: Live['texts']): void {
@@ -22,6 +32,15 @@ function putText(element: HTMLElement, texts: Live['texts']): void {
   if (text === undefined || text === element.textContent) return
   element.textContent = text
   if (element.matches('.wrong, .notice')) element.hidden = text === ''
+}
+
+function putLink(link: HTMLAnchorElement, links: Live['links']): void {
+  link.href = links[link.dataset['leads'] ?? ''] ?? link.href
+}
+
+function markChosen(link: HTMLAnchorElement, chosen: Live['chosen']): void {
+  if (chosen.includes(link.dataset['leads'] ?? '')) link.setAttribute('aria-current', 'true')
+  else link.removeAttribute('aria-current')
 }
 
 /** The field of an error says to assistive technology that it has one. */

@@ -150,7 +150,7 @@ function warn(element: HTMLElement): void {
   if (warned.has(element)) return
   warned.add(element)
   console.warn(
-    'Vitrine: data-vitrine="where-to-buy" needs data-channel and data-gtin, data-vitrine="deals" needs data-channel.',
+    `Vitrine: data-vitrine="where-to-buy" needs data-channel and data-gtin, "deals" needs data-channel. Here it is "${element.dataset['vitrine'] ?? ''}".`,
     element,
   )
 }

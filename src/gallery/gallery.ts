@@ -65,7 +65,7 @@ export async function toGalleryView(details: GalleryDetails): Promise<GalleryVie
       `${publicUrl}/accents/${GALLERY_ACCENT}.css`,
     ],
     script: `${publicUrl}${details.scriptPath}`,
-    studioUrl: `${publicUrl}/studio`,
+    studioUrl: '../studio',
     width: choice.width,
     controls: listControls(choice),
     groups,

@@ -11,7 +11,9 @@ const OWN_ADDRESS =
 export function createPrefixStripper(publicUrl: string): RequestHandler {
   const prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
   return (request, _response, next) => {
-    const rest = request.url.startsWith(prefix) ? request.url.slice(prefix.length) : undefined
+    // A proxy may name the whole address (RFC 9112, section 3.2.2).
+    const path = request.url.replace(/^https?:\/\/[^/?#]*/i, '')
+    const rest = path.startsWith(prefix) ? path.slice(prefix.length) : undefined
     if (prefix !== '' && rest !== undefined && OWN_ADDRESS.test(rest))
       request.url = rest.startsWith('/') ? rest : `/${rest}`
     next()

@@ -49,6 +49,7 @@ function toRefusalHeaders(message: string): Record<string, string> {
     'Cache-Status': toCacheStatus('invalid'),
     'Vitrine-State': 'invalid',
     'Vitrine-Error': message,
+    'X-Robots-Tag': 'noindex, nofollow',
   }
 }
 

@@ -10,8 +10,11 @@ import { getParameter } from './widget-answer.ts'
  */
 export function createGoRouter(context: Context): Router {
   const router = Router()
-  router.get('/go/:channel/:gtin/:offer', takenInHeaders, async (request, response) => {
+  router.use('/go', takenInHeaders, (_request, response, next) => {
     response.set({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex, nofollow' })
+    next()
+  })
+  router.get('/go/:channel/:gtin/:offer', async (request, response) => {
     const offer = await context.widgets.findOffer({
       channelId: getParameter(request.params, 'channel'),
       gtin: getParameter(request.params, 'gtin'),

@@ -2,6 +2,7 @@ import { type ErrorRequestHandler, type Request, type Response, Router } from 'e
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
+import { findGtin } from '../offers/gtin.ts'
 import { sendAnswer } from '../http/answer.ts'
 import { createEtag } from '../http/etag.ts'
 import { takenInHeaders } from '../http/security-headers.ts'
@@ -22,7 +23,7 @@ import {
   parseOembedQuestion,
   toOembedAnswer,
 } from '../widgets/oembed.ts'
-import { withQuery } from '../widgets/options.ts'
+import { parseBoxOptions, parseGridOptions, toQuery, withQuery } from '../widgets/options.ts'
 import { findSpeech } from '../widgets/presentation.ts'
 import { noteFailure } from './note-answer.ts'
 import { parseQuery } from './widget-answer.ts'
@@ -61,27 +62,28 @@ async function sendOembed(context: Context, request: Request, response: Response
       404,
       `url is not the address of an embed: they begin with ${context.publicUrl}/embeds/`,
     )
-  const { frame, isKnown } = await findFrame(context, address)
+  const frame = await findFrame(context, address)
   const text = formatOembed(toOembedAnswer(frame, question), question.format)
   sendAnswer(request, response, {
     status: 200,
-    headers: { 'Content-Type': TYPES[question.format], 'Cache-Control': isKnown ? CACHEABLE : 'no-store' },
+    headers: {
+      'Content-Type': TYPES[question.format],
+      'Cache-Control': frame.isKnown ? CACHEABLE : 'no-store',
+    },
     etag: createEtag(text, ''),
     getBody: () => Buffer.from(text),
   })
 }
 
-type FoundFrame = Readonly<{ frame: OembedFrame; isKnown: boolean }>
-
 /** The frame of an address that is right, whether or not there is something to show in it now. */
-async function findFrame(context: Context, address: EmbedAddress): Promise<FoundFrame> {
+async function findFrame(context: Context, address: EmbedAddress): Promise<OembedFrame> {
   try {
-    const frame =
-      address.gtin === null ? await findGrid(context, address) : await findBox(context, address, address.gtin)
-    return { frame, isKnown: true }
+    return address.gtin === null
+      ? await findGrid(context, address)
+      : await findBox(context, address, address.gtin)
   } catch (error) {
     if (error instanceof UnavailableError || error instanceof StoreError)
-      return { frame: toUnknownFrame(context, address), isKnown: false }
+      return toUnknownFrame(context, address)
     if (error instanceof VitrineError) throw new OembedError(404, error.publicMessage)
     throw error
   }
@@ -96,6 +98,7 @@ async function findBox(context: Context, address: EmbedAddress, gtin: string): P
     src: `${context.publicUrl}/embeds/${widget.getEmbedPath()}`,
     toHeightPx: (widthPx) => estimateBoxHeightPx(size, widthPx),
     publicUrl: context.publicUrl,
+    isKnown: true,
   }
 }
 
@@ -108,22 +111,28 @@ async function findGrid(context: Context, address: EmbedAddress): Promise<Oembed
     src: `${context.publicUrl}/embeds/${widget.getEmbedPath()}`,
     toHeightPx: (widthPx) => estimateGridHeightPx(size, widthPx),
     publicUrl: context.publicUrl,
+    isKnown: true,
   }
 }
 
-/** While the catalog cannot say which channels there are: a consumer would keep a failure as long as a frame. */
-function toUnknownFrame(
-  { publicUrl, widgets }: Context,
-  { channelId, gtin, query }: EmbedAddress,
-): OembedFrame {
-  const { words } = findSpeech(widgets.defaults.locale)
+/**
+ * While the catalog cannot say which channels there are: a consumer would keep a failure as long as a frame. Options and
+ * GTIN were read before that was found out.
+ */
+function toUnknownFrame({ publicUrl, widgets }: Context, address: EmbedAddress): OembedFrame {
+  const { channelId, query } = address
+  const gtin = address.gtin === null ? null : (findGtin(address.gtin) ?? null)
+  const parse = gtin === null ? parseGridOptions : parseBoxOptions
+  const options = parse(query, widgets.defaults, 'embed')
+  const { words } = findSpeech(options.locale)
   const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
   return {
     title: gtin === null ? words.gridHeading : words.boxHeading,
-    src: `${publicUrl}/embeds/${withQuery(path, query.toString())}`,
+    src: `${publicUrl}/embeds/${withQuery(path, toQuery(options, widgets.defaults))}`,
     toHeightPx: (widthPx) =>
       gtin === null ? estimateGridHeightPx(USUAL_GRID, widthPx) : estimateBoxHeightPx(USUAL_BOX, widthPx),
     publicUrl,
+    isKnown: false,
   }
 }
 

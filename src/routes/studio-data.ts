@@ -22,7 +22,11 @@ type ChannelData = Pick<StudioData, 'matches' | 'product' | 'state' | 'shown' | 
 const NOTHING: ChannelData = { matches: [], product: null, state: null, shown: null, counts: null }
 
 /** Everything that the studio shows for a query. Nothing is called that a visit of the widget would not call. */
-export async function readStudioData(context: Context, query: URLSearchParams): Promise<StudioData> {
+export async function readStudioData(
+  context: Context,
+  query: URLSearchParams,
+  studioUrl: string,
+): Promise<StudioData> {
   const { assets, publicUrl, widgets } = context
   const choice = parseStudioChoice(query)
   const channels = await context.channels.listChannels()
@@ -33,9 +37,11 @@ export async function readStudioData(context: Context, query: URLSearchParams): 
     publicUrl,
     defaults: widgets.defaults,
     pinnedScript: { url: `${publicUrl}${loader.path}`, integrity: loader.integrity },
-    styles: [`${publicUrl}${assets.get('studio.css').path}`],
-    studioScript: `${publicUrl}${assets.get('studio.js').path}`,
-    loaderScript: `${publicUrl}/embed.js`,
+    studioUrl,
+    // Relative: the page may be opened at another address than the public one.
+    styles: [assets.get('studio.css').path.slice(1)],
+    studioScript: assets.get('studio.js').path.slice(1),
+    loaderScript: 'embed.js',
     isSample: context.demo !== null && (await context.demo.isSampleOnly()),
     languages: LANGUAGE_TAGS,
     channels,
@@ -70,16 +76,26 @@ async function findMatches(
   return found.flatMap(({ product }) => (product === null ? [] : [product]))
 }
 
-/** The chosen product, unless something else was searched for; else the first match, or what the demonstration puts first. */
+/** What was searched for, the chosen match of it first; else the chosen product, or what the demonstration puts first. */
 async function findProduct(
   context: Context,
   channel: Channel,
   { choice, matches }: Readonly<{ choice: StudioChoice; matches: readonly Product[] }>,
 ): Promise<Product | null> {
-  const chosen = findGtin(choice.gtin ?? context.demo?.showcase.gtin ?? '')
-  const match = matches.find(({ gtin }) => gtin === chosen) ?? matches[0] ?? null
-  if (choice.find !== '' || chosen === undefined) return match
-  return (await context.store.findProduct(channel.id, chosen))?.product ?? match
+  const gtin = choice.gtin ?? context.demo?.showcase.gtin
+  const wanted = gtin === undefined ? undefined : findGtin(gtin)
+  const match = matches.find((product) => product.gtin === wanted) ?? matches[0] ?? null
+  if (choice.find !== '') return match
+  return (await findStored(context, channel, wanted)) ?? (choice.gtin === null ? match : null)
+}
+
+async function findStored(
+  { store }: Context,
+  channel: Channel,
+  gtin: string | undefined,
+): Promise<Product | undefined> {
+  const entry = gtin === undefined ? undefined : await store.findProduct(channel.id, gtin)
+  return entry?.product ?? undefined
 }
 
 async function findShownOffers(

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { toStudioLive } from '../studio/live.ts'
 import { toStudioView } from '../studio/studio.ts'
+import { toSuffix } from '../studio/widget.ts'
 import type { StudioView } from '../widgets/studio-views.ts'
 import { sendPage } from './own-page.ts'
 import { readStudioData } from './studio-data.ts'
@@ -13,12 +14,14 @@ export function createStudioRouter(context: Context, gate: readonly RequestHandl
   const router = Router()
   const headers = createOwnPageHeaders(context.ownOrigin)
   const getView = async (request: Request): Promise<StudioView> =>
-    toStudioView(await readStudioData(context, parseQuery(request)))
+    toStudioView(await readStudioData(context, parseQuery(request), findStudioUrl(context, request)))
 
   router.get('/', ...gate, (_request, response) => {
     response.set('Cache-Control', 'no-store').redirect(302, `${context.publicUrl}/studio`)
   })
   router.get('/studio', ...gate, headers, async (request: Request, response: Response) => {
+    // The page's addresses are relative to its own.
+    if (request.path.endsWith('/')) return response.redirect(302, `../studio${toSuffix(parseQuery(request))}`)
     await sendPage(request, response, context.renderer.renderStudio(await getView(request)))
   })
   // What the page's script puts in place after a change: texts and attributes, never markup.
@@ -26,4 +29,9 @@ export function createStudioRouter(context: Context, gate: readonly RequestHandl
     response.set('Cache-Control', 'no-store').json(toStudioLive(await getView(request)))
   })
   return router
+}
+
+/** Without a password it opens to this machine alone, by names of this machine; with one, to the outside. */
+function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): string {
+  return secrets.adminPassword === null ? `http://${headers.host ?? ''}/studio` : `${publicUrl}/studio`
 }

@@ -1,6 +1,12 @@
 import { BadOptionError } from '../errors.ts'
 import { OPTION_LIST, type OptionRow } from '../widgets/option-list.ts'
-import { type OptionDefaults, parseBoxOptions, parseGridOptions, toOptionsKey } from '../widgets/options.ts'
+import {
+  type OptionDefaults,
+  parseBoxOptions,
+  parseGridOptions,
+  toOptionsKey,
+  toQuery,
+} from '../widgets/options.ts'
 import type { StudioKind, StudioTab } from '../widgets/studio-views.ts'
 import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
 
@@ -37,8 +43,13 @@ export function parseStudioChoice(query: URLSearchParams): StudioChoice {
     channelId: readOr(() => reader.text('channel')?.toLowerCase() ?? null, null),
     gtin: readOr(() => reader.text('gtin'), null),
     find: readOr(() => reader.text('find') ?? '', ''),
-    typed: new URLSearchParams([...given].filter(([name]) => names.has(name))),
+    typed: new URLSearchParams([...given].filter(([name]) => names.has(name)).map(toTyped)),
   }
+}
+
+/** Colours are copied with their sign, which no address has. */
+function toTyped([name, value]: readonly [string, string]): [string, string] {
+  return [name, name === 'accent' ? value.replace(/^#/, '') : value]
 }
 
 /** The options that a tab's widget has, in the order of the documentation. */
@@ -53,6 +64,11 @@ export function judgeOptions(
   defaults: OptionDefaults,
 ): JudgedOptions {
   const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
+  /** As every other address of the same frame writes them; names of shops stay as they are read best. */
+  const toValues = (name: string, alone: URLSearchParams): readonly string[] => {
+    const same = new URLSearchParams(toQuery(parse(alone, defaults, 'embed'), defaults)).getAll(name)
+    return same.length === 1 && name !== 'merchant' && name !== 'exclude' ? same : alone.getAll(name)
+  }
   const toKey = (query: URLSearchParams): string => toOptionsKey(parse(query, defaults, 'fragment'))
   const plainKey = toKey(new URLSearchParams())
   const query = new URLSearchParams()
@@ -61,7 +77,7 @@ export function judgeOptions(
     const alone = new URLSearchParams(typed.getAll(name).map((value): [string, string] => [name, value]))
     try {
       if (alone.size > 0 && toKey(alone) !== plainKey)
-        for (const [, value] of alone) query.append(name, value)
+        for (const value of toValues(name, alone)) query.append(name, value)
     } catch (error) {
       if (!(error instanceof BadOptionError)) throw error
       errors.set(name, error.publicMessage)

@@ -5,19 +5,29 @@ import type { DealsPanelView, FacetView } from '../widgets/studio-views.ts'
 /** Entries of one filter that the page prints. */
 const MAX_ENTRIES = 12
 
+/** The key under which the page has the count of a filter's value. */
+export function toCountKey(name: string, value: string): string {
+  return `count ${name} ${value}`
+}
+
+/** A count in words: "at least" where not everything was counted. */
+export function formatDeals(count: number, { isBounded }: Pick<DealCounts, 'isBounded'>): string {
+  return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
+}
+
 /** Counts as filters: each entry leads to the choice that has it, a chosen one to the choice without. */
 export function toDealsPanel(
   counts: DealCounts,
   typed: URLSearchParams,
   toHref: (typed: URLSearchParams) => string,
 ): DealsPanelView {
-  const count = (value: number): string => `${formatCount(value, 'en')}${counts.isBounded ? '+' : ''}`
+  const count = (value: number): string => formatDeals(value, counts)
   const toFacet = (title: string, name: string, entries: readonly Entry[]): FacetView => ({
     title,
     entries: entries.slice(0, MAX_ENTRIES).map((entry) => {
       const isChosen = typed.getAll(name).some((value) => value.toLowerCase() === entry.value.toLowerCase())
       return {
-        key: `count ${name} ${entry.value}`,
+        key: toCountKey(name, entry.value),
         text: entry.text,
         count: count(entry.count),
         href: toHref(isChosen ? withoutValue(typed, name, entry.value) : withValue(typed, name, entry.value)),

@@ -1,6 +1,7 @@
 import type { OptionRow } from '../widgets/option-list.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import { type JudgedOptions, listOptions } from './choice.ts'
+import { toCountKey } from './deals-panel.ts'
 import type { FieldGroupView, FieldView, StudioKind } from '../widgets/studio-views.ts'
 
 /** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
@@ -12,12 +13,12 @@ export type FieldDetails = Readonly<{
   /** Shops that can be chosen, in the order of the list, with the number of deals where that is known. */
   shops: readonly Choosable[]
   currencies: readonly string[]
-  brands: readonly Choosable[]
+  brands: readonly string[]
   languages: readonly string[]
 }>
 
 /** Something to choose, and how many deals it has; `null`: not counted. */
-export type Choosable = Readonly<{ name: string; count: number | null }>
+export type Choosable = Readonly<{ name: string; count: string | null }>
 
 /** Fields of one heading, by the names of their options. */
 const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] = [
@@ -45,7 +46,7 @@ function toField(row: OptionRow, details: FieldDetails): FieldView {
     name: row.name,
     label: row.label,
     hint: toSentence(row.meaning.replaceAll('`', '')),
-    error: details.errors.get(row.name) ?? null,
+    error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
     control: toControl(row, values, details),
   }
 }
@@ -101,6 +102,7 @@ function toChecks(values: readonly string[], shops: readonly Choosable[]): Field
       value: name,
       text: name,
       count,
+      countKey: toCountKey('merchant', name),
       isChosen: chosen.has(name.toLowerCase()),
     })),
   }
@@ -109,7 +111,7 @@ function toChecks(values: readonly string[], shops: readonly Choosable[]): Field
 function listSuggestions(control: string, name: string, details: FieldDetails): readonly string[] {
   if (control === 'language') return details.languages
   if (control === 'currency') return details.currencies
-  return name === 'brand' ? details.brands.map((brand) => brand.name) : []
+  return name === 'brand' ? details.brands : []
 }
 
 /** What an option is where nothing is named, as it would be written; `null` where that is nothing. */

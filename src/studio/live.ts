@@ -15,18 +15,31 @@ export function toStudioLive(view: StudioView): StudioLive {
     ['address', address],
     ['notice', notice ?? ''],
     ...fields.flatMap(listErrors),
+    ...fields.flatMap(listCheckCounts),
     ...(deals === null ? [] : listCounts(deals)),
     ...(widget === null ? [] : listCodes(widget)),
   ] as const
   return {
     texts: Object.fromEntries(texts),
     links: Object.fromEntries([...listWays(view), ...(widget === null ? [] : listAddresses(widget))]),
+    chosen: (deals?.facets ?? []).flatMap(({ entries }) =>
+      entries.filter(({ isChosen }) => isChosen).map(({ key }) => key),
+    ),
     stages: widget === null ? [] : widget.stages.map(({ attributes }) => attributes),
   }
 }
 
 function listErrors({ fields }: FieldGroupView): readonly Entry[] {
   return fields.map(({ name, error }) => [`error ${name}`, error ?? ''])
+}
+
+/** Shops to tick have the counts of their filter, those that its list has no room for, too. */
+function listCheckCounts({ fields }: FieldGroupView): readonly Entry[] {
+  return fields.flatMap(({ control }) =>
+    control.kind === 'checks'
+      ? control.options.flatMap(({ countKey, count }): Entry[] => (count === null ? [] : [[countKey, count]]))
+      : [],
+  )
 }
 
 function listCounts({ total, facets }: DealsPanelView): readonly Entry[] {

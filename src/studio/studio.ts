@@ -3,8 +3,8 @@ import type { CopyState, DealCounts } from '../copy/store.ts'
 import { cleanText } from '../offers/text.ts'
 import type { BoxSize, GridSize } from '../widgets/heights.ts'
 import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from './choice.ts'
-import { toDealsPanel } from './deals-panel.ts'
-import { listFields } from './fields.ts'
+import { formatDeals, toDealsPanel } from './deals-panel.ts'
+import { type Choosable, listFields } from './fields.ts'
 import { type HealthData, toHealth } from './health.ts'
 import type { FieldGroupView, StudioTab, StudioView } from '../widgets/studio-views.ts'
 import { type EmbeddedWidget, type EmbeddingPlace, toStudioWidget, toSuffix } from './widget.ts'
@@ -28,6 +28,8 @@ export type Shown =
 /** What the studio shows, as data. */
 export type StudioData = EmbeddingPlace &
   Readonly<{
+    /** Where whoever looks at the studio has opened it, without a query. */
+    studioUrl: string
     styles: readonly string[]
     studioScript: string
     loaderScript: string
@@ -83,7 +85,7 @@ export function toStudioView(data: StudioData): StudioView {
     fields: choice.tab === 'health' ? [] : toFields(data, judged),
     widget: toWidget(data, judged),
     notice: findNotice(data),
-    address: toAddress(data, { ...chosen, typed: judged.query }),
+    address: `${data.studioUrl}${toSuffix(toChoiceQuery(data, { ...chosen, typed: judged.query }))}`,
     deals: data.counts === null ? null : toDealsPanel(data.counts, choice.typed, toHref),
     health: data.health === null ? null : toHealth(data.health),
   }
@@ -95,15 +97,20 @@ function judge({ choice, defaults }: StudioData): JudgedOptions {
     : judgeOptions(choice.tab, choice.typed, defaults)
 }
 
-/** The studio's address of a choice, without what is as by default. */
-function toAddress({ publicUrl, channel }: StudioData, choice: StudioChoice): string {
+/** The way to a choice from the page itself, wherever it was opened. */
+function toAddress(data: StudioData, choice: StudioChoice): string {
+  return `studio${toSuffix(toChoiceQuery(data, choice))}`
+}
+
+/** The query of a choice, without what is as by default. */
+function toChoiceQuery({ channel }: StudioData, choice: StudioChoice): URLSearchParams {
   const query = new URLSearchParams()
   if (choice.tab !== 'where-to-buy') query.set('tab', choice.tab)
   if (channel !== null) query.set('channel', channel.id)
   if (choice.gtin !== null) query.set('gtin', choice.gtin)
   if (choice.tab === 'where-to-buy' && choice.find !== '') query.set('find', choice.find)
   for (const [name, value] of choice.typed) query.append(name, value)
-  return `${publicUrl}/studio${toSuffix(query)}`
+  return query
 }
 
 /** Looks that both widgets have go along to the other tab. */
@@ -123,12 +130,18 @@ function toFields(data: StudioData, { errors }: JudgedOptions): readonly FieldGr
     typed: choice.typed,
     errors,
     defaults: data.defaults,
-    shops:
-      choice.tab === 'deals' ? (counts?.merchants ?? []) : ofProduct.map((name) => ({ name, count: null })),
+    shops: choice.tab === 'deals' ? listShops(counts) : ofProduct.map((name) => ({ name, count: null })),
     currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
-    brands: counts?.brands ?? [],
+    brands: (counts?.brands ?? []).map(({ name }) => name),
     languages: data.languages,
   })
+}
+
+function listShops(counts: DealCounts | null): readonly Choosable[] {
+  return (counts?.merchants ?? []).map(({ name, count }) => ({
+    name,
+    count: formatDeals(count, { isBounded: counts?.isBounded ?? false }),
+  }))
 }
 
 function toWidget(data: StudioData, { query }: JudgedOptions): StudioView['widget'] {
@@ -153,14 +166,23 @@ function toEmbedded(data: StudioData, query: URLSearchParams): EmbeddedWidget | 
 const NO_CARDS: GridSize = { layout: 'grid', cardCount: 0 }
 const NO_SHOPS: BoxSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
 
-function findNotice({ channel, state, product, choice, shown }: StudioData): string | null {
+function findNotice(data: StudioData): string | null {
+  const { channel, choice } = data
   if (channel === null)
     return 'No channel is known yet: the catalog has not answered. "vitrine check" says why.'
   if (choice.tab === 'health') return null
+  if (choice.channelId !== null && choice.channelId !== channel.id)
+    return 'This server serves no channel of the id in this address. Choose one of its channels.'
+  return findWidgetNotice(data)
+}
+
+function findWidgetNotice({ state, product, choice, shown }: StudioData): string | null {
   if (state === null || state.currentWalk === 0)
     return 'The catalog has not been walked yet. This page shows products and deals as soon as it has.'
   if (choice.tab === 'where-to-buy' && product === null) return describeNoProduct(choice)
-  return shown?.kind === 'hidden' ? `Hidden, and it takes no room in a page. ${shown.reason}` : null
+  return shown?.kind === 'hidden'
+    ? `Nothing is shown now, and it takes no room in a page. ${shown.reason}`
+    : null
 }
 
 function describeNoProduct({ find, gtin }: StudioChoice): string {

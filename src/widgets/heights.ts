@@ -27,15 +27,22 @@ type BoxMeasure = Readonly<{
   columns: number
 }>
 
-const NARROW_LIST: BoxMeasure = { fromPx: 0, basePx: 296, rowPx: 67, saleRowPx: 87, columns: 1 }
+const NARROWEST: BoxMeasure = { fromPx: 0, basePx: 324, rowPx: 67, saleRowPx: 87, columns: 1 }
+const NARROW_LIST: readonly BoxMeasure[] = [
+  NARROWEST,
+  { ...NARROWEST, fromPx: 340, basePx: 296 },
+  { ...NARROWEST, fromPx: 460, basePx: 274 },
+  { ...NARROWEST, fromPx: 560, basePx: 244 },
+]
 
 /** By layout, the widest that fits last. */
 const BOXES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
-  list: [NARROW_LIST, { fromPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
-  table: [NARROW_LIST, { fromPx: 600, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 }],
+  list: [...NARROW_LIST, { fromPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
+  table: [...NARROW_LIST, { fromPx: 600, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 }],
   card: [{ fromPx: 0, basePx: 582, rowPx: 67, saleRowPx: 88, columns: 1 }],
   button: [
-    { fromPx: 0, basePx: 300, rowPx: 52, saleRowPx: 68, columns: 1 },
+    { fromPx: 0, basePx: 322, rowPx: 56, saleRowPx: 70, columns: 1 },
+    { fromPx: 340, basePx: 300, rowPx: 52, saleRowPx: 68, columns: 1 },
     { fromPx: 560, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 2 },
     { fromPx: 780, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 3 },
   ],
@@ -44,7 +51,7 @@ const BOXES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
 /** A height in which a where-to-buy box fits, in pixels; very long titles and some languages need a line more. */
 export function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   const measures = BOXES[size.layout]
-  const measure = measures.findLast(({ fromPx }) => widthPx >= fromPx) ?? NARROW_LIST
+  const measure = measures.findLast(({ fromPx }) => widthPx >= fromPx) ?? NARROWEST
   const { basePx, rowPx, saleRowPx, columns } = measure
   const shops =
     columns === 1

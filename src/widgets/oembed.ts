@@ -34,6 +34,8 @@ export type OembedFrame = Readonly<{
   /** How high it is, as far as the server knows. */
   toHeightPx(widthPx: number): number
   publicUrl: string
+  /** Is the channel there? Else nobody is told to keep the answer. */
+  isKnown: boolean
 }>
 
 /** An answer by its fields (oembed.com, section 2.3.4). */
@@ -66,6 +68,9 @@ function readSize(reader: ParameterReader, name: string): number | null {
   }
 }
 
+/** Channel ids are UUIDs; what stands for the GTIN is judged later. */
+const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-to-buy\/([^/]+))\/?$/i
+
 /** Takes an embed's address apart; `undefined` for any other address. http and https are the same. */
 export function findEmbedAddress(url: string, publicUrl: string): EmbedAddress | undefined {
   if (!URL.canParse(url)) return undefined
@@ -73,9 +78,8 @@ export function findEmbedAddress(url: string, publicUrl: string): EmbedAddress |
   const { protocol, host, pathname, searchParams } = new URL(url)
   const prefix = `${own.pathname.replace(/\/$/, '')}/embeds/`
   if (!/^https?:$/.test(protocol) || host !== own.host || !pathname.startsWith(prefix)) return undefined
-  const [, channelId = '', gtin = null] =
-    /^([^/]+)\/(?:deals|where-to-buy\/([^/]+))\/?$/.exec(pathname.slice(prefix.length)) ?? []
-  return channelId === '' ? undefined : { channelId, gtin, query: searchParams }
+  const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []
+  return channelId === '' ? undefined : { channelId: channelId.toLowerCase(), gtin, query: searchParams }
 }
 
 /**
@@ -93,7 +97,7 @@ export function toOembedAnswer(frame: OembedFrame, question: OembedQuestion): Oe
     title: frame.title,
     provider_name: 'Vitrine',
     provider_url: frame.publicUrl,
-    cache_age: CACHE_AGE_SECONDS,
+    ...(frame.isKnown && { cache_age: CACHE_AGE_SECONDS }),
     width,
     height,
     html: `<blockquote></blockquote><iframe src="${src}" title="${title}" width="${width}" height="${height}" frameborder="0" loading="lazy"></iframe>`,

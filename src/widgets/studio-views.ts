@@ -34,8 +34,14 @@ export type FieldView = Readonly<{
       }>
     | Readonly<{
         kind: 'checks'
-        /** `count`: deals of the shop under the other filters; `null` where they are not counted. */
-        options: readonly Readonly<{ value: string; text: string; count: number | null; isChosen: boolean }>[]
+        /** `count`: deals of the shop under the other filters, `null` where they are not counted; and its key. */
+        options: readonly Readonly<{
+          value: string
+          text: string
+          count: string | null
+          countKey: string
+          isChosen: boolean
+        }>[]
       }>
 }>
 
@@ -138,5 +144,7 @@ export type StudioView = Readonly<{
 export type StudioLive = Readonly<{
   texts: Readonly<Record<string, string>>
   links: Readonly<Record<string, string>>
+  /** Keys of the entries of filters that are chosen. */
+  chosen: readonly string[]
   stages: readonly (readonly FrameAttribute[])[]
 }>

@@ -134,6 +134,8 @@ export type EmbedView = Readonly<{
   styles: readonly string[]
   /** Why nothing is shown, for whoever builds the page; `null` where something is. */
   reason: string | null
+  /** Is that a mistake of theirs, such as a GTIN that is none, or a failure of ours? */
+  isFault: boolean
   /** Address of the script that reports the height. */
   frameScript: string
   /** Where the links of a sandboxed frame lead, up to their `go`; `null` where it has none. */

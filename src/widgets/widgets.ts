@@ -170,7 +170,7 @@ async function getGrid(
     surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
   return {
     kind: 'deals',
-    hiddenReason: isGone ? GONE_REASON : 'No offer that is on sale fits the options of this address.',
+    hiddenReason: isGone ? GONE_REASON : explainHiddenGrid(options.page),
     key: [surface, channel.id, optionsKey, value.readAtMs, value.deals.length, priced.length, isGone].join(
       ' ',
     ),
@@ -192,6 +192,12 @@ function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
 const NO_DEALS: DealPage = { deals: [], hasNext: false, readAtMs: 0 }
 
 const GONE_REASON = 'The catalog no longer lists this channel.'
+
+function explainHiddenGrid(page: number): string {
+  return page > 1
+    ? `There is no page ${page} of the deals that fit the options of this address.`
+    : 'No offer that is on sale fits the options of this address.'
+}
 
 function explainHiddenBox(gtin: string, isSold: boolean): string {
   if (isSold) return 'No offer of this product fits the options of this address.'

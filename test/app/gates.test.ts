@@ -155,6 +155,9 @@ describe('studio and metrics with a password', () => {
   })
 })
 
+/** Of this machine's addresses. */
+const PORT = /(?<=127\.0\.0\.1):\d+/g
+
 describe('studio', () => {
   test('page - stored by nobody, framed by nobody, compressed', async () => {
     const harness = await startDemo()
@@ -166,7 +169,8 @@ describe('studio', () => {
       const seen = await visit(harness, '/studio', { 'Accept-Encoding': encoding })
       expect(seen.headers['content-encoding']).toBe(encoding)
       expect(Number(seen.headers['content-length'])).toBeLessThan(plain.body.length / 2)
-      expect(seen.text).toBe(plain.text)
+      // Each visit of these tests comes to a port of its own, which the address to share names.
+      expect(seen.text.replaceAll(PORT, '')).toBe(plain.text.replaceAll(PORT, ''))
     }
   })
 

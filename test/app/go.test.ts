@@ -91,6 +91,24 @@ describe('links of a sandboxed frame', () => {
     expect(seen.headers['location']).toBe('https://go.example/gr%C3%B6%C3%9Fe?q=%E7%81%AF')
   })
 
+  test('half a surrogate pair in a link - travels as the letter for what cannot be read', async () => {
+    const harness = await startStocked([
+      makeSale({ offers: [makeWireOffer({ affiliate_url: 'https://go.example/\ud800' })] }),
+    ])
+    const [link] = await readLinks(harness, BOX_EMBED)
+    const seen = await visit(harness, link?.go ?? '')
+    expect([seen.status, seen.headers['location']]).toEqual([302, 'https://go.example/%EF%BF%BD'])
+  })
+
+  test('what is no link of an offer - is refused, and no search engine keeps it', async () => {
+    const harness = await startStocked()
+    for (const path of ['/go/', '/go/a/b', '/go/%E0%A4%A/x/y', `/go/${'x'.repeat(2_100)}`]) {
+      const seen = await visit(harness, path)
+      expect([404, 414], path).toContain(seen.status)
+      expect(seen.headers['x-robots-tag'], path).toBe('noindex, nofollow')
+    }
+  })
+
   test('price and link that changed since - the link of now', async () => {
     const harness = await startStocked()
     const [link] = await readLinks(harness, BOX_EMBED)

@@ -56,6 +56,12 @@ const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
 
 let harness: Harness
 
+/** The studio's own addresses are relative: it may be opened at another address than the public one. */
+const OWN_RELATIVE = /^(?:studio(?:\/gallery)?(?:\?|$)|assets\/|embed\.js$)/
+
+const isOwnAddress = (value: string): boolean =>
+  /^https:\/\/(?!evil|user)/.test(value) || OWN_RELATIVE.test(value)
+
 /** The page as a parser that is not ours sees it: nothing that runs, nothing that leads elsewhere. */
 function listDangers(html: string, ownScripts: readonly string[]): string[] {
   const dangers: string[] = []
@@ -67,7 +73,7 @@ function listDangers(html: string, ownScripts: readonly string[]): string[] {
     if (/^(?:iframe|object|embed|base|svg|math|style)$/.test(tagName)) dangers.push(tagName)
     for (const { name, value } of element.attrs) {
       if (/^on|^style$|^srcdoc$/.test(name)) dangers.push(name)
-      if (/^(?:href|src|action|formaction)$/.test(name) && !/^https:\/\/(?!evil|user)/.test(value))
+      if (/^(?:href|src|action|formaction)$/.test(name) && !isOwnAddress(value))
         dangers.push(`${name}=${value}`)
     }
   }
@@ -77,11 +83,7 @@ function listDangers(html: string, ownScripts: readonly string[]): string[] {
 /** Scripts that our own documents bring. */
 function listOwnScripts(): string[] {
   const { assets, publicUrl } = harness.context
-  return [
-    `${publicUrl}${assets.get('frame.js').path}`,
-    `${publicUrl}${assets.get('studio.js').path}`,
-    `${publicUrl}/embed.js`,
-  ]
+  return [`${publicUrl}${assets.get('frame.js').path}`, assets.get('studio.js').path.slice(1), 'embed.js']
 }
 
 /** Controls, and marks that turn the direction of text, hide it or take no room. */

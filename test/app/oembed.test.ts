@@ -111,14 +111,25 @@ describe('oEmbed', () => {
     expect(readJson(seen).title).toBe('Where to buy')
   })
 
-  test('catalog that cannot say which channels there are - the frame, kept by nobody', async () => {
+  test('catalog that cannot say which channels there are - the frame by its one address, kept by nobody', async () => {
     const harness = await startHarness()
     harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
     for (const embed of [BOX_EMBED, GRID_EMBED]) {
-      const seen = await ask(harness, `${SERVER}${embed}?theme=dark`)
+      const shouted = embed.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()).replace(GTIN, '9521234567899')
+      const seen = await ask(harness, `${SERVER}${shouted}?utm_source=x&isolate=shadow&locale=de&theme=dark`)
       expect([seen.status, seen.headers['cache-control']]).toEqual([200, 'no-store'])
-      expect(readFrame(readJson(seen).html)['src']).toBe(`${SERVER}${embed}?theme=dark`)
+      expect(seen.text).not.toContain('cache_age')
+      const { html, title } = readJson(seen)
+      expect(readFrame(html)['src']).toBe(`${SERVER}${embed}?theme=dark&locale=de`)
+      expect(title).toBe(embed === GRID_EMBED ? 'Angebote' : 'Preise im Vergleich')
     }
+    for (const path of [
+      'lamp/deals',
+      '%22%3E%3Cb%3E/deals',
+      `${CHANNEL_ID}/deals?theme=blue`,
+      `${CHANNEL_ID}/where-to-buy/lamp`,
+    ])
+      expect((await ask(harness, `${SERVER}/embeds/${path}`)).status, path).toBe(404)
   })
 
   test.each([

@@ -63,7 +63,11 @@ const readNotice = (html: string): string => {
 }
 
 /** The path of an address of this server, with its query. */
-const toPath = (address: string): string => address.replace('https://widgets.example', '')
+/** As a browser that stands on the studio goes there. */
+const toPath = (address: string): string => {
+  const { pathname, search } = new URL(address, 'https://widgets.example/studio')
+  return pathname + search
+}
 const getHref = (html: string, leads: string): string => {
   const link = having(html, 'data-leads', leads)
   return link === undefined ? '' : toPath(getAttribute(link, 'href'))
@@ -106,16 +110,18 @@ describe('finding a product', () => {
     const { status, text } = await see(await startStudio(), '/studio?find=%22submarine%22')
     expect(status).toBe(200)
     expect(readNotice(text)).toBe('No product of this channel matches ""submarine"".')
-    expect(findByClass(text, 'workbench')).toEqual([])
+    expect([...findByClass(text, 'preview'), ...findByClass(text, 'embedding')]).toEqual([])
+    expect(findByClass(text, 'options')).toHaveLength(1)
   })
 
-  test('another channel - its own products; one that is not known - the first channel', async () => {
+  test('another channel - its own products; one that is not known - the first channel, and that is said', async () => {
     const harness = await startStudio()
     const other = await see(harness, `/studio?channel=${OTHER_ID.toUpperCase()}`)
     expect(listTitles(other.text)).toEqual(['Paper lantern'])
     expect(getHref(other.text, 'embed')).toBe(`/embeds/${OTHER_ID}/where-to-buy/${toGtin(9)}`)
     const unknown = await see(harness, '/studio?channel=00000000-0000-4000-8000-00000000dead')
     expect(getHref(unknown.text, 'embed')).toContain(CHANNEL_ID)
+    expect(readNotice(unknown.text)).toMatch(/^This server serves no channel of the id/)
   })
 
   test('options that leave nothing - hidden, with the reason that the answer gives', async () => {
@@ -124,7 +130,7 @@ describe('finding a product', () => {
     const hidden = await see(harness, getHref(text, 'fragment'))
     expect(hidden.headers['vitrine-state']).toBe('hidden')
     expect(readNotice(text)).toBe(
-      `Hidden, and it takes no room in a page. ${hidden.headers['vitrine-reason']}`,
+      `Nothing is shown now, and it takes no room in a page. ${hidden.headers['vitrine-reason']}`,
     )
   })
 
@@ -180,7 +186,7 @@ describe('deals', () => {
 
   test('channel without deals - hidden, and why', async () => {
     const { text } = await see(await startStudio(), `/studio?tab=deals&channel=${OTHER_ID}`)
-    expect(readNotice(text)).toMatch(/^Hidden, and it takes no room in a page\. \w/)
+    expect(readNotice(text)).toMatch(/^Nothing is shown now, and it takes no room in a page\. \w/)
   })
 })
 
@@ -254,14 +260,33 @@ test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty words', a
   expect(readText(text)).not.toMatch(/undefined|null|NaN|\[object/)
 })
 
-test('public address with a path - is in every link of the page', async () => {
+test('page - however it is opened - its own addresses are relative, and nothing else depends on where', async () => {
   const harness = await startStudio({ settings: { VITRINE_PUBLIC_URL: 'https://example.org/widgets' } })
   for (const query of ['', '?tab=deals', '?tab=health']) {
     const { text } = await see(harness, `/studio${query}`)
-    const links = listElements(text).flatMap(({ tagName, attrs }) =>
-      attrs.filter(({ name }) => /^(?:href|src|action|data-live)$/.test(name) && tagName !== 'img'),
+    const links = listElements(text).flatMap((element) =>
+      element.attrs
+        .filter(({ name }) => /^(?:href|src|action|data-live)$/.test(name) && element.tagName !== 'img')
+        .map(({ value }) => ({
+          value,
+          isWidget: /^(?:embed|fragment|oembed)$/.test(getAttribute(element, 'data-leads')),
+        })),
     )
     expect(links.length).toBeGreaterThan(5)
-    for (const { value } of links) expect(value).toMatch(/^https:\/\/example\.org\/widgets\//)
+    for (const { value, isWidget } of links)
+      expect(value).toMatch(
+        isWidget ? /^https:\/\/example\.org\/widgets\// : /^(?:studio|assets\/|embed\.js$)/,
+      )
   }
+})
+
+test('slash at the end - leads to the page, choice and all', async () => {
+  const { status, headers } = await see(await startStudio(), '/studio/?tab=deals')
+  expect([status, headers['location']]).toEqual([302, '../studio?tab=deals'])
+})
+
+test('GTIN that no product has - is said, and no other product is shown instead', async () => {
+  const { text } = await see(await startStudio(), '/studio?gtin=123')
+  expect(readNotice(text)).toBe('No product of this channel matches "123".')
+  expect(findByClass(text, 'preview')).toEqual([])
 })

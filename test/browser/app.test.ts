@@ -155,7 +155,8 @@ describe('the server as it is started, in a browser', () => {
         ?.locator('.vitrine-deal')
         .count(),
     ).toBe(4)
-    expect(problems).toEqual([])
+    // The mistyped one alone is said, for whoever builds the page.
+    expect(problems.map((problem) => /GTIN is 1 to 14 digits.*not-a-gtin$/.test(problem))).toEqual([true])
     expect([...hosts].toSorted()).toEqual(
       [new URL(addresses.publicUrl).host, new URL(publisher.origin).host].toSorted(),
     )

@@ -54,6 +54,21 @@ describe('frame of WordPress', () => {
     for (const { secret } of await listSaid('height')) expect(secret).toBe('aB3dE6gH9j')
   })
 
+  test('ready from another frame of the page - is not answered', async () => {
+    await openFrame(server.addresses.box)
+    await expect.poll(async () => (await listSaid('height')).length).toBeGreaterThan(1)
+    const before = (await listSaid('height')).length
+    const say = "frames[0].postMessage({ message: 'ready', secret: 'aB3dE6gH9j' }, '*')"
+    publisher.answers.set('/other', toPage(`<script>parent.${say}; parent.postMessage('said', '*')</script>`))
+    await page.evaluate(
+      "document.body.append(Object.assign(document.createElement('iframe'), { src: '/other' }))",
+    )
+    await expect.poll(() => page.evaluate("seen.includes('said')")).toBe(true)
+    // The page's own word comes after the other's, and only it is answered.
+    await page.evaluate(say)
+    await expect.poll(async () => (await listSaid('height')).length).toBe(before + 1)
+  })
+
   test('not painted when it loads - says a height all the same: else it would stay so for ever', async () => {
     await openFrame(server.addresses.box, '#?secret=abc', 'display:none')
     await expect.poll(async () => (await listSaid('height')).length).toBeGreaterThan(0)

@@ -33,6 +33,7 @@ beforeAll(async () => {
       reason: state === 'hidden' ? 'No shop sells it.' : null,
       styles: [assets.get('vitrine.css').path],
       frameScript: assets.get('frame.js').path,
+      isFault: false,
       goUrl: null,
       discovery: null,
       body: state === 'shown' ? renderer.renderBox(makeBox({ frame: makeFrame({ styles: [] }) })) : '',

@@ -32,27 +32,29 @@ async function compare(embed: string, widthPx: number): Promise<Readonly<{ said:
 }
 
 /** Enough, and not so much that the page has a hole: a seventh, and two lines of a title that is shorter. */
-function expectFit({ said, taken }: Readonly<{ said: number; taken: number }>): void {
-  expect(said).toBeGreaterThanOrEqual(taken)
-  expect(said).toBeLessThanOrEqual(taken * 1.15 + 54)
+const fits = ({ said, taken }: Readonly<{ said: number; taken: number }>): boolean =>
+  said >= taken && said <= taken * 1.15 + 54
+
+/** Addresses whose height is said wrongly, with both heights. */
+async function listMisfits(embeds: readonly string[], widths: readonly number[]): Promise<string[]> {
+  const misfits: string[] = []
+  for (const embed of embeds) {
+    for (const widthPx of widths) {
+      const heights = await compare(embed, widthPx)
+      if (!fits(heights)) misfits.push(`${embed} at ${widthPx} px: ${JSON.stringify(heights)}`)
+    }
+  }
+  return misfits
 }
 
 describe('height of a frame', () => {
-  test.each(BOX_LAYOUTS)(
-    '%s - is enough for a box of any number of shops, and not much more',
-    async (layout) => {
-      for (const widthPx of [360, 480, 680])
-        for (const limit of [1, 3, 5, 8])
-          expectFit(await compare(`${server.addresses.box}?layout=${layout}&limit=${limit}`, widthPx))
-    },
-  )
+  test.each(BOX_LAYOUTS)('%s - any number of shops - is enough, and not much more', async (layout) => {
+    const embeds = [1, 3, 5, 8].map((limit) => `${server.addresses.box}?layout=${layout}&limit=${limit}`)
+    expect(await listMisfits(embeds, [300, 360, 480, 600, 680])).toEqual([])
+  })
 
-  test.each(GRID_LAYOUTS)(
-    '%s - is enough for a grid of any number of cards, and not much more',
-    async (layout) => {
-      for (const widthPx of [320, 360, 680])
-        for (const limit of [1, 4, 12])
-          expectFit(await compare(`${server.addresses.grid}?layout=${layout}&limit=${limit}`, widthPx))
-    },
-  )
+  test.each(GRID_LAYOUTS)('%s - any number of cards - is enough, and not much more', async (layout) => {
+    const embeds = [1, 4, 12].map((limit) => `${server.addresses.grid}?layout=${layout}&limit=${limit}`)
+    expect(await listMisfits(embeds, [320, 360, 680])).toEqual([])
+  })
 })

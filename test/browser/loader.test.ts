@@ -62,6 +62,7 @@ function serveWidgets(): void {
       reason: body === '' ? 'No shop sells it.' : null,
       styles,
       frameScript: PREFIX + assets.get('frame.js').path,
+      isFault: false,
       goUrl: null,
       discovery: null,
       body,

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +7,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { type BuiltServer, startBuiltServer } from '../helpers/built-server.ts'
 import { launchChromium } from '../helpers/chromium.ts'
 import { startPageServer, toPage } from '../helpers/page-server.ts'
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 let browser: Browser
 let server: BuiltServer
@@ -140,7 +136,7 @@ describe('a change of an option', () => {
     expect(await notice.isVisible()).toBe(false)
     await page.locator('#option-max_price').fill('0.01')
     await until(async () => expect(await notice.isVisible()).toBe(true))
-    expect(await notice.textContent()).toContain('Hidden')
+    expect(await notice.textContent()).toContain('Nothing is shown now')
     await page.locator('#option-max_price').fill('')
     await until(async () => expect(await notice.isVisible()).toBe(false))
   })
@@ -188,14 +184,21 @@ describe('a change of an option', () => {
     expect(seen.filter((search) => search.includes('theme=dark'))).toEqual([])
   })
 
-  test.each([500, 0])('that the server does not answer (%i) - sends the form', async (status) => {
+  test('that the server refuses - sends the form, whose page says why', async () => {
     await open()
-    await mark()
-    await page.route(/\/studio\/live/, (route) => (status === 0 ? route.abort() : route.fulfill({ status })))
+    await page.route(/\/studio\/live/, (route) => route.fulfill({ status: 500 }))
     await page.locator('#option-theme').selectOption('dark')
-    await waitForQuery('theme', 'dark')
     await until(async () => expect(await readCode('loader').catch(() => '')).toContain('data-theme="dark"'))
-    expect(await isMarked()).toBe(false)
+  })
+
+  test('while the server is away - is said, nothing is lost, and the next one counts', async () => {
+    await open()
+    await page.route(/\/studio\/live/, (route) => route.abort(), { times: 1 })
+    await page.locator('#option-theme').selectOption('dark')
+    await until(async () => expect(await page.locator('.notice').textContent()).toContain('does not answer'))
+    await page.locator('#option-layout').selectOption('card')
+    await waitForQuery('layout', 'card')
+    expect([readQuery().get('theme'), await page.locator('.notice').isVisible()]).toEqual(['dark', false])
   })
 })
 
@@ -355,46 +358,4 @@ describe('copying', () => {
       }
     },
   )
-})
-
-const TABS = ['?find=lamp&limit=99&merchant=Nobody', '?tab=deals&accent=red', '?tab=health']
-
-/** Everything that can be opened is open. */
-const unfold = (): Promise<unknown> =>
-  page.evaluate(`for (const details of document.querySelectorAll('details')) {
-    details.removeAttribute('name')
-    details.open = true
-  }`)
-
-describe('for everybody', () => {
-  const views = TABS.flatMap((tab) =>
-    (['light', 'dark'] as const).flatMap((scheme) =>
-      [390, 1280].map((width) => [tab, scheme, width] as const),
-    ),
-  )
-
-  test.each(views)(
-    '%s, %s, %i px - a checker of accessibility finds nothing',
-    async (tab, colorScheme, width) => {
-      await open(tab, { colorScheme, bypassCSP: true, viewport: { width, height: 900 } })
-      await unfold()
-      await page.addScriptTag({ path: AXE })
-      const violations = await page.evaluate<unknown[]>(
-        `axe.run({ exclude: [['iframe']] }, { runOnly: ${JSON.stringify(AXE_TAGS)} }).then(({ violations }) =>
-        violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`,
-      )
-      expect(violations).toEqual([])
-      expect(problems).toEqual([])
-    },
-  )
-
-  test.each(TABS)('%s - scrolls sideways at no width', async (tab) => {
-    await open(tab)
-    await unfold()
-    for (const width of [320, 390, 768, 1280, 1920]) {
-      await page.setViewportSize({ width, height: 900 })
-      const sizes = await page.evaluate<number[]>('[document.documentElement.scrollWidth, innerWidth]')
-      expect(sizes).toEqual([width, width])
-    }
-  })
 })

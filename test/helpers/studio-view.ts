@@ -94,6 +94,7 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
   const isBox = choice.tab === 'where-to-buy'
   return {
     publicUrl: 'https://widgets.example',
+    studioUrl: 'https://widgets.example/studio',
     defaults: { locale: 'en', currency: null },
     pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
     styles: ['/assets/studio.00000000.css'],

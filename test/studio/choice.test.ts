@@ -92,11 +92,13 @@ const judge = (kind: StudioKind, typed: string, defaults = DEFAULTS): [string, R
 }
 
 describe('judged options', () => {
-  test('right and not as by default - are kept as typed, in the order of the list', () => {
-    expect(judge('where-to-buy', 'limit=3&merchant=B&theme=dark&merchant=a&locale=de-at')).toEqual([
-      'theme=dark&locale=de-at&merchant=B&merchant=a&limit=3',
-      {},
-    ])
+  test('right and not as by default - are kept as every address writes them, in the order of the list', () => {
+    expect(
+      judge(
+        'where-to-buy',
+        'limit=3&merchant=B&theme=dark&merchant=a&locale=de-at&accent=FF6600&currency=eur',
+      ),
+    ).toEqual(['theme=dark&accent=ff6600&locale=de-AT&currency=EUR&merchant=B&merchant=a&limit=3', {}])
   })
 
   test('as by default - are dropped, however they are written', () => {

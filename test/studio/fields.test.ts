@@ -15,11 +15,11 @@ function list(kind: StudioKind, typed = '', over: Partial<FieldDetails> = {}): F
     errors: judgeOptions(kind, query, defaults).errors,
     defaults,
     shops: [
-      { name: 'Kopje', count: 5 },
+      { name: 'Kopje', count: '5' },
       { name: 'Quillhaven', count: null },
     ],
     currencies: ['EUR', 'GBP'],
-    brands: [{ name: 'Lumen', count: 4 }],
+    brands: ['Lumen'],
     languages: ['de', 'en'],
     ...over,
   }
@@ -143,7 +143,7 @@ describe('controls', () => {
   test('word that is none - stays to be seen and chosen, with what is wrong beside it', () => {
     const field = find(list('where-to-buy', 'theme=blue'), 'theme')
     expect(listMarks(field.control)).toEqual(['auto (by default)', 'light', 'dark', '*blue'])
-    expect(field.error).toBe('The parameter "theme" accepts auto or light or dark.')
+    expect(field.error).toBe('“Theme” accepts auto or light or dark.')
     expect(find(list('where-to-buy', 'theme=blue'), 'layout').error).toBeNull()
   })
 
@@ -180,7 +180,7 @@ describe('shops', () => {
     expect(control).toMatchObject({
       kind: 'checks',
       options: [
-        { value: 'Kopje', text: 'Kopje', count: 5, isChosen: true },
+        { value: 'Kopje', text: 'Kopje', count: '5', isChosen: true },
         { value: 'Quillhaven', count: null, isChosen: false },
       ],
     })

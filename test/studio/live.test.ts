@@ -46,7 +46,7 @@ describe('answer for the script', () => {
 
   test('wrong values - are named under their option, right ones have an empty text', () => {
     const { texts } = toStudioLive(makeStudio('theme=blue&limit=3'))
-    expect(texts['error theme']).toBe('The parameter "theme" accepts auto or light or dark.')
+    expect(texts['error theme']).toBe('“Theme” accepts auto or light or dark.')
     expect(texts['error limit']).toBe('')
   })
 
@@ -62,7 +62,7 @@ describe('answer for the script', () => {
 
   test('hidden - says so; nothing to embed - no previews, no addresses of a widget', () => {
     const hidden = toStudioLive(makeStudio('', { shown: { kind: 'hidden', reason: 'No.' } }))
-    expect(hidden.texts['notice']).toBe('Hidden, and it takes no room in a page. No.')
+    expect(hidden.texts['notice']).toBe('Nothing is shown now, and it takes no room in a page. No.')
     const nothing = toStudioLive(makeStudio('', { channel: null, product: null, matches: [] }))
     expect(nothing.stages).toEqual([])
     expect(Object.keys(nothing.links).filter((key) => !key.startsWith('tab '))).toEqual([])

@@ -282,6 +282,7 @@ describe('documents', () => {
     styles: ['/a.css'],
     frameScript: '/f.js',
     reason: null,
+    isFault: false,
     goUrl: null,
     discovery: null,
   } as const
