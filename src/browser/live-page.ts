@@ -22,6 +22,7 @@ export function applyLive({ texts, links, chosen, stages }: Live): void {
 export function sayUnanswered(): void {
   const notice = document.querySelector<HTMLElement>('.notice')
   if (notice === null) return
+  notice.dataset['away'] = ''
   notice.textContent = 'This server does not answer now. Preview and snippets are those of before.'
   notice.hidden = false
 }
@@ -31,6 +32,7 @@ function putText(element: HTMLElement, texts: Live['texts']): void {
   const text = texts[element.dataset['text'] ?? ''] ?? ('count' in element.dataset ? '0' : undefined)
   if (text === undefined || text === element.textContent) return
   element.textContent = text
+  delete element.dataset['away']
   if (element.matches('.wrong, .notice')) element.hidden = text === ''
 }
 
