@@ -58,15 +58,36 @@ if (!function_exists('vitrine_box')) {
     /** Where boxes are kept, or null when there is no such place: then every page fetches its own. */
     function vitrine_folder(?string $folder): ?string
     {
-        $user = function_exists('posix_geteuid') ? posix_geteuid() : null;
+        $user = $folder === null ? vitrine_user() : null;
         $place = $folder ?? sys_get_temp_dir() . '/vitrine-' . ($user ?? 'php');
         if (!is_dir($place)) {
             mkdir($place, 0700, true);
             clearstatcache();
         }
         // In a temporary folder anybody may have made it before us, to put boxes of their own into it.
-        $isTrusted = $folder !== null || $user === null || (fileowner($place) === $user && !is_link($place));
+        $isTrusted = $folder !== null || ($user !== null && fileowner($place) === $user && !is_link($place));
         return $isTrusted && is_dir($place) && is_writable($place) ? $place : null;
+    }
+
+    /** The user of this process; without the posix extension the owner of a file that it makes. Null: that cannot be told. */
+    function vitrine_user(): ?int
+    {
+        static $user = false;
+        if ($user === false) {
+            $user = function_exists('posix_geteuid') ? posix_geteuid() : vitrine_owner_of_new_file();
+        }
+        return $user;
+    }
+
+    function vitrine_owner_of_new_file(): ?int
+    {
+        $file = tempnam(sys_get_temp_dir(), 'vitrine');
+        if ($file === false) {
+            return null;
+        }
+        $owner = fileowner($file);
+        unlink($file);
+        return $owner === false ? null : $owner;
     }
 
     function vitrine_kept_or_fetched(string $url, string $server, ?string $folder): string
@@ -146,12 +167,13 @@ if (!function_exists('vitrine_box')) {
         }
     }
 
-    /** Removes what nobody asked for in two days. */
+    /** Removes what nobody asked for in two days; a folder that was named may hold other things, which stay. */
     function vitrine_sweep(string $folder): void
     {
         foreach (scandir($folder) ?: [] as $name) {
             $file = $folder . '/' . $name;
-            if (is_file($file) && filemtime($file) < time() - 172800) {
+            $isOurs = preg_match('~^[0-9a-f]{64}\.(?:box|retry|lock|pause)(?:\.\d+-\d+)?$~', $name) === 1;
+            if ($isOurs && is_file($file) && filemtime($file) < time() - 172800) {
                 unlink($file);
             }
         }

@@ -10,6 +10,7 @@ import {
   itKeepsVisitorsOut,
   openShown,
 } from './cases.ts'
+import { itHandsOnFragmentsOnly, itIncludesFragmentsOnly } from './outside.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
@@ -41,7 +42,7 @@ const HEADING = 'Apache (mod_include)'
 
 describeWithProgram('apache2', HEADING, () => {
   let place: Place
-  const origins = { plain: '', recommended: '' }
+  const origins = { plain: '', recommended: '', inner: '' }
   beforeAll(async () => {
     place = await openPlace()
     const pages = join(place.folder, 'pages')
@@ -51,6 +52,7 @@ describeWithProgram('apache2', HEADING, () => {
     await mkdir(boxes)
     if (process.getuid?.() === 0) await chown(boxes, 33, 33)
     const innerPort = await findFreePort()
+    origins.inner = `http://127.0.0.1:${innerPort}`
     const recommended = readRecipe({ heading: HEADING, language: 'apache' }, [
       ['127.0.0.1:8081', `127.0.0.1:${innerPort}`],
       ['/var/cache/apache2/vitrine', boxes],
@@ -63,10 +65,10 @@ describeWithProgram('apache2', HEADING, () => {
   afterAll(() => place.dispose())
 
   /** A page of its own with an address of its own in every cache. */
-  async function addPage(origin: () => string): Promise<See> {
+  async function addPage(origin: () => string, path = place.path): Promise<See> {
     const name = `${place.nextName()}.html`
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
-      ['/fragments/CHANNEL/where-to-buy/GTIN', `${place.path}?page=${name}`],
+      ['/fragments/CHANNEL/where-to-buy/GTIN', `${path}?page=${name}`],
     ])
     await writeFile(join(place.folder, 'pages', name), toHostPage(include.trim()))
     return (headers) => visit(`${origin()}/${name}`, headers)
@@ -84,6 +86,20 @@ describeWithProgram('apache2', HEADING, () => {
   itKeepsAsTheTableSays('Apache', recommended)
   itSeesAfterTheLimit('Apache', recommended, 'box')
   itKeepsVisitorsOut('Apache', recommended)
+  itHandsOnFragmentsOnly('Apache', {
+    gate: () => place.gate,
+    base: () => `${origins.recommended}/vitrine`,
+    statuses: [404],
+  })
+  itHandsOnFragmentsOnly('Apache, the inner virtual host', {
+    gate: () => place.gate,
+    base: () => origins.inner,
+    statuses: [404],
+  })
+  itIncludesFragmentsOnly('Apache', {
+    gate: () => place.gate,
+    open: (path) => addPage(() => origins.recommended, path),
+  })
 
   it('Apache, box kept - no-store, and then an error - the box is gone', async () => {
     place.gate.setMaxAge(1)

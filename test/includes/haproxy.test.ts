@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays, itKeepsVisitorsOut } from './cases.ts'
 import { startHttps } from './https-front.ts'
+import { itHandsOnFragmentsOnly } from './outside.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, findProgram, startProgram } from './program.ts'
 import { type Substitution, readRecipe } from './recipe.ts'
@@ -37,6 +38,8 @@ describeWithProgram('haproxy', HEADING, () => {
   itIsAsTheTableSays(HEADING, subject)
   itKeepsAsTheTableSays(HEADING, keeper)
   itKeepsVisitorsOut(HEADING, keeper)
+  // Its refusal is what its every failure is: empty.
+  itHandsOnFragmentsOnly(HEADING, { gate: () => place.gate, base: () => origin, statuses: [200] })
 
   it.each(['500', 'reset', 'down', 'hang'] as const)(
     '%s - the empty answer - is one that nobody keeps',

@@ -10,6 +10,7 @@ import {
 } from './cases.ts'
 import { startGate } from './gate.ts'
 import { startHttps, startNameServer } from './https-front.ts'
+import { itHandsOnFragmentsOnly, itIncludesFragmentsOnly } from './outside.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, findProgram, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
@@ -44,10 +45,10 @@ describeWithProgram('nginx', HEADING, () => {
   afterAll(() => place.dispose())
 
   /** A page of its own with an address of its own in every cache. */
-  async function addPage(origin: () => string): Promise<See> {
+  async function addPage(origin: () => string, path = place.path): Promise<See> {
     const name = `${place.nextName()}.html`
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
-      ['/fragments/CHANNEL/where-to-buy/GTIN', `${place.path}?page=${name}`],
+      ['/fragments/CHANNEL/where-to-buy/GTIN', `${path}?page=${name}`],
     ])
     await writeFile(join(place.folder, 'pages', name), toHostPage(include.trim()))
     return (headers) => visit(`${origin()}/${name}`, headers)
@@ -68,13 +69,23 @@ describeWithProgram('nginx', HEADING, () => {
     'box',
   )
   itKeepsVisitorsOut('nginx', { gate: () => place.gate, open: () => addPage(() => origins.recommended) })
+  itHandsOnFragmentsOnly('nginx', {
+    gate: () => place.gate,
+    base: () => `${origins.recommended}/vitrine`,
+    // Below the fragments themselves its refusal is empty, as every failure there.
+    statuses: [404, 204],
+  })
+  itIncludesFragmentsOnly('nginx', {
+    gate: () => place.gate,
+    open: (path) => addPage(() => origins.recommended, path),
+  })
 
   it('nginx, below a path prefix - one line of the recipe changed - shows the box', async () => {
     const below = place.keep(await startGate({ target: place.serverOrigin, prefix: '/widgets' }))
     const origin = await start(place, place.nextName(), (port) =>
       toRecommended({ place, port, gatePort: below.port }).replace(
-        'proxy_pass http://vitrine/;',
-        'proxy_pass http://vitrine/widgets/;',
+        'proxy_pass http://vitrine/fragments/;',
+        'proxy_pass http://vitrine/widgets/fragments/;',
       ),
     )
     expect(await (await addPage(() => origin))()).toBe('box')
@@ -93,7 +104,10 @@ describeWithProgram('nginx', HEADING, () => {
         ['/etc/ssl/certs/ca-certificates.crt', front.certificate],
       ])
       const origin = await start(place, place.nextName(), (port) =>
-        toRecommended({ place, port, gatePort: 1 }).replace('proxy_pass http://vitrine/;', () => lines),
+        toRecommended({ place, port, gatePort: 1 }).replace(
+          'proxy_pass http://vitrine/fragments/;',
+          () => lines,
+        ),
       )
       expect(await (await addPage(() => origin))()).toBe(name === 'widgets.example' ? 'box' : 'nothing')
     },

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -183,6 +183,56 @@ describeWithProgram('php', 'PHP', () => {
       expect(await listKept(folder, `, '${folder}'`)).toHaveLength(1)
     },
   )
+
+  /** What a PHP without its posix extension keeps, when it is told of no folder. */
+  async function listKeptWithoutPosix(folder: string): Promise<readonly string[]> {
+    await place.gate.setMode('shown')
+    const bare = ['-d', 'disable_functions=posix_geteuid', '-d', `sys_temp_dir=${folder}`]
+    const code = `require '${HELPER}'; echo vitrine_box('${place.gate.origin}${place.path}');`
+    const { stdout } = await run('php', [...LOUD, ...bare, '-r', code])
+    expect(judgeBox(stdout)).toBe('box')
+    return (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.box'))
+  }
+
+  it.skipIf(!IS_ROOT)(
+    'vitrine.php, without posix - folders that another user made beforehand - are not used',
+    async () => {
+      const folder = newFolder()
+      for (const name of ['vitrine-0', 'vitrine-php']) {
+        await mkdir(join(folder, name), { recursive: true })
+        await chown(join(folder, name), OTHER_USER, OTHER_USER)
+        await chmod(join(folder, name), 0o777)
+      }
+      expect(await listKeptWithoutPosix(folder)).toEqual([])
+    },
+  )
+
+  it('vitrine.php, without posix - a folder of its own - is used', async () => {
+    const folder = newFolder()
+    await mkdir(folder)
+    const kept = await listKeptWithoutPosix(folder)
+    expect(kept).toHaveLength(1)
+    expect(await listKeptWithoutPosix(folder)).toEqual(kept)
+    expect(dirname(kept[0] ?? '')).toBe(`vitrine-${String(process.getuid?.())}`)
+    // The file that tells whose process it is does not stay.
+    expect(await readdir(folder)).toHaveLength(1)
+  })
+
+  it('vitrine.php - old files in a folder that was named - its own go, those of others stay', async () => {
+    const folder = newFolder()
+    await mkdir(folder)
+    const [old, name] = [new Date(Date.now() - 3 * 86_400_000), 'a'.repeat(64)]
+    const ours = ['.box', '.retry', '.lock', '.pause', '.box.123-456'].map((end) => name + end)
+    const theirs = ['config.php', `${name}.php`, `${name}.box.php`, `b${name}.box`, 'notes.box']
+    for (const file of [...ours, ...theirs]) {
+      await writeFile(join(folder, file), 'x')
+      await utimes(join(folder, file), old, old)
+    }
+    const recent = `${'b'.repeat(64)}.box`
+    await writeFile(join(folder, recent), 'x')
+    await run('php', [...LOUD, '-r', `require '${HELPER}'; vitrine_sweep('${folder}');`])
+    expect((await readdir(folder)).sort()).toEqual([recent, ...theirs].sort())
+  })
 
   it('vitrine.php - PHP checks its syntax - finds none wrong', async () => {
     expect((await run('php', ['-l', HELPER])).stdout).toContain('No syntax errors')

@@ -10,6 +10,7 @@ import {
   openShown,
 } from './cases.ts'
 import { type PageOrigin, startPageOrigin } from './pages.ts'
+import { itHandsOnFragmentsOnly, itIncludesFragmentsOnly } from './outside.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
@@ -44,10 +45,10 @@ describeWithProgram('varnishd', HEADING, () => {
   })
   afterAll(() => place.dispose())
 
-  const addPage = (origin: string): See => {
+  const addPage = (origin: string, included = place.path): See => {
     const path = `/${place.nextName()}.html`
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
-      ['/fragments/CHANNEL/where-to-buy/GTIN', place.path],
+      ['/fragments/CHANNEL/where-to-buy/GTIN', included],
       ['limit=3', `limit=3&amp;page=${path}`],
     ])
     cms.pages.set(path, toHostPage(include.trim()))
@@ -66,6 +67,15 @@ describeWithProgram('varnishd', HEADING, () => {
   itKeepsAsTheTableSays('Varnish', recommended)
   itSeesAfterTheLimit('Varnish', recommended, 'nothing')
   itKeepsVisitorsOut('Varnish', recommended)
+  itHandsOnFragmentsOnly('Varnish', {
+    gate: () => place.gate,
+    base: () => `${origins.recommended}/vitrine`,
+    statuses: [404],
+  })
+  itIncludesFragmentsOnly('Varnish', {
+    gate: () => place.gate,
+    open: (path) => Promise.resolve(addPage(origins.recommended, path)),
+  })
 
   it('Varnish - an include with two options - asks with & between them', async () => {
     await place.gate.setMode('shown')

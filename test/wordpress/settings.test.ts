@@ -1,30 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHANNEL, type Desk, GTIN, openDesk } from './desk.ts'
 import { isSkipped } from './programs.ts'
+import { SETTINGS_PAGE as PAGE, readNonce, readTry, sendSettings } from './settings-form.ts'
 import { type Visitor, readContent, readWords, visitAs } from './visitor.ts'
 
-const PAGE = '/wp-admin/options-general.php?page=vitrine'
-
-/** What the page says of the server. */
-const readTry = (html: string): string => /id="vitrine-try">\s*<p>([^<]*)/.exec(html)?.[1] ?? ''
-
-async function readNonce(visitor: Visitor): Promise<string> {
-  return /name="_wpnonce" value="(\w+)"/.exec((await visitor.get(PAGE)).html)?.[1] ?? ''
-}
-
-/** Sends the form as a browser does; gives the page that follows. */
-async function save(visitor: Visitor, server: string, channel = CHANNEL): Promise<string> {
-  const { status } = await visitor.post('/wp-admin/options.php', {
-    option_page: 'vitrine',
-    action: 'update',
-    _wpnonce: await readNonce(visitor),
-    _wp_http_referer: PAGE,
-    'vitrine_settings[server]': server,
-    'vitrine_settings[channel]': channel,
-  })
-  expect(status).toBe(302)
-  return (await visitor.get(`${PAGE}&settings-updated=true`)).html
-}
+const save = (visitor: Visitor, server: string, channel = CHANNEL): Promise<string> =>
+  sendSettings(visitor, { server, channel })
 
 describe.skipIf(isSkipped)('the settings', () => {
   let desk: Desk

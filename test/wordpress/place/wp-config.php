@@ -30,4 +30,9 @@ define( 'WP_DEBUG_DISPLAY', true );
 define( 'WP_DEBUG_LOG', $vitrine_place . '/debug.log' );
 $table_prefix = 'wp_';
 
+// What a test wants this site to be told.
+if ( is_file( $vitrine_place . '/config.php' ) ) {
+	require $vitrine_place . '/config.php';
+}
+
 require_once ABSPATH . 'wp-settings.php';

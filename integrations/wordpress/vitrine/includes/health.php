@@ -35,6 +35,9 @@ function vitrine_try_path( $path ) {
  */
 function vitrine_try_server() {
 	if ( '' === vitrine_setting( 'server' ) ) {
+		if ( defined( 'VITRINE_SERVER' ) ) {
+			return vitrine_finding( false, __( 'VITRINE_SERVER in wp-config.php is no usable address. It looks like https://widgets.example.', 'vitrine' ) );
+		}
 		return vitrine_finding( false, __( 'Not set yet. Enter the address of your Vitrine server and save.', 'vitrine' ) );
 	}
 	$problem = vitrine_server_problem( vitrine_try_path( '/healthz' ) );
@@ -46,7 +49,7 @@ function vitrine_try_server() {
 		return vitrine_finding( true, __( 'The server answers. No default channel is set: each box has to name its own.', 'vitrine' ) );
 	}
 	if ( 404 === (int) wp_remote_retrieve_response_code( vitrine_try_path( '/fragments/' . $channel . '/deals?limit=1' ) ) ) {
-		return vitrine_finding( false, __( 'The server answers, but it serves no channel of this id. The ids are on its start page.', 'vitrine' ) );
+		return vitrine_finding( false, __( 'The server answers, but it serves no channel of this id. The ids are in its studio.', 'vitrine' ) );
 	}
 	return vitrine_finding( true, __( 'The server answers, and it serves the default channel.', 'vitrine' ) );
 }

@@ -19,6 +19,7 @@ add_action( 'admin_menu', 'vitrine_add_settings_page' );
  * Declares the fields.
  */
 function vitrine_add_settings_fields() {
+	$lock = vitrine_server_lock();
 	add_settings_section( 'vitrine_main', '', '__return_null', 'vitrine' );
 	add_settings_field(
 		'vitrine_server',
@@ -31,7 +32,8 @@ function vitrine_add_settings_fields() {
 			'type'        => 'url',
 			'label_for'   => 'vitrine_server',
 			'placeholder' => 'https://widgets.example',
-			'description' => __( 'Where your Vitrine server is reached, with its path if it has one.', 'vitrine' ),
+			'description' => '' === $lock ? __( 'Where your Vitrine server is reached, with its path if it has one.', 'vitrine' ) : $lock,
+			'is_locked'   => '' !== $lock,
 		)
 	);
 	add_settings_field(
@@ -45,7 +47,8 @@ function vitrine_add_settings_fields() {
 			'type'        => 'text',
 			'label_for'   => 'vitrine_channel',
 			'placeholder' => '00000000-0000-4000-8000-000000000000',
-			'description' => __( 'The id of the channel of boxes that name none. It is on the start page of the server.', 'vitrine' ),
+			'is_locked'   => false,
+			'description' => __( 'The id of the channel of boxes that name none. The studio of the server shows it.', 'vitrine' ),
 		)
 	);
 }
@@ -58,31 +61,44 @@ add_action( 'admin_init', 'vitrine_add_settings_fields' );
  */
 function vitrine_render_field( $field ) {
 	printf(
-		'<input class="regular-text code" type="%1$s" id="%2$s" name="%3$s[%4$s]" value="%5$s" placeholder="%6$s" /><p class="description">%7$s</p>',
+		'<input class="regular-text code" type="%1$s" id="%2$s" name="%3$s[%4$s]" value="%5$s" placeholder="%6$s"%7$s /><p class="description">%8$s</p>',
 		esc_attr( $field['type'] ),
 		esc_attr( $field['label_for'] ),
 		esc_attr( VITRINE_SETTINGS ),
 		esc_attr( $field['name'] ),
 		esc_attr( vitrine_setting( $field['name'] ) ),
 		esc_attr( $field['placeholder'] ),
+		disabled( $field['is_locked'], true, false ),
 		esc_html( $field['description'] )
 	);
 }
 
 /**
- * Prints the page, with a try of the server.
+ * Prints what a try of the server found, for those who may choose a server. Nobody else makes WordPress call one here.
+ */
+function vitrine_render_try() {
+	if ( ! current_user_can( 'unfiltered_html' ) ) {
+		return;
+	}
+	$finding = vitrine_try_server();
+	printf(
+		'<div class="notice inline %1$s" id="vitrine-try"><p>%2$s</p></div>',
+		esc_attr( $finding['is_good'] ? 'notice-success' : 'notice-warning' ),
+		esc_html( $finding['words'] )
+	);
+}
+
+/**
+ * Prints the page.
  */
 function vitrine_render_settings_page() {
 	if ( ! current_user_can( 'manage_options' ) ) {
 		return;
 	}
-	$finding = vitrine_try_server();
 	?>
 	<div class="wrap">
 		<h1><?php echo esc_html( get_admin_page_title() ); ?></h1>
-		<div class="notice inline <?php echo esc_attr( $finding['is_good'] ? 'notice-success' : 'notice-warning' ); ?>" id="vitrine-try">
-			<p><?php echo esc_html( $finding['words'] ); ?></p>
-		</div>
+		<?php vitrine_render_try(); ?>
 		<form action="options.php" method="post">
 			<?php
 			settings_fields( 'vitrine' );

@@ -1,0 +1,30 @@
+import { expect } from 'vitest'
+import type { Visitor } from './visitor.ts'
+
+/** The settings page of the plugin. */
+export const SETTINGS_PAGE = '/wp-admin/options-general.php?page=vitrine'
+
+/** What the page says of the server. */
+export const readTry = (html: string): string => /id="vitrine-try">\s*<p>([^<]*)/.exec(html)?.[1] ?? ''
+
+/** The nonce of its form. */
+export async function readNonce(visitor: Visitor): Promise<string> {
+  return /name="_wpnonce" value="(\w+)"/.exec((await visitor.get(SETTINGS_PAGE)).html)?.[1] ?? ''
+}
+
+/** Sends fields as a browser does, or as somebody who makes up their own; gives the page that follows. */
+export async function sendSettings(
+  visitor: Visitor,
+  fields: Readonly<{ server?: string; channel?: string }>,
+): Promise<string> {
+  const named = Object.entries(fields).map(([name, text]) => [`vitrine_settings[${name}]`, text])
+  const { status } = await visitor.post('/wp-admin/options.php', {
+    option_page: 'vitrine',
+    action: 'update',
+    _wpnonce: await readNonce(visitor),
+    _wp_http_referer: SETTINGS_PAGE,
+    ...(Object.fromEntries(named) as Record<string, string>),
+  })
+  expect(status).toBe(302)
+  return (await visitor.get(`${SETTINGS_PAGE}&settings-updated=true`)).html
+}
