@@ -11,7 +11,7 @@ import { findProduct, putLookup } from './sql-lookups.ts'
 import { updateQuota } from './sql-quota.ts'
 import { searchProducts } from './sql-search.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
-import { startFilling } from './sqlite-search.ts'
+import { type SearchIndex, tendSearchIndex } from './sqlite-search.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 
 /**
@@ -31,7 +31,7 @@ export type SqlStoreOptions = Readonly<{
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { catalog } = options
   const { reader, writer, close } = await openCopyDatabase(options.database, options.timeouts)
-  const filling = startFilling(writer)
+  const index = tendSearchIndex(writer)
   /** One view over all statements of a read: a walk that completes meanwhile removes what it replaced. */
   const inOneView = <T>(read: (view: Transaction<CopyTables>) => Promise<T>): Promise<T> =>
     reader.transaction().setIsolationLevel('repeatable read').execute(read)
@@ -40,7 +40,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       const copy = await findCopy(view, catalog, channelId)
       return copy === undefined ? empty : read(view, copy)
     })
-  return wrapErrors({
+  const store: SqlStore = {
     ...createSqlWalkStore(writer, catalog),
     findProduct: (channelId, gtin) => inOneView((view) => findProduct(view, { catalog, channelId, gtin })),
     putLookup: (channelId, gtin, entry) => putLookup(writer, { catalog, channelId, gtin }, entry),
@@ -62,10 +62,11 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       return first === undefined || first.quick_check === 'ok' ? null : first.quick_check
     },
     async close() {
-      await filling.stop()
+      await index.stop()
       await close()
     },
-  })
+  }
+  return wrapErrors(store, index)
 }
 
 /** Both sides of the copy, and a look at the whole file. */
@@ -78,14 +79,17 @@ export type SqlStore = CopyStore &
 
 type CopyReader<T> = (view: Transaction<CopyTables>, copy: CopyRow) => Promise<T>
 
-/** Gives every method the promise of the interface: a `StoreError` and nothing else. */
-function wrapErrors<T extends SqlStore>(store: T): T {
+/**
+ * Gives every method the promise of the interface: a `StoreError` and nothing else. What is done twice over a damaged index
+ * changes nothing the second time: it is one transaction, or steps of a walk, which may be repeated.
+ */
+function wrapErrors(store: SqlStore, index: SearchIndex): SqlStore {
   const entries = Object.entries(store).map(
     ([name, method]: [string, (...parameters: never[]) => Promise<unknown>]) => [
       name,
       async (...parameters: never[]): Promise<unknown> => {
         try {
-          return await method(...parameters)
+          return await index.mend(() => method(...parameters))
         } catch (error) {
           if (error instanceof VitrineError) throw error
           throw new StoreError(`the stored copy failed at ${name}`, { cause: error })
@@ -93,5 +97,5 @@ function wrapErrors<T extends SqlStore>(store: T): T {
       },
     ],
   )
-  return Object.fromEntries(entries) as T
+  return Object.fromEntries(entries) as SqlStore
 }

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely'
-import { SECOND_MS, systemClock } from '../clock.ts'
+import { type Kysely, type QueryExecutorProvider, sql } from 'kysely'
+import { MINUTE_MS, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 
@@ -12,12 +12,26 @@ import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 const MAX_MATCHES = 1_000
 const MAX_CANDIDATES = 200
 
-/** Products of an old database that one step puts into the index, and the rest between two steps. */
+/** Products that one step of the filling puts into the index. */
 const FILLED_AT_ONCE = 200
-const FILL_PAUSE_MS = 20
 
-/** How long the next try of a step that failed is put off. */
-const FILL_RETRY_MS: number = SECOND_MS
+/** The rest after a step, by its outcome. Once all is done, another process may still make the index anew. */
+const FILL_PAUSES_MS = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS } as const
+
+/** An index that is damaged again so soon is not made anew: something else is wrong. */
+const REBUILD_REST_MS: number = MINUTE_MS
+
+/** How FTS5 says that it cannot look for two words next to each other in an index that has no places of words. */
+const SPLIT_WORD = /^fts5: phrase queries are not supported/
+
+/**
+ * How SQLite says that the index is damaged, whatever code the driver gives with it. A constraint without a name is one of
+ * FTS5's own tables, whose list of parts is wrong; those of ours are named.
+ */
+const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
+
+/** Another process writes at the moment. */
+const HELD = /locked|busy/
 
 /** Bits of an entry's number that are the product's; those above are the copy's, so that a search stays within one. */
 const PRODUCT_BITS = 40
@@ -28,9 +42,9 @@ export type WordMatch = Readonly<{ id: number; gtin: string; search_text: string
 /**
  * The index for migration 0003; once that is released it never changes. Without texts of its own, and without places of
  * words, it is small; beginnings of one and two letters are kept ready. Triggers keep it in step, whoever writes. Products
- * that are there already are left to `startFilling`.
+ * that are there already are left to `tendSearchIndex`.
  */
-export async function createSearchIndex(database: Kysely<unknown>): Promise<void> {
+export async function createSearchIndex(database: QueryExecutorProvider): Promise<void> {
   await sql`create virtual table product_words using fts5(words, content='', contentless_delete=1, detail=none,
     prefix='1 2', tokenize="unicode61 remove_diacritics 0")`.execute(database)
   await sql`create trigger product_words_added after insert on products begin
@@ -73,30 +87,112 @@ export async function findByWords(
       .execute()
   } catch (error) {
     // A few letters, of New Tai Lue, are none to SQLite's tables: it sees two words in one, which this index cannot find.
-    if (error instanceof Error && error.message.startsWith('fts5:')) return []
+    if (isSaying(error, SPLIT_WORD)) return []
     throw error
   }
 }
 
-/** Fills the index with what an old database held, step by step beside everything else; `stop` waits for the step. */
-export function startFilling(database: Kysely<CopyTables>): Readonly<{ stop(): Promise<void> }> {
-  const stopping = new AbortController()
-  const filling = fill(database, stopping.signal)
+/** The index of one open store. */
+export type SearchIndex = Readonly<{
+  /**
+   * Does something with the store that may be done twice. Where it meets a damaged index, that is made anew, empty, and it is
+   * done once more: products and offers are whole without it.
+   */
+  mend<T>(action: () => Promise<T>): Promise<T>
+  /** Ends the filling, after the step under way. */
+  stop(): Promise<void>
+}>
+
+/** Fills the index with what it lacks, step by step beside everything else, and makes it anew where it is damaged. */
+export function tendSearchIndex(database: Kysely<CopyTables>): SearchIndex {
+  const rebuilder = createRebuilder(database)
+  const mend = async <T>(action: () => Promise<T>): Promise<T> => {
+    const rebuiltBefore = rebuilder.count()
+    try {
+      return await action()
+    } catch (error) {
+      if (!isSaying(error, INDEX_DAMAGE)) throw error
+      // Somebody else's failure may have had it made anew while this was under way.
+      if (rebuilder.count() === rebuiltBefore) await rebuilder.rebuild(error)
+      filler.wake()
+      return action()
+    }
+  }
+  const filler = startFilling(() => mend(() => fillSome(database)))
+  return { mend, stop: filler.stop }
+}
+
+/** Makes the index anew, once for all who find it damaged at the same time. */
+function createRebuilder(
+  database: Kysely<CopyTables>,
+): Readonly<{ count(): number; rebuild(damage: unknown): Promise<void> }> {
+  let count = 0
+  let restUntilMs = -Infinity
+  let rebuilding: Promise<void> | undefined
+  const rebuildNow = async (): Promise<void> => {
+    restUntilMs = systemClock.nowMs() + REBUILD_REST_MS
+    try {
+      await rebuildIndex(database)
+      count++
+    } catch (error) {
+      // The one who writes tries again.
+      if (isSaying(error, HELD)) restUntilMs = -Infinity
+      throw error
+    } finally {
+      rebuilding = undefined
+    }
+  }
   return {
+    count: () => count,
+    async rebuild(damage) {
+      const nowMs = systemClock.nowMs()
+      const isResting = isPauseOn({ untilMs: restUntilMs, nowMs, longestMs: REBUILD_REST_MS })
+      if (rebuilding === undefined && isResting) throw damage
+      rebuilding ??= rebuildNow()
+      await rebuilding
+    },
+  }
+}
+
+/** An empty index in place of the old one, and every product in its backlog. */
+async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
+  await database.transaction().execute(async (transaction) => {
+    for (const name of ['added', 'removed', 'changed'])
+      await sql`drop trigger if exists ${sql.ref(`product_words_${name}`)}`.execute(transaction)
+    await sql`drop table if exists product_words`.execute(transaction)
+    await sql`drop table if exists search_backlog`.execute(transaction)
+    await createSearchIndex(transaction)
+  })
+}
+
+/** Makes step after step, then looks now and then whether there is more; `wake` ends a rest. */
+function startFilling(
+  step: () => Promise<'more' | 'done'>,
+): Readonly<{ wake(): void; stop(): Promise<void> }> {
+  const stopping = new AbortController()
+  let rest = new AbortController()
+  const fill = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      // A step that fails, as while another process writes, is made again; what is wrong with the file, others say.
+      const outcome = await step().catch(() => 'failed' as const)
+      if (stopping.signal.aborted) return
+      rest = new AbortController()
+      await systemClock.wait(FILL_PAUSES_MS[outcome], rest.signal)
+    }
+  }
+  const filling = fill()
+  return {
+    wake: () => rest.abort(),
     async stop() {
       stopping.abort()
+      rest.abort()
       await filling
     },
   }
 }
 
-async function fill(database: Kysely<CopyTables>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    // A step that fails, as while another process writes, is made again; what is wrong with the file, others say.
-    const outcome = await fillSome(database).catch(() => 'failed' as const)
-    if (outcome === 'done') return
-    await systemClock.wait(outcome === 'failed' ? FILL_RETRY_MS : FILL_PAUSE_MS, signal)
-  }
+function isSaying(error: unknown, words: RegExp): boolean {
+  return error instanceof Error && words.test(error.message)
 }
 
 /** Puts the next products into the index. Processes may do so at the same time. */

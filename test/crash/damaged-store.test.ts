@@ -9,6 +9,7 @@ import type { Environment } from '../../src/config/parse-config.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
 import { runBuilt, runHere } from '../commands/cli-harness.ts'
+import { SPOIL_INDEX, damageTables } from '../copy/damage.ts'
 import {
   type CrashPlace,
   makeCrashPlace,
@@ -221,6 +222,34 @@ describe('serve with a stored copy of which something is left', () => {
     expect(['shown', 'unavailable']).toContain((await visit(server.url, toGrid())).state)
     expect((await request(server.url).get('/healthz')).status).toBe(200)
     expect(await stopInTime(server)).toBe(0)
+  })
+})
+
+describe('copy of which only the index of words is damaged', () => {
+  test('serve - its first walk fills the copy, nothing is reported, and check, which said 1, says 0', async () => {
+    const place = await makeCrashPlace(PRODUCTS, NEW)
+    await (await openCopy(place)).close()
+    damageTables(place.path, SPOIL_INDEX)
+    expect((await checkBad(place.settings)).bad).toMatchObject([{ subject: 'stored copy' }])
+    const server = await serve(place.settings)
+    expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
+    expect(await visit(server.url, toBox(PRODUCTS - 1))).toEqual(SHOWN_NEW)
+    expect((await request(server.url).get('/readyz')).status).toBe(200)
+    expect(await stopInTime(server)).toBe(0)
+    expect(server.readFailures()).toEqual([])
+    expect(await checkBad(place.settings)).toEqual({ code: 0, bad: [] })
+  })
+
+  test('sync - walks the whole catalog', async () => {
+    const place = await makeWalkedPlace(PRODUCTS, OLD)
+    damageTables(place.path, SPOIL_INDEX)
+    setPrices(place, PRODUCTS, NEW)
+    const { code, err } = await runBuilt(['sync'], place.settings)
+    expect([code, err]).toEqual([0, expect.not.stringContaining('failed')])
+    const server = await serve(place.settings)
+    expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
+    expect(await stopInTime(server)).toBe(0)
+    expect(await checkBad(place.settings)).toEqual({ code: 0, bad: [] })
   })
 })
 
