@@ -10,12 +10,12 @@ const OWN_ADDRESS =
  */
 export function createPrefixStripper(publicUrl: string): RequestHandler {
   const prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
+  if (prefix === '') return (_request, _response, next) => next()
   return (request, _response, next) => {
     // A proxy may name the whole address (RFC 9112, section 3.2.2).
     const path = request.url.replace(/^https?:\/\/[^/?#]*/i, '')
     const rest = path.startsWith(prefix) ? path.slice(prefix.length) : undefined
-    if (prefix !== '' && rest !== undefined && OWN_ADDRESS.test(rest))
-      request.url = rest.startsWith('/') ? rest : `/${rest}`
+    if (rest !== undefined && OWN_ADDRESS.test(rest)) request.url = rest.startsWith('/') ? rest : `/${rest}`
     next()
   }
 }

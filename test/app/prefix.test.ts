@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { type IncomingMessage, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { BOX, BOX_EMBED, GRID_EMBED, getAttribute, listElements, startStocked, visit } from './visit.ts'
 
 const SERVER = 'https://www.magazine.example/shop/widgets'
@@ -63,6 +66,20 @@ describe('server below a path prefix', () => {
       expect((await visit(harness, `${start_}${BOX}`)).status).toBe(404)
     },
   )
+
+  test('whole address as the target of a request - as some proxies name it - is understood', async () => {
+    const harness = await start()
+    const server = harness.app.listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const path = `http://www.magazine.example${PREFIX}${BOX}`
+    const [answer] = (await once(get({ host: '127.0.0.1', port, path, agent: false }), 'response')) as [
+      IncomingMessage,
+    ]
+    expect([answer.statusCode, answer.headers['vitrine-state']]).toEqual([200, 'shown'])
+    answer.resume()
+  })
 
   test('prefix that is named like an address of ours - both kinds of proxy still reach everything', async () => {
     const harness = await start('https://www.magazine.example/embeds')
