@@ -139,8 +139,8 @@ describeWithLists('markup of the running server, in a browser with the hiding ru
   })
 
   test('every class and data attribute of the style sheets - none is hidden', async () => {
-    const sheets = pages.flatMap(({ html }) =>
-      [...html.matchAll(/href="([^"]+\.css)"/g)].map(([, url]) => url ?? ''),
+    const sheets = pages.flatMap(({ url, html }) =>
+      [...html.matchAll(/href="([^"]+\.css)"/g)].map(([, address = '']) => new URL(address, url).href),
     )
     const texts = await Promise.all([...new Set(sheets)].map(async (url) => (await fetch(url)).text()))
     const { classes, attributes } = readSelectors(texts.join('\n'))

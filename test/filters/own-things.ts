@@ -67,13 +67,22 @@ export function collectAddresses(pages: readonly OwnPage[], publicUrl: string): 
   for (const { url, kind, html } of pages) {
     found.push(...TYPES_OF_PAGES[kind].map((type) => ({ url, type })))
     const elements = listElements(kind === 'fragment' ? parseFragment(html) : parse(html))
-    // What the start page offers to copy is markup too.
+    // What the studio offers to copy is markup too.
     elements.push(...elements.filter(({ tagName }) => tagName === 'code').flatMap(readSnippet))
-    found.push(...elements.flatMap((element) => readAddresses(element)))
+    found.push(
+      ...elements.flatMap((element) => readAddresses(element)).map((address) => resolve(address, url)),
+    )
     found.push(...buildGoAddresses(elements))
   }
   const own = found.filter(({ url }) => url.startsWith(`${publicUrl}/`))
   return [...new Map(own.map((address) => [`${address.type} ${address.url}`, address])).values()]
+}
+
+/** The studio names its own addresses from where it stands. */
+function resolve(address: OwnAddress, pageUrl: string): OwnAddress {
+  return URL.canParse(address.url, pageUrl)
+    ? { ...address, url: new URL(address.url, pageUrl).href }
+    : address
 }
 
 type Element = DefaultTreeAdapterTypes.Element

@@ -1,6 +1,7 @@
 <?php
 /**
- * A persistent object cache: transients and locks are files, and `add` is one step, as it is in Redis or Memcached.
+ * A persistent object cache: transients and locks are files. Each of `set` and `add` is one step, as it is in Redis or
+ * Memcached: who reads meanwhile gets the old value or the new one.
  */
 class File_Cache extends WP_Object_Cache {
 
@@ -20,7 +21,11 @@ class File_Cache extends WP_Object_Cache {
 
 	public function set( $key, $data, $group = 'default', $expire = 0 ) {
 		$path = $this->path( $key, $group );
-		return '' === $path ? parent::set( $key, $data, $group, $expire ) : false !== file_put_contents( $path, serialize( $data ), LOCK_EX );
+		if ( '' === $path ) {
+			return parent::set( $key, $data, $group, $expire );
+		}
+		$new = $path . '.' . getmypid() . '.' . uniqid( '', true );
+		return false !== file_put_contents( $new, serialize( $data ) ) && rename( $new, $path );
 	}
 
 	public function add( $key, $data, $group = 'default', $expire = 0 ) {
