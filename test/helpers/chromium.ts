@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Browser, chromium } from 'playwright-core'
 
 /** Reaches this machine only: every other name is not found, and nothing runs in the background. */
@@ -37,8 +38,15 @@ const LIBRARY_PLACES = [
  * in `afterAll`.
  */
 export async function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: await findChromium(), args: FLAGS })
+  const browser = await chromium.launch({ executablePath: await findChromium(), args: FLAGS })
+  const close = browser.close.bind(browser)
+  // A browser that does not end by itself is ended with the process of the tests; nothing else may wait for it.
+  browser.close = () => Promise.race([close(), wait(PATIENCE_MS, undefined, { ref: false })])
+  return browser
 }
+
+/** Seen once on a busy machine: a browser that had answered everything and never closed. */
+const PATIENCE_MS = 20_000
 
 async function findChromium(): Promise<string> {
   // oxlint-disable-next-line node/no-process-env -- a path of the machine that tests run on, not a setting
