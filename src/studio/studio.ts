@@ -2,6 +2,7 @@ import type { Channel, Product } from '../catalog/contract.ts'
 import type { CopyState, DealCounts } from '../copy/store.ts'
 import { cleanText } from '../offers/text.ts'
 import type { BoxSize, GridSize } from '../widgets/heights.ts'
+import { findSpeech } from '../widgets/presentation.ts'
 import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from './choice.ts'
 import { formatDeals, toDealsPanel } from './deals-panel.ts'
 import { type Choosable, listFields } from './fields.ts'
@@ -154,13 +155,15 @@ function toEmbedded(data: StudioData, query: URLSearchParams): EmbeddedWidget | 
   const { channel, choice, product, shown } = data
   if (channel === null || shown === null) return null
   const common = { channelId: channel.id, query }
+  // Frames are named in the language of what they show.
+  const { messages, words } = findSpeech(query.get('locale') ?? data.defaults.locale)
   if (choice.tab === 'deals') {
     const size = shown.kind === 'deals' ? shown.size : NO_CARDS
-    return { ...common, kind: 'deals', title: 'Deals', size }
+    return { ...common, kind: 'deals', title: words.gridHeading, size }
   }
   if (product === null) return null
   const size = shown.kind === 'where-to-buy' ? shown.size : NO_SHOPS
-  return { ...common, kind: 'where-to-buy', gtin: product.gtin, title: `Where to buy ${product.title}`, size }
+  return { ...common, kind: 'where-to-buy', gtin: product.gtin, title: messages.nameBox(product.title), size }
 }
 
 const NO_CARDS: GridSize = { layout: 'grid', cardCount: 0 }

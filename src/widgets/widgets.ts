@@ -134,14 +134,16 @@ async function getBox(
 }
 
 async function findOffer(
-  { channels, products }: WidgetDetails,
+  { channels, products, clock, config }: WidgetDetails,
   { channelId, gtin, offerId }: Readonly<{ channelId: string; gtin: string; offerId: string }>,
 ): Promise<Offer | undefined> {
   const padded = findGtin(gtin)
   if (padded === undefined) return undefined
+  // One patience for both, as for a box.
+  const patientUntilMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   const { channel, isGone } = await channels.getChannel(channelId.toLowerCase())
   if (isGone) return undefined
-  const { value: product } = await products.getProduct(channel.id, padded)
+  const { value: product } = await products.getProduct(channel.id, padded, patientUntilMs)
   const same = product?.offers.filter((offer) => computeOfferId(offer) === offerId) ?? []
   return same.sort(compareForBox)[0]
 }

@@ -18,6 +18,16 @@ const listTabs = (query: string): Record<string, string> =>
 const findField = ({ fields }: StudioView, name: string): FieldView | undefined =>
   fields.flatMap((group) => group.fields).find((field) => field.name === name)
 
+describe('name of a frame', () => {
+  test.each([
+    ['locale=de', 'Preise im Vergleich', 'Angebote'],
+    ['locale=xx', 'Where to buy', 'Deals'],
+  ])('%j - is in the language of what it shows', (locale, box, deals) => {
+    expect(makeStudio(locale).widget?.title).toContain(box.split(' ')[0])
+    expect(makeStudio(`tab=deals&${locale}`).widget?.title).toBe(deals)
+  })
+})
+
 describe('tabs', () => {
   test.each([
     ['', 'Where to buy'],
