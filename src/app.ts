@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import express, { type Express } from 'express'
 import type { Context } from './context.ts'
 import { createPrefixStripper } from './http/prefix.ts'
@@ -19,8 +20,20 @@ import { noteArrival } from './routes/note-answer.ts'
 import { createOembedRouter } from './routes/oembed.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
-/** The widget server in reading order. It does no I/O of its own: everything long-lived comes in the context. */
-export function createApp(context: Context, isStopping: () => boolean = () => false): Express {
+/**
+ * The widget server. It does no I/O of its own: everything long-lived comes in the context. Warm answers leave before
+ * Express sees the request; everything else goes its way.
+ */
+export function createApp(context: Context, isStopping: () => boolean = () => false): RequestListener {
+  const { answers } = context.memories
+  const app = createRouted(context, isStopping)
+  return (request, response) => {
+    if (!answers.answer(request, response)) app(request, response)
+  }
+}
+
+/** Everything that is not warm, in reading order. */
+export function createRouted(context: Context, isStopping: () => boolean): Express {
   const app = express()
   const gate = createAdminGate(context)
   app.disable('x-powered-by')

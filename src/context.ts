@@ -16,12 +16,14 @@ import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
 import { hashFolder } from './http/etag.ts'
+import { createStrip } from './http/prefix.ts'
 import { type LineBudget, createLineBudget } from './line-budget.ts'
 import type { Logger } from './logger.ts'
-import { type Memories, createMemories } from './memories.ts'
+import { type Memories, createAnswerMemory, createDataMemories } from './memories.ts'
 import { type Metrics, createMetrics } from './metrics.ts'
 import { BUILT_FOLDER, VIEWS_FOLDER } from './paths.ts'
 import { type StoreFailure, createStoreHealth } from './store-health.ts'
+import { findIdentity } from './widgets/addresses.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
@@ -100,7 +102,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const whenHealed = (): void => void made.walks?.ensureCopied()
   const { store, gate, storeHealth } = await openGuardedStore(details, metrics, whenHealed)
   const client = createClient(details, { gate, metrics, ownOrigin })
-  const memories = createMemories(config)
+  const memories = createDataMemories(config)
   const onStoreFailure = storeHealth.note
   const parts = { config, clock, client, gate, store, memories, onStoreFailure }
   const sources = createSources({ ...parts, onDrops: metrics.countDrops })
@@ -108,6 +110,9 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   made.walks = walks
   const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
+  const widgets = createWidgets({ ...sources, clock, config, publicUrl, stylePath })
+  const strip = createStrip(publicUrl)
+  const identify = (address: string): string | undefined => findIdentity(strip(address), widgets)
   return {
     config,
     secrets: details.secrets,
@@ -125,8 +130,8 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     store,
     findStoreFailure: storeHealth.last,
     channels: sources.channels,
-    widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath }),
-    memories,
+    widgets,
+    memories: { ...memories, answers: createAnswerMemory(config, { clock, identify }) },
     walks,
     demo: details.demo,
     async dispose() {

@@ -1,37 +1,42 @@
 import type { Config } from './config/config.ts'
 import type { CopyEntry } from './copy/store.ts'
 import type { RememberedDeals } from './freshness/deals.ts'
-import { type Memory, createMemory } from './freshness/memory.ts'
-import type { EncodedBody } from './http/encodings.ts'
+import { type Memory, type MemoryBounds, createMemory } from './freshness/memory.ts'
+import { type HotCache, type HotCacheDetails, createHotCache } from './http/hot-cache.ts'
 
-/** An answer that was made once: its state, its validator, and its bytes; a fragment has only the first of the three. */
-export type ReadyAnswer = Readonly<{
-  state: 'shown' | 'hidden'
-  /** `null` for an empty fragment, which has nothing to revalidate. */
-  etag: string | null
-  body: EncodedBody
-}>
+/** What sources remember. */
+export type DataMemories = Readonly<{ products: Memory<CopyEntry>; deals: Memory<RememberedDeals> }>
 
 /** The caches in memory. */
-export type Memories = Readonly<{
-  products: Memory<CopyEntry>
-  deals: Memory<RememberedDeals>
-  answers: Memory<ReadyAnswer>
-}>
+export type Memories = DataMemories & Readonly<{ answers: HotCache }>
 
-/** Makes the caches of one process within the bounds of the settings. */
-export function createMemories(config: Config): Memories {
+/**
+ * The bounds of the settings hold for all caches together; each takes its share. Answers have the most: while one is warm,
+ * nobody asks for the data that it was made of.
+ */
+const SHARES = {
+  products: { entries: 1 / 4, bytes: 1 / 8 },
+  deals: { entries: 1 / 8, bytes: 1 / 8 },
+  answers: { entries: 5 / 8, bytes: 3 / 4 },
+} as const
+
+/** Makes the caches of data of one process within the bounds of the settings. */
+export function createDataMemories(config: Config): DataMemories {
   return {
-    products: createMemory(shareBounds(config, 4)),
-    deals: createMemory(shareBounds(config, 4)),
-    answers: createMemory(shareBounds(config, 2)),
+    products: createMemory(shareBounds(config, 'products')),
+    deals: createMemory(shareBounds(config, 'deals')),
   }
 }
 
-/** The bounds of the settings hold for all caches together; each takes its share. */
-function shareBounds(config: Config, parts: number): Readonly<{ maxEntries: number; maxBytes: number }> {
+/** Makes the cache of answers of one process within the bounds of the settings. */
+export function createAnswerMemory(config: Config, details: Omit<HotCacheDetails, 'bounds'>): HotCache {
+  return createHotCache({ ...details, bounds: shareBounds(config, 'answers') })
+}
+
+function shareBounds(config: Config, name: keyof typeof SHARES): MemoryBounds {
+  const { entries, bytes } = SHARES[name]
   return {
-    maxEntries: Math.max(1, Math.floor(config.cacheMaxEntries / parts)),
-    maxBytes: Math.max(1, Math.floor(config.cacheMaxBytes / parts)),
+    maxEntries: Math.max(1, Math.floor(config.cacheMaxEntries * entries)),
+    maxBytes: Math.max(1, Math.floor(config.cacheMaxBytes * bytes)),
   }
 }

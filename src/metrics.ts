@@ -16,6 +16,8 @@ export type MeasuredWalk = Readonly<{
 /** What the process counts, as Prometheus text at `/metrics`. */
 export type Metrics = Readonly<{
   countAnswer(answer: CountedAnswer): void
+  /** Counts answers of one kind, each for the price of an addition. */
+  getAnswerCounter(answer: CountedAnswer): () => void
   countCall(call: Readonly<{ operation: string; outcome: string }>, count?: number): void
   countDrops(drops: Drops): void
   countStoreFailure(): void
@@ -29,14 +31,10 @@ export type Metrics = Readonly<{
 /** Makes the metrics of one process, with a registry of its own. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  // An idle event loop reads 10 ms at the default resolution.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 1 })
   const registers = [registry]
-  const answers = new Counter({
-    name: 'vitrine_answers_total',
-    help: 'Answers by surface, state and cache status',
-    labelNames: ['surface', 'state', 'cache'],
-    registers,
-  })
+  const getAnswerCounter = createAnswerCounters(registry)
   const calls = new Counter({
     name: 'vitrine_catalog_calls_total',
     help: 'Calls to the catalog by operation and outcome',
@@ -57,7 +55,8 @@ export function createMetrics(): Metrics {
   const walks = createWalkMetrics(registry)
   const state = createStateMetrics(registry)
   return {
-    countAnswer: ({ surface, state, cache }) => answers.inc({ surface, state, cache }),
+    countAnswer: (answer) => getAnswerCounter(answer)(),
+    getAnswerCounter,
     countCall: ({ operation, outcome }, count = 1) => calls.inc({ operation, outcome }, count),
     countDrops(left) {
       for (const [reason, count] of Object.entries(left)) drops.inc({ reason }, count)
@@ -66,6 +65,31 @@ export function createMetrics(): Metrics {
     measureWalk: walks,
     measureState: state,
     print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  }
+}
+
+/** A counter finds its labels anew at each step; these add up by themselves, and are handed over when somebody looks. */
+function createAnswerCounters(registry: Registry): Metrics['getAnswerCounter'] {
+  const added = new Map<string, { readonly answer: CountedAnswer; count: number; add(): void }>()
+  const counter = new Counter({
+    name: 'vitrine_answers_total',
+    help: 'Answers by surface, state and cache status',
+    labelNames: ['surface', 'state', 'cache'],
+    registers: [registry],
+    collect() {
+      for (const row of added.values()) {
+        counter.inc({ ...row.answer }, row.count)
+        row.count = 0
+      }
+    },
+  })
+  return ({ surface, state, cache }) => {
+    const key = `${surface} ${state} ${cache}`
+    const known = added.get(key)
+    if (known !== undefined) return known.add
+    const row = { answer: { surface, state, cache }, count: 0, add: () => void (row.count += 1) }
+    added.set(key, row)
+    return row.add
   }
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { inspect } from 'node:util'
 import request from 'supertest'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -102,7 +102,7 @@ async function collectAnswers({ app, clock }: Harness, isTimeMoving = true): Pro
     const { status, headers, text } = await call
     return `${path} ${status} ${JSON.stringify(headers)} ${text}`
   }
-  const server = app.listen(0, '127.0.0.1')
+  const server = createServer(app).listen(0, '127.0.0.1')
   try {
     const calls = PATHS.flatMap((path) => [ask(path, true), ask(path, false)])
     const answers = Promise.all(calls)

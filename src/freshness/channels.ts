@@ -10,8 +10,11 @@ import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
 import { waitInTime } from './in-time.ts'
 
-/** A served channel. `isGone`: it was served and is no longer listed for longer than a copy may be shown. */
-export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean }>
+/**
+ * A served channel. `isGone`: it was served and is no longer listed for longer than a copy may be shown. `isCurrent`: it is
+ * of the list at hand, and the store need not be asked for a newer one yet.
+ */
+export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean; isCurrent(): boolean }>
 
 /** The channels of the key. */
 export type ChannelSource = Readonly<{
@@ -73,11 +76,12 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       const list = await findListFor(channelId)
       if (list === undefined) throw new UnavailableError('no list of channels could be fetched yet')
       const channel = list.channels.find(({ id }) => id === channelId)
-      if (channel !== undefined) return { channel, isGone: false }
+      const isCurrent = (): boolean => lists.findRemembered() === list && !lists.isDue()
+      if (channel !== undefined) return { channel, isGone: false, isCurrent }
       const gone = list.gone.find((entry) => entry.channel.id === channelId)
       if (gone === undefined) throw new UnknownChannelError('the list of channels lacks it')
       const isGone = clock.nowMs() - gone.goneAtMs > config.rescueSeconds * SECOND_MS
-      return { channel: gone.channel, isGone }
+      return { channel: gone.channel, isGone, isCurrent: () => false }
     },
     async findKnown(channelId) {
       if (served !== null && !served.includes(channelId)) return undefined

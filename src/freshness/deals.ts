@@ -3,7 +3,8 @@ import type { FreshnessConfig } from '../config/config.ts'
 import type { CopyState, CopyStore, DealEntry, DealQuery } from '../copy/store.ts'
 import { UnavailableError } from '../errors.ts'
 import { judgeAge } from './age.ts'
-import type { Cached } from './cached.ts'
+import type { Cached, Hold } from './cached.ts'
+import { type CopyStates, createCopyStates } from './copy-states.ts'
 import { createFlights } from './flights.ts'
 import type { Memory } from './memory.ts'
 import { createTurns } from './turns.ts'
@@ -46,6 +47,7 @@ export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: n
 export function createDealSource(details: DealSourceDetails): DealSource {
   const flights = createFlights<RememberedDeals>()
   const turns = createTurns(details.clock)
+  const states = createCopyStates(details.store, details.clock)
   const read = (key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals> =>
     flights.join(`${key} ${state.currentWalk}`, async () => {
       const page = await turns.take(details.config.visitorTimeoutMs, () => readPage(details, wanted))
@@ -59,11 +61,11 @@ export function createDealSource(details: DealSourceDetails): DealSource {
       const key = `${wanted.channelId} ${wanted.key}`
       const remembered = details.memory.get(key)
       try {
-        const state = await details.store.getCopyState(wanted.channelId)
+        const state = await states.read(wanted.channelId)
         getWalkTime(state)
-        if (remembered !== undefined && isUsable(remembered, state, details))
-          return toCached(remembered, details)
-        return toCached(await read(key, wanted, state), details)
+        const isWarm = remembered !== undefined && isUsable(remembered, state, details)
+        const found = isWarm ? remembered : await read(key, wanted, state)
+        return toHeld(found, wanted, { details, states })
       } catch (error) {
         const isStoreFailure = !(error instanceof UnavailableError)
         if (isStoreFailure) details.onStoreFailure(error)
@@ -109,7 +111,27 @@ function toCached(read: RememberedDeals, { clock, config }: DealSourceDetails): 
   const age = judgeAge(asOfMs, nowMs, config)
   if (age === 'gone') throw new UnavailableError('the copy is older than it may be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
-  return { value: page, asOfMs, status }
+  return { value: page, asOfMs, status, hold: null }
+}
+
+/** A page stands for one walk, while it is in memory, and while it is neither older nor shorter than it was. */
+function toHeld(
+  read: RememberedDeals,
+  { channelId }: WantedDeals,
+  { details, states }: Readonly<{ details: DealSourceDetails; states: CopyStates }>,
+): Cached<DealPage> {
+  const cached = toCached(read, details)
+  if (cached.status === 'rescued') return cached
+  const { freshSeconds, staleSeconds } = details.config
+  const agesAtMs =
+    cached.status === 'hit'
+      ? read.asOfMs + freshSeconds * SECOND_MS
+      : read.asOfMs + staleSeconds * SECOND_MS + 1
+  const hold: Hold = {
+    untilMs: Math.min(read.page.readAtMs + freshSeconds * SECOND_MS, agesAtMs),
+    isCurrent: () => states.isCurrent(channelId, read.walk),
+  }
+  return { ...cached, hold }
 }
 
 function dropGone(read: RememberedDeals, nowMs: number, config: FreshnessConfig): RememberedDeals {

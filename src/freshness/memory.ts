@@ -16,9 +16,16 @@ export type Memory<T> = Readonly<{
   byteCount(): number
 }>
 
-/** Makes a memory on lru-cache `get` and `set`; its `fetch` drops good copies on failure and is not used. */
-export function createMemory<T extends object>(bounds: MemoryBounds): Memory<T> {
-  const cache = new LRUCache<string, T>({ max: bounds.maxEntries, maxSize: bounds.maxBytes })
+/**
+ * Makes a memory on lru-cache `get` and `set`; its `fetch` drops good copies on failure and is not used. `onDrop` is told of
+ * each value that is no longer in it, whatever the reason.
+ */
+export function createMemory<T extends object>(bounds: MemoryBounds, onDrop?: (value: T) => void): Memory<T> {
+  const cache = new LRUCache<string, T>({
+    max: bounds.maxEntries,
+    maxSize: bounds.maxBytes,
+    ...(onDrop && { dispose: onDrop }),
+  })
   return {
     get: (key) => cache.get(key),
     set(key, value, bytes) {

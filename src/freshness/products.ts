@@ -8,7 +8,7 @@ import type { CopyEntry, CopyStore } from '../copy/store.ts'
 import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
 import { judgeAge } from './age.ts'
-import type { Cached, CacheStatus } from './cached.ts'
+import type { Cached, CacheStatus, Hold } from './cached.ts'
 import type { ChannelSource } from './channels.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
@@ -51,13 +51,15 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   const getKnown = async (wanted: Wanted, entry: CopyEntry): Promise<Cached<Product | null> | undefined> => {
     switch (judgeAge(entry.asOfMs, clock.nowMs(), config)) {
       case 'fresh':
-        return toCached(entry, 'hit')
+        return toHeld(details, wanted, { entry, status: 'hit' })
       case 'stale':
         refresher.refreshBehind(wanted)
         return toCached(entry, 'stale')
       case 'rescue': {
         const fresh = await refresher.fetchInTime(wanted, 'refresh')
-        return fresh === undefined ? toCached(entry, 'rescued') : toCached(fresh, 'miss')
+        return fresh === undefined
+          ? toCached(entry, 'rescued')
+          : toHeld(details, wanted, { entry: fresh, status: 'miss' })
       }
       default:
         return undefined
@@ -67,12 +69,12 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   /** A copy that could not be read says nothing about what it lacks. */
   const getUnknown = async (wanted: Wanted, isCopyRead: boolean): Promise<Cached<Product | null>> => {
     const walkedAtMs = isCopyRead ? await findCompleteWalkTime(details, wanted.channelId) : undefined
-    if (walkedAtMs !== undefined) return { value: null, asOfMs: walkedAtMs, status: 'hit' }
-    if (!isCheckDigitRight(wanted.gtin)) return { value: null, asOfMs: clock.nowMs(), status: 'hit' }
+    if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
+    if (!isCheckDigitRight(wanted.gtin)) return toCached({ product: null, asOfMs: clock.nowMs() }, 'hit')
     const entry = await refresher.fetchInTime(wanted, 'lookup')
     if (entry === undefined)
       throw new UnavailableError('nothing is known of the product and the catalog gave no answer')
-    return toCached(entry, 'miss')
+    return toHeld(details, wanted, { entry, status: 'miss' })
   }
 
   return {
@@ -81,7 +83,9 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       const { entry, isCopyRead } = await findEntry(details, wanted)
       if (entry?.product === null) {
         const isRemembered = clock.nowMs() - entry.asOfMs < config.notFoundSeconds * SECOND_MS
-        return isRemembered ? toCached(entry, 'hit') : getUnknown(wanted, isCopyRead)
+        return isRemembered
+          ? toHeld(details, wanted, { entry, status: 'hit' })
+          : getUnknown(wanted, isCopyRead)
       }
       return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, isCopyRead)
     },
@@ -115,8 +119,25 @@ function createRefresher(details: ProductSourceDetails): Refresher {
   }
 }
 
+/** An answer that the next one may not have without asking. */
 function toCached(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
-  return { value: entry.product, asOfMs: entry.asOfMs, status }
+  return { value: entry.product, asOfMs: entry.asOfMs, status, hold: null }
+}
+
+/** An answer that stands as long as it is fresh, and nothing newer has come into memory. */
+function toHeld(
+  { memory, config }: ProductSourceDetails,
+  { key }: Wanted,
+  { entry, status }: Readonly<{ entry: CopyEntry; status: CacheStatus }>,
+): Cached<Product | null> {
+  const heldSeconds =
+    entry.product === null ? Math.min(config.freshSeconds, config.notFoundSeconds) : config.freshSeconds
+  const hold: Hold = {
+    untilMs: entry.asOfMs + heldSeconds * SECOND_MS,
+    // What was dropped from memory for want of room is still what the catalog said a moment ago.
+    isCurrent: () => (memory.get(key) ?? entry) === entry,
+  }
+  return { ...toCached(entry, status), hold }
 }
 
 type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean }>

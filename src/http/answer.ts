@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express'
+import type { ByteText } from './encodings.ts'
 import { isNoneMatch } from './etag.ts'
 
 /** What `Vitrine-State` says of an answer. */
@@ -13,22 +14,49 @@ export type Answer = Readonly<{
   headers: Headers
   etag: string | null
   /** Called only when the body is sent: a 304 renders nothing. */
-  getBody(): Buffer
+  getBody(): Buffer | ByteText
 }>
+
+/** Headers as flat lists of names and values, `Cache-Control` first: of the whole answer, and for whoever has it already. */
+export type HeaderLists = Readonly<{ whole: string[]; unchanged: string[] }>
+
+/** Makes the lists; `bytes` is the length of the body. Nothing else is sent but what Node adds itself (`Date`, connection). */
+export function toHeaderLists(
+  { headers, etag }: Pick<Answer, 'headers' | 'etag'>,
+  bytes: number,
+): HeaderLists {
+  const { 'Cache-Control': cacheControl, ...others } = headers
+  const all = listHeaders({ 'Cache-Control': cacheControl, ...others, ETag: etag ?? undefined })
+  return {
+    whole: [...all, ['Content-Length', String(bytes)]].flat(),
+    unchanged: all.filter(([name]) => name !== 'Content-Type').flat(),
+  }
+}
 
 /**
  * Sends an answer in one write with its exact length, without the help of Express: no `Vary`, no encoding, no
  * redirect, no reading of the visitor's headers but `If-None-Match`.
  */
 export function sendAnswer(request: Request, response: Response, answer: Answer): void {
-  const headers = listHeaders({ ...answer.headers, ETag: answer.etag ?? undefined })
   if (answer.etag !== null && isNoneMatch(request.get('if-none-match'), answer.etag)) {
-    response.writeHead(304, headers.filter(([name]) => name !== 'Content-Type').flat()).end()
+    response.writeHead(304, toHeaderLists(answer, 0).unchanged).end()
     return
   }
   const body = answer.getBody()
-  response.writeHead(answer.status, [...headers, ['Content-Length', String(body.length)]].flat())
-  response.end(request.method === 'HEAD' ? undefined : body)
+  response.writeHead(answer.status, toHeaderLists(answer, body.length).whole)
+  response.end(request.method === 'HEAD' ? '' : body, 'latin1')
+}
+
+/** Every outgoing message of Node has it, its types only those of clients. */
+type Named = Readonly<{ getRawHeaderNames(): string[] }>
+
+/** The headers that handlers before have set, by the names that they are sent under. */
+export function listSetHeaders(response: Response): Headers {
+  return Object.fromEntries(
+    (response as unknown as Named)
+      .getRawHeaderNames()
+      .map((name) => [name, String(response.getHeader(name) ?? '')]),
+  )
 }
 
 function listHeaders(headers: Headers): string[][] {

@@ -1,8 +1,15 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 
 /** A body in the encodings that browsers take, made once when it is stored. */
-export type EncodedBody = Readonly<{ identity: Buffer; gzip: Buffer; brotli: Buffer }>
+export type EncodedBody<T = Buffer> = Readonly<{ identity: T; gzip: T; brotli: T }>
+
+/**
+ * Bytes as a text of one character each ("latin1"). Node writes a header block and such a text at once; of a Buffer it makes
+ * a second part, and a system call that gathers the two, which is a third of what a warm answer costs.
+ */
+export type ByteText = string
 
 /** An encoding by its name in headers; `null`: as it is. */
 export type Encoding = 'br' | 'gzip' | null
@@ -10,6 +17,9 @@ export type Encoding = 'br' | 'gzip' | null
 /** Brotli and gzip levels at which ten kilobytes take a tenth of a millisecond. */
 const BROTLI_LEVEL = 5
 const GZIP_LEVEL = 6
+
+/** Longest `Accept-Encoding` whose reading is kept. */
+const MAX_KEPT_CHARACTERS = 100
 
 const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
@@ -28,10 +38,21 @@ export async function encodeBody(text: string): Promise<EncodedBody> {
   return { identity, gzip: zipped, brotli }
 }
 
+/** What was chosen for the few forms that the header has in practice; others are read each time. */
+const chosen = new LRUCache<string, 'br' | 'gzip' | 'identity'>({ max: 100 })
+
 /** The best encoding that `Accept-Encoding` allows (RFC 9110, section 12.5.3); one with `q=0` is refused. */
-export function chooseEncoding(acceptEncoding: string | undefined): Encoding {
+export function chooseEncoding(acceptEncoding: string = ''): Encoding {
+  const known = chosen.get(acceptEncoding)
+  if (known !== undefined) return known === 'identity' ? null : known
+  const encoding = readAccepted(acceptEncoding)
+  if (acceptEncoding.length <= MAX_KEPT_CHARACTERS) chosen.set(acceptEncoding, encoding ?? 'identity')
+  return encoding
+}
+
+function readAccepted(acceptEncoding: string): Encoding {
   const accepted = new Set<string>()
-  for (const part of (acceptEncoding ?? '').toLowerCase().split(',')) {
+  for (const part of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim())
     if (!parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))) accepted.add(name)
   }
@@ -39,8 +60,17 @@ export function chooseEncoding(acceptEncoding: string | undefined): Encoding {
   return accepted.has('gzip') ? 'gzip' : null
 }
 
+/** The same body as texts. */
+export function toByteTexts({ identity, gzip, brotli }: EncodedBody): EncodedBody<ByteText> {
+  return {
+    identity: identity.toString('latin1'),
+    gzip: gzip.toString('latin1'),
+    brotli: brotli.toString('latin1'),
+  }
+}
+
 /** The bytes of an encoding. */
-export function pickBody(body: EncodedBody, encoding: Encoding): Buffer {
+export function pickBody<T>(body: EncodedBody<T>, encoding: Encoding): T {
   if (encoding === 'br') return body.brotli
   return encoding === 'gzip' ? body.gzip : body.identity
 }

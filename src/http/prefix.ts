@@ -9,13 +9,22 @@ const OWN_ADDRESS =
  * takes it off itself is served as well; a prefix that is named like an address of ours is taken off once at most.
  */
 export function createPrefixStripper(publicUrl: string): RequestHandler {
-  const prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
-  if (prefix === '') return (_request, _response, next) => next()
+  const strip = createStrip(publicUrl)
   return (request, _response, next) => {
-    // A proxy may name the whole address (RFC 9112, section 3.2.2).
-    const path = request.url.replace(/^https?:\/\/[^/?#]*/i, '')
-    const rest = path.startsWith(prefix) ? path.slice(prefix.length) : undefined
-    if (rest !== undefined && OWN_ADDRESS.test(rest)) request.url = rest.startsWith('/') ? rest : `/${rest}`
+    request.url = strip(request.url)
     next()
+  }
+}
+
+/** The same for an address by itself; one that needs no change comes back as it is. */
+export function createStrip(publicUrl: string): (address: string) => string {
+  const prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
+  if (prefix === '') return (address) => address
+  return (address) => {
+    // A proxy may name the whole address (RFC 9112, section 3.2.2).
+    const path = address.replace(/^https?:\/\/[^/?#]*/i, '')
+    const rest = path.startsWith(prefix) ? path.slice(prefix.length) : undefined
+    if (rest === undefined || !OWN_ADDRESS.test(rest)) return address
+    return rest.startsWith('/') ? rest : `/${rest}`
   }
 }

@@ -4,6 +4,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 
+/** Connections that may wait to be taken: beyond Node's own 511, a moment's rush is reset. The kernel has a limit, too. */
+const BACKLOG = 4_096
 /** Headers of a request, all together; visitors' cookies of a host page come along through includes. */
 const MAX_HEADER_BYTES: number = 8 * 1024
 /** How long a client may take for its headers and for a whole request; a slow one costs its own connection. */
@@ -39,8 +41,9 @@ export type HttpServer = Readonly<{
  * @throws UsageError when the address cannot be listened on.
  */
 export async function listenHttp(host: string, port: number, clock: Clock): Promise<HttpServer> {
-  const { promise: ready, resolve: answerWith } = createDeferred<RequestListener>()
   const connections = createConnections()
+  const early: (() => void)[] = []
+  let answer: RequestListener | undefined
   let stopped: Promise<void> | undefined
   const server = createServer(
     {
@@ -52,8 +55,11 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
     },
     (request, response) => {
       if (stopped !== undefined) response.setHeader('Connection', 'close')
+      answer?.(request, response)
+      // A warm answer is on its way by now; the others are waited for when the server stops.
+      if (response.writableEnded) return
       connections.noteAnswer(request.socket, response)
-      void ready.then((listener) => listener(request, response))
+      if (answer === undefined) early.push(() => answer?.(request, response))
     },
   )
   server.on('connection', connections.add)
@@ -61,7 +67,10 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
   return {
     host,
     port: (server.address() as AddressInfo).port,
-    answerWith,
+    answerWith(listener) {
+      answer = listener
+      for (const run of early.splice(0)) run()
+    },
     isStopping: () => stopped !== undefined,
     stop: (drainMs = 0) =>
       (stopped ??=
@@ -71,15 +80,9 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
   }
 }
 
-function createDeferred<T>(): Readonly<{ promise: Promise<T>; resolve(value: T): void }> {
-  const resolvers: ((value: T) => void)[] = []
-  const promise = new Promise<T>((resolve) => resolvers.push(resolve))
-  return { promise, resolve: (value) => resolvers.forEach((resolve) => resolve(value)) }
-}
-
 async function listen(server: Server, host: string, port: number): Promise<void> {
   try {
-    server.listen(port, host)
+    server.listen({ port, host, backlog: BACKLOG })
     await once(server, 'listening')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
@@ -116,7 +119,7 @@ function createConnections(): Connections {
       response.once('close', () => count(socket, -1))
     },
     closeQuiet() {
-      for (const [socket, open] of answers) if (open === 0) socket.destroy()
+      for (const [socket, open] of answers) if (open === 0 && socket.writableLength === 0) socket.destroy()
     },
   }
 }

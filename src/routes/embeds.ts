@@ -2,7 +2,7 @@ import { type ErrorRequestHandler, type Request, type Response, Router } from 'e
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, sendAnswer } from '../http/answer.ts'
-import { chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
+import { type Encoding, chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
 import { createEtag } from '../http/etag.ts'
 import { listFrameAncestors, takenInHeaders, toEmbedPolicy } from '../http/security-headers.ts'
 import { isFramedLocally } from '../http/local-demo.ts'
@@ -16,6 +16,7 @@ import {
   type AnyWidget,
   getParameter,
   getReadyAnswer,
+  keepWarm,
   parseQuery,
   renderView,
   toEmptyHeaders,
@@ -62,14 +63,20 @@ async function sendEmbed(context: Context, { request, response, widget }: Exchan
       return encodeBody(context.renderer.renderEmbed({ ...toOutline(view), body }))
     },
   }
-  const { state, etag, body } = await getReadyAnswer(context, maker, { widget, request, response })
-  const encoding = chooseEncoding(request.get('accept-encoding'))
-  const headers = {
+  const answer = await getReadyAnswer(context, maker, { widget, request, response })
+  const { state, etag, body } = answer
+  const shared = {
     ...toWidgetHeaders(context, widget, state),
     ...toEmbedHeaders(context, widget.channel.url),
+  }
+  const toHeaders = (encoding: Encoding): Headers => ({
+    ...shared,
     'Content-Encoding': encoding ?? undefined,
     Vary: 'Accept-Encoding',
-  }
+  })
+  keepWarm(context, { surface: 'embed', widget, answer, request, response, toHeaders })
+  const encoding = chooseEncoding(request.get('accept-encoding'))
+  const headers = toHeaders(encoding)
   sendAnswer(request, response, { status: 200, headers, etag, getBody: () => pickBody(body, encoding) })
 }
 

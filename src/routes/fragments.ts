@@ -11,6 +11,7 @@ import {
   type AnyWidget,
   getParameter,
   getReadyAnswer,
+  keepWarm,
   parseQuery,
   renderView,
   toEmptyHeaders,
@@ -72,8 +73,10 @@ async function sendFragment(
         brotli: EMPTY,
       }),
   }
-  const { state, etag, body } = await getReadyAnswer(context, maker, { widget, request, response })
+  const answer = await getReadyAnswer(context, maker, { widget, request, response })
+  const { state, etag, body } = answer
   const headers = { ...toWidgetHeaders(context, widget, state), ...common }
+  keepWarm(context, { surface: 'fragment', widget, answer, request, response, toHeaders: () => headers })
   sendAnswer(request, response, { status: 200, headers, etag, getBody: () => body.identity })
 }
 

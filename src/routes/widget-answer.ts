@@ -1,8 +1,9 @@
 import type { Request, Response } from 'express'
 import type { Context } from '../context.ts'
-import type { Answer, WidgetState } from '../http/answer.ts'
+import { type Answer, type WidgetState, listSetHeaders, toHeaderLists } from '../http/answer.ts'
+import { type EncodedBody, type Encoding, pickBody, toByteTexts } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
-import type { ReadyAnswer } from '../memories.ts'
+import type { Form, ReadyAnswer } from '../http/hot-cache.ts'
 import { toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
 import type { Surface } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
@@ -29,9 +30,9 @@ export type AnyView = BoxView | GridView
 
 /** Nothing: what is sent of an answer that the visitor has. */
 const NO_BODY: ReadyAnswer['body'] = {
-  identity: Buffer.alloc(0),
-  gzip: Buffer.alloc(0),
-  brotli: Buffer.alloc(0),
+  identity: '',
+  gzip: '',
+  brotli: '',
 }
 
 /** Either widget. */
@@ -41,18 +42,80 @@ export type AnyWidget = Widget<BoxView> | Widget<GridView>
 export function toWidgetHeaders(context: Context, widget: AnyWidget, state: WidgetState): Answer['headers'] {
   return {
     'Content-Type': 'text/html; charset=utf-8',
-    'Cache-Control': toCacheControl({
-      asOfMs: widget.asOfMs,
-      oldestPriceMs: state === 'shown' ? widget.oldestPriceMs : null,
-      nowMs: context.clock.nowMs(),
-      config: context.config.freshness,
-      priceMaxAgeSeconds: context.config.priceMaxAgeSeconds,
-      isGrid: widget.kind === 'deals',
-    }),
+    'Cache-Control': toWidgetCacheControl(context, { widget, state, nowMs: context.clock.nowMs() }),
     'Vitrine-State': state,
     'Vitrine-Reason': state === 'hidden' ? widget.hiddenReason : undefined,
     'Cache-Status': toCacheStatus(widget.status),
   }
+}
+
+function toWidgetCacheControl(
+  { config }: Context,
+  { widget, state, nowMs }: Readonly<{ widget: AnyWidget; state: WidgetState; nowMs: number }>,
+): string {
+  return toCacheControl({
+    asOfMs: widget.asOfMs,
+    oldestPriceMs: state === 'shown' ? widget.oldestPriceMs : null,
+    nowMs,
+    config: config.freshness,
+    priceMaxAgeSeconds: config.priceMaxAgeSeconds,
+    isGrid: widget.kind === 'deals',
+  })
+}
+
+/** An answer that is about to be sent for the first time since it was asked for, with the headers of one encoding. */
+export type WarmedAnswer = Readonly<{
+  surface: Surface
+  widget: AnyWidget
+  answer: ReadyAnswer
+  request: Request
+  response: Response
+  toHeaders(encoding: Encoding): Answer['headers']
+}>
+
+/** From now on whoever asks for the same has the same answer without Express, as long as the widget holds. */
+export function keepWarm(context: Context, warmed: WarmedAnswer): void {
+  const { surface, widget, answer, request } = warmed
+  const { hold } = widget
+  const { answers } = context.memories
+  // What is to be logged has to pass by here.
+  const isLogged = widget.status === 'stale' && context.logger.isLevelEnabled('debug')
+  if (hold === null || isLogged || answers.get(widget.identity) !== answer) return
+  const { state } = answer
+  answers.warm(widget.identity, request.originalUrl, {
+    hold,
+    forms: toForms(warmed),
+    toCacheControl: (nowMs) => toWidgetCacheControl(context, { widget, state, nowMs }),
+    count: context.metrics.getAnswerCounter({
+      surface: `${surface} ${widget.kind}`,
+      state,
+      cache: toWarmStatus(widget),
+    }),
+  })
+}
+
+/** What was fetched for the first visitor is a hit for the next. */
+function toWarmStatus({ status }: AnyWidget): AnyWidget['status'] {
+  return status === 'miss' ? 'hit' : status
+}
+
+function toForms({
+  surface,
+  widget,
+  answer,
+  response,
+  toHeaders,
+}: WarmedAnswer): Record<'identity' | 'gzip' | 'br', Form> {
+  const own = listSetHeaders(response)
+  const toForm = (encoding: Encoding): Form => {
+    const bytes = pickBody(answer.body, encoding)
+    const headers = { ...own, ...toHeaders(encoding), 'Cache-Status': toCacheStatus(toWarmStatus(widget)) }
+    return { bytes, lists: toHeaderLists({ headers, etag: answer.etag }, bytes.length) }
+  }
+  const identity = toForm(null)
+  return surface === 'fragment'
+    ? { identity, gzip: identity, br: identity }
+    : { identity, gzip: toForm('gzip'), br: toForm('br') }
 }
 
 /** How a surface makes an answer of a view; a hidden widget has none. */
@@ -60,7 +123,7 @@ export type AnswerMaker = Readonly<{
   surface: Surface
   /** `null`: there is nothing to revalidate. */
   toEtag(view: AnyView | undefined): string | null
-  render(view: AnyView | undefined): Promise<ReadyAnswer['body']>
+  render(view: AnyView | undefined): Promise<EncodedBody>
 }>
 
 /**
@@ -73,9 +136,8 @@ export async function getReadyAnswer(
   asked: Readonly<{ widget: AnyWidget; request: Request; response: Response }>,
 ): Promise<ReadyAnswer> {
   const { widget, request, response } = asked
-  const key = `${widget.kind} ${widget.key}`
-  const answer =
-    context.memories.answers.get(key) ?? (await makeAnswer(context, maker, { widget, request, key }))
+  const kept = context.memories.answers.get(widget.identity)
+  const answer = kept?.stamp === widget.stamp ? kept : await makeAnswer(context, maker, { widget, request })
   const surface = `${maker.surface} ${widget.kind}`
   noteAnswer(context, { surface, state: answer.state, cache: widget.status, request, response })
   return answer
@@ -84,16 +146,16 @@ export async function getReadyAnswer(
 async function makeAnswer(
   context: Context,
   maker: AnswerMaker,
-  asked: Readonly<{ widget: AnyWidget; request: Request; key: string }>,
+  asked: Readonly<{ widget: AnyWidget; request: Request }>,
 ): Promise<ReadyAnswer> {
+  const { stamp, identity } = asked.widget
   const view = asked.widget.getView()
   const etag = maker.toEtag(view)
   const state = view === undefined ? 'hidden' : 'shown'
   if (etag !== null && isNoneMatch(asked.request.get('if-none-match'), etag))
-    return { state, etag, body: NO_BODY }
-  const answer = { state, etag, body: await maker.render(view) } as const
-  const { identity, gzip, brotli } = answer.body
-  context.memories.answers.set(asked.key, answer, identity.length + gzip.length + brotli.length)
+    return { stamp, state, etag, body: NO_BODY }
+  const answer = { stamp, state, etag, body: toByteTexts(await maker.render(view)) } as const
+  context.memories.answers.set(identity, answer)
   return answer
 }
 

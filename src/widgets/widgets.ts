@@ -1,9 +1,9 @@
 import type { Channel, Offer } from '../catalog/contract.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { InvalidGtinError } from '../errors.ts'
-import type { CacheStatus, Cached } from '../freshness/cached.ts'
-import type { ChannelSource } from '../freshness/channels.ts'
+import { type CacheStatus, type Cached, type Hold, joinHolds } from '../freshness/cached.ts'
+import type { ChannelSource, ServedChannel } from '../freshness/channels.ts'
 import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
 import { findGtin, isCheckDigitRight } from '../offers/gtin.ts'
@@ -27,8 +27,10 @@ import { toBoxView } from './where-to-buy.ts'
 /** A widget that was asked for. */
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
-  /** Equal for equal views, and for those alone: an answer that was made once is found by it. */
-  key: string
+  /** Equal for equal questions, however they are spelled: surface, channel, GTIN, and the options in their normal form. */
+  identity: string
+  /** Of one identity, equal for equal views and for those alone: what an answer was made of. */
+  stamp: string
   /** Why there may be nothing to show, for whoever builds the page. */
   hiddenReason: string
   /** Makes the view; `undefined` when there is nothing to show and the widget hides. */
@@ -42,6 +44,8 @@ export type Widget<View> = Readonly<{
   /** The same of the oldest price that is shown; `null` where none is. */
   oldestPriceMs: number | null
   status: CacheStatus
+  /** How long the same question has this very answer without being asked again; `null`: not at all. */
+  hold: Hold | null
 }>
 
 /** An address of a widget, as it was asked. */
@@ -52,6 +56,8 @@ export type Widgets = Readonly<{
   /** @throws InvalidGtinError when `gtin` is not 1 to 14 digits. */
   getBox(request: WidgetRequest & Readonly<{ gtin: string }>): Promise<Widget<BoxView>>
   getGrid(request: WidgetRequest): Promise<Widget<GridView>>
+  /** The `identity` that the widget of a request will have; a `gtin` of `null` asks for the grid. @throws BadOptionError */
+  identify(request: WidgetRequest & Readonly<{ gtin: string | null }>): string
   /** An offer by its id, the best where several have it; `undefined` when it is gone. */
   findOffer(
     wanted: Readonly<{ channelId: string; gtin: string; offerId: string }>,
@@ -78,8 +84,31 @@ export function createWidgets(details: WidgetDetails): Widgets {
     defaults,
     getBox: (request) => getBox(details, defaults, request),
     getGrid: (request) => getGrid(details, defaults, request),
+    identify: ({ gtin, channelId, query, surface }) => {
+      const parse = gtin === null ? parseGridOptions : parseBoxOptions
+      const place = { surface, channelId: channelId.toLowerCase(), gtin: gtin && (findGtin(gtin) ?? null) }
+      return toIdentity(place, toOptionsKey(parse(query, defaults, surface)))
+    },
     findOffer: (wanted) => findOffer(details, wanted),
   }
+}
+
+function toIdentity(
+  { surface, channelId, gtin }: Readonly<{ surface: Surface; channelId: string; gtin: string | null }>,
+  optionsKey: string,
+): string {
+  return `${surface} ${channelId} ${gtin ?? 'deals'} ${optionsKey}`
+}
+
+/** A widget stands as long as its data, its channel, and the oldest price in it, which then goes. */
+function toHold(
+  { config }: WidgetDetails,
+  data: Hold | null,
+  { served, oldestPriceMs }: Readonly<{ served: ServedChannel; oldestPriceMs: number | null }>,
+): Hold | null {
+  const shownUntilMs =
+    oldestPriceMs === null ? Infinity : oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1
+  return joinHolds(data, { untilMs: shownUntilMs, isCurrent: served.isCurrent })
 }
 
 function present(details: WidgetDetails, surface: Surface): Presentation {
@@ -103,33 +132,30 @@ async function getBox(
   if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
   // One patience for both: the list of channels may have taken its part of it.
   const patientUntilMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
-  const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
+  const served = await details.channels.getChannel(channelId.toLowerCase())
+  const { channel, isGone } = served
   const {
     value: product,
     asOfMs,
     status,
+    hold,
   } = isGone ? toHidden(details, null) : await details.products.getProduct(channel.id, padded, patientUntilMs)
   const presentation = present(details, surface)
   const isShown = isPriceShown(asOfMs, presentation)
+  const oldestPriceMs = isShown && product !== null ? asOfMs : null
   return {
     kind: 'where-to-buy',
     hiddenReason: isGone ? GONE_REASON : explainHiddenBox(padded, product !== null),
-    key: [
-      surface,
-      channel.id,
-      padded,
-      toOptionsKey(options),
-      isGone ? 'gone' : asOfMs,
-      isShown,
-      product === null,
-    ].join(' '),
+    identity: toIdentity({ surface, channelId: channel.id, gtin: padded }, toOptionsKey(options)),
+    stamp: [isGone ? 'gone' : asOfMs, isShown, product === null].join(' '),
     getEmbedPath: () => withQuery(`${channel.id}/where-to-buy/${padded}`, toQuery(options, defaults)),
     getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
     options,
     channel,
     asOfMs,
-    oldestPriceMs: isShown && product !== null ? asOfMs : null,
+    oldestPriceMs,
     status,
+    hold: toHold(details, hold, { served, oldestPriceMs }),
   }
 }
 
@@ -155,8 +181,9 @@ async function getGrid(
 ): Promise<Widget<GridView>> {
   const options = parseGridOptions(query, defaults, surface)
   const optionsKey = toOptionsKey(options)
-  const { channel, isGone } = await details.channels.getChannel(channelId.toLowerCase())
-  const { value, asOfMs, status } = isGone
+  const served = await details.channels.getChannel(channelId.toLowerCase())
+  const { channel, isGone } = served
+  const { value, asOfMs, status, hold } = isGone
     ? toHidden(details, NO_DEALS)
     : await details.deals.getDeals({
         channelId: channel.id,
@@ -173,9 +200,8 @@ async function getGrid(
   return {
     kind: 'deals',
     hiddenReason: isGone ? GONE_REASON : explainHiddenGrid(options.page),
-    key: [surface, channel.id, optionsKey, value.readAtMs, value.deals.length, priced.length, isGone].join(
-      ' ',
-    ),
+    identity: toIdentity({ surface, channelId: channel.id, gtin: null }, optionsKey),
+    stamp: [value.readAtMs, value.deals.length, priced.length, isGone].join(' '),
     getEmbedPath: () => withQuery(`${channel.id}/deals`, toQuery(options, defaults)),
     getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
     options,
@@ -183,12 +209,13 @@ async function getGrid(
     asOfMs,
     oldestPriceMs,
     status,
+    hold: toHold(details, hold, { served, oldestPriceMs }),
   }
 }
 
 /** A channel that has gone is asked about nothing: its copy is older than it may be shown. */
 function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
-  return { value, asOfMs: clock.nowMs(), status: 'hit' }
+  return { value, asOfMs: clock.nowMs(), status: 'hit', hold: null }
 }
 
 const NO_DEALS: DealPage = { deals: [], hasNext: false, readAtMs: 0 }

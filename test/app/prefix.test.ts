@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type IncomingMessage, get } from 'node:http'
+import { type IncomingMessage, createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { BOX, BOX_EMBED, GRID_EMBED, getAttribute, listElements, startStocked, visit } from './visit.ts'
@@ -69,7 +69,7 @@ describe('server below a path prefix', () => {
 
   test('whole address as the target of a request - as some proxies name it - is understood', async () => {
     const harness = await start()
-    const server = harness.app.listen(0, '127.0.0.1')
+    const server = createServer(harness.app).listen(0, '127.0.0.1')
     onTestFinished(() => void server.close())
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo

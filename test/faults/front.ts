@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { Agent, type IncomingMessage, get } from 'node:http'
+import { Agent, type IncomingMessage, type RequestListener, createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Express } from 'express'
 import { onTestFinished } from 'vitest'
 import type { Seen } from '../app/visit.ts'
 
 /** The server as its visitors see it, over connections that stay: ten thousand visits need no ten thousand servers. */
 export type Front = Readonly<{
+  port: number
   visit(path: string, headers?: Readonly<Record<string, string>>): Promise<Seen>
   close(): Promise<void>
 }>
@@ -18,8 +18,8 @@ export type Front = Readonly<{
 const MAX_CONNECTIONS = 256
 
 /** Listens on a free port of loopback until `close`, or the end of the test. */
-export async function openFront(app: Express): Promise<Front> {
-  const server = app.listen(0, '127.0.0.1')
+export async function openFront(app: RequestListener): Promise<Front> {
+  const server = createServer(app).listen(0, '127.0.0.1')
   // On a busy machine a connection would else be closed in the moment in which it is used again.
   server.keepAliveTimeout = 0
   await once(server, 'listening')
@@ -27,6 +27,7 @@ export async function openFront(app: Express): Promise<Front> {
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: MAX_CONNECTIONS })
   let isClosed = false
   const front: Front = {
+    port,
     async visit(path, headers = {}) {
       const request = get({ host: '127.0.0.1', port, path, agent, headers })
       const [answer] = (await once(request, 'response')) as [IncomingMessage]

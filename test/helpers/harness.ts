@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Express } from 'express'
+import type { RequestListener } from 'node:http'
 import { createApp } from '../../src/app.ts'
 import { createFixedKey } from '../../src/catalog/key-source.ts'
 import { type Context, type ContextDetails, createContext } from '../../src/context.ts'
@@ -17,7 +17,7 @@ export const NOON_MS: number = Date.UTC(2026, 10, 21, 12)
 
 /** The widget server over a fake catalog and a clock that the test moves. */
 export type Harness = {
-  app: Express
+  app: RequestListener
   context: Context
   catalog: FakeCatalog
   clock: FakeClock

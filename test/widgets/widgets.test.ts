@@ -27,12 +27,15 @@ function breakCatalog(harness: Harness): void {
   harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
 }
 
+/** What an answer is found by, and what it was made of. */
+const toKey = ({ identity, stamp }: Widget<unknown>): string => `${identity} ${stamp}`
+
 async function listKeys(
   get: (asked: Asked) => Promise<Widget<unknown>>,
   asked: readonly Asked[],
 ): Promise<string[]> {
   const keys: string[] = []
-  for (const one of asked) keys.push((await get(one)).key)
+  for (const one of asked) keys.push(toKey(await get(one)))
   return keys
 }
 
@@ -55,7 +58,7 @@ describe('key of a box', () => {
     const keys = await listKeys((asked) => getBox(harness, asked), same)
     expect(new Set(keys).size).toBe(1)
     harness.clock.advance(60_000)
-    expect((await getBox(harness)).key).toBe(keys[0])
+    expect(toKey(await getBox(harness))).toBe(keys[0])
   })
 
   test('different views - keys of their own', async () => {
@@ -76,7 +79,7 @@ describe('key of a box', () => {
     harness.clock.advance(2 * HOUR_MS)
     const after = await getBox(harness)
     expect([before.asOfMs, after.asOfMs]).toEqual([NOON_MS, NOON_MS + 2 * HOUR_MS])
-    expect(after.key).not.toBe(before.key)
+    expect(toKey(after)).not.toBe(toKey(before))
   })
 
   test('price that grows too old - another key, from one millisecond beyond its age', async () => {
@@ -84,10 +87,10 @@ describe('key of a box', () => {
     const before = await getBox(harness)
     breakCatalog(harness)
     harness.clock.advance(DAY_MS)
-    expect(await getBox(harness)).toMatchObject({ key: before.key, oldestPriceMs: NOON_MS })
+    expect(await getBox(harness)).toMatchObject({ stamp: before.stamp, oldestPriceMs: NOON_MS })
     harness.clock.advance(1)
     const after = await getBox(harness)
-    expect(after.key).not.toBe(before.key)
+    expect(toKey(after)).not.toBe(toKey(before))
     expect([after.asOfMs, after.oldestPriceMs]).toEqual([NOON_MS, null])
     expect(after.getView()?.offers[0]?.price).toBeNull()
   })
@@ -201,9 +204,9 @@ describe('oldest price of a grid', () => {
     const harness = await startStocked(undefined, { settings })
     const before = await getGrid(harness)
     harness.clock.advance(60_000)
-    expect((await getGrid(harness)).key).toBe(before.key)
+    expect(toKey(await getGrid(harness))).toBe(toKey(before))
     harness.clock.advance(1)
-    expect((await getGrid(harness)).key).not.toBe(before.key)
+    expect(toKey(await getGrid(harness))).not.toBe(toKey(before))
   })
 
   test('page without a deal - has none', async () => {

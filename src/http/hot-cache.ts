@@ -1,0 +1,128 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../clock.ts'
+import type { Hold } from '../freshness/cached.ts'
+import { type MemoryBounds, createMemory } from '../freshness/memory.ts'
+import type { HeaderLists, WidgetState } from './answer.ts'
+import { type ByteText, type EncodedBody, chooseEncoding } from './encodings.ts'
+import { isNoneMatch } from './etag.ts'
+
+/** Addresses that one answer is found by at once; of others their canonical form is worked out. */
+const MAX_ADDRESSES = 2
+/** A longer address is worked out every time: it would take more room than it saves. */
+const MAX_ADDRESS_CHARACTERS = 256
+/** Room for the addresses of an answer and its header blocks, in bytes. */
+const EXTRAS_BYTES = 2_048
+
+/** An answer that was made once. */
+export type ReadyAnswer = Readonly<{
+  /** Which data it was made of: equal for equal bytes. */
+  stamp: string
+  state: WidgetState
+  /** `null` for an empty fragment, which has nothing to revalidate. */
+  etag: string | null
+  /** A fragment has only the first of the three. */
+  body: EncodedBody<ByteText>
+}>
+
+/** Final bytes and the header blocks in front of them. */
+export type Form = Readonly<{ lists: HeaderLists; bytes: ByteText }>
+
+/** What sends a ready answer again without asking anybody. */
+export type Warmth = Readonly<{
+  hold: Hold
+  /** Made once for each encoding; a fragment's are one and the same. */
+  forms: Readonly<Record<'identity' | 'gzip' | 'br', Form>>
+  toCacheControl(nowMs: number): string
+  /** Called for each answer that is sent. */
+  count(): void
+}>
+
+/** Ready answers by identity, within bounds; a warm one is found by the very address of a request. */
+export type HotCache = Readonly<{
+  get(identity: string): ReadyAnswer | undefined
+  /** An answer of other data takes the place of the one before. */
+  set(identity: string, answer: ReadyAnswer): void
+  /** From now on whoever asks for the address has the answer at once, as long as its hold lasts. */
+  warm(identity: string, address: string, warmth: Warmth): void
+  /** Sends a warm answer in one write. `false`: nothing was done, somebody else has to answer. */
+  answer(request: IncomingMessage, response: ServerResponse): boolean
+  entryCount(): number
+  byteCount(): number
+}>
+
+/** `identify`: the identity of a plain address, `undefined` where only the router can tell. */
+export type HotCacheDetails = Readonly<{
+  bounds: MemoryBounds
+  clock: Clock
+  identify(address: string): string | undefined
+}>
+
+type Entry = {
+  readonly identity: string
+  readonly answer: ReadyAnswer
+  readonly addresses: string[]
+  warmth: Warmth | null
+}
+
+/** Makes the cache of one process. Bodies, header blocks and addresses count towards its bounds. */
+export function createHotCache({ bounds, clock, identify }: HotCacheDetails): HotCache {
+  const byAddress = new Map<string, Entry>()
+  const forget = (entry: Entry): void => entry.addresses.forEach((address) => byAddress.delete(address))
+  const entries = createMemory<Entry>(bounds, forget)
+
+  const remember = (entry: Entry, address: string): void => {
+    if (address.length > MAX_ADDRESS_CHARACTERS || byAddress.get(address) === entry) return
+    if (entry.addresses.length === MAX_ADDRESSES) byAddress.delete(entry.addresses.shift() ?? '')
+    entry.addresses.push(address)
+    byAddress.set(address, entry)
+  }
+  const find = (address: string): Entry | undefined => {
+    const known = byAddress.get(address)
+    const identity = known?.identity ?? identify(address)
+    // Asked for by its identity, too: what is used stays.
+    const entry = identity === undefined ? undefined : entries.get(identity)
+    if (known === undefined && entry?.warmth) remember(entry, address)
+    return entry
+  }
+  return {
+    get: (identity) => entries.get(identity)?.answer,
+    set(identity, answer) {
+      const { identity: plain, gzip, brotli } = answer.body
+      const bytes = plain.length + gzip.length + brotli.length + EXTRAS_BYTES
+      entries.set(identity, { identity, answer, warmth: null, addresses: [] }, bytes)
+    },
+    warm(identity, address, warmth) {
+      const entry = entries.get(identity)
+      if (entry === undefined) return
+      entry.warmth = warmth
+      remember(entry, address)
+    },
+    answer(request, response) {
+      const { method, url = '' } = request
+      if (method !== 'GET' && method !== 'HEAD') return false
+      const entry = find(url)
+      if (!entry?.warmth) return false
+      const nowMs = clock.nowMs()
+      const { hold, count } = entry.warmth
+      if (nowMs >= hold.untilMs || !hold.isCurrent()) return false
+      count()
+      send(entry.answer, entry.warmth, { request, response, nowMs })
+      return true
+    },
+    entryCount: entries.entryCount,
+    byteCount: entries.byteCount,
+  }
+}
+
+type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; nowMs: number }>
+
+function send(answer: ReadyAnswer, warmth: Warmth, { request, response, nowMs }: Exchange): void {
+  const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers
+  const { lists, bytes } = warmth.forms[chooseEncoding(accepted) ?? 'identity']
+  const isKnown = answer.etag !== null && isNoneMatch(known, answer.etag)
+  const list = isKnown ? lists.unchanged : lists.whole
+  // The one header that counts down stands first; the others stay as they were made.
+  list[1] = warmth.toCacheControl(nowMs)
+  response.writeHead(isKnown ? 304 : 200, list)
+  response.end(isKnown || request.method === 'HEAD' ? '' : bytes, 'latin1')
+}

@@ -1,0 +1,210 @@
+import { once } from 'node:events'
+import { type IncomingMessage, type OutgoingHttpHeaders, type RequestListener, request } from 'node:http'
+import * as fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { createApp, createRouted } from '../../src/app.ts'
+import { createLogger } from '../../src/logger.ts'
+import { openFront } from '../faults/front.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { GTIN, startHarness, stock } from './visit.ts'
+
+/** One thing that happens to two servers alike. */
+type Step =
+  | Readonly<{ does: 'ask'; method: string; path: string; encoding: string | undefined; tag: Tag }>
+  | Readonly<{ does: 'wait'; ms: number }>
+  | Readonly<{ does: 'sell'; price: string; oldPrice: string | null }>
+  | Readonly<{ does: 'withdraw' }>
+  | Readonly<{ does: 'move'; url: string }>
+  | Readonly<{ does: 'walk' }>
+type Tag = 'none' | 'last' | 'weak' | 'any' | 'other'
+
+const SECOND = 1_000
+const UNSOLD = toGtin(7)
+const BESIDE = toGtin(8)
+
+const anyChannel = fc.constantFrom(
+  CHANNEL_ID,
+  CHANNEL_ID.toUpperCase(),
+  `%33${CHANNEL_ID.slice(1)}`,
+  'nobody',
+)
+const anyGtin = fc.constantFrom(GTIN, GTIN.slice(1), BESIDE, UNSOLD, `${GTIN.slice(0, -1)}0`, 'x', `${GTIN}/`)
+const anyPlace = fc.tuple(
+  fc.constantFrom('/fragments', '/embeds', '/FRAGMENTS', '/prefix/embeds'),
+  anyChannel,
+  fc.oneof(
+    { weight: 3, arbitrary: anyGtin.map((gtin) => `/where-to-buy/${gtin}`) },
+    { weight: 1, arbitrary: fc.constantFrom('/deals', '/deals/', '/Deals') },
+  ),
+)
+const anyParameter = fc.constantFrom(
+  'limit=3',
+  'theme=dark',
+  'locale=de',
+  'locale=DE',
+  'layout=table',
+  'stock=in',
+  'limit=0',
+  'merchant=kopje',
+  'merchant=nobody',
+  'utm_source=x',
+  'isolate=shadow',
+  'markup=schema',
+  'page=2',
+  `q=${'a'.repeat(300)}`,
+  'x=%',
+  '#y',
+)
+const anyPath = fc.tuple(anyPlace, fc.array(anyParameter, { maxLength: 2 })).map(([place, parameters]) => {
+  const [folder, channel, rest] = place
+  return `${folder}/${channel}${rest}${parameters.length === 0 ? '' : '?'}${parameters.join('&')}`
+})
+/** Few enough that the same one comes again and again. */
+const anyAsk = fc.record({
+  does: fc.constant('ask' as const),
+  method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'POST'),
+  path: anyPath,
+  encoding: fc.constantFrom(undefined, 'gzip', 'br, gzip', 'br;q=0, gzip', 'identity'),
+  tag: fc.constantFrom<Tag>('none', 'none', 'last', 'weak', 'any', 'other'),
+})
+const anyChange = fc.oneof(
+  fc.record({
+    does: fc.constant('wait' as const),
+    ms: fc.constantFrom(1, SECOND, 9 * SECOND, 60 * SECOND, 299_999, 300_000, 300_000, 3_600_001, 90_000_000),
+  }),
+  fc.record({
+    does: fc.constant('sell' as const),
+    price: fc.constantFrom('10.00', '20.00'),
+    oldPrice: fc.constantFrom(null, '30.00'),
+  }),
+  fc.constant({ does: 'withdraw' } as const),
+  fc.record({
+    does: fc.constant('move' as const),
+    url: fc.constantFrom('https://a.example', 'https://b.example'),
+  }),
+  fc.constant({ does: 'walk' } as const),
+)
+const anySteps = fc
+  .tuple(
+    fc.array(anyAsk, { minLength: 1, maxLength: 4 }),
+    fc.array(anyChange, { maxLength: 8 }),
+    fc.infiniteStream(fc.nat()),
+  )
+  .map(([asks, changes, picks]) => {
+    const steps: Step[] = []
+    for (const change of [...changes, { does: 'wait', ms: 1 } as const]) {
+      for (let count = 0; count < 5; count += 1)
+        steps.push(asks[(picks.next().value ?? 0) % asks.length] as Step)
+      steps.push(change)
+    }
+    return steps
+  })
+
+/** A server whose answers are compared: with or without the hot path, otherwise alike. */
+type Side = Readonly<{ harness: Harness; play(step: Step): Promise<unknown>; countWarm(): number }>
+
+async function openSide(isHot: boolean): Promise<Side> {
+  const logger = createLogger({ level: 'info', stream: { write: () => {} } })
+  const settings = { VITRINE_PUBLIC_URL: 'https://widgets.example/prefix', VITRINE_NOT_FOUND_SECONDS: '60' }
+  const harness = await startHarness({ settings, over: { logger } })
+  const { app, countWarm } = isHot
+    ? watchHot(harness)
+    : { app: createRouted(harness.context, () => false), countWarm: () => 0 }
+  const listening = await openFront(app)
+  const tags = new Map<string, string>()
+  const ask = async (step: Step & { does: 'ask' }): Promise<unknown> => {
+    const headers: OutgoingHttpHeaders = { ...toTagHeader(step.tag, tags.get(step.path)) }
+    if (step.encoding !== undefined) headers['accept-encoding'] = step.encoding
+    const { method, path } = step
+    const sent = request({ host: '127.0.0.1', port: listening.port, method, path, headers }).end()
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    const body = Buffer.concat((await answer.toArray()) as Buffer[]).toString('latin1')
+    if (answer.headers.etag !== undefined) tags.set(step.path, answer.headers.etag)
+    const { date: _date, 'vitrine-request-id': _id, ...seen } = answer.headers
+    if (String(seen['cache-status']).endsWith('detail=stale')) await settle(harness, path)
+    return { status: answer.statusCode, headers: seen, body }
+  }
+  return { harness, countWarm, play: (step) => (step.does === 'ask' ? ask(step) : change(harness, step)) }
+}
+
+/** The app, and how many answers have left before Express. */
+function watchHot({ context }: Harness): Readonly<{ app: RequestListener; countWarm(): number }> {
+  const { answers } = context.memories
+  let count = 0
+  const answer: typeof answers.answer = (request, response) => {
+    const isSent = answers.answer(request, response)
+    if (isSent) count += 1
+    return isSent
+  }
+  const app = createApp({ ...context, memories: { ...context.memories, answers: { ...answers, answer } } })
+  return { app, countWarm: () => count }
+}
+
+function toTagHeader(tag: Tag, last: string | undefined): OutgoingHttpHeaders {
+  const texts = { none: undefined, last, weak: last && `"x", W/${last}`, any: '*', other: '"other"' }
+  const text = texts[tag]
+  return text === undefined ? {} : { 'if-none-match': text }
+}
+
+/** A stale box is refreshed behind; the next visit comes after that. */
+async function settle({ context, clock }: Harness, path: string): Promise<void> {
+  const [, digits] = /where-to-buy\/(\d+)/.exec(path) ?? []
+  if (digits === undefined) return
+  const key = `${CHANNEL_ID} ${digits.padStart(14, '0')}`
+  await vi.waitFor(() => expect(context.memories.products.get(key)?.asOfMs).toBe(clock.nowMs()))
+}
+
+async function change(harness: Harness, step: Exclude<Step, { does: 'ask' }>): Promise<void> {
+  const beside = makeWireProduct({ gtin: BESIDE, offers: [makeWireOffer({ old_price: '99.80' })] })
+  switch (step.does) {
+    case 'wait':
+      harness.clock.advance(step.ms)
+      break
+    case 'sell': {
+      const offer = makeWireOffer({
+        price: step.price,
+        ...(step.oldPrice !== null && { old_price: step.oldPrice }),
+      })
+      harness.catalog.products.set(CHANNEL_ID, [beside, makeWireProduct({ offers: [offer] })])
+      break
+    }
+    case 'move':
+      harness.catalog.channels = harness.catalog.channels.map((channel) => ({ ...channel, url: step.url }))
+      break
+    case 'withdraw':
+      harness.catalog.products.set(CHANNEL_ID, [beside])
+      break
+    default:
+      await harness.context.walks.runNow()
+      // Another process's walk is seen within a second.
+      harness.clock.advance(SECOND)
+  }
+}
+
+test('any requests, with time, prices and walks between them - the same answers, calls and counts as without the hot path', async () => {
+  let warmCount = 0
+  await fc.assert(
+    fc.asyncProperty(anySteps, async (steps) => {
+      const [hot, routed] = [await openSide(true), await openSide(false)]
+      for (const { harness } of [hot, routed])
+        await stock(harness, [makeWireProduct(), makeWireProduct({ gtin: BESIDE })])
+      for (const step of steps)
+        expect(await hot.play(step), JSON.stringify(step)).toEqual(await routed.play(step))
+      expect(await countAnswers(hot.harness)).toEqual(await countAnswers(routed.harness))
+      expect(listCalls(hot.harness)).toEqual(listCalls(routed.harness))
+      warmCount += hot.countWarm()
+      await Promise.all([hot.harness.dispose(), routed.harness.dispose()])
+    }),
+    { numRuns: 40 },
+  )
+  expect(warmCount).toBeGreaterThan(100)
+})
+
+const listCalls = ({ catalog }: Harness): string[] => catalog.calls.map(({ path }) => path)
+
+async function countAnswers({ context }: Harness): Promise<string[]> {
+  const { text } = await context.metrics.print()
+  return text.split('\n').filter((line) => line.startsWith('vitrine_answers_total'))
+}
