@@ -1,80 +1,72 @@
-/**
- * `npm run bench`: a warm where-to-buy fragment beside named peers that send the same bytes, in alternating rounds of one
- * run. Only the ratios mean something: absolute numbers are those of the machine, its load, and a client in JavaScript.
- */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { request } from 'undici'
-import { median, measure } from './load.mjs'
-import { makeBoxView } from './view.mjs'
+/** `npm run bench`: measures the built program beside named peers in alternating rounds of one run, and judges its promises. */
+import { writeFileSync } from 'node:fs'
+import { BenchUsageError, describeUsage, parseArguments } from './lib/arguments.mjs'
+import { writeDocs } from './lib/docs.mjs'
+import { describePlace, formatOutcome, listMissed, toJson } from './lib/report.mjs'
+import { createRun } from './lib/run.mjs'
+import { SCENARIOS } from './scenarios/index.mjs'
 
-const ROUNDS = 5
-const ROUND_MS = 2_000
-const WARM_UP_MS = 1_000
+const USAGE_EXIT_CODE = 2
+const STOPPED_EXIT_CODE = 130
 
-const folder = mkdtempSync(join(tmpdir(), 'vitrine-bench-'))
-const children = []
+process.exitCode = await main(process.argv.slice(2))
 
-/** Starts a program and gives the first line of JSON that it prints. */
-async function start(script, parameters, env = {}) {
-  const path = fileURLToPath(new URL(script, import.meta.url))
-  const child = spawn(process.execPath, [path, ...parameters], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  children.push(child)
-  const [line] = await once(createInterface(child.stdout), 'line')
-  return JSON.parse(line)
+async function main(words) {
+  try {
+    const options = parseArguments(words, SCENARIOS)
+    if (!options.wantsHelp) return await measure(createRun(options))
+    process.stdout.write(describeUsage(SCENARIOS))
+    return 0
+  } catch (error) {
+    if (!(error instanceof BenchUsageError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    return USAGE_EXIT_CODE
+  }
 }
 
-try {
-  const vitrine = await start('../dist/main.js', ['serve', '--json'], {
-    VITRINE_PORT: '0',
-    VITRINE_LOG_LEVEL: 'warn',
-  })
-  const boxUrl = vitrine.box.replace('/embeds/', '/fragments/')
-  const answer = await request(boxUrl)
-  const body = await answer.body.text()
-  const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...headers } = answer.headers
-  const file = join(folder, 'answer.json')
-  writeFileSync(file, JSON.stringify({ headers, body, view: makeBoxView() }))
-
-  const urls = { vitrine: boxUrl }
-  for (const name of ['node:http', 'express', 'express+eta']) {
-    const { port } = await start('peers.mjs', [name, file])
-    urls[name] = `http://127.0.0.1:${port}/box`
+async function measure(run) {
+  const { options } = run
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => {
+      run.isStopping = true
+      void run.dispose().finally(() => process.exit(STOPPED_EXIT_CODE))
+    })
+  const takenAt = new Date().toISOString()
+  const facts = { machine: run.machine, tools: run.tools, takenOn: takenAt.slice(0, 10) }
+  const outcomes = {}
+  process.stdout.write(`${describePlace(facts)}\n`)
+  try {
+    for (const scenario of SCENARIOS.filter(({ name }) => options.scenarios.includes(name))) {
+      run.say(`${scenario.name}: ${scenario.about}`)
+      const outcome = await runSafely(run, scenario)
+      outcomes[scenario.name] = outcome
+      process.stdout.write(`\n## ${scenario.name}\n\n${formatOutcome(outcome)}`)
+      // Figures of a run that is stopped later are figures, too.
+      if (options.writesDocs) await writeDocs(facts, { [scenario.name]: outcome })
+      await run.clear()
+    }
+  } finally {
+    await run.dispose()
   }
-  const results = new Map(Object.keys(urls).map((name) => [name, []]))
-  for (const url of Object.values(urls)) await measure(url, WARM_UP_MS)
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [name, url] of Object.entries(urls)) results.get(name).push(await measure(url, ROUND_MS))
-  }
-  print(results, Buffer.byteLength(body))
-} finally {
-  for (const child of children) child.kill('SIGTERM')
-  await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
-  rmSync(folder, { recursive: true, force: true })
+  const major = /\d+/.exec(run.machine.node)[0]
+  const path = options.jsonPath ?? new URL(`results-${major}.json`, import.meta.url)
+  writeFileSync(path, `${JSON.stringify(toJson({ run, takenAt, outcomes }), null, 2)}\n`)
+  const missed = listMissed(outcomes)
+  for (const line of missed) run.say(`missed: ${line}`)
+  return options.mayJudge && missed.length > 0 ? 1 : 0
 }
 
-function print(results, bytes) {
-  const own = median(results.get('vitrine').map(({ perSecond }) => perSecond))
-  process.stdout.write(
-    `\nA warm box of ${bytes} bytes, Node ${process.version}, ${ROUNDS} alternating rounds, medians\n\n`,
-  )
-  process.stdout.write(
-    '| peer | requests/s | p50 ms | p99 ms | vitrine / peer |\n| --- | ---: | ---: | ---: | ---: |\n',
-  )
-  for (const [name, rounds] of results) {
-    const perSecond = median(rounds.map((round) => round.perSecond))
-    const p50Ms = median(rounds.map((round) => round.p50Ms)).toFixed(2)
-    const p99Ms = median(rounds.map((round) => round.p99Ms)).toFixed(2)
-    const ratio = (own / perSecond).toFixed(2)
-    process.stdout.write(`| ${name} | ${Math.round(perSecond)} | ${p50Ms} | ${p99Ms} | ${ratio} |\n`)
+/** A scenario that breaks is a promise missed, and does not keep the others from running. */
+async function runSafely(run, scenario) {
+  const startedMs = performance.now()
+  try {
+    const outcome = await scenario.run(run)
+    return { ...outcome, tookSeconds: Math.round((performance.now() - startedMs) / 1e3) }
+  } catch (error) {
+    // Told to stop: its programs are gone, and this process is about to.
+    if (run.isStopping) return new Promise(() => {})
+    run.say(`  ${error.stack}`)
+    const measured = String(error.message).split('\n')[0]
+    return { tables: [], promises: [{ text: 'the scenario can be run', measured, holds: false }] }
   }
 }

@@ -1,0 +1,69 @@
+/**
+ * The middle of some numbers; of an even count the mean of both middle ones.
+ * @param {readonly number[]} numbers at least one
+ */
+export function computeMedian(numbers) {
+  if (numbers.length === 0) throw new RangeError('no numbers, no median')
+  const sorted = numbers.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/**
+ * The smallest of some numbers that at least `share` of them do not exceed (nearest rank).
+ * @param {readonly number[]} numbers at least one
+ * @param {number} share above 0, up to 1
+ */
+export function computeQuantile(numbers, share) {
+  if (numbers.length === 0) throw new RangeError('no numbers, no quantile')
+  const sorted = Float64Array.from(numbers).sort()
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
+}
+
+/**
+ * The median of one field over rounds.
+ * @param {readonly Record<string, number>[]} rounds
+ * @param {string} field
+ */
+export function computeFieldMedian(rounds, field) {
+  return computeMedian(rounds.map((round) => round[field]))
+}
+
+/**
+ * A seeded source of numbers from 0 to below 1: the same seed gives the same numbers on every machine (mulberry32).
+ * @param {number} seed
+ * @returns {() => number}
+ */
+export function createRandom(seed) {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/**
+ * Draws of ranks 0 to `count` - 1 where rank r is drawn in proportion to 1 / (r + 1): Zipf's law with exponent 1.
+ * @param {{ count: number, draws: number, seed: number }} wanted
+ * @returns {number[]}
+ */
+export function drawZipfRanks({ count, draws, seed }) {
+  const sums = new Float64Array(count)
+  let sum = 0
+  for (let rank = 0; rank < count; rank += 1) sums[rank] = sum += 1 / (rank + 1)
+  const random = createRandom(seed)
+  return Array.from({ length: draws }, () => findFirstAbove(sums, random() * sum))
+}
+
+function findFirstAbove(sums, wanted) {
+  let low = 0
+  let high = sums.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sums[middle] > wanted) high = middle
+    else low = middle + 1
+  }
+  return low
+}

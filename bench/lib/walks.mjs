@@ -1,0 +1,68 @@
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as wait } from 'node:timers/promises'
+import { readMemory } from './proc.mjs'
+import { queryFile } from './sqlite.mjs'
+import { askCatalog, startSync } from './vitrine.mjs'
+
+const LOOP = fileURLToPath(new URL('../peers/fetch-loop.mjs', import.meta.url))
+const SAMPLE_MS = 20
+
+/**
+ * Walks the catalog by `vitrine sync`. Counted from the catalog's first call to the line that the walk prints at its end,
+ * without the start of the program; memory grows from what it was at the first page.
+ * @param {import('./run.mjs').Run} run
+ * @param {{ origin: string }} catalog
+ * @param {Record<string, string>} settings
+ */
+export async function measureWalk(run, catalog, settings) {
+  await askCatalog(catalog, 'reset')
+  const child = startSync(run, settings)
+  const samples = []
+  const sampling = new AbortController()
+  const sampler = sampleMemory(child.pid, samples, sampling.signal)
+  const ended = once(child, 'exit')
+  const walks = await run.processes.readFirstLine(child)
+  const endedAtMs = Date.now()
+  const peakMb = readMemory(child.pid)?.peakMb
+  sampling.abort()
+  await Promise.all([ended, sampler])
+  const { firstCallAtMs, firstPageAtMs, pages } = await askCatalog(catalog, 'state')
+  const [walk] = walks
+  if (walk?.outcome !== 'complete') throw new Error(`the walk failed: ${JSON.stringify(walk)}`)
+  const seconds = (endedAtMs - firstCallAtMs) / 1e3
+  const before = samples.findLast(({ atMs }) => atMs <= firstPageAtMs) ?? samples[0]
+  const highest = Math.max(peakMb ?? 0, ...samples.map(({ rssMb }) => rssMb))
+  const growthMb = before === undefined ? 0 : highest - before.rssMb
+  return { perSecond: walk.productCount / seconds, seconds, pages, peakMb: highest, growthMb }
+}
+
+async function sampleMemory(pid, samples, signal) {
+  while (!signal.aborted) {
+    const memory = readMemory(pid)
+    if (memory !== null) samples.push({ atMs: Date.now(), rssMb: memory.rssMb })
+    await wait(SAMPLE_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Fetches and parses the same pages, and does nothing with them. */
+export async function measureFetchLoop(run, catalog) {
+  const order = { command: run.options.nodePath, parameters: [LOOP, catalog.origin], cpus: run.cpus.server }
+  const { products, seconds } = JSON.parse(await run.processes.run(order))
+  return { perSecond: products / seconds, seconds }
+}
+
+/** Products that the last walk wrote into a copy. */
+export function countWritten(database) {
+  const [{ written }] = queryFile(
+    database,
+    'select count(*) as written from products where from_walk = (select max(current_walk) from copies)',
+  )
+  return Number(written)
+}
+
+/** Has a copy been walked whole? */
+export function isWalked(database) {
+  const [row] = queryFile(database, 'select max(current_walk) as walk from copies')
+  return Number(row?.walk ?? 0) > 0
+}

@@ -1,0 +1,18 @@
+/** The least that a walk can be: every page of a catalog is fetched and parsed as JSON. `node bench/peers/fetch-loop.mjs ORIGIN`. */
+import { Pool } from 'undici'
+import { CHANNEL } from '../lib/catalog-data.mjs'
+
+const pool = new Pool(process.argv[2], { connections: 1 })
+const startedMs = performance.now()
+let products = 0
+let cursor = null
+do {
+  const query = cursor === null ? 'limit=200' : `limit=200&cursor=${cursor}`
+  const { body } = await pool.request({ method: 'GET', path: `/v0/channels/${CHANNEL.id}/products?${query}` })
+  const page = await body.json()
+  products += page.items.length
+  cursor = page.next_cursor
+} while (cursor !== null)
+const seconds = (performance.now() - startedMs) / 1e3
+await pool.close()
+process.stdout.write(JSON.stringify({ products, seconds }))

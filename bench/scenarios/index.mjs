@@ -1,0 +1,25 @@
+import { cold } from './cold.mjs'
+import { hot } from './hot.mjs'
+import { notModified } from './not-modified.mjs'
+import { embeds, grids } from './same-bytes.mjs'
+import { memory, start } from './start.mjs'
+import { walkBesideAnswers } from './walk-beside-answers.mjs'
+import { walk, walkMillion } from './walk.mjs'
+import { workers } from './workers.mjs'
+import { zipf } from './zipf.mjs'
+
+/** Every scenario, in the order in which they run. */
+export const SCENARIOS = [
+  hot,
+  zipf,
+  notModified,
+  embeds,
+  grids,
+  cold,
+  walk,
+  walkMillion,
+  walkBesideAnswers,
+  start,
+  memory,
+  workers,
+]

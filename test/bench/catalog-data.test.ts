@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { parseProduct, parseProductPage } from '../../src/catalog/parse.ts'
+import { isCheckDigitRight } from '../../src/offers/gtin.ts'
+import { isOnSale } from '../../src/offers/sale.ts'
+import { importBench } from './bench-library.ts'
+
+type Data = Readonly<{
+  changedCount: number
+  findIndex(gtin: string): number | undefined
+  toProduct(index: number, generation?: number): Buffer
+  toPage(wanted: Readonly<{ first: number; limit: number; generation?: number }>): Buffer
+}>
+type CatalogData = Readonly<{
+  createCatalogData(wanted: Readonly<{ count: number; seed?: number }>): Data
+  toGtin(index: number): string
+}>
+type Page = Readonly<{ items: readonly unknown[]; next_cursor: string | null }>
+
+const { createCatalogData, toGtin } = await importBench<CatalogData>('lib/catalog-data.mjs')
+
+const COUNT = 2_500
+const data = createCatalogData({ count: COUNT })
+const readPage = (first: number, generation = 0): Page =>
+  JSON.parse(data.toPage({ first, limit: 200, generation }).toString()) as Page
+
+function readAll(generation = 0): unknown[] {
+  const items: unknown[] = []
+  for (let cursor: string | null = '0'; cursor !== null;) {
+    const page: Page = readPage(Number(cursor), generation)
+    items.push(...page.items)
+    cursor = page.next_cursor
+  }
+  return items
+}
+
+describe('the catalog of the bench', () => {
+  it('its pages - read as a walk does - hold every product once, in order, and nothing is dropped', () => {
+    expect(readAll()).toHaveLength(COUNT)
+    const page = parseProductPage(readPage(2_400), { ownOrigin: 'http://127.0.0.1:1' })
+    expect(page).toMatchObject({ nextCursor: null })
+    expect(page.products).toHaveLength(100)
+    expect(Object.values(page.drops).reduce((sum, count) => sum + count, 0)).toBe(0)
+    const gtins = page.products.map(({ gtin }) => gtin)
+    expect(gtins).toEqual([...gtins].sort())
+  })
+
+  it('its GTINs - have 14 digits with the right check digit, and lead back to their place', () => {
+    for (const index of [0, 1, 999, COUNT - 1]) {
+      expect(toGtin(index)).toMatch(/^\d{14}$/)
+      expect(isCheckDigitRight(toGtin(index))).toBe(true)
+      expect(data.findIndex(toGtin(index))).toBe(index)
+    }
+    expect(data.findIndex(toGtin(COUNT))).toBeUndefined()
+    expect(data.findIndex('00000000000017')).toBeUndefined()
+  })
+
+  it('one product - looked up - is the one of its page', () => {
+    expect(JSON.parse(data.toProduct(205).toString())).toEqual(readPage(200).items[5])
+  })
+
+  it('its products - are of about 1.2 kB with about four offers, a third of them on sale', () => {
+    const products = Array.from({ length: COUNT }, (_, index) => data.toProduct(index))
+    const bytes = products.reduce((sum, product) => sum + product.length, 0) / COUNT
+    expect(bytes).toBeGreaterThan(1_000)
+    expect(bytes).toBeLessThan(1_400)
+    const parsed = products.map((product, index) => {
+      const found = parseProduct(JSON.parse(product.toString()), toGtin(index), {
+        ownOrigin: 'http://127.0.0.1:1',
+      })
+      return found.product
+    })
+    const offers = parsed.reduce((sum, product) => sum + product.offers.length, 0) / COUNT
+    expect(offers).toBeGreaterThan(3.5)
+    expect(offers).toBeLessThan(4.5)
+    const onSale = parsed.filter((product) => product.offers.some((offer) => isOnSale(offer))).length / COUNT
+    expect(onSale).toBeGreaterThan(0.28)
+    expect(onSale).toBeLessThan(0.39)
+  })
+
+  it('another generation - changes one product in a hundred, and says how many', () => {
+    const before = readAll()
+    const changed = readAll(1).filter(
+      (product, index) => JSON.stringify(product) !== JSON.stringify(before[index]),
+    )
+    expect(changed).toHaveLength(data.changedCount)
+    expect(data.changedCount).toBe(25)
+  })
+
+  it('the same seed - gives the same bytes, another one others', () => {
+    const page = { first: 0, limit: 200 }
+    expect(createCatalogData({ count: COUNT }).toPage(page).equals(data.toPage(page))).toBe(true)
+    expect(createCatalogData({ count: COUNT, seed: 2 }).toPage(page).equals(data.toPage(page))).toBe(false)
+  })
+})

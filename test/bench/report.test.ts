@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { PACKAGE_FOLDER } from '../../src/paths.ts'
+import { importBench } from './bench-library.ts'
+
+type Judged = Readonly<{ text: string; measured: string; holds: boolean | null }>
+type Found = Readonly<{ value: number; limit: number; unit?: string; digits?: number }>
+type Outcome = Readonly<{
+  tables: readonly Readonly<{
+    title: string
+    columns: readonly string[]
+    rows: readonly (readonly (string | number)[])[]
+  }>[]
+  promises?: readonly Judged[]
+  notes?: readonly string[]
+  rounds?: object
+  memoryMb?: Readonly<Record<string, number>>
+}>
+type Report = Readonly<{
+  judgeAtLeast(text: string, found: Found): Judged
+  judgeAtMost(text: string, found: Found): Judged
+  formatOutcome(outcome: Outcome): string
+  listMissed(outcomes: Readonly<Record<string, Outcome>>): string[]
+  toJson(
+    found: Readonly<{ run: object; takenAt: string; outcomes: Readonly<Record<string, Outcome>> }>,
+  ): object
+}>
+type Scenarios = Readonly<{ SCENARIOS: readonly Readonly<{ name: string; about: string }>[] }>
+type Docs = Readonly<{ replaceFigures(page: string, place: string, text: string): string }>
+
+const { judgeAtLeast, judgeAtMost, formatOutcome, listMissed, toJson } =
+  await importBench<Report>('lib/report.mjs')
+const { replaceFigures } = await importBench<Docs>('lib/docs.mjs')
+
+const OUTCOME: Outcome = {
+  tables: [{ title: 'A box', columns: ['', 'requests/s'], rows: [['Vitrine', 900]] }],
+  promises: [
+    judgeAtLeast('of bare', { value: 0.9, limit: 0.9 }),
+    judgeAtMost('p99', { value: 24.04, limit: 24, unit: ' ms' }),
+    { text: 'two workers', measured: '1.10', holds: null },
+  ],
+  notes: ['nginx: not installed here, left out.'],
+  rounds: { Vitrine: [{ perSecond: 900 }] },
+  memoryMb: { 'after the load': 99.6 },
+}
+
+describe('the report of the bench', () => {
+  it('a promise - at its limit - holds, and beyond it does not', () => {
+    expect(judgeAtLeast('x', { value: 0.9, limit: 0.9 }).holds).toBe(true)
+    expect(judgeAtLeast('x', { value: 0.8999, limit: 0.9 }).holds).toBe(false)
+    expect(judgeAtMost('x', { value: 150, limit: 150 }).holds).toBe(true)
+    expect(judgeAtMost('x', { value: 150.1, limit: 150 }).holds).toBe(false)
+    expect(judgeAtLeast('x', { value: Number.NaN, limit: 0.9 }).holds).toBe(false)
+    expect(judgeAtMost('x', { value: Number.NaN, limit: 0.9 }).holds).toBe(false)
+  })
+
+  it('an outcome - as Markdown - has its table, promises, memory and notes', () => {
+    expect(formatOutcome(OUTCOME)).toBe(`A box:
+
+|  | requests/s |
+| --- | ---: |
+| Vitrine | 900 |
+
+| promise | measured | |
+| --- | ---: | --- |
+| of bare: at least 0.90 | 0.90 | holds |
+| p99: at most 24.00 ms | 24.04 ms | does not hold |
+| two workers | 1.10 | not judged here |
+
+Memory of the server: after the load 100 MB.
+
+- nginx: not installed here, left out.
+`)
+  })
+
+  it('missed promises - are those that do not hold; what is not judged is none', () => {
+    expect(listMissed({ hot: OUTCOME })).toEqual(['hot: p99: at most 24.00 ms; measured 24.04 ms'])
+  })
+
+  it('the file - has facts of the machine, options, and every round', () => {
+    const machine = { cpu: 'a CPU', cores: 2, node: 'v20.19.0' }
+    const options = { rounds: 5, seconds: 2, products: 100, jsonPath: '/somewhere' }
+    const run = { options, machine, tools: { wrk: '4.1.0' }, isPinned: true, folder: '/elsewhere' }
+    expect(toJson({ run, takenAt: '2026-01-02T03:04:05.000Z', outcomes: { hot: OUTCOME } })).toEqual({
+      takenAt: '2026-01-02T03:04:05.000Z',
+      machine,
+      tools: { wrk: '4.1.0' },
+      isPinned: true,
+      options: { rounds: 5, seconds: 2, products: 100 },
+      scenarios: { hot: OUTCOME },
+    })
+  })
+
+  it('figures - put into a page - replace those between their own markers only', () => {
+    const page =
+      'a\n<!-- figures: hot 20 -->\n\nold\n\n<!-- end -->\nb\n<!-- figures: hot 24 -->\n<!-- end -->\n'
+    expect(replaceFigures(page, 'hot 20', '\nnew\n')).toBe(
+      'a\n<!-- figures: hot 20 -->\n\nnew\n\n<!-- end -->\nb\n<!-- figures: hot 24 -->\n<!-- end -->\n',
+    )
+    expect(() => replaceFigures(page, 'zipf 20', 'new')).toThrow('no place')
+  })
+
+  it('docs/performance.md - for every scenario and both Nodes - has a place for its figures, and says what it does', async () => {
+    const { SCENARIOS } = await importBench<Scenarios>('scenarios/index.mjs')
+    const page = readFileSync(join(PACKAGE_FOLDER, 'docs/performance.md'), 'utf8')
+    for (const { name } of SCENARIOS) {
+      expect(page).toMatch(new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\|`, 'm'))
+      for (const major of [20, 24]) {
+        const changed = replaceFigures(page, `${name} ${major}`, 'new figures')
+        expect(changed, name).toContain(`<!-- figures: ${name} ${major} -->\n\nnew figures\n\n<!-- end -->`)
+      }
+    }
+  })
+})

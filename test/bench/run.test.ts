@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { PACKAGE_FOLDER } from '../../src/paths.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bench-test-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+type Ended = Readonly<{ code: number; out: string; err: string }>
+
+/** Runs the bench with a temporary folder of its own, and without any program but Node. */
+function runBench(...words: string[]): Promise<Ended> {
+  const env = { TMPDIR: folder }
+  return new Promise((resolve) => {
+    const parameters = [join(PACKAGE_FOLDER, 'bench/run.mjs'), ...words]
+    execFile(process.execPath, parameters, { env }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, err })
+    })
+  })
+}
+
+describe('the bench', () => {
+  it('a scenario at its smallest - run - prints its table, writes every round, and leaves nothing behind', async () => {
+    const file = join(folder, 'results.json')
+    const words = ['start', '--rounds', '2', '--products', '400', '--no-judge', '--json', file]
+    const { code, out, err } = await runBench(...words)
+    expect(err).not.toContain('Error')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^## start$/m)
+    expect(out).toMatch(/^\| 400 \| \d+ \| \d+ \|$/m)
+    expect(out).toMatch(/^\| start to ready: at most 1000 ms \| \d+ ms \| (?:holds|does not hold) \|$/m)
+    const results = JSON.parse(readFileSync(file, 'utf8')) as {
+      machine: { node: string; cores: number }
+      scenarios: { start: { rounds: { startMs: number[] } } }
+    }
+    expect(results.machine.node).toBe(process.version)
+    expect(results.scenarios.start.rounds.startMs).toHaveLength(2)
+    expect(readdirSync(folder)).toEqual(['results.json'])
+  })
+
+  it('a word that is no scenario - ends with code 2 and says which there are', async () => {
+    const { code, out, err } = await runBench('warm')
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toMatch(/^no scenario warm; there are hot, /)
+  })
+
+  it('a Node that is none - ends with code 2', async () => {
+    const { code, err } = await runBench('start', '--node', join(PACKAGE_FOLDER, 'package.json'))
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^--node: .* is no Node\n$/) })
+  })
+})
