@@ -8,6 +8,7 @@ import { chmod, readFile, readdir, rm } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildPage } from './build-page.mjs'
+import { bundlePackages } from './bundle-packages.mjs'
 import { replaceFile } from './replace-file.mjs'
 
 const ROOT_FOLDER = fileURLToPath(new URL('..', import.meta.url))
@@ -18,6 +19,7 @@ async function buildServer() {
   const folder = join(DIST_FOLDER, `.build-${process.pid}`)
   try {
     await compile(folder)
+    await bundlePackages(folder, ROOT_FOLDER)
     const files = await listFiles(folder)
     await Promise.all(files.map(async (file) => moveFile(folder, file)))
     await removeOthers(new Set(files))

@@ -71,6 +71,8 @@ export type Context = Readonly<{
   memories: Memories
   walks: Walks
   demo: Demo | null
+  /** See `ContextDetails`. */
+  worker?: number | undefined
   dispose(): Promise<void>
 }>
 
@@ -86,7 +88,10 @@ export type ContextDetails = Readonly<{
   publicUrl: string
   catalog: CatalogPlace
   demo: Demo | null
-  walkRunner: WalkRunner
+  /** `null`: another process makes the walks. */
+  walkRunner: WalkRunner | null
+  /** Number of this process among those that answer; `undefined` where it is the only one. */
+  worker?: number | undefined
 }>
 
 /**
@@ -134,6 +139,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     memories: { ...memories, answers: createAnswerMemory(config, { clock, identify }) },
     walks,
     demo: details.demo,
+    worker: details.worker,
     async dispose() {
       await walks.stop()
       await client.close()

@@ -192,6 +192,12 @@ export class WalkError extends VitrineError {
   readonly code = 'VITRINE_WALK_FAILED'
 }
 
+/** Throw this when a process that answers does not come up at the start of the server. */
+export class WorkerError extends VitrineError {
+  override readonly name = 'WorkerError'
+  readonly code = 'VITRINE_WORKER_FAILED'
+}
+
 /** Throw this when a feed cannot be imported as a whole: unreadable, truncated, no product. Nothing is changed. */
 export class ImportError extends VitrineError {
   override readonly name = 'ImportError'

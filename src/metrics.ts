@@ -1,4 +1,11 @@
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import {
+  Counter,
+  Gauge,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+  collectDefaultMetrics,
+} from 'prom-client'
 import { type MeasuredState, createStateMetrics } from './state-metrics.ts'
 import type { Drops } from './catalog/parse.ts'
 
@@ -24,6 +31,8 @@ export type Metrics = Readonly<{
   measureWalk(walk: MeasuredWalk): void
   /** Takes over what is measured only when somebody looks. */
   measureState(state: MeasuredState): void
+  /** Everything as values, for whoever sums several processes. */
+  readValues(): Promise<MetricObjectWithValues<MetricValue<string>>[]>
   /** Content type and text of the page. */
   print(): Promise<Readonly<{ contentType: string; text: string }>>
 }>
@@ -64,6 +73,7 @@ export function createMetrics(): Metrics {
     countStoreFailure: () => storeFailures.inc(),
     measureWalk: walks,
     measureState: state,
+    readValues: () => registry.getMetricsAsJSON(),
     print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }
 }

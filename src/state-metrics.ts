@@ -24,8 +24,9 @@ const BREAKER_VALUES = { closed: 0, probing: 1, open: 2 } as const
 
 /** Gauges for what is looked up when somebody reads the page; every label comes from a closed list. */
 export function createStateMetrics(registry: Registry): (state: MeasuredState) => void {
-  const sets = GAUGES.map(({ name, help, label, read }) => {
-    const gauge = new Gauge({ name, help, labelNames: [label ?? ''].filter(Boolean), registers: [registry] })
+  const sets = GAUGES.map(({ name, help, label, across, read }) => {
+    const labelNames = [label ?? ''].filter(Boolean)
+    const gauge = new Gauge({ name, help, labelNames, aggregator: across, registers: [registry] })
     return (state: MeasuredState): void => {
       gauge.reset()
       const values = read(state)
@@ -43,6 +44,8 @@ type GaugeRow = Readonly<{
   name: string
   help: string
   label?: string
+  /** How several processes that see the same are told as one; caches, which each has, are summed. */
+  across: 'sum' | 'min' | 'max'
   read(state: MeasuredState): Labelled | number
 }>
 
@@ -50,30 +53,35 @@ const GAUGES: readonly GaugeRow[] = [
   {
     name: 'vitrine_store_up',
     help: 'Can the stored copy be read? 1 or 0',
+    across: 'min',
     read: ({ isStoreUp }) => Number(isStoreUp),
   },
   {
     name: 'vitrine_catalog_calls_today',
     help: 'Calls since 00:00 UTC by share of the daily limit, of all processes',
     label: 'share',
+    across: 'max',
     read: ({ callsToday }) => callsToday,
   },
   {
     name: 'vitrine_catalog_calls_left',
     help: 'Calls left until 00:00 UTC by share; absent without a known limit',
     label: 'share',
+    across: 'min',
     read: ({ callsLeft }) => callsLeft ?? {},
   },
   {
     name: 'vitrine_catalog_daily_limit',
     help: 'Calls a day by how the limit is known, set or learned; absent without one',
     label: 'known',
+    across: 'max',
     read: ({ dailyLimit }) => dailyLimit ?? {},
   },
   {
     name: 'vitrine_catalog_paused_until_timestamp_seconds',
     help: 'Until when nothing is called, by cause, Unix seconds',
     label: 'cause',
+    across: 'max',
     read: (state) => ({
       limit: state.limitedUntilMs / SECOND_MS,
       key: state.keyRefusedUntilMs / SECOND_MS,
@@ -82,36 +90,42 @@ const GAUGES: readonly GaugeRow[] = [
   {
     name: 'vitrine_catalog_breaker_state',
     help: 'Circuit breaker: 0 closed, 1 probing, 2 open',
+    across: 'max',
     read: ({ breaker }) => BREAKER_VALUES[breaker],
   },
   {
     name: 'vitrine_copy_age_seconds',
     help: 'Age of the last complete walk by channel',
     label: 'channel',
+    across: 'min',
     read: ({ copies }) => toLabelled(copies, ({ ageMs }) => ageMs / SECOND_MS),
   },
   {
     name: 'vitrine_copy_products',
     help: 'Products of the last complete walk by channel',
     label: 'channel',
+    across: 'max',
     read: ({ copies }) => toLabelled(copies, ({ productCount }) => productCount),
   },
   {
     name: 'vitrine_copy_deals',
     help: 'Products with an offer on sale by channel',
     label: 'channel',
+    across: 'max',
     read: ({ copies }) => toLabelled(copies, ({ dealCount }) => dealCount),
   },
   {
     name: 'vitrine_cache_entries',
     help: 'Entries in memory by cache',
     label: 'cache',
+    across: 'sum',
     read: ({ caches }) => caches.entries,
   },
   {
     name: 'vitrine_cache_bytes',
     help: 'Bytes in memory by cache',
     label: 'cache',
+    across: 'sum',
     read: ({ caches }) => caches.bytes,
   },
 ]

@@ -9,7 +9,6 @@ import { CACHE_SECONDS, VERSION_PATH, type WireProductPage } from '../catalog/co
 import { type Clock, SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { ServiceError } from '../errors.ts'
-import type { Logger } from '../logger.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { makeCursor, parseGtin, parsePageRequest } from './requests.ts'
 import { fetchChannels, hasChannel } from './store/channels.ts'
@@ -21,7 +20,7 @@ import { countRequest } from './store/usage.ts'
 export type CatalogServiceOptions = Readonly<{
   store: CatalogStore
   clock: Clock
-  logger: Logger
+  logger: Readonly<{ error(fields: object, words: string): void }>
   /** A key known to this process only, accepted beside the stored ones, for the catalog's first organization. */
   ownKey?: Secret
 }>

@@ -1,12 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { createFixedKey, createKeyFile } from '../catalog/key-source.ts'
-import { createCatalogService } from '../catalog-service/service.ts'
-import { findSampleListing } from '../catalog-service/sample/listing.ts'
-import { findSamplePicture } from '../catalog-service/sample/pictures/pictures.ts'
-import { SAMPLE_SHOWCASE, putSampleData, refreshSampleData } from '../catalog-service/sample/put-sample.ts'
-import { type CatalogStore, openCatalogStore } from '../catalog-service/store/open-store.ts'
-import { findMeta } from '../catalog-service/store/meta.ts'
-import { isSampleOnly } from '../catalog-service/store/sample-state.ts'
 import { Secret } from '../config/secrets.ts'
 import type { CatalogPlace, Demo } from '../context.ts'
 import { ConfigError } from '../errors.ts'
@@ -60,37 +53,23 @@ export async function openCatalog(
 
 async function openEmbedded(context: CommandContext, options: OpenCatalogOptions): Promise<OpenCatalog> {
   const { config, clock, logger } = context
-  const store = await openCatalogStore({ path: config.catalogDatabase.path, clock })
-  try {
-    if (options.mayPutSample) {
-      await putSampleData(store, options.publicUrl)
-      await refreshSampleData(store, options.publicUrl)
-    }
-    const ownKey = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
-    const service = createCatalogService({ store, clock, logger, ownKey })
-    const { url } = await service.listen('127.0.0.1', 0)
-    const identity = `embedded:${await service.getCatalogId()}`
-    const publicUrl = (await findMeta(store.reader, 'sample_base')) ?? options.publicUrl
-    return {
-      place: { baseUrl: url, key: createFixedKey(ownKey), identity },
-      demo: createDemo(store, publicUrl),
-      publicUrl,
-      async close() {
-        await service.close()
-        await store.close()
-      },
-    }
-  } catch (error) {
-    await store.close()
-    throw error
-  }
-}
-
-function createDemo(store: CatalogStore, publicUrl: string): Demo {
+  const [{ startCatalogThread }, { createDemo }] = await Promise.all([
+    import('../catalog-service/start-thread.ts'),
+    import('./demo.ts'),
+  ])
+  const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
+  const thread = await startCatalogThread({
+    path: config.catalogDatabase.path,
+    sampleBase: options.mayPutSample ? options.publicUrl : null,
+    key,
+    clock,
+    logger,
+  })
+  const publicUrl = thread.sampleBase ?? options.publicUrl
   return {
-    findPicture: findSamplePicture,
-    findListing: (pageUrl) => findSampleListing(pageUrl, publicUrl),
-    showcase: SAMPLE_SHOWCASE,
-    isSampleOnly: () => isSampleOnly(store.reader),
+    place: { baseUrl: thread.url, key: createFixedKey(key), identity: `embedded:${thread.catalogId}` },
+    demo: createDemo(publicUrl, thread.isSampleOnly),
+    publicUrl,
+    close: thread.close,
   }
 }

@@ -4,20 +4,14 @@ import { type Environment, parseConfig } from '../config/parse-config.ts'
 import { ConfigError, UsageError, VitrineError } from '../errors.ts'
 import { createLogger } from '../logger.ts'
 import { VERSION } from '../paths.ts'
-import { runCatalogChannels } from './catalog-channels.ts'
-import { runCatalogImport } from './catalog-import.ts'
-import { runCatalogKeys } from './catalog-keys.ts'
-import { runCatalogServe } from './catalog-serve.ts'
-import { runCheck } from './check.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { runServe } from './serve.ts'
-import { runSync } from './sync.ts'
 
 /** Exit codes of sysexits.h: wrong usage, wrong settings; 1 for everything else that went wrong. */
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 const EXIT_FAILED = 1
 
+/** Each command is loaded when it is run: `serve` starts without the others. */
 type Run = (context: CommandContext) => Promise<ExitCode>
 type ImportFlags = Readonly<{ channel?: string; network?: string; merchant?: string; format?: string }>
 
@@ -70,21 +64,25 @@ function createProgram(run: Runner, io: CommandIo): Command {
 
 function addOwnCommands(program: Command, run: Runner): void {
   withJson(program.command('serve').description('runs the server')).action((flags: JsonFlag) =>
-    run(flags.json, runServe),
+    run(flags.json, async (context) => (await import('./serve.ts')).runServe(context)),
   )
   withJson(program.command('sync').description('walks the catalog now'))
     .option('--channel <id>', 'only this channel')
     .action((flags: JsonFlag & { channel?: string }) =>
-      run(flags.json, (context) => runSync(context, { channel: flags.channel ?? null })),
+      run(flags.json, async (context) =>
+        (await import('./sync.ts')).runSync(context, { channel: flags.channel ?? null }),
+      ),
     )
   withJson(
     program.command('check').description('tries settings, database, catalog, key and channels'),
-  ).action((flags: JsonFlag) => run(flags.json, runCheck))
+  ).action((flags: JsonFlag) =>
+    run(flags.json, async (context) => (await import('./check.ts')).runCheck(context)),
+  )
 }
 
 function addCatalogCommands(catalog: Command, run: Runner): void {
   withJson(catalog.command('serve').description('runs the catalog service alone')).action((flags: JsonFlag) =>
-    run(flags.json, runCatalogServe),
+    run(flags.json, async (context) => (await import('./catalog-serve.ts')).runCatalogServe(context)),
   )
   withJson(catalog.command('import').description('imports a feed into the catalog').argument('<file>'))
     .option('--channel <id>', 'the channel that the feed is for')
@@ -92,22 +90,31 @@ function addCatalogCommands(catalog: Command, run: Runner): void {
     .option('--merchant <name>', 'the merchant of every offer')
     .option('--format <name>', 'ndjson: one product a line, plain or gzip')
     .action((file: string, flags: JsonFlag & ImportFlags) =>
-      run(flags.json, (context) => runCatalogImport(context, { ...flags, file })),
+      run(flags.json, async (context) =>
+        (await import('./catalog-import.ts')).runCatalogImport(context, { ...flags, file }),
+      ),
     )
   withJson(catalog.command('channels').description('lists the channels')).action((flags: JsonFlag) =>
-    run(flags.json, runCatalogChannels),
+    run(flags.json, async (context) => (await import('./catalog-channels.ts')).runCatalogChannels(context)),
   )
   const keys = catalog.command('keys').description('API keys of the catalog service')
   withJson(keys.command('list', { isDefault: true }).description('lists the keys')).action(
-    (flags: JsonFlag) => run(flags.json, (context) => runCatalogKeys(context, { action: 'list' })),
+    (flags: JsonFlag) =>
+      run(flags.json, async (context) =>
+        (await import('./catalog-keys.ts')).runCatalogKeys(context, { action: 'list' }),
+      ),
   )
   withJson(keys.command('add').description('makes a key and prints it once').argument('<name>')).action(
     (name: string, flags: JsonFlag) =>
-      run(flags.json, (context) => runCatalogKeys(context, { action: 'add', name })),
+      run(flags.json, async (context) =>
+        (await import('./catalog-keys.ts')).runCatalogKeys(context, { action: 'add', name }),
+      ),
   )
   withJson(keys.command('revoke').description('ends a key at once').argument('<id>')).action(
     (id: string, flags: JsonFlag) =>
-      run(flags.json, (context) => runCatalogKeys(context, { action: 'revoke', id })),
+      run(flags.json, async (context) =>
+        (await import('./catalog-keys.ts')).runCatalogKeys(context, { action: 'revoke', id }),
+      ),
   )
 }
 

@@ -46,6 +46,8 @@ export type Config = Readonly<{
   cacheMaxEntries: number
   /** Cron pattern in UTC; `null`: the catalog is never walked by itself. */
   syncCron: string | null
+  /** Processes that answer, at least 1; with more than one a further process keeps them and makes the walks. */
+  workers: number
   locale: string
   /** ISO 4217 code for widgets that name none; `null`: the currency most offers have. */
   currency: string | null

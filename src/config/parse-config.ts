@@ -99,6 +99,7 @@ function toConfig(values: Values): Config {
     cacheMaxBytes: required(values.VITRINE_CACHE_MAX_BYTES),
     cacheMaxEntries: required(values.VITRINE_CACHE_MAX_ENTRIES),
     syncCron: values.VITRINE_SYNC_CRON,
+    workers: required(values.VITRINE_WORKERS),
     locale: required(values.VITRINE_LOCALE),
     currency: values.VITRINE_CURRENCY,
     disclosure: values.VITRINE_DISCLOSURE ?? ({ kind: 'locale' } as const),

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { Cron } from 'croner'
 import type { DatabaseAddress, Disclosure } from './config.ts'
 
@@ -17,6 +18,15 @@ export function wholeNumber(min: number, max: number): Reader<number> {
       const value = Number(text)
       return value >= min && value <= max ? value : undefined
     },
+  }
+}
+
+/** Processes that answer; `auto` is one a core, as far as `max` allows. */
+export function workerCount(max: number): Reader<number> {
+  const numbers = wholeNumber(1, max)
+  return {
+    expects: `auto, or ${numbers.expects}`,
+    read: (text) => (text === 'auto' ? Math.min(availableParallelism(), max) : numbers.read(text)),
   }
 }
 

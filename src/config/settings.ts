@@ -15,6 +15,7 @@ import {
   proxyTrust,
   uuidList,
   wholeNumber,
+  workerCount,
 } from './readers.ts'
 
 /** One setting: its reader, what stands when it is not set (as text, read the same way), and what it means. */
@@ -31,6 +32,9 @@ const MAX_BYTES: number = 1024 ** 4
 
 /** Longest lifetime, ten years. */
 const MAX_SECONDS: number = 3_650 * DAY_SECONDS
+
+/** Most processes that answer: each costs memory of its own, and no machine that this runs on has more cores to spare. */
+const MAX_WORKERS = 64
 
 function setting<T>(reader: Reader<T>, fallback: string | null, meaning: string): Setting<T> {
   return { reader, fallback, meaning }
@@ -137,6 +141,11 @@ export const SETTINGS = {
     wholeNumber(1, MAX_BYTES),
     String(8 * 1024 ** 2),
     'limit on one decompressed answer of the catalog',
+  ),
+  VITRINE_WORKERS: setting(
+    workerCount(MAX_WORKERS),
+    '1',
+    'processes that answer, each with caches of its own (`VITRINE_CACHE_MAX_BYTES` holds for each); `auto` is one a core',
   ),
   VITRINE_LOCALE: setting(localeTag, 'en', 'the language of widgets that name none'),
   VITRINE_CURRENCY: setting(

@@ -37,7 +37,8 @@ export type WalksDetails = Readonly<{
   store: CopyStore
   catalog: Readonly<{ baseUrl: string; key: KeySource; identity: string }>
   ownOrigin: string
-  walkRunner: WalkRunner
+  /** `null`: another process makes the walks. */
+  walkRunner: WalkRunner | null
   channels?: readonly string[]
 }>
 
@@ -57,7 +58,7 @@ export function createWalks(details: WalksDetails): Walks {
 
   const ensureCopied = async (): Promise<void> => {
     if (await hasCopies(details).catch(() => false)) return details.gate.startCountingLookups()
-    if (details.config.syncCron === null) return
+    if (details.config.syncCron === null || details.walkRunner === null) return
     await runQuietly()
     void retryUntilCopied(details, stopping.signal, runQuietly)
   }
@@ -67,7 +68,7 @@ export function createWalks(details: WalksDetails): Walks {
     runNow: (onProgress = () => {}) => run(false, onProgress),
     async start() {
       const pattern = details.config.syncCron
-      if (pattern !== null) schedule = startSchedule(pattern, runIfDue)
+      if (pattern !== null && details.walkRunner !== null) schedule = startSchedule(pattern, runIfDue)
       await ensureCopied()
     },
     async stop() {
@@ -157,7 +158,8 @@ async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<Wal
 }
 
 function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
-  const { config, catalog } = details
+  const { config, catalog, walkRunner } = details
+  if (walkRunner === null) return Promise.reject(new WalkError('another process makes the walks'))
   if (watch.signal.aborted) return Promise.reject(new WalkError('the server is stopping'))
   const order = {
     database: config.database,
@@ -173,7 +175,7 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     mayWait: watch.mayWait,
     owner: createLeaseOwner(),
   }
-  return details.walkRunner(order, watch)
+  return walkRunner(order, watch)
 }
 
 async function noteReport(details: WalksDetails, report: WalkReport): Promise<WalkReport> {

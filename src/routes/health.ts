@@ -45,6 +45,8 @@ async function judgeReadiness(context: Context): Promise<Readiness> {
 }
 
 type ReadinessDetail = Readonly<{
+  /** Which of several processes answered: the breaker, a refused key and the last failure are its own. */
+  worker?: number
   store: Readonly<{ isUp: boolean; lastFailure: Readonly<{ at: string; reason: string }> | null }>
   catalog: Readonly<{
     breaker: string
@@ -66,6 +68,7 @@ function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): R
     timeMs > context.clock.nowMs() ? new Date(timeMs).toISOString() : null
   const failure = context.findStoreFailure()
   return {
+    ...(context.worker !== undefined && { worker: context.worker }),
     store: {
       isUp: isStoreUp,
       // Anybody may ask: paths of this machine are for the log and for "vitrine check".

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { QuotaChange } from '../../src/catalog/quota-ledger.ts'
-import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
+import { DAY_MS, HOUR_MS, nextMidnightUtcMs } from '../../src/clock.ts'
 import type { Environment } from '../../src/config/parse-config.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { formatTime } from '../../src/widgets/format.ts'
@@ -207,7 +207,8 @@ describe('check, the request limit', () => {
 
   it('reached - 1, until when, with a cure, and nothing is called', async () => {
     const remote = await startRemote(makeFolder())
-    const untilMs = Date.now() + HOUR_MS
+    // No pause outlasts the day that it belongs to.
+    const untilMs = Math.min(Date.now() + HOUR_MS, nextMidnightUtcMs(Date.now()))
     await storeQuota(remote, (state) => ({ ...state, limitedUntilMs: untilMs }))
     const { code, isGood, found, cure } = await readLimit(remote)
     expect([code, isGood]).toEqual([1, false])

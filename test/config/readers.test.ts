@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import express from 'express'
 import { describe, expect, it } from 'vitest'
 import {
@@ -14,9 +15,28 @@ import {
   proxyTrust,
   uuidList,
   wholeNumber,
+  workerCount,
 } from '../../src/config/readers.ts'
 
 const ID = '3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f'
+
+describe('number of workers', () => {
+  it.each([
+    ['1', 1],
+    ['64', 64],
+    ['auto', Math.min(64, availableParallelism())],
+  ])('%s - %i', (text, expected) => {
+    expect(workerCount(64).read(text)).toBe(expected)
+  })
+
+  it('auto - on a machine of more cores than there may be workers - is the most', () => {
+    expect(workerCount(1).read('auto')).toBe(1)
+  })
+
+  it.each(['0', '65', '-1', '1.5', 'AUTO', ' auto', 'all'])('%j - none', (text) => {
+    expect(workerCount(64).read(text)).toBeUndefined()
+  })
+})
 
 describe('whole number', () => {
   const reader = wholeNumber(1, 300)

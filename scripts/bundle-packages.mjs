@@ -1,0 +1,76 @@
+/**
+ * Packages that are made of many files, as one file each in `packages/` of the compiled server, and the server's imports
+ * led there: finding, reading and compiling hundreds of files is most of what a start costs, in time and in memory, and
+ * every worker and thread pays it again. docs/notes/starting.md has the figures.
+ */
+import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { build } from 'esbuild'
+
+/** The others are small, or find files of their own beside them. */
+const PACKAGES = new Set([
+  'cockatiel',
+  'express',
+  'express-rate-limit',
+  'kysely',
+  'prom-client',
+  'undici',
+  'zod',
+])
+
+/** An import of the compiler's: a default, names, or both. */
+const IMPORT = /import (?:(\w+)(?:, )?)?(?:\{([^}]*)\} )?from '([\w-]+)';/g
+
+/** Node's own `require` for packages that are CommonJS. */
+const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+
+/** Changes the compiled files below `folder`. */
+export async function bundlePackages(folder, rootFolder) {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true })
+  const files = entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.js'))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+  const texts = new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, 'utf8')])))
+  const names = collectNames([...texts.values()])
+  await Promise.all([...names].map(([name, used]) => bundle(name, { used, folder, rootFolder })))
+  for (const [file, text] of texts) {
+    const led = text.replaceAll(/ from '([\w-]+)';/g, (whole, name) => {
+      if (!names.has(name)) return whole
+      const path = relative(dirname(file), join(folder, 'packages', `${name}.js`))
+      return ` from '${path.startsWith('.') ? path : `./${path}`}';`
+    })
+    if (led !== text) await writeFile(file, led)
+  }
+}
+
+/** What is imported of each package. */
+function collectNames(texts) {
+  const names = new Map()
+  for (const [, byDefault, list = '', name] of texts.flatMap((text) => [...text.matchAll(IMPORT)])) {
+    if (!PACKAGES.has(name)) continue
+    const used = names.get(name) ?? new Set()
+    names.set(name, used)
+    if (byDefault !== undefined) used.add('default')
+    for (const part of list.split(',')) {
+      const [imported] = part.trim().split(' as ')
+      if (imported !== '') used.add(imported)
+    }
+  }
+  return names
+}
+
+function bundle(name, { used, folder, rootFolder }) {
+  return build({
+    stdin: { contents: `export { ${[...used].join(', ')} } from '${name}'`, resolveDir: rootFolder },
+    outfile: join(folder, 'packages', `${name}.js`),
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    banner: { js: REQUIRE },
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'eof',
+    logLevel: 'warning',
+  })
+}

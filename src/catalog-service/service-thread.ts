@@ -1,0 +1,69 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../clock.ts'
+import { Secret } from '../config/secrets.ts'
+import { VitrineError } from '../errors.ts'
+import { createCatalogService } from './service.ts'
+import type { ThreadMessage, ThreadOrder, ThreadRequest } from './start-thread.ts'
+import { findMeta } from './store/meta.ts'
+import { type CatalogStore, openCatalogStore } from './store/open-store.ts'
+import { isSampleOnly } from './store/sample-state.ts'
+
+/** Body of the embedded catalog's thread: it opens the database, listens, and lives until it is told to close. */
+const order = workerData as ThreadOrder
+const send = (message: ThreadMessage): void => parentPort?.postMessage(message)
+
+async function openStore(): Promise<CatalogStore> {
+  const store = await openCatalogStore({ path: order.path, clock: systemClock })
+  if (order.sampleBase === null) return store
+  try {
+    // Only `serve` puts sample data: nobody else loads it.
+    const { putSampleData, refreshSampleData } = await import('./sample/put-sample.ts')
+    await putSampleData(store, order.sampleBase)
+    await refreshSampleData(store, order.sampleBase)
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function serve(store: CatalogStore): Promise<void> {
+  const service = createCatalogService({
+    store,
+    clock: systemClock,
+    logger: { error: (fields, words) => send({ type: 'log', fields, words }) },
+    ownKey: new Secret(order.key),
+  })
+  const { url } = await service.listen('127.0.0.1', order.port)
+  parentPort?.on('message', (request: ThreadRequest) => {
+    if (request.type === 'close')
+      void service
+        .close()
+        .then(store.close)
+        .finally(() => parentPort?.close())
+    else
+      void isSampleOnly(store.reader)
+        .catch(() => false)
+        .then((is) => send({ type: 'sample-only', id: request.id, isSampleOnly: is }))
+  })
+  const sampleBase = (await findMeta(store.reader, 'sample_base')) ?? null
+  send({ type: 'listening', url, catalogId: await service.getCatalogId(), sampleBase })
+}
+
+/** What the database said: an error of a class of ours does not travel, its texts do. */
+function findReason(error: Error): string | null {
+  if (!(error.cause instanceof Error)) return null
+  return findReason(error.cause) ?? error.cause.message
+}
+
+try {
+  const store = await openStore()
+  await serve(store).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
+} catch (error) {
+  if (!(error instanceof VitrineError)) throw error
+  send({ type: 'failed', name: error.name, message: error.message, reason: findReason(error) })
+  parentPort?.close()
+}

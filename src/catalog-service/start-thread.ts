@@ -1,0 +1,178 @@
+import { Worker } from 'node:worker_threads'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import type { Secret } from '../config/secrets.ts'
+import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../errors.ts'
+import type { Logger } from '../logger.ts'
+import { type RestartWaits, createRestartWaits } from '../restart-waits.ts'
+
+/** What the thread is given; the key goes there and nowhere else. */
+export type ThreadOrder = Readonly<{
+  path: string
+  /** Where the pictures and links of sample data lead, when it may be put. */
+  sampleBase: string | null
+  key: string
+  /** 0: any free one. */
+  port: number
+}>
+
+/** What the thread is asked. */
+export type ThreadRequest = Readonly<{ type: 'close' }> | Readonly<{ type: 'sample-only'; id: number }>
+
+type Listening = Readonly<{ type: 'listening'; url: string; catalogId: string; sampleBase: string | null }>
+type Failed = Readonly<{ type: 'failed'; name: string; message: string; reason: string | null }>
+
+/** What the thread tells. */
+export type ThreadMessage =
+  | Listening
+  | Failed
+  | Readonly<{ type: 'log'; fields: object; words: string }>
+  | Readonly<{ type: 'sample-only'; id: number; isSampleOnly: boolean }>
+
+/** The embedded catalog, as whoever started its thread sees it. */
+export type CatalogThread = Readonly<{
+  /** `{base_url}`; the same as long as it lives, whatever happens to the thread. */
+  url: string
+  catalogId: string
+  /** The address that its sample data was made for; `null` without any. */
+  sampleBase: string | null
+  isSampleOnly(): Promise<boolean>
+  /** Twice is once. */
+  close(): Promise<void>
+}>
+
+/** What the thread is started with; `sampleBase` as in `ThreadOrder`. */
+export type CatalogThreadOptions = Readonly<{
+  path: string
+  sampleBase: string | null
+  key: Secret
+  clock: Clock
+  logger: Logger
+}>
+
+/** The built body, from `src/` and `dist/` alike: a thread needs JavaScript. */
+const BODY = new URL('../../dist/catalog-service/service-thread.js', import.meta.url)
+
+/** A page of 200 products is a few megabytes; beyond this something is wrong, and the thread is started again. */
+const MAX_HEAP_MB = 256
+
+/** How long answers under way, and the database, may take to close. */
+const CLOSE_WITHIN_MS: number = 4 * SECOND_MS
+
+/** How long it may take to say whether it holds nothing but sample data. */
+const ANSWER_WITHIN_MS: number = SECOND_MS
+
+/**
+ * Runs the embedded catalog service in a thread of its own, on loopback at a port that it chooses. A thread that ends by
+ * itself is started again on the same port: all that it knows is in its database.
+ * @throws StoreError when the database cannot be opened; StoreNewerError when a newer version made it; UsageError when it
+ * cannot listen.
+ */
+export async function startCatalogThread(options: CatalogThreadOptions): Promise<CatalogThread> {
+  const { clock } = options
+  const closing = new AbortController()
+  const waits = createRestartWaits(clock)
+  const first = startThread(options, 0)
+  const { url, catalogId, sampleBase } = await first.listening
+  const current = { thread: first }
+  const kept = keepAlive({ options, current, waits, signal: closing.signal, port: Number(new URL(url).port) })
+  return {
+    url,
+    catalogId,
+    sampleBase,
+    isSampleOnly: () => current.thread.askSampleOnly(clock),
+    async close() {
+      closing.abort()
+      current.thread.close()
+      await Promise.race([kept, clock.wait(CLOSE_WITHIN_MS, current.thread.ended)])
+      await current.thread.terminate()
+    },
+  }
+}
+
+type Keeping = Readonly<{
+  options: CatalogThreadOptions
+  current: { thread: Thread }
+  waits: RestartWaits
+  port: number
+  signal: AbortSignal
+}>
+
+/** Resolves when the thread has ended and was told to. */
+async function keepAlive({ options, current, waits, port, signal }: Keeping): Promise<void> {
+  const { clock, logger } = options
+  for (;;) {
+    const error = await current.thread.end
+    if (signal.aborted) return
+    const waitMs = waits.nextMs()
+    logger.error({ err: error, waitMs }, 'the embedded catalog ended: a bug; it is started again')
+    await clock.wait(waitMs, signal)
+    if (signal.aborted) return
+    waits.noteStart()
+    current.thread = startThread({ ...options, sampleBase: null }, port)
+    current.thread.listening.catch(() => {})
+  }
+}
+
+/** One life of the thread. */
+type Thread = Readonly<{
+  listening: Promise<Listening>
+  /** Resolves at its end, with what ended it if that was an error. */
+  end: Promise<unknown>
+  ended: AbortSignal
+  askSampleOnly(clock: Clock): Promise<boolean>
+  close(): void
+  terminate(): Promise<void>
+}>
+
+function startThread(options: CatalogThreadOptions, port: number): Thread {
+  const { path, sampleBase, key, logger } = options
+  const order: ThreadOrder = { path, sampleBase, key: key.reveal(), port }
+  const worker = new Worker(BODY, {
+    workerData: order,
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  })
+  const ended = new AbortController()
+  const asked = new Map<number, (isSampleOnly: boolean) => void>()
+  let lastId = 0
+  let failure: unknown
+  const listening = new Promise<Listening>((resolve, reject) => {
+    worker.on('message', (message: ThreadMessage) => {
+      if (message.type === 'listening') resolve(message)
+      else if (message.type === 'failed') reject((failure = toError(message)))
+      else if (message.type === 'log') logger.error(message.fields, message.words)
+      else asked.get(message.id)?.(message.isSampleOnly)
+    })
+    worker.on('error', (error) => reject((failure = error)))
+    worker.on('exit', () => reject(new StoreError('the thread of the embedded catalog ended at its start')))
+  })
+  const end = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
+  worker.on('exit', () => ended.abort())
+  return {
+    listening,
+    end,
+    ended: ended.signal,
+    async askSampleOnly(clock) {
+      const id = (lastId += 1)
+      const done = new AbortController()
+      const answer = new Promise<boolean>((resolve) => asked.set(id, resolve))
+      worker.postMessage({ type: 'sample-only', id } satisfies ThreadRequest)
+      const late = clock
+        .wait(ANSWER_WITHIN_MS, AbortSignal.any([ended.signal, done.signal]))
+        .then(() => false)
+      const isSampleOnly = await Promise.race([answer, late])
+      done.abort()
+      asked.delete(id)
+      return isSampleOnly
+    },
+    close: () => worker.postMessage({ type: 'close' } satisfies ThreadRequest),
+    terminate: async () => void (await worker.terminate()),
+  }
+}
+
+/** The errors that a start may end with, as they were thrown there. */
+function toError({ name, message, reason }: Failed): VitrineError {
+  const options = reason === null ? {} : { cause: new Error(reason) }
+  if (name === 'StoreNewerError') return new StoreNewerError(message, options)
+  if (name === 'UsageError') return new UsageError(message, options)
+  return new StoreError(message, options)
+}

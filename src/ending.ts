@@ -1,0 +1,42 @@
+import { SECOND_MS } from './clock.ts'
+import type { Logger } from './logger.ts'
+
+/** A bug: sysexits.h calls it an internal software error. */
+const EXIT_SOFTWARE = 70
+
+/** A stop takes no longer than this, whatever hangs. */
+const STOP_WITHIN_MS: number = 9.5 * SECOND_MS
+
+/** How a process comes to its end: told to, or by an error that nobody caught. */
+export type Ending = Readonly<{
+  /** Aborts when the process is to end; the reason says why. */
+  signal: AbortSignal
+  /** Tells everything to end, and ends the process if that takes too long. */
+  stopFor(reason: string): void
+  /** The exit code: `code`, unless an error that nobody caught brought the end about. */
+  toExitCode(code: number): number
+}>
+
+/**
+ * Watches for errors that nobody caught, after which nothing is certain any more: such an error is logged, answers under way
+ * end, and so does the process. A second one ends it at once.
+ */
+export function createEnding(getLogger: () => Logger): Ending {
+  const stop = new AbortController()
+  let hasFailed = false
+  const toExitCode = (code: number): number => (hasFailed ? EXIT_SOFTWARE : code)
+  const stopFor = (reason: string): void => {
+    stop.abort(reason)
+    setTimeout(() => process.exit(toExitCode(Number(process.exitCode ?? 0))), STOP_WITHIN_MS).unref()
+  }
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      getLogger().fatal({ err: error, event }, 'an error that nobody caught: a bug; the process ends')
+      if (hasFailed) process.exit(EXIT_SOFTWARE)
+      hasFailed = true
+      process.exitCode = EXIT_SOFTWARE
+      stopFor(event)
+    })
+  }
+  return { signal: stop.signal, stopFor, toExitCode }
+}

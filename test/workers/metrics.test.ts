@@ -1,0 +1,80 @@
+import { expect, test, vi } from 'vitest'
+import { makeFolder, makeSettings, startRemote } from '../commands/cli-harness.ts'
+import { CHANNEL_ID, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
+import { ask, read, startFleet, sumSeries } from './fleet-harness.ts'
+
+const ANSWERS = 'vitrine_answers_total'
+const SHOWN = 'state="shown"'
+
+test('/metrics of any worker - is the sum of all; a worker that is killed takes nothing out of it', async () => {
+  const fleet = await startFleet()
+  const url = `${fleet.publicUrl}/metrics`
+  for (let visit = 0; visit < 60; visit += 1) expect(await ask(fleet.box ?? '')).toBe('200 shown')
+  const pages = await Promise.all(Array.from({ length: 10 }, () => read(url)))
+  expect(new Set(pages.map((page) => sumSeries(page, ANSWERS, SHOWN)))).toEqual(new Set([60]))
+  const [page = ''] = pages
+  for (const process of ['primary', 'worker-1', 'worker-2'])
+    expect(page).toMatch(new RegExp(`^process_resident_memory_bytes\\{process="${process}"\\} [1-9]`, 'm'))
+  expect(sumSeries(page, 'vitrine_workers')).toBe(2)
+  expect(sumSeries(page, 'vitrine_store_up')).toBe(1)
+  expect(sumSeries(page, 'vitrine_walks_total', 'outcome="complete"')).toBe(3)
+
+  const before = fleet.workerPids()
+  for (const pid of before) process.kill(pid, 'SIGKILL')
+  await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('200 shown'))
+  expect(sumSeries(await read(url), ANSWERS, SHOWN)).toBeGreaterThanOrEqual(61)
+})
+
+test('reload - what the replaced workers counted stays in the sums', async () => {
+  const fleet = await startFleet()
+  for (let visit = 0; visit < 20; visit += 1) await ask(fleet.box ?? '')
+  fleet.running.child.kill('SIGHUP')
+  await vi.waitFor(() => expect(fleet.lines('every worker was replaced')).toHaveLength(1))
+  const page = await read(`${fleet.publicUrl}/metrics`)
+  expect(sumSeries(page, ANSWERS, SHOWN)).toBe(20)
+  expect(sumSeries(page, 'vitrine_reloads_total', 'outcome="done"')).toBe(1)
+  expect(sumSeries(page, 'vitrine_worker_restarts_total')).toBe(0)
+})
+
+test('worker that says nothing - the page comes in time with what it said before, and counts that', async () => {
+  const fleet = await startFleet()
+  const url = `${fleet.publicUrl}/metrics`
+  for (let visit = 0; visit < 20; visit += 1) await ask(fleet.box ?? '')
+  expect(sumSeries(await read(url), ANSWERS, SHOWN)).toBe(20)
+  const [silent = 0] = fleet.workerPids()
+  process.kill(silent, 'SIGSTOP')
+  const page = await read(url)
+  expect(sumSeries(page, ANSWERS, SHOWN)).toBe(20)
+  expect(sumSeries(page, 'vitrine_worker_silences_total')).toBe(1)
+  expect(page).toContain('process_resident_memory_bytes{process="worker-2"}')
+})
+
+test('walk and calls - are made by one process, and told by every worker', async () => {
+  const { catalog, settings } = await startRemote(makeFolder())
+  catalog.products.set(
+    CHANNEL_ID,
+    Array.from({ length: 450 }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
+  )
+  const fleet = await startFleet({ ...settings, VITRINE_ADMIN_PASSWORD: 'letmein-please' })
+  expect(catalog.countCalls(/products\?/)).toBe(3)
+  const url = new URL('/metrics', fleet.publicUrl)
+  url.username = 'admin'
+  url.password = 'letmein-please'
+  const page = await read(url.href)
+  // A walk that found another one under way would be one more.
+  expect(sumSeries(page, 'vitrine_walks_total')).toBe(1)
+  expect(fleet.lines('walked a channel').map((line) => line['worker'])).toEqual([undefined])
+  expect(sumSeries(page, 'vitrine_catalog_calls_total', 'operation="products"')).toBe(3)
+  expect(sumSeries(page, 'vitrine_copy_products')).toBe(450)
+})
+
+test('demonstration - studio, shop and pictures open in every worker', async () => {
+  const fleet = await startFleet(makeSettings(makeFolder()))
+  const grid = await read(fleet.box?.replace(/\/where-to-buy.*/, '/deals') ?? '')
+  const picture = /"([^"]*\/demo\/pictures\/[^"]+)"/.exec(grid)?.[1] ?? ''
+  for (let visit = 0; visit < 20; visit += 1) {
+    expect(await ask(picture)).toBe('200 undefined')
+    expect(await read(`${fleet.publicUrl}/studio`)).toContain('These are sample data')
+  }
+})
