@@ -1,4 +1,4 @@
-import { constants } from 'node:buffer'
+import { constants, isAscii } from 'node:buffer'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
 import type { Dispatcher } from 'undici'
@@ -11,13 +11,28 @@ type Body = Dispatcher.ResponseData['body']
 
 /** Reads a whole answer as JSON; `maxBytes` holds for what travels and for what comes out of it. */
 export async function readJson(answer: Dispatcher.ResponseData, maxBytes: number): Promise<unknown> {
+  return parseJson(await readBody(answer, maxBytes))
+}
+
+/** The same before it is parsed: that may be done in another thread. */
+export async function readBody(answer: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
   const travelled = await readBytes(answer.body, maxBytes)
-  const bytes = await decompress(travelled, String(answer.headers['content-encoding'] ?? ''), maxBytes)
+  return decompress(travelled, String(answer.headers['content-encoding'] ?? ''), maxBytes)
+}
+
+/** @throws CatalogInvalidError when it is no JSON in UTF-8. */
+export function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return JSON.parse(decode(bytes))
   } catch {
     throw new CatalogInvalidError('the answer is not JSON in UTF-8')
   }
+}
+
+/** Most answers are plain ASCII, which needs no decoder. */
+function decode(bytes: Uint8Array): string {
+  if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
 /**

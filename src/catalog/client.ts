@@ -1,6 +1,5 @@
 import { Pool } from 'undici'
-import type { Clock } from '../clock.ts'
-import { SECOND_MS } from '../clock.ts'
+import { type Clock, ENOUGH, SECOND_MS } from '../clock.ts'
 import {
   CallNotMadeError,
   CatalogDeadlineError,
@@ -8,7 +7,7 @@ import {
   CatalogKeyRefusedError,
   CatalogUnreachableError,
 } from '../errors.ts'
-import { discardBody, readJson } from './body.ts'
+import { discardBody, parseJson, readBody } from './body.ts'
 import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
 import { type Channel, VERSION_PATH } from './contract.ts'
 import type { KeySource } from './key-source.ts'
@@ -40,6 +39,8 @@ export type CatalogClient = Readonly<{
   /** `purpose`: a walk pays for its own list; by default a visit needs it. */
   fetchChannels(purpose?: 'channels' | 'walk'): Promise<Answer<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<Answer<ParsedPage>>
+  /** The same, read by another: `read` is given the bytes of the answer, and throws a `CatalogInvalidError`. */
+  fetchPageWith<T>(page: ProductPageQuery, read: (bytes: Uint8Array) => Promise<T>): Promise<Answer<T>>
   /** `undefined` in the answer: the catalog says that no approved shop sells it (404). */
   findProduct(query: ProductQuery): Promise<Answer<ParsedProduct | undefined>>
   close(): Promise<void>
@@ -60,7 +61,7 @@ export type CatalogClientOptions = Readonly<{
   /** Origin of the widget server, whose own pictures may be http. */
   ownOrigin: string
   clock: Clock
-  gate: CallGate
+  gate: Pick<CallGate, 'pass'>
   /** Told of every call that was made. `outcome` is `ok`, `not_found` or an error's code, `reason` the error's words. */
   onCall?: (call: Readonly<{ operation: Operation; outcome: string; reason?: string }>) => void
 }>
@@ -68,8 +69,9 @@ export type CatalogClientOptions = Readonly<{
 /** The operations by name, as metrics know them. */
 export type Operation = 'channels' | 'products' | 'product'
 
-type Call = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
-type Reply = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
+/** `isRaw`: the answer is not parsed here. */
+type Call = Readonly<{ operation: Operation; purpose: CallPurpose; path: string; isRaw?: boolean }>
+type Reply = Readonly<{ bytes: Uint8Array; json: unknown; isNotFound: boolean; asOfMs: number }>
 
 /** Makes the one thing that calls the catalog and holds its key. */
 export function createCatalogClient(options: CatalogClientOptions): CatalogClient {
@@ -82,7 +84,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     bodyTimeout: options.timeoutMs,
   })
   const parseOptions = { ownOrigin: options.ownOrigin }
-  const call = <T>(details: Call, parse: (reply: Reply) => T): Promise<Answer<T>> =>
+  const call = <T>(details: Call, parse: Parse<Reply, T>): Promise<Answer<T>> =>
     callThroughGate(options, () => callWithDeadline(options, pool, details), { ...details, parse })
 
   return {
@@ -90,12 +92,15 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
       const path = `${basePath}/channels`
       return call({ operation: 'channels', purpose, path }, ({ json }) => parseChannelList(json))
     },
-    fetchProductPage({ channelId, cursor, limit }) {
-      const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
-      const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
+    fetchProductPage(page) {
+      const path = toPagePath(basePath, page)
       return call({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
         parseProductPage(json, parseOptions),
       )
+    },
+    fetchPageWith(page, read) {
+      const path = toPagePath(basePath, page)
+      return call({ operation: 'products', purpose: 'walk', path, isRaw: true }, ({ bytes }) => read(bytes))
     },
     findProduct({ channelId, gtin, purpose }) {
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products/${encodeURIComponent(gtin)}`
@@ -107,17 +112,28 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
   }
 }
 
-type GatedCall<T> = Call & Readonly<{ parse: (reply: Reply) => T }>
+/** What every answer has; `asOfMs`: when the catalog gave it. */
+export type SentReply = Readonly<{ isNotFound: boolean; asOfMs: number }>
+type Parse<R, T> = (reply: R) => T | Promise<T>
+type GatedCall<R, T> = Readonly<{ operation: Operation; purpose: CallPurpose; parse: Parse<R, T> }>
 
-/** Passes the gate, calls, and reads what came: an answer that cannot be used is a failure of the call, too. */
-async function callThroughGate<T>(
-  { gate, onCall }: CatalogClientOptions,
-  send: () => Promise<Reply>,
-  { operation, purpose, parse }: GatedCall<T>,
+function toPagePath(basePath: string, { channelId, cursor, limit }: ProductPageQuery): string {
+  const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
+  return `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
+}
+
+/**
+ * Passes the gate, calls, and reads what came: an answer that cannot be used is a failure of the call, too.
+ * @throws CatalogError, whatever failed
+ */
+export async function callThroughGate<R extends SentReply, T>(
+  { gate, onCall }: Pick<CatalogClientOptions, 'gate' | 'onCall'>,
+  send: () => Promise<R>,
+  { operation, purpose, parse }: GatedCall<R, T>,
 ): Promise<Answer<T>> {
   try {
     const reply = await gate.pass(purpose, () => sendSafely(send))
-    const value = parse(reply)
+    const value = await parse(reply)
     onCall?.({ operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
     return { value, asOfMs: reply.asOfMs }
   } catch (error) {
@@ -129,7 +145,7 @@ async function callThroughGate<T>(
 }
 
 /** The gate judges failures by their class. */
-async function sendSafely(send: () => Promise<Reply>): Promise<Reply> {
+async function sendSafely<R>(send: () => Promise<R>): Promise<R> {
   try {
     return await send()
   } catch (error) {
@@ -158,7 +174,7 @@ async function callWithDeadline(options: CatalogClientOptions, pool: Pool, call:
     if (deadline.signal.aborted || TIMEOUT_CODES.has(findCode(error) ?? '')) throw createLate(options)
     throw error
   } finally {
-    done.abort()
+    done.abort(ENOUGH)
   }
 }
 
@@ -206,11 +222,12 @@ async function request(options: CatalogClientOptions, pool: Pool, call: Signalle
   const nowMs = options.clock.nowMs()
   const asOfMs = nowMs - readAgeMs(answer.headers['age'])
   if (answer.statusCode === 200) {
-    return { json: await readJson(answer, options.maxBytes), isNotFound: false, asOfMs }
+    const bytes = await readBody(answer, options.maxBytes)
+    return { bytes, json: call.isRaw ? undefined : parseJson(bytes), isNotFound: false, asOfMs }
   }
   discardBody(answer.body)
   if (answer.statusCode === 404 && call.operation === 'product')
-    return { json: undefined, isNotFound: true, asOfMs }
+    return { bytes: new Uint8Array(), json: undefined, isNotFound: true, asOfMs }
   throw toStatusError(answer, nowMs)
 }
 

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { findGtin } from '../offers/gtin.ts'
 import { isUsableImage } from '../offers/links.ts'
 import { cleanText } from '../offers/text.ts'
@@ -8,10 +9,10 @@ import {
   MAX_NAME_CHARACTERS,
   type Offer,
   type Product,
+  isTextOrNothing,
   parseOffer,
   wireChannelListSchema,
   wireChannelSchema,
-  wireImageSchema,
   wireProductPageSchema,
   wireProductSchema,
 } from './contract.ts'
@@ -93,16 +94,31 @@ function addDrop(drops: Drops, reason: DropReason, count = 1): void {
 }
 
 function findProduct(item: unknown, options: ParseOptions): ParsedProduct | undefined {
-  const wire = wireProductSchema.safeParse(item)
-  const gtin = wire.success ? findGtin(wire.data.gtin) : undefined
-  if (!wire.success || gtin === undefined) return undefined
-  const title = cleanText(wire.data.title, MAX_TITLE_CHARACTERS)
+  const wire = isPlainProduct(item) ? item : wireProductSchema.safeParse(item).data
+  const gtin = wire === undefined ? undefined : findGtin(wire.gtin)
+  if (wire === undefined || gtin === undefined) return undefined
+  const title = cleanText(wire.title, MAX_TITLE_CHARACTERS)
   if (title === '') return undefined
-  const brand = cleanText(wire.data.brand ?? '', MAX_NAME_CHARACTERS)
+  const brand = cleanText(wire.brand ?? '', MAX_NAME_CHARACTERS)
   const drops: Drops = {}
-  const offers = collectOffers(wire.data.offers, drops)
-  const images = collectImages(wire.data.images ?? [], options.ownOrigin)
+  const offers = collectOffers(wire.offers, drops)
+  const images = collectImages(wire.images ?? [], options.ownOrigin)
   return { product: { gtin, title, brand: brand === '' ? null : brand, images, offers }, drops }
+}
+
+/** Is every field as the contract has it? The schema, slower by far, judges the others. */
+function isPlainProduct(item: unknown): item is z.output<typeof wireProductSchema> {
+  if (typeof item !== 'object' || item === null) return false
+  const product = item as Readonly<Record<string, unknown>>
+  const { gtin, title, brand, images } = product
+  return (
+    typeof gtin === 'string' &&
+    findGtin(gtin) !== undefined &&
+    typeof title === 'string' &&
+    isTextOrNothing(brand) &&
+    (images === null || images === undefined || Array.isArray(images)) &&
+    Array.isArray(product['offers'])
+  )
 }
 
 function collectOffers(items: readonly unknown[], drops: Drops): Offer[] {
@@ -120,8 +136,8 @@ function collectImages(items: readonly unknown[], ownOrigin: string): string[] {
   const images: string[] = []
   for (const item of items) {
     if (images.length === MAX_IMAGES) break
-    const image = wireImageSchema.safeParse(item)
-    if (image.success && isUsableImage(image.data.url, ownOrigin)) images.push(image.data.url)
+    const address = (item as Readonly<{ url?: unknown }> | null | undefined)?.url
+    if (typeof address === 'string' && isUsableImage(address, ownOrigin)) images.push(address)
   }
   return images
 }

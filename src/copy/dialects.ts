@@ -3,7 +3,7 @@ import type { DatabaseAddress } from '../config/config.ts'
 import { SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { migrateDatabase } from '../database/migrate.ts'
-import { openSqlite } from '../database/sqlite.ts'
+import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
 import { COPY_MIGRATIONS } from './migrations/index.ts'
 import type { CopyTables } from './schema.ts'
 
@@ -23,6 +23,15 @@ const READING_MS = 100
 /** A walk gives up before it would be ended by force: that may end the process where SQLite is an addon. */
 const WALK_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
+type Sizes = Pick<SqliteOptions, 'cacheBytes' | 'checkpointBytes'>
+
+/**
+ * A walk writes all over the indexes of deals: what it has in memory it need not read again, and what it writes twice goes
+ * into the file once. The one who serves leaves the copying of the log to walks, and does it only where it grows without any.
+ */
+const WALK_SIZES: Sizes = { cacheBytes: 16 * 1_024 * 1_024, checkpointBytes: 12 * 1_024 * 1_024 }
+const SERVING_SIZES: Sizes = { checkpointBytes: 48 * 1_024 * 1_024 }
+
 /**
  * Opens the stored copy's database and brings it to this version.
  * @throws StoreError, StoreNewerError
@@ -31,12 +40,21 @@ export async function openCopyDatabase(
   address: DatabaseAddress,
   timeouts: BusyTimeouts = WALK_TIMEOUTS,
 ): Promise<CopyDatabase> {
-  const writer = openKysely(address, 'writer', timeouts.openingMs)
+  const sizes = timeouts === WALK_TIMEOUTS ? WALK_SIZES : SERVING_SIZES
+  const writer = openKysely({
+    ...sizes,
+    path: address.path,
+    role: 'writer',
+    busyTimeoutMs: timeouts.openingMs,
+  })
   try {
     await migrateDatabase(writer, COPY_MIGRATIONS)
     await sql`pragma busy_timeout = ${sql.lit(timeouts.openMs)}`.execute(writer)
     const readingMs = Math.max(timeouts.openMs, READING_MS)
-    const reader = address.path === ':memory:' ? writer : openKysely(address, 'reader', readingMs)
+    const reader =
+      address.path === ':memory:'
+        ? writer
+        : openKysely({ path: address.path, role: 'reader', busyTimeoutMs: readingMs })
     return {
       reader,
       writer,
@@ -53,13 +71,9 @@ export async function openCopyDatabase(
   }
 }
 
-function openKysely(
-  address: DatabaseAddress,
-  role: 'reader' | 'writer',
-  busyTimeoutMs: number,
-): Kysely<CopyTables> {
+function openKysely(options: SqliteOptions): Kysely<CopyTables> {
   // A reader is opened at its first statement: a walk needs none, and Kysely does not close what it never used.
-  const open = (): SqliteDatabase => openSqlite({ path: address.path, role, busyTimeoutMs })
-  const database = role === 'reader' ? () => Promise.resolve(open()) : open()
+  const open = (): SqliteDatabase => openSqlite(options)
+  const database = options.role === 'reader' ? () => Promise.resolve(open()) : open()
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }

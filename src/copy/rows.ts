@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Insertable } from 'kysely'
 import { z } from 'zod'
 import type { Offer, Product } from '../catalog/contract.ts'
@@ -14,8 +14,9 @@ import type { DealEntry } from './store.ts'
 /** The part of a product's row that depends on the product alone. */
 export type ProductContent = Pick<
   Insertable<ProductsTable>,
-  'gtin' | 'digest' | 'title' | 'brand' | 'search_text' | 'images' | 'offers'
->
+  'gtin' | 'digest' | 'title' | 'search_text' | 'images' | 'offers'
+> &
+  Readonly<{ brand: string | null }>
 
 /** The part of a deal's row that depends on the product alone. */
 export type DealContent = Omit<
@@ -25,6 +26,9 @@ export type DealContent = Omit<
 
 /** What is stored of a product, with its offers in an order that does not depend on the answer's. */
 export type StoredShape = Readonly<{ content: ProductContent; deals: readonly DealContent[] }>
+
+/** A product of a walk's page; `deals` is `null` until somebody needs them. */
+export type PageProduct = Readonly<{ content: ProductContent; deals: readonly DealContent[] | null }>
 
 const offerSchema = z.object({
   merchant: z.string().min(1),
@@ -39,31 +43,44 @@ const offersSchema = z.array(offerSchema)
 const imagesSchema = z.array(z.string())
 
 /** Shapes a product for its rows. `knownBrand` stands in where the answer brought none. */
-export function toStoredShape(product: Product, knownBrand: string | null): StoredShape {
+export function toStoredShape(product: Product, knownBrand: string | null = null): StoredShape {
   const brand = product.brand ?? knownBrand
-  const sorted = [...product.offers].sort(compareOffers)
-  const images = JSON.stringify(product.images)
-  const offers = JSON.stringify(sorted)
-  const digest = createHash('sha256')
-    .update(JSON.stringify([product.title, brand, images, offers]))
-    .digest('base64url')
-  const searchText = foldText(`${product.title} ${brand ?? ''}`)
-  const content = {
-    gtin: product.gtin,
-    digest,
-    title: product.title,
-    brand,
-    search_text: searchText,
-    images,
-    offers,
-  }
-  return { content, deals: toDealContents(sorted, { gtin: product.gtin, brand, searchText }) }
+  return completeShape(toPageProduct({ ...product, brand }, { hasDeals: true }))
 }
 
-function toDealContents(
-  offers: readonly Offer[],
-  product: Readonly<{ gtin: string; brand: string | null; searchText: string }>,
-): DealContent[] {
+/**
+ * The part that tells whether anything changed; most products of a walk have not, and need no deals. With `hasDeals` they are
+ * there at once, otherwise `completeShape` adds them.
+ */
+export function toPageProduct(product: Product, { hasDeals }: Readonly<{ hasDeals: boolean }>): PageProduct {
+  const sorted = [...product.offers].sort(compareOffers)
+  const { gtin, title, brand } = product
+  const texts = { images: JSON.stringify(product.images), offers: JSON.stringify(sorted) }
+  const content = toContent({ gtin, title, brand, ...texts })
+  return { content, deals: hasDeals ? toDealContents(sorted, content) : null }
+}
+
+/** The same product with the brand that was known before, where the answer brought none. */
+export function withKnownBrand(product: PageProduct, knownBrand: string | null): PageProduct {
+  const { content } = product
+  if (content.brand !== null || knownBrand === null) return product
+  return { content: toContent({ ...content, brand: knownBrand }), deals: null }
+}
+
+/** Adds the deals where they are missing. */
+export function completeShape({ content, deals }: PageProduct): StoredShape {
+  return { content, deals: deals ?? toDealContents(JSON.parse(content.offers) as Offer[], content) }
+}
+
+function toContent(product: Omit<ProductContent, 'digest' | 'search_text'>): ProductContent {
+  const { gtin, title, brand, images, offers } = product
+  // JSON has no line breaks of its own: no two products make the same text.
+  const text = `${JSON.stringify([title, brand])}\n${images}\n${offers}`
+  const digest = hash('sha256', text, 'base64url')
+  return { gtin, digest, title, brand, search_text: foldText(`${title} ${brand ?? ''}`), images, offers }
+}
+
+function toDealContents(offers: readonly Offer[], product: ProductContent): DealContent[] {
   return collectDeals(offers).map((deal) => ({
     gtin: product.gtin,
     offer_index: offers.indexOf(deal.offer),
@@ -72,7 +89,7 @@ function toDealContents(
     currency: deal.offer.currency,
     merchant_key: foldCase(deal.offer.merchant),
     brand_key: foldCase(product.brand ?? ''),
-    search_text: product.searchText,
+    search_text: product.search_text,
     is_in_stock: Number(deal.isInStock),
     is_best: Number(deal.isBest),
     is_best_in_stock: Number(deal.isBestInStock),
@@ -111,6 +128,7 @@ export function findOfferInRow(json: string): Offer | undefined {
 
 /** Counts of what was left out, from their JSON; nothing when it is damaged. */
 export function parseDrops(json: string): Drops {
+  if (json === '{}') return {}
   const drops = z.record(z.string(), z.number()).safeParse(parseJson(json))
   return drops.success ? drops.data : {}
 }

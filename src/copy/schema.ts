@@ -127,6 +127,9 @@ export type QuotaMinutesTable = { catalog: string; minute: number; lookups: numb
 /** How far the index of words is filled; no row: wholly. Products below the row are still to come. */
 export type SearchBacklogTable = { below_id: number }
 
+/** A row in it: the transaction under way puts the words of its new products into the index by itself. Nobody else sees one. */
+export type HeldWordsTable = { held: number }
+
 /** The stored copy's tables. */
 export type CopyTables = {
   copies: CopiesTable
@@ -140,4 +143,5 @@ export type CopyTables = {
   quota_days: QuotaDaysTable
   quota_minutes: QuotaMinutesTable
   search_backlog: SearchBacklogTable
+  held_words: HeldWordsTable
 }

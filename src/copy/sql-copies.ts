@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
 import { parseDrops } from './rows.ts'
 import type { CopyTables } from './schema.ts'
+import { executeOnce } from './statements.ts'
 import type { CopyState } from './store.ts'
 
 /** The copy of a channel and which walks matter to whom. */
@@ -19,12 +20,15 @@ export async function findCopy(
   catalog: string,
   channelId: string,
 ): Promise<CopyRow | undefined> {
-  const row = await database
-    .selectFrom('copies')
-    .select(['id', 'current_walk', 'running_walk'])
-    .where('catalog', '=', catalog)
-    .where('channel_id', '=', channelId)
-    .executeTakeFirst()
+  const [row] = await executeOnce(database, 'find copy', {
+    values: [catalog, channelId],
+    build: () =>
+      database
+        .selectFrom('copies')
+        .select(['id', 'current_walk', 'running_walk'])
+        .where('catalog', '=', catalog)
+        .where('channel_id', '=', channelId),
+  })
   if (row === undefined) return undefined
   const visibleWalk = row.current_walk > 0 ? row.current_walk : row.running_walk
   return { id: row.id, currentWalk: row.current_walk, runningWalk: row.running_walk, visibleWalk }
@@ -70,12 +74,15 @@ export async function readCopyState(
   catalog: string,
   channelId: string,
 ): Promise<CopyState> {
-  const row = await database
-    .selectFrom('copies')
-    .selectAll()
-    .where('catalog', '=', catalog)
-    .where('channel_id', '=', channelId)
-    .executeTakeFirst()
+  const [row] = await executeOnce(database, 'read copy state', {
+    values: [catalog, channelId],
+    build: () =>
+      database
+        .selectFrom('copies')
+        .selectAll()
+        .where('catalog', '=', catalog)
+        .where('channel_id', '=', channelId),
+  })
   if (row === undefined) return EMPTY_STATE
   return {
     currentWalk: row.current_walk,

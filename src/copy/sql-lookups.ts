@@ -1,11 +1,12 @@
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type AliasedRawBuilder, type Kysely, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { DAY_MS } from '../clock.ts'
 import { foldText } from '../offers/text.ts'
 import { findProductInRow, toStoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, findCopy, getCopy, isVisibleAt } from './sql-copies.ts'
-import { deleteVersions, insertVersion, readFirstSeen, updateVersion } from './sql-versions.ts'
+import { deleteVersions, insertVersions, readFirstSeen, updateVersion } from './sql-versions.ts'
+import { executeOnce } from './statements.ts'
 import type { CopyEntry } from './store.ts'
 
 /** How long an absence is kept: no page under way is that old. */
@@ -21,15 +22,39 @@ export async function findProduct(
 ): Promise<CopyEntry | undefined> {
   const copy = await findCopy(database, place.catalog, place.channelId)
   if (copy === undefined) return undefined
-  const [entry] = await readProducts(database, copy, { gtins: [place.gtin] })
-  const absence = await database
-    .selectFrom('absences')
-    .select('as_of_ms')
-    .where('copy_id', '=', copy.id)
-    .where('gtin', '=', place.gtin)
-    .executeTakeFirst()
+  const entry = await readProduct(database, copy, place.gtin)
+  const [absence] = await executeOnce(database, 'find absence', {
+    values: [copy.id, place.gtin],
+    build: () =>
+      database
+        .selectFrom('absences')
+        .select('as_of_ms')
+        .where('copy_id', '=', copy.id)
+        .where('gtin', '=', place.gtin),
+  })
   if (absence === undefined || (entry !== undefined && entry.asOfMs >= absence.as_of_ms)) return entry
   return { product: null, asOfMs: absence.as_of_ms }
+}
+
+async function readProduct(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  gtin: string,
+): Promise<CopyEntry | undefined> {
+  const { id, visibleWalk } = copy
+  const rows = await executeOnce(database, 'find product', {
+    values: [id, visibleWalk, id, gtin, visibleWalk, visibleWalk],
+    build: () =>
+      database
+        .selectFrom('products')
+        .select([...productColumns, selectPageTime(copy)])
+        .where('copy_id', '=', id)
+        .where('gtin', '=', gtin)
+        .where(
+          sql<boolean>`from_walk <= ${visibleWalk} and (until_walk is null or until_walk > ${visibleWalk})`,
+        ),
+  })
+  return rows.flatMap(toEntries)[0]
 }
 
 /** Visible products by GTIN, or by row of this copy, in no particular order; damaged rows are left out. */
@@ -48,11 +73,17 @@ export async function readProducts(
     .$if('ids' in wanted, (query) => query.where('id', 'in', 'ids' in wanted ? wanted.ids : []))
     .where(isVisibleAt<'products'>(copy.visibleWalk))
     .execute()
-  return rows.flatMap((row) => {
-    const product = findProductInRow(row)
-    const asOfMs = Math.max(row.as_of_ms, row.page_as_of_ms ?? 0)
-    return product === undefined ? [] : [{ product, asOfMs, id: row.id }]
-  })
+  return rows.flatMap(toEntries)
+}
+
+type ProductRow = Parameters<typeof findProductInRow>[0] &
+  Readonly<{ id: number; as_of_ms: number; page_as_of_ms: number | null }>
+
+/** The product of a row; none where that is damaged. */
+function toEntries(row: ProductRow): (CopyEntry & Readonly<{ product: Product; id: number }>)[] {
+  const product = findProductInRow(row)
+  const asOfMs = Math.max(row.as_of_ms, row.page_as_of_ms ?? 0)
+  return product === undefined ? [] : [{ product, asOfMs, id: row.id }]
 }
 
 /** The words of a search, without case and accents. */
@@ -76,15 +107,18 @@ export async function putLookup(
 ): Promise<void> {
   await database.transaction().execute(async (transaction) => {
     const copy = await getCopy(transaction, place.catalog, place.channelId)
-    const versions = await transaction
-      .selectFrom('products')
-      .select(['id', 'from_walk', 'brand', 'as_of_ms'])
-      .where('copy_id', '=', copy.id)
-      .where('gtin', '=', place.gtin)
-      .where((builder) =>
-        builder.or([builder('until_walk', 'is', null), builder('until_walk', '>', copy.visibleWalk)]),
-      )
-      .execute()
+    const versions = await executeOnce(transaction, 'find versions', {
+      values: [copy.id, place.gtin, copy.visibleWalk],
+      build: () =>
+        transaction
+          .selectFrom('products')
+          .select(['id', 'from_walk', 'brand', 'as_of_ms'])
+          .where('copy_id', '=', copy.id)
+          .where('gtin', '=', place.gtin)
+          .where((builder) =>
+            builder.or([builder('until_walk', 'is', null), builder('until_walk', '>', copy.visibleWalk)]),
+          ),
+    })
     if (versions.some((version) => version.as_of_ms > entry.asOfMs)) return
     if (await isOutdated(transaction, copy, { gtin: place.gtin, asOfMs: entry.asOfMs })) return
     if (entry.product === null)
@@ -99,25 +133,31 @@ async function isOutdated(
   copy: CopyRow,
   lookup: Readonly<{ gtin: string; asOfMs: number }>,
 ): Promise<boolean> {
-  const absence = await transaction
-    .selectFrom('absences')
-    .select('gtin')
-    .where('copy_id', '=', copy.id)
-    .where('gtin', '=', lookup.gtin)
-    .where('as_of_ms', '>', lookup.asOfMs)
-    .executeTakeFirst()
-  if (absence !== undefined) return true
-  const page = await transaction
-    .selectFrom('walk_pages')
-    .select('walk')
-    .where('copy_id', '=', copy.id)
-    .where('walk', '>=', copy.currentWalk)
-    .where('after_gtin', '<', lookup.gtin)
-    .where('until_gtin', '>=', lookup.gtin)
-    .where('as_of_ms', '>', lookup.asOfMs)
-    .limit(1)
-    .executeTakeFirst()
-  return page !== undefined
+  const absences = await executeOnce(transaction, 'find newer absence', {
+    values: [copy.id, lookup.gtin, lookup.asOfMs],
+    build: () =>
+      transaction
+        .selectFrom('absences')
+        .select('gtin')
+        .where('copy_id', '=', copy.id)
+        .where('gtin', '=', lookup.gtin)
+        .where('as_of_ms', '>', lookup.asOfMs),
+  })
+  if (absences.length > 0) return true
+  const pages = await executeOnce(transaction, 'find newer page', {
+    values: [copy.id, copy.currentWalk, lookup.gtin, lookup.gtin, lookup.asOfMs, 1],
+    build: () =>
+      transaction
+        .selectFrom('walk_pages')
+        .select('walk')
+        .where('copy_id', '=', copy.id)
+        .where('walk', '>=', copy.currentWalk)
+        .where('after_gtin', '<', lookup.gtin)
+        .where('until_gtin', '>=', lookup.gtin)
+        .where('as_of_ms', '>', lookup.asOfMs)
+        .limit(1),
+  })
+  return pages.length > 0
 }
 
 type Version = Readonly<{ id: number; from_walk: number; brand: string | null; as_of_ms: number }>
@@ -160,7 +200,7 @@ async function putProduct(
     staged.map((version) => version.id),
   )
   if (visible === undefined) {
-    await insertVersion(transaction, shape, {
+    await insertVersions(transaction, [shape], {
       copyId: copy.id,
       fromWalk: copy.visibleWalk,
       asOfMs,
@@ -174,15 +214,15 @@ async function putProduct(
       productId: visible.id,
     })
   }
-  await transaction
-    .deleteFrom('absences')
-    .where('copy_id', '=', copy.id)
-    .where('gtin', '=', put.product.gtin)
-    .execute()
+  await executeOnce(transaction, 'delete absence', {
+    values: [copy.id, put.product.gtin],
+    build: () =>
+      transaction.deleteFrom('absences').where('copy_id', '=', copy.id).where('gtin', '=', put.product.gtin),
+  })
 }
 
 /** When the walk last saw the product's page: an unchanged product's own row is older. */
-export function selectPageTime(copy: CopyRow): ReturnType<ReturnType<typeof sql<number | null>>['as']> {
+export function selectPageTime(copy: CopyRow): AliasedRawBuilder<number | null, 'page_as_of_ms'> {
   return sql<
     number | null
   >`(select w.as_of_ms from walk_pages w where w.copy_id = ${copy.id} and w.walk = ${copy.visibleWalk}

@@ -3,6 +3,7 @@ import { type QuotaState, SHARES, createQuotaState } from '../catalog/quota.ts'
 import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
+import { executeOnce } from './statements.ts'
 
 /** Days whose calls are kept: an operator may look back. */
 const KEPT_DAYS = 8
@@ -34,26 +35,37 @@ async function readQuota(
   nowMs: number,
 ): Promise<QuotaState> {
   const empty = createQuotaState(nowMs)
-  const pause = await transaction
-    .selectFrom('quotas')
-    .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls'])
-    .where('catalog', '=', catalog)
-    .executeTakeFirst()
-  const calls = await transaction
-    .selectFrom('quota_days')
-    .select(SHARES)
-    .where('catalog', '=', catalog)
-    .where('day', '=', empty.day)
-    .executeTakeFirst()
-  const hour = await transaction
-    .selectFrom('quota_minutes')
-    .select(({ fn }) => fn.sum<number | null>('lookups').as('lookups'))
-    .where('catalog', '=', catalog)
-    // The minute an hour ago counts whole: no 60 minutes ever see more than their budget.
-    .where('minute', '>=', toMinute(nowMs - HOUR_MS))
-    // Those of a clock that was wrong would count until it is right.
-    .where('minute', '<=', toMinute(nowMs) + 1)
-    .executeTakeFirst()
+  const [pause] = await executeOnce(transaction, 'read pause', {
+    values: [catalog],
+    build: () =>
+      transaction
+        .selectFrom('quotas')
+        .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls'])
+        .where('catalog', '=', catalog),
+  })
+  const [calls] = await executeOnce(transaction, 'read calls of day', {
+    values: [catalog, empty.day],
+    build: () =>
+      transaction
+        .selectFrom('quota_days')
+        .select(SHARES)
+        .where('catalog', '=', catalog)
+        .where('day', '=', empty.day),
+  })
+  // The minute an hour ago counts whole: no 60 minutes ever see more than their budget.
+  const firstMinute = toMinute(nowMs - HOUR_MS)
+  // Those of a clock that was wrong would count until it is right.
+  const lastMinute = toMinute(nowMs) + 1
+  const [hour] = await executeOnce(transaction, 'read lookups of hour', {
+    values: [catalog, firstMinute, lastMinute],
+    build: () =>
+      transaction
+        .selectFrom('quota_minutes')
+        .select(({ fn }) => fn.sum<number | null>('lookups').as('lookups'))
+        .where('catalog', '=', catalog)
+        .where('minute', '>=', firstMinute)
+        .where('minute', '<=', lastMinute),
+  })
   return {
     ...empty,
     ...(pause !== undefined && {
@@ -96,16 +108,24 @@ async function writeDay(
   catalog: string,
   { day, calls }: QuotaState,
 ): Promise<void> {
-  await transaction
-    .insertInto('quota_days')
-    .values({ catalog, day, ...calls })
-    .onConflict((conflict) => conflict.columns(['catalog', 'day']).doUpdateSet(calls))
-    .execute()
-  await transaction
-    .deleteFrom('quota_days')
-    .where('catalog', '=', catalog)
-    .where('day', '<', day - KEPT_DAYS)
-    .execute()
+  const { walk, refresh, lookup } = calls
+  const content = { walk, refresh, lookup }
+  await executeOnce(transaction, 'write calls of day', {
+    values: [catalog, day, walk, refresh, lookup, walk, refresh, lookup],
+    build: () =>
+      transaction
+        .insertInto('quota_days')
+        .values({ catalog, day, ...content })
+        .onConflict((conflict) => conflict.columns(['catalog', 'day']).doUpdateSet(content)),
+  })
+  await executeOnce(transaction, 'remove old days', {
+    values: [catalog, day - KEPT_DAYS],
+    build: () =>
+      transaction
+        .deleteFrom('quota_days')
+        .where('catalog', '=', catalog)
+        .where('day', '<', day - KEPT_DAYS),
+  })
 }
 
 async function addLookups(
@@ -113,20 +133,24 @@ async function addLookups(
   catalog: string,
   { minute, lookups }: Readonly<{ minute: number; lookups: number }>,
 ): Promise<void> {
-  await transaction
-    .insertInto('quota_minutes')
-    .values({ catalog, minute, lookups })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['catalog', 'minute'])
-        .doUpdateSet(({ eb, ref }) => ({ lookups: eb(ref('quota_minutes.lookups'), '+', lookups) })),
-    )
-    .execute()
-  await transaction
-    .deleteFrom('quota_minutes')
-    .where('catalog', '=', catalog)
-    .where('minute', '<', minute - HOUR_MS / MINUTE_MS)
-    .execute()
+  await executeOnce(transaction, 'add lookups', {
+    values: [catalog, minute, lookups, lookups],
+    build: () =>
+      transaction
+        .insertInto('quota_minutes')
+        .values({ catalog, minute, lookups })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['catalog', 'minute'])
+            .doUpdateSet(({ eb, ref }) => ({ lookups: eb(ref('quota_minutes.lookups'), '+', lookups) })),
+        ),
+  })
+  const oldMinute = minute - HOUR_MS / MINUTE_MS
+  await executeOnce(transaction, 'remove old minutes', {
+    values: [catalog, oldMinute],
+    build: () =>
+      transaction.deleteFrom('quota_minutes').where('catalog', '=', catalog).where('minute', '<', oldMinute),
+  })
 }
 
 function toMinute(timeMs: number): number {

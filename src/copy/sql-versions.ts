@@ -1,9 +1,8 @@
 import { type Transaction, sql } from 'kysely'
 import type { CopyTables, DealsTable } from './schema.ts'
 import type { StoredShape } from './rows.ts'
-
-/** Rows of one statement at most: every database takes that many parameters. */
-const DEALS_PER_INSERT = 40
+import { insertWithWords } from './sqlite-words.ts'
+import { insertRows, splitList } from './statements.ts'
 
 /** Where a version belongs, and when it was seen. */
 export type VersionPlace = Readonly<{ copyId: number; fromWalk: number; asOfMs: number }>
@@ -11,24 +10,46 @@ export type VersionPlace = Readonly<{ copyId: number; fromWalk: number; asOfMs: 
 /** When each offer of a product was first seen on sale, by its key. */
 export type FirstSeen = ReadonlyMap<string, number>
 
-/** Adds a version of a product with its deals. */
-export async function insertVersion(
+/** Adds a version of some products with their deals. */
+export async function insertVersions(
   transaction: Transaction<CopyTables>,
-  shape: StoredShape,
+  shapes: readonly StoredShape[],
   details: VersionPlace & Readonly<{ firstSeen: FirstSeen }>,
 ): Promise<void> {
-  const { id } = await transaction
-    .insertInto('products')
-    .values({
-      ...shape.content,
-      copy_id: details.copyId,
-      from_walk: details.fromWalk,
+  if (shapes.length === 0) return
+  const ids: number[] = []
+  await insertWithWords(transaction, async () => {
+    ids.push(...(await insertProducts(transaction, shapes, details)))
+    return { firstId: ids[0] ?? 0, lastId: ids.at(-1) ?? 0 }
+  })
+  const deals = shapes.flatMap((shape, index) =>
+    toDealRows(shape, { ...details, productId: ids[index] ?? 0 }),
+  )
+  await insertDeals(transaction, deals)
+}
+
+/** Answers the ids, in the order of the products: the database gives them one after the other, and nobody else writes. */
+async function insertProducts(
+  transaction: Transaction<CopyTables>,
+  shapes: readonly StoredShape[],
+  { copyId, fromWalk, asOfMs }: VersionPlace,
+): Promise<number[]> {
+  return insertRows(transaction, 'insert products', {
+    rows: shapes.map(({ content }) => ({
+      gtin: content.gtin,
+      digest: content.digest,
+      title: content.title,
+      brand: content.brand,
+      search_text: content.search_text,
+      images: content.images,
+      offers: content.offers,
+      copy_id: copyId,
+      from_walk: fromWalk,
       until_walk: null,
-      as_of_ms: details.asOfMs,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  await insertDeals(transaction, shape, { ...details, productId: id })
+      as_of_ms: asOfMs,
+    })),
+    build: (rows) => transaction.insertInto('products').values(rows),
+  })
 }
 
 /** Overwrites a version in place: it is current again, and its deals keep the time at which they were first seen. */
@@ -44,7 +65,7 @@ export async function updateVersion(
     .where('id', '=', details.productId)
     .execute()
   await transaction.deleteFrom('deals').where('product_id', '=', details.productId).execute()
-  await insertDeals(transaction, shape, { ...details, firstSeen })
+  await insertDeals(transaction, toDealRows(shape, { ...details, firstSeen }))
 }
 
 /** Sets or takes back the end of versions and of their deals. */
@@ -53,17 +74,14 @@ export async function markUntil(
   productIds: readonly number[],
   untilWalk: number | null,
 ): Promise<void> {
-  if (productIds.length === 0) return
-  await transaction
-    .updateTable('products')
-    .set({ until_walk: untilWalk })
-    .where('id', 'in', productIds)
-    .execute()
-  await transaction
-    .updateTable('deals')
-    .set({ until_walk: untilWalk })
-    .where('product_id', 'in', productIds)
-    .execute()
+  for (const ids of splitList(productIds)) {
+    await transaction.updateTable('products').set({ until_walk: untilWalk }).where('id', 'in', ids).execute()
+    await transaction
+      .updateTable('deals')
+      .set({ until_walk: untilWalk })
+      .where('product_id', 'in', ids)
+      .execute()
+  }
 }
 
 /** Removes versions with their deals. */
@@ -71,9 +89,10 @@ export async function deleteVersions(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<void> {
-  if (productIds.length === 0) return
-  await transaction.deleteFrom('deals').where('product_id', 'in', productIds).execute()
-  await transaction.deleteFrom('products').where('id', 'in', productIds).execute()
+  for (const ids of splitList(productIds)) {
+    await transaction.deleteFrom('deals').where('product_id', 'in', ids).execute()
+    await transaction.deleteFrom('products').where('id', 'in', ids).execute()
+  }
 }
 
 /** The first times of the deals of some versions; the earliest where two versions have the same offer. */
@@ -81,37 +100,78 @@ export async function readFirstSeen(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<FirstSeen> {
-  if (productIds.length === 0) return new Map()
-  const rows = await transaction
-    .selectFrom('deals')
-    .select(['gtin', 'offer_key', sql<number>`min(first_seen_ms)`.as('first_seen_ms')])
-    .where('product_id', 'in', productIds)
-    .groupBy(['gtin', 'offer_key'])
-    .execute()
-  return new Map(rows.map((row) => [toFirstSeenKey(row.gtin, row.offer_key), row.first_seen_ms]))
+  const firstSeen = new Map<string, number>()
+  for (const ids of splitList(productIds)) {
+    const rows = await transaction
+      .selectFrom('deals')
+      .select(['gtin', 'offer_key', sql<number>`min(first_seen_ms)`.as('first_seen_ms')])
+      .where('product_id', 'in', ids)
+      .groupBy(['gtin', 'offer_key'])
+      .execute()
+    for (const row of rows) {
+      const key = toFirstSeenKey(row.gtin, row.offer_key)
+      firstSeen.set(key, Math.min(row.first_seen_ms, firstSeen.get(key) ?? Infinity))
+    }
+  }
+  return firstSeen
+}
+
+/** How many deals some versions have, by the version. */
+export async function countDealsOf(
+  transaction: Transaction<CopyTables>,
+  productIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const counts = new Map<number, number>()
+  for (const ids of splitList(productIds)) {
+    const rows = await transaction
+      .selectFrom('deals')
+      .select(['product_id', sql<number>`count(*)`.as('count')])
+      .where('product_id', 'in', ids)
+      .groupBy('product_id')
+      .execute()
+    for (const row of rows) counts.set(row.product_id, row.count)
+  }
+  return counts
 }
 
 function toFirstSeenKey(gtin: string, offerKey: string): string {
   return `${gtin} ${offerKey}`
 }
 
-async function insertDeals(
-  transaction: Transaction<CopyTables>,
+type DealRow = Omit<DealsTable, 'id'>
+
+/** In the order of the columns: statements are made for the first rows and used for all. */
+function toDealRows(
   shape: StoredShape,
   details: VersionPlace & Readonly<{ productId: number; firstSeen: FirstSeen }>,
-): Promise<void> {
-  const rows: Omit<DealsTable, 'id'>[] = shape.deals.map((deal) => ({
-    ...deal,
+): DealRow[] {
+  return shape.deals.map((deal) => ({
     product_id: details.productId,
     copy_id: details.copyId,
+    gtin: deal.gtin,
     from_walk: details.fromWalk,
     until_walk: null,
+    offer_index: deal.offer_index,
+    offer: deal.offer,
+    offer_key: deal.offer_key,
+    currency: deal.currency,
+    merchant_key: deal.merchant_key,
+    brand_key: deal.brand_key,
+    search_text: deal.search_text,
+    is_in_stock: deal.is_in_stock,
+    is_best: deal.is_best,
+    is_best_in_stock: deal.is_best_in_stock,
+    discount_percent: deal.discount_percent,
+    ratio_key: deal.ratio_key,
+    price_key: deal.price_key,
+    saving_key: deal.saving_key,
     first_seen_ms: details.firstSeen.get(toFirstSeenKey(deal.gtin, deal.offer_key)) ?? details.asOfMs,
   }))
-  for (let start = 0; start < rows.length; start += DEALS_PER_INSERT) {
-    await transaction
-      .insertInto('deals')
-      .values(rows.slice(start, start + DEALS_PER_INSERT))
-      .execute()
-  }
+}
+
+async function insertDeals(transaction: Transaction<CopyTables>, rows: readonly DealRow[]): Promise<void> {
+  await insertRows(transaction, 'insert deals', {
+    rows,
+    build: (some) => transaction.insertInto('deals').values(some),
+  })
 }

@@ -3,7 +3,9 @@ import type { CopyTables } from './schema.ts'
 import { putChannelList } from './sql-channels.ts'
 import { type CopyRow, getCopy, readCopyState } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
-import { applyPage, countDeals, removeAbsences, removeEnded, sumPages } from './sql-walk.ts'
+import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
+import { applyPage } from './sql-pages.ts'
+import { countDeals, removeAbsences, removeEnded, sumPages } from './sql-walk.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
 
 /** The walk's side of the stored copy over one writing connection. */
@@ -37,6 +39,7 @@ async function beginWalk(
   times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
 ): Promise<WalkPlace> {
   await removeEnded(database, copy.id, copy.currentWalk)
+  if (copy.currentWalk === 0) await dropDealIndexes(database)
   const walk = copy.currentWalk + 1
   const place =
     copy.runningWalk === walk ? await findPlace(database, copy, times.resumableSinceMs) : undefined
@@ -85,26 +88,30 @@ async function completeWalk(
   copy: CopyRow,
   end: Readonly<{ walk: number; nowMs: number }>,
 ): Promise<void> {
+  await createDealIndexes(database)
   const { productCount, drops } = await sumPages(database, copy.id, end.walk)
   const dealCount = await countDeals(database, copy.id, end.walk)
   const dealCurrency = await computeDealCurrency(database, copy.id, end.walk)
-  await database
-    .updateTable('copies')
-    .set(({ ref }) => ({
-      current_walk: end.walk,
-      running_walk: end.walk,
-      completed_started_at_ms: ref('started_at_ms'),
-      completed_at_ms: end.nowMs,
-      product_count: productCount,
-      deal_count: dealCount,
-      deal_currency: dealCurrency ?? null,
-      drops: JSON.stringify(drops),
-      failure: null,
-      failed_at_ms: null,
-    }))
-    .where('id', '=', copy.id)
-    .where('current_walk', '<', end.walk)
-    .execute()
+  await database.transaction().execute(async (transaction) => {
+    await createDealIndexes(transaction)
+    await transaction
+      .updateTable('copies')
+      .set(({ ref }) => ({
+        current_walk: end.walk,
+        running_walk: end.walk,
+        completed_started_at_ms: ref('started_at_ms'),
+        completed_at_ms: end.nowMs,
+        product_count: productCount,
+        deal_count: dealCount,
+        deal_currency: dealCurrency ?? null,
+        drops: JSON.stringify(drops),
+        failure: null,
+        failed_at_ms: null,
+      }))
+      .where('id', '=', copy.id)
+      .where('current_walk', '<', end.walk)
+      .execute()
+  })
   await removeEnded(database, copy.id, end.walk)
   const { started_at_ms: startedAtMs } = await database
     .selectFrom('copies')

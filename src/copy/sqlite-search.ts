@@ -2,6 +2,7 @@ import { type Kysely, type QueryExecutorProvider, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
+import { letWritersHoldWords } from './sqlite-words.ts'
 
 /**
  * The index of words, as SQLite has it (FTS5). What is SQLite's own in the search is in this file; another engine would
@@ -162,6 +163,7 @@ async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
     await sql`drop table if exists product_words`.execute(transaction)
     await sql`drop table if exists search_backlog`.execute(transaction)
     await createSearchIndex(transaction)
+    await letWritersHoldWords(transaction)
   })
 }
 

@@ -1,6 +1,7 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import type { QuotaLedger } from '../catalog/quota-ledger.ts'
+import type { PageProduct } from './rows.ts'
 
 /** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
@@ -83,7 +84,8 @@ export type WalkPage = Readonly<{
   walk: number
   /** The last GTIN of the page before; empty for the first page. */
   afterGtin: string
-  products: readonly Product[]
+  /** In the order of their GTINs, as the catalog gave them or already shaped for their rows. */
+  products: readonly (Product | PageProduct)[]
   nextCursor: string | null
   asOfMs: number
   drops: Drops

@@ -1,5 +1,5 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
-import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
+import { type CatalogClient, type CatalogClientOptions, createCatalogClient } from '../catalog/client.ts'
 import { createFixedKey } from '../catalog/key-source.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import { type Clock, DAY_MS, systemClock } from '../clock.ts'
@@ -7,19 +7,31 @@ import { Secret } from '../config/secrets.ts'
 import { VitrineError } from '../errors.ts'
 import { describeFailure } from './healing-store.ts'
 import { openSqlStore } from './sql-store.ts'
+import { type PageSource, createPageSource } from './page-source.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 import type { WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
 import { RESUME_WITHIN_MS, walkCatalog } from './walk.ts'
 
 /** What a walk works with, made for it and closed with it. */
-type Tools = Readonly<{ store: CopyStore & WalkStore; gate: CallGate; client: CatalogClient }>
+type Tools = Readonly<{
+  store: CopyStore & WalkStore
+  gate: CallGate
+  client: CatalogClient
+  pages: PageSource
+}>
+
+/** How a walk is watched, and who fetches and reads its pages; by default the thread that walks. */
+type WatchHere = WalkWatch & Readonly<{ makePages?: (order: WalkOrder, gated: Gated) => PageSource }>
+
+/** What every call passes, and who is told of it. */
+type Gated = Pick<CatalogClientOptions, 'gate' | 'onCall'>
 
 type CountedCalls = Map<string, WalkReport['calls'][number]>
 
 /** Walks in this thread, with a client and a connection of its own: the whole of a walk, wherever it runs. */
 export async function runWalkHere(
   order: WalkOrder,
-  watch: WalkWatch,
+  watch: WatchHere,
   clock: Clock = systemClock,
 ): Promise<WalkReport> {
   const calls: CountedCalls = new Map()
@@ -32,18 +44,21 @@ export async function runWalkHere(
     calls: [...calls.values()],
   })
   try {
-    tools = await openTools(order, clock, calls)
+    tools = await openTools({ order, watch, clock }, calls)
     return report(await walkWith(tools, { order, watch, clock }), null)
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
     return report([], error)
   } finally {
     await tools?.client.close()
+    await tools?.pages.close()
     await tools?.store.close()
   }
 }
 
-async function openTools(order: WalkOrder, clock: Clock, calls: CountedCalls): Promise<Tools> {
+type WalkHere = Readonly<{ order: WalkOrder; watch: WatchHere; clock: Clock }>
+
+async function openTools({ order, watch, clock }: WalkHere, calls: CountedCalls): Promise<Tools> {
   const store = await openSqlStore({ database: order.database, catalog: order.catalog })
   const gate = createCallGate({
     clock,
@@ -52,6 +67,10 @@ async function openTools(order: WalkOrder, clock: Clock, calls: CountedCalls): P
     // A pause that cannot be stored is handed on with the report; the walk itself ends at the first page it cannot store.
     ledger: createSharedLedger(store, { clock, onFailure: () => {} }),
   })
+  const onCall: Gated['onCall'] = (call) => {
+    const key = `${call.operation} ${call.outcome}`
+    calls.set(key, { ...call, count: (calls.get(key)?.count ?? 0) + 1 })
+  }
   const client = createCatalogClient({
     baseUrl: order.baseUrl,
     key: createFixedKey(new Secret(order.key)),
@@ -60,22 +79,20 @@ async function openTools(order: WalkOrder, clock: Clock, calls: CountedCalls): P
     ownOrigin: order.ownOrigin,
     clock,
     gate,
-    onCall(call) {
-      const key = `${call.operation} ${call.outcome}`
-      calls.set(key, { ...call, count: (calls.get(key)?.count ?? 0) + 1 })
-    },
+    onCall,
   })
-  return { store, gate, client }
+  const pages = watch.makePages?.(order, { gate, onCall }) ?? createPageSource(client, order)
+  return { store, gate, client, pages }
 }
 
-async function walkWith(
-  tools: Tools,
-  { order, watch, clock }: Readonly<{ order: WalkOrder; watch: WalkWatch; clock: Clock }>,
-): Promise<WalkReport['walks']> {
+async function walkWith(tools: Tools, { order, watch, clock }: WalkHere): Promise<WalkReport['walks']> {
   await tools.gate.pauseUntil(order.pausedUntilMs)
   const { limit } = await tools.gate.readState()
   // A call under way ends with the walk: whoever stops does not wait for a hanging catalog.
-  const hangUp = (): void => void tools.client.close()
+  const hangUp = (): void => {
+    void tools.client.close()
+    void tools.pages.close()
+  }
   watch.signal.addEventListener('abort', hangUp)
   try {
     return await walkCatalog({

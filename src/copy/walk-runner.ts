@@ -45,6 +45,9 @@ export type WalkWatch = Readonly<{ signal: AbortSignal; onProgress?: (progress: 
 /** How long a walk that was told to stop may take for the page that it is writing; then its thread is ended. */
 const STOP_WITHIN_MS: number = 3 * SECOND_MS
 
+/** Memory for what lives for a page only: more is collected less often, and kept; in mebibytes. */
+const LIMITS = { maxYoungGenerationSizeMb: 24 } as const
+
 /** Runs one walk. */
 export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkReport>
 
@@ -54,7 +57,10 @@ export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkRep
  */
 export const runWalkInThread: WalkRunner = (order, watch) =>
   new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./walk-thread.js', import.meta.url), { workerData: order })
+    const worker = new Worker(new URL('./walk-thread.js', import.meta.url), {
+      workerData: order,
+      resourceLimits: LIMITS,
+    })
     const ended = new AbortController()
     const stop = (): void => {
       worker.postMessage('stop')

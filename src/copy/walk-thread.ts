@@ -1,4 +1,7 @@
+import { availableParallelism } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import { giveWay } from './give-way.ts'
+import { startPageSource } from './page-source-thread.ts'
 import { runWalkHere } from './walk-here.ts'
 import type { WalkMessage, WalkOrder } from './walk-runner.ts'
 
@@ -6,9 +9,11 @@ import type { WalkMessage, WalkOrder } from './walk-runner.ts'
 const stop = new AbortController()
 const send = (message: WalkMessage): void => parentPort?.postMessage(message)
 
+giveWay()
 parentPort?.on('message', () => stop.abort())
 const report = await runWalkHere(workerData as WalkOrder, {
   signal: stop.signal,
+  ...(availableParallelism() > 1 && { makePages: startPageSource }),
   onProgress: (progress) => send({ type: 'progress', progress }),
 })
 send({ type: 'report', report })

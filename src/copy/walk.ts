@@ -1,18 +1,19 @@
-import { type Clock, HOUR_MS, MINUTE_MS } from '../clock.ts'
+import { setImmediate } from 'node:timers/promises'
+import { type Clock, HOUR_MS } from '../clock.ts'
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
-import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
-import { type Drops, type ParsedPage, addDrops } from '../catalog/parse.ts'
+import { type Channel, MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
+import { type Drops, addDrops } from '../catalog/parse.ts'
 import { CatalogInvalidError, CatalogStatusError, VitrineError, WalkError } from '../errors.ts'
 import { describeFailure } from './healing-store.ts'
-import { isOwnerGone } from './lease-owner.ts'
-import type { WalkPlace, WalkStore } from './store.ts'
+import type { PageSource, ReadPage } from './page-source.ts'
+import type { PageProduct } from './rows.ts'
+import type { WalkPage, WalkPlace, WalkStore } from './store.ts'
+import { LEASE_MS, createTakenOver, extendLease, takeLease } from './walk-lease.ts'
 import { createStopped, withRetries } from './walk-retries.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
 export const RESUME_WITHIN_MS: number = HOUR_MS
-/** How long a walk may go without a page before another process may take it over. */
-const LEASE_MS: number = MINUTE_MS
 /** A walk that waits for its share shows that it lives this often. */
 const WAIT_STEP_MS: number = LEASE_MS / 3
 /** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
@@ -40,7 +41,8 @@ export type ChannelWalk = Readonly<{
 
 /** What a walk works with; `owner` names this walk in leases. */
 export type WalkDetails = Readonly<{
-  client: CatalogClient
+  client: Pick<CatalogClient, 'fetchChannels'>
+  pages: PageSource
   gate: Pick<CallGate, 'computeWalkWaitMs'>
   store: WalkStore
   clock: Clock
@@ -98,24 +100,50 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
 type WalkStep = Readonly<{ place: WalkPlace; barrenPages: number; barrenDrops: Drops }>
 
 async function walkPages(details: WalkDetails, channel: Channel): Promise<number> {
-  const { store, clock, signal } = details
+  // What is fetched ahead ends with the walk of its channel, whatever ends that.
+  const ended = new AbortController()
+  const signal = AbortSignal.any([details.signal, ended.signal])
+  try {
+    return await walkPagesAhead({ ...details, signal }, channel)
+  } finally {
+    ended.abort()
+  }
+}
+
+/** While a page is written, the next one is under way: its cursor is known before. One page ahead, and never more. */
+async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<number> {
+  const { store, clock } = details
   const { productCount: expectedCount } = await store.getCopyState(channel.id)
   const begin = async (resumableSinceMs: number): Promise<WalkStep> => {
     const place = await store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
     return { place, barrenPages: 0, barrenDrops: {} }
   }
+  const fetch = (from: WalkStep): Promise<FetchedPage> =>
+    fetchPage(details, channel, { ...from, expectedCount })
   let step = await begin(clock.nowMs() - details.resumeWithinMs)
   let mayBeginAnew = step.place.cursor !== null
+  let ahead: Promise<FetchedPage> | undefined
   while (!step.place.isWalked) {
-    await waitForShare(details, channel, { expectedCount, productCount: step.place.productCount })
-    if (signal.aborted) throw createStopped()
-    const next = await walkPage(details, channel, step).catch((error: unknown) => {
+    const page = await (ahead ?? fetch(step)).catch((error: unknown) => {
       if (mayBeginAnew && isCursorRefused(error)) return undefined
       throw error
     })
-    // Only the first cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go.
-    step = next ?? (await begin(Infinity))
+    ahead = undefined
     mayBeginAnew = false
+    if (page === undefined) {
+      // Only the first cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go.
+      step = await begin(Infinity)
+      continue
+    }
+    if (!(await extendLease(details, channel.id))) throw createTakenOver()
+    if (!page.next.place.isWalked && computeShareWaitMs(details, { ...page.next.place, expectedCount }) === 0)
+      ahead = fetch(page.next)
+    // Its failure is met when the page is needed.
+    ahead?.catch(() => {})
+    // It leaves before anything is written: writing holds the thread.
+    await setImmediate()
+    if (page.stored !== null) await store.applyPage(channel.id, page.stored)
+    step = page.next
     const { productCount, isWalked } = step.place
     details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   }
@@ -123,14 +151,16 @@ async function walkPages(details: WalkDetails, channel: Channel): Promise<number
   return step.place.productCount
 }
 
-/** A walk that would not fit into its share of the daily limit is stretched over the day, and into the next. */
-async function waitForShare(
-  details: WalkDetails,
-  channel: Channel,
-  counts: Readonly<{ expectedCount: number; productCount: number }>,
-): Promise<void> {
+type Counts = Readonly<{ expectedCount: number; productCount: number }>
+
+function computeShareWaitMs({ mayWait, gate }: WalkDetails, counts: Counts): number {
   const pagesToGo = Math.ceil((counts.expectedCount - counts.productCount) / MAX_PAGE_PRODUCTS)
-  let leftMs = details.mayWait ? details.gate.computeWalkWaitMs(Math.max(1, pagesToGo)) : 0
+  return mayWait ? gate.computeWalkWaitMs(Math.max(1, pagesToGo)) : 0
+}
+
+/** A walk that would not fit into its share of the daily limit is stretched over the day, and into the next. */
+async function waitForShare(details: WalkDetails, channel: Channel, counts: Counts): Promise<void> {
+  let leftMs = computeShareWaitMs(details, counts)
   if (leftMs > 0) {
     const { productCount } = counts
     details.onProgress?.({ channel, productCount, isDone: false, isWaiting: true })
@@ -143,37 +173,44 @@ async function waitForShare(
   }
 }
 
-function createTakenOver(): WalkError {
-  return new WalkError('another process took the walk over')
-}
-
 function isCursorRefused(error: unknown): boolean {
   return error instanceof CatalogStatusError && error.upstreamStatus === 400
 }
 
-/** Fetches one page, and stores it when the lease is still held. */
-async function walkPage(details: WalkDetails, channel: Channel, step: WalkStep): Promise<WalkStep> {
-  const { client, store } = details
-  const { place } = step
+/** A page with the place behind it. `stored`: what of it goes into the copy; `null` where it has no usable product. */
+type FetchedPage = Readonly<{ stored: WalkPage | null; next: WalkStep }>
+
+/** Fetches the page at a place, when its turn has come. */
+async function fetchPage(
+  details: WalkDetails,
+  channel: Channel,
+  step: WalkStep & Readonly<{ expectedCount: number }>,
+): Promise<FetchedPage> {
+  const { place, expectedCount } = step
+  await waitForShare(details, channel, { expectedCount, productCount: place.productCount })
+  if (details.signal.aborted) throw createStopped()
   const query = { channelId: channel.id, cursor: place.cursor, limit: MAX_PAGE_PRODUCTS }
-  const { value, asOfMs } = await withRetries(details, () => client.fetchProductPage(query))
+  const options = { hasDeals: expectedCount === 0 }
+  const { value, asOfMs } = await withRetries(details, () => details.pages.fetch(query, options))
   const { products, nextCursor, drops } = toUsablePage(value, place)
-  if (!(await extendLease(details, channel.id))) throw createTakenOver()
   addDrops(drops, step.barrenDrops)
   // A page without a usable product has no range of its own: the next one covers it.
-  if (products.length === 0 && nextCursor !== null) return toBarrenStep(step, nextCursor, drops)
+  if (products.length === 0 && nextCursor !== null)
+    return { stored: null, next: toBarrenStep(step, nextCursor, drops) }
   const { walk, afterGtin } = place
-  await store.applyPage(channel.id, { walk, afterGtin, products, nextCursor, asOfMs, drops })
   return {
-    place: {
-      walk,
-      cursor: nextCursor,
-      afterGtin: products.at(-1)?.gtin ?? afterGtin,
-      productCount: place.productCount + products.length,
-      isWalked: nextCursor === null,
+    stored: { walk, afterGtin, products, nextCursor, asOfMs, drops },
+    next: {
+      place: {
+        walk,
+        cursor: nextCursor,
+        afterGtin: products.at(-1)?.content.gtin ?? afterGtin,
+        productCount: place.productCount + products.length,
+        isWalked: nextCursor === null,
+      },
+      barrenPages: 0,
+      barrenDrops: {},
     },
-    barrenPages: 0,
-    barrenDrops: {},
   }
 }
 
@@ -187,16 +224,16 @@ function toBarrenStep(step: WalkStep, cursor: string, barrenDrops: Drops): WalkS
  * A page must go on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone products. A GTIN
  * that comes again costs that product alone.
  */
-function toUsablePage(page: ParsedPage, place: WalkPlace): Readonly<ParsedPage & { drops: Drops }> {
-  const products: Product[] = []
+function toUsablePage(page: ReadPage, place: WalkPlace): ReadPage {
+  const products: PageProduct[] = []
   const drops: Drops = { ...page.drops }
   let last = place.afterGtin
   for (const product of page.products) {
-    if (product.gtin < last)
-      throw new CatalogInvalidError('the page of products is not in the order of their GTINs')
-    if (product.gtin === last) addDrops(drops, { product: 1 })
+    const { gtin } = product.content
+    if (gtin < last) throw new CatalogInvalidError('the page of products is not in the order of their GTINs')
+    if (gtin === last) addDrops(drops, { product: 1 })
     else products.push(product)
-    last = product.gtin
+    last = gtin
   }
   const { nextCursor } = page
   const isEmpty = page.products.length === 0 && (page.drops.product ?? 0) === 0
@@ -206,18 +243,4 @@ function toUsablePage(page: ParsedPage, place: WalkPlace): Readonly<ParsedPage &
 
 function createStuck(): CatalogInvalidError {
   return new CatalogInvalidError('the page of products leads nowhere')
-}
-
-/** The lease of a walk that was killed on this machine is free at once. */
-async function takeLease(details: WalkDetails, channelId: string): Promise<boolean> {
-  if (await extendLease(details, channelId)) return true
-  const owner = await details.store.findLeaseOwner(channelId)
-  if (owner === null || !isOwnerGone(owner)) return false
-  await details.store.releaseLease(channelId, owner)
-  return extendLease(details, channelId)
-}
-
-function extendLease(details: WalkDetails, channelId: string): Promise<boolean> {
-  const nowMs = details.clock.nowMs()
-  return details.store.takeLease(channelId, { owner: details.owner, nowMs, untilMs: nowMs + LEASE_MS })
 }

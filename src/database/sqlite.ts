@@ -24,7 +24,25 @@ const BUSY_TIMEOUT_MS: number = 5 * SECOND_MS
  * `:memory:` or a file; its folder is made. A `writer` takes the write lock at the start of each transaction.
  * `busyTimeoutMs`: how long it waits for another process's, on the calling thread.
  */
-export type SqliteOptions = Readonly<{ path: string; role: 'reader' | 'writer'; busyTimeoutMs?: number }>
+export type SqliteOptions = Readonly<{
+  path: string
+  role: 'reader' | 'writer'
+  busyTimeoutMs?: number
+  /** Pages of the file that are kept in memory, in bytes. */
+  cacheBytes?: number
+  /** Length of the log from which on the one who commits copies it into the file, which takes a while; in bytes. */
+  checkpointBytes?: number
+}>
+
+/** SQLite's own defaults: what is small may stay so. */
+const CACHE_BYTES: number = 2_000 * 1_024
+const CHECKPOINT_BYTES: number = 4_096 * 1_000
+
+/** A log that one large transaction made longer is cut back to this; in bytes. */
+const LARGEST_LOG_BYTES: number = 64 * 1_024 * 1_024
+
+/** Bytes of a page of the file, as SQLite makes it. */
+const PAGE_BYTES = 4_096
 
 /**
  * Opens a SQLite database in WAL mode as Kysely's SQLite dialect wants it, with a cache of prepared statements.
@@ -40,6 +58,10 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
+    database.exec(`PRAGMA cache_size = ${-Math.ceil((options.cacheBytes ?? CACHE_BYTES) / 1_024)}`)
+    const checkpointPages = Math.ceil((options.checkpointBytes ?? CHECKPOINT_BYTES) / PAGE_BYTES)
+    database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+    database.exec(`PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)
     if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
     return toKyselyDatabase(database, options.role)
   } catch (error) {

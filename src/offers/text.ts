@@ -11,11 +11,18 @@ const INVISIBLE = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/g
 /** Marks that may stand on one letter; more of them climb over the neighbouring lines. */
 const STACKED_MARKS = /(\p{M}{3})\p{M}+/gu
 
+/** Latin letters, digits and signs in words with one space between them: nothing here to clean. Most texts are so. */
+const CLEAN = /^[!-~\u00a1-\u024f]+(?: [!-~\u00a1-\u024f]+)*$/
+
+/** The same without accents: folding it only changes its case. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/
+
 /**
  * Feed text as it may be shown: well-formed Unicode without controls, runs of white space as one space, at most
  * `maxCharacters` (then an ellipsis). It is still text: only a template makes markup of it.
  */
 export function cleanText(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters && CLEAN.test(text)) return text
   const head = text.length > maxCharacters * 4 ? text.slice(0, maxCharacters * 4) : text
   const clean = head
     .toWellFormed()
@@ -29,6 +36,7 @@ export function cleanText(text: string, maxCharacters: number): string {
 
 /** Text without case and accents, for searching and for comparing names: `Crème` and `creme` are equal. */
 export function foldText(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase()
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
@@ -40,6 +48,7 @@ export function foldText(text: string): string {
 
 /** Text without case, for names: `Shop.example` and `SHOP.example` are equal, `Crème` and `Creme` are not. */
 export function foldCase(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase()
   // Composed last: lower case may leave a letter and its mark apart that are one letter together.
   return text.normalize('NFC').toLowerCase().normalize('NFC').replace(/\s+/g, ' ').trim()
 }

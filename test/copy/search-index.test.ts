@@ -61,16 +61,22 @@ const makeNamed = (index: number, title: string): Product =>
 const makeLamps = (count: number): Product[] =>
   Array.from({ length: count }, (_, index) => makeNamed(index, `Lamp x${index}`))
 
-/** Walks into a database that was made before there was an index. */
+/** A walked database as it was before there was an index. */
 async function makeOldDatabase(products: readonly Product[]): Promise<void> {
   const database = connect()
-  const old = Object.entries(COPY_MIGRATIONS).filter(([name]) => name < '0003')
-  expect(old).toHaveLength(2)
-  await migrateDatabase(database, Object.fromEntries(old))
+  await migrateDatabase(database, COPY_MIGRATIONS)
   const store = createSqlWalkStore(database, 'c')
   const { walk } = await store.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 100 })
   await store.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 100 }))
   await store.completeWalk(CHANNEL, walk, 100)
+  for (const name of ['added', 'removed', 'changed'])
+    await sql`drop trigger ${sql.ref(`product_words_${name}`)}`.execute(database)
+  for (const name of ['product_words', 'search_backlog', 'held_words'])
+    await sql`drop table ${sql.ref(name)}`.execute(database)
+  const { rows } = await sql`delete from kysely_migration where name >= '0003' returning name`.execute(
+    database,
+  )
+  expect(rows).toHaveLength(Object.keys(COPY_MIGRATIONS).length - 2)
 }
 
 /** Entries of the index that are no product's, and products that have none. */
@@ -103,6 +109,18 @@ describe('index of words', () => {
     await store.putLookup(CHANNEL, toGtin(4), { product: null, asOfMs: 300 })
     expect(await countStray(connect())).toEqual({ entries: 0, products: 0 })
     expect([await search(store, 'x3'), await search(store, 'rena')]).toEqual([[], ['Renamed']])
+  })
+
+  test('product of a writer that knows of no held words - is put in by the trigger', async () => {
+    const store = await openStore()
+    await walkAll(store, makeLamps(3), 100)
+    const database = connect()
+    await sql`insert into products (copy_id, gtin, from_walk, digest, title, search_text, images, offers, as_of_ms)
+      select copy_id, ${toGtin(9)}, from_walk, digest, 'Other', 'other', images, offers, as_of_ms
+      from products limit 1`.execute(database)
+    expect(await countStray(database)).toEqual({ entries: 0, products: 0 })
+    expect(await search(store, 'other')).toEqual(['Other'])
+    expect(await database.selectFrom('held_words').selectAll().execute()).toEqual([])
   })
 
   test('database of the version before - opened - is filled step by step, and what it held is found', async () => {

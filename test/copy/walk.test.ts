@@ -355,4 +355,19 @@ describe('leases', () => {
     expect(await takeAsStranger()).toBe(true)
     expect(catalog.countCalls(PAGES)).toBe(2)
   })
+
+  test('lease lost while the next page is already under way - drops that page, and asks for no other', async () => {
+    const { catalog, clock } = place
+    const { walks } = await place.walk({
+      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}) },
+      onProgress: () => {
+        clock.advance(MINUTE_MS)
+        void takeAsStranger()
+      },
+    })
+    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
+    expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
+    expect(await readBox(place.copy, toGtin(200))).toBe('unknown')
+    expect(catalog.countCalls(PAGES)).toBe(2)
+  })
 })

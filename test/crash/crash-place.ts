@@ -109,7 +109,7 @@ function renameCatalog(path: string, from: string, to: string): void {
   database.close()
 }
 
-/** A page of the walk that the catalog does not answer while it is held. */
+/** A page of the walk that the catalog does not answer while it is held. `isAsked`: and those before it are in the copy. */
 export type HeldPage = Readonly<{ isAsked(): boolean; letGo(): void }>
 
 /** Holds back the `page`-th page, counted from 1, until it is let go; with 0 none. */
@@ -125,12 +125,23 @@ export function holdPage(place: CrashPlace, page: number): HeldPage {
     },
   }
   return {
-    isAsked: () => held.length > 0,
+    isAsked: () => held.length > 0 && countStoredPages(place) >= page - 1,
     letGo() {
       isHeld = false
       for (const response of held) sendPage(place, page, response)
     },
   }
+}
+
+/** Pages of the walk under way that are in the copy: the next one is asked for while the last is still written. */
+function countStoredPages({ path }: CrashPlace): number {
+  const database = openSqlite({ path, role: 'reader' })
+  const statement = database.prepare(
+    'select count(*) as count from walk_pages where walk = (select max(running_walk) from copies)',
+  )
+  const [row] = statement.all([]) as readonly { count: number }[]
+  database.close()
+  return row?.count ?? 0
 }
 
 /** Answers a page, as the catalog does. */

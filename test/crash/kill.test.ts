@@ -84,6 +84,15 @@ async function expectWalked(place: CrashPlace, pages: readonly number[]): Promis
   expect(takePages(place)).toEqual(pages)
 }
 
+/** A server believes for a moment that no other process has walked (ADR 0014). */
+async function waitForGrids(url: string, price: string): Promise<void> {
+  for (const page of [1, 2])
+    await vi.waitFor(
+      async () => expect(await visit(url, toGrid(page))).toEqual({ state: 'shown', prices: [price] }),
+      IN_TIME,
+    )
+}
+
 describe('kill -9 in the middle of a walk that changes every price', () => {
   test.each([2, 10])(
     'serve, page %i of 10 - the old walk is shown, before and after; the next walk goes on at that page',
@@ -100,6 +109,7 @@ describe('kill -9 in the middle of a walk that changes every price', () => {
       const second = await startListening({ ...place.settings, ...QUIET })
       await expectAllShown(second.url, SAMPLE, OLD)
       await expectWalked(place, pagesFrom(page))
+      await waitForGrids(second.url, NEW)
       await expectAllShown(second.url, OTHERS, NEW)
       expect(await listBoxPrices(place)).toEqual([NEW])
       expect(await listDealPrices(place)).toEqual([NEW])
@@ -120,6 +130,7 @@ describe('kill -9 in the middle of a walk that changes every price', () => {
     expect(await listBoxPrices(place)).toEqual([OLD])
     await expectAllShown(url, SAMPLE, OLD)
     await expectWalked(place, pagesFrom(8))
+    await waitForGrids(url, NEW)
     await expectAllShown(url, OTHERS, NEW)
   })
 

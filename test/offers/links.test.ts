@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isUsableImage, isUsableLink } from '../../src/offers/links.ts'
 
@@ -98,5 +99,29 @@ describe('picture', () => {
     ['https://pictures.example/\\x', false],
   ])('%s - %s', (address, expected) => {
     expect(isUsableImage(address, OWN)).toBe(expected)
+  })
+})
+
+describe('plain addresses', () => {
+  const label = fc.string({ unit: fc.constantFrom('a', 'b', 'x', 'n', '-', '1', '0', '.'), maxLength: 8 })
+  const end = fc.string({
+    unit: fc.constantFrom('a', '%', '@', ':', '/', '?', '#', ' ', '<', '\\', '"', 'é', '~', '^'),
+    maxLength: 6,
+  })
+  const host = fc.oneof(
+    label,
+    fc.constantFrom('a.example', 'xn--a.example', 'a.b-c.de', '1.2.3.4', '1.2.3.999', 'a.1', 'a..b'),
+  )
+
+  it('any address - is judged as it is by the parser', () => {
+    fc.assert(
+      fc.property(host, fc.constantFrom('', ':80', ':99999', ':0'), end, (name, port, rest) => {
+        // In capital letters the scheme takes the long way.
+        const tail = `://${name}${port}/${rest}`
+        expect(isUsableLink(`https${tail}`)).toBe(isUsableLink(`HTTPS${tail}`))
+        expect(isUsableImage(`https${tail}`, OWN)).toBe(isUsableImage(`HTTPS${tail}`, OWN))
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })

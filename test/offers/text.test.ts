@@ -129,3 +129,21 @@ describe('folding', () => {
     expect(foldText('Crème')).toBe(foldText(`Cre${code(0x300)}me`))
   })
 })
+
+describe('plain texts', () => {
+  const text = fc.string({
+    unit: fc.constantFrom('a', 'Z', '9', ' ', '  ', 'ß', 'É', 'ſ', '\u0301', '\u00a0', '&', '\t'),
+    maxLength: 12,
+  })
+
+  it('any text - is what it is the long way, too', () => {
+    fc.assert(
+      fc.property(text, (any) => {
+        // What is added takes the text off the short way, and leaves nothing behind.
+        expect(cleanText(any, 100)).toBe(cleanText(`${any}\u200b`, 100))
+        expect(foldText(any)).toBe(foldText(`${any}\u3000`))
+        expect(foldCase(any)).toBe(foldCase(`${any}\u3000`))
+      }),
+    )
+  })
+})

@@ -2,10 +2,12 @@ import type { Migration } from 'kysely'
 import { firstMigration } from './0001-first.ts'
 import { quotaMigration } from './0002-quota.ts'
 import { searchMigration } from './0003-search.ts'
+import { wordsMigration } from './0004-words.ts'
 
 /** Migrations of the stored copy by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first': firstMigration,
   '0002-quota': quotaMigration,
   '0003-search': searchMigration,
+  '0004-words': wordsMigration,
 }

@@ -1,0 +1,103 @@
+import { type Transaction, sql } from 'kysely'
+import { compareTexts } from '../offers/ranking.ts'
+import type { CopyTables } from './schema.ts'
+import { executeOnce } from './statements.ts'
+import type { WalkPage } from './store.ts'
+
+/** Versions that one transaction looks at: a page that follows a gap of a million products is put in step by step. */
+const MAX_VERSIONS_READ = 1_000
+
+/** GTINs above `afterGtin` up to `untilGtin`, as a page sees them. */
+type PageRange = Readonly<{
+  copyId: number
+  page: Pick<WalkPage, 'walk' | 'asOfMs'>
+  afterGtin: string
+  untilGtin: string
+}>
+
+/** A version that the running walk may have to do with: not ended before it. */
+export type Version = Readonly<{
+  id: number
+  gtin: string
+  from_walk: number
+  until_walk: number | null
+  digest: string
+  brand: string | null
+  as_of_ms: number
+}>
+
+const VERSION_COLUMNS = ['id', 'gtin', 'from_walk', 'until_walk', 'digest', 'brand', 'as_of_ms'] as const
+
+/** Taking seven values of each row out of SQLite costs more than finding the rows: they come as one text. */
+const IN_ONE_TEXT = sql<string>`json_group_array(json_array(${sql.join(VERSION_COLUMNS.map((name) => sql.ref(name)))}))`
+
+type VersionValues = [number, string, number, number | null, string, string | null, number]
+
+function parseVersions(json: string): readonly Version[] {
+  const versions = (JSON.parse(json) as VersionValues[]).map(
+    ([id, gtin, fromWalk, untilWalk, digest, brand, asOfMs]) => ({
+      id,
+      gtin,
+      from_walk: fromWalk,
+      until_walk: untilWalk,
+      digest,
+      brand,
+      as_of_ms: asOfMs,
+    }),
+  )
+  // SQLite promises no order within the text.
+  return versions.sort((a, b) => compareTexts(a.gtin, b.gtin))
+}
+
+/** The versions of a range in the order of their GTINs, and up to where they are all of them. */
+export async function readVersions(
+  transaction: Transaction<CopyTables>,
+  { copyId, page, afterGtin, untilGtin }: PageRange,
+): Promise<Readonly<{ versions: readonly Version[]; knownUntilGtin: string }>> {
+  const [row] = await executeOnce(transaction, 'versions of a range', {
+    values: [copyId, afterGtin, untilGtin, page.walk, MAX_VERSIONS_READ],
+    build: () =>
+      transaction
+        .selectFrom((database) =>
+          database
+            .selectFrom('products')
+            .select(VERSION_COLUMNS)
+            .where('copy_id', '=', copyId)
+            .where('gtin', '>', afterGtin)
+            .where('gtin', '<=', untilGtin)
+            .where((builder) =>
+              builder.or([builder('until_walk', 'is', null), builder('until_walk', '=', page.walk)]),
+            )
+            .orderBy('gtin')
+            .limit(MAX_VERSIONS_READ)
+            .as('versions'),
+        )
+        .select(IN_ONE_TEXT.as('json')),
+  })
+  const versions = parseVersions(row?.json ?? '[]')
+  const last = versions.at(-1)
+  if (last === undefined || versions.length < MAX_VERSIONS_READ)
+    return { versions, knownUntilGtin: untilGtin }
+  // The last product may have another version behind it.
+  const whole = versions.filter(({ gtin }) => gtin < last.gtin)
+  return { versions: whole, knownUntilGtin: whole.at(-1)?.gtin ?? untilGtin }
+}
+
+/** Products of the range of which something newer than the page says that no shop sells them. */
+export async function readAbsences(
+  transaction: Transaction<CopyTables>,
+  { copyId, page, afterGtin, untilGtin }: PageRange,
+): Promise<ReadonlySet<string>> {
+  const rows = await executeOnce(transaction, 'absences of a range', {
+    values: [copyId, afterGtin, untilGtin, page.asOfMs],
+    build: () =>
+      transaction
+        .selectFrom('absences')
+        .select('gtin')
+        .where('copy_id', '=', copyId)
+        .where('gtin', '>', afterGtin)
+        .where('gtin', '<=', untilGtin)
+        .where('as_of_ms', '>', page.asOfMs),
+  })
+  return new Set(rows.map((row) => row.gtin))
+}

@@ -1,0 +1,194 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Kysely, Transaction } from 'kysely'
+import type { Product } from '../catalog/contract.ts'
+import { type PageProduct, type StoredShape, completeShape, toPageProduct, withKnownBrand } from './rows.ts'
+import type { CopyTables } from './schema.ts'
+import type { CopyRow } from './sql-copies.ts'
+import { type Version, readAbsences, readVersions } from './sql-page-range.ts'
+import {
+  countDealsOf,
+  deleteVersions,
+  insertVersions,
+  markUntil,
+  readFirstSeen,
+  updateVersion,
+} from './sql-versions.ts'
+import { MAX_TRANSACTION_ROWS } from './sql-walk.ts'
+import type { WalkPage } from './store.ts'
+
+/** Above every GTIN: the last page covers the rest of the catalog. */
+const END_OF_CATALOG = ':'
+
+/** A step of a page: what is still to be put in, between two GTINs. */
+type Step = Readonly<{
+  copyId: number
+  page: WalkPage
+  afterGtin: string
+  untilGtin: string
+  shapes: readonly PageProduct[]
+}>
+
+/**
+ * Puts a page into the copy under its walk's number: a read of what is known of its range, then only what changed, with the
+ * page's own row in the last transaction. Doing so twice changes nothing.
+ */
+export async function applyPage(database: Kysely<CopyTables>, copy: CopyRow, page: WalkPage): Promise<void> {
+  const shapes = page.products.map(toShape)
+  const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (toLastGtin(shapes) ?? page.afterGtin)
+  let step: Step | undefined = { copyId: copy.id, page, afterGtin: page.afterGtin, untilGtin, shapes }
+  while (step !== undefined) {
+    const next: Step = step
+    step = await database.transaction().execute((transaction) => applyStep(transaction, next))
+    // Meanwhile the next page arrives.
+    await setImmediate()
+  }
+}
+
+function toShape(product: Product | PageProduct): PageProduct {
+  return 'content' in product ? product : toPageProduct(product, { hasDeals: false })
+}
+
+function toLastGtin(shapes: readonly PageProduct[]): string | undefined {
+  return shapes.at(-1)?.content.gtin
+}
+
+/** One transaction. Answers what is left, or `undefined` when the page is in the copy. */
+async function applyStep(transaction: Transaction<CopyTables>, step: Step): Promise<Step | undefined> {
+  const { versions, knownUntilGtin } = await readVersions(transaction, step)
+  const absent = await readAbsences(transaction, step)
+  const changes = listChanges({ ...step, untilGtin: knownUntilGtin }, versions, absent)
+  const taken = await takeWithinRows(transaction, changes)
+  await makeChanges(transaction, step, taken)
+  const doneGtin = taken.length < changes.length ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
+  if (doneGtin < step.untilGtin)
+    return {
+      ...step,
+      afterGtin: doneGtin,
+      shapes: step.shapes.filter(({ content }) => content.gtin > doneGtin),
+    }
+  await putPageRow(transaction, step)
+  return undefined
+}
+
+/**
+ * What has to be written for one product: its version is current again, ends, goes, is written over, or a new one comes
+ * (`insert`), which ends the one before it (`version`).
+ */
+type Change = Readonly<{
+  kind: 'revive' | 'end' | 'delete' | 'update' | 'insert'
+  gtin: string
+  version: Version | undefined
+  shape: StoredShape | undefined
+}>
+
+/** The changes of a range in the order of GTINs: of the products of the page, and of those that it does not have. */
+function listChanges(
+  { page, shapes, untilGtin }: Step,
+  versions: readonly Version[],
+  absent: ReadonlySet<string>,
+): readonly Change[] {
+  const known = new Map<string, Version[]>()
+  for (const version of versions) {
+    const own = known.get(version.gtin)
+    if (own === undefined) known.set(version.gtin, [version])
+    else own.push(version)
+  }
+  const changes: Change[] = []
+  for (const shape of shapes) {
+    const { gtin } = shape.content
+    if (gtin > untilGtin) break
+    const change = absent.has(gtin) ? undefined : findChange(shape, known.get(gtin) ?? [], page)
+    known.delete(gtin)
+    if (change !== undefined) changes.push(change)
+  }
+  for (const version of [...known.values()].flat()) {
+    const change = findEnd(version, page)
+    if (change !== undefined) changes.push(change)
+  }
+  return changes.sort((a, b) => (a.gtin < b.gtin ? -1 : a.gtin > b.gtin ? 1 : 0))
+}
+
+function findChange(shape: PageProduct, own: readonly Version[], page: WalkPage): Change | undefined {
+  const { gtin } = shape.content
+  const staged = own.find((version) => version.from_walk === page.walk)
+  const base = own.find((version) => version.from_walk < page.walk)
+  const newest = staged ?? base
+  const branded = withKnownBrand(shape, newest?.brand ?? null)
+  if (newest !== undefined && (newest.as_of_ms > page.asOfMs || newest.digest === branded.content.digest))
+    return newest.until_walk === null
+      ? undefined
+      : { kind: 'revive', gtin, version: newest, shape: undefined }
+  return {
+    kind: staged === undefined ? 'insert' : 'update',
+    gtin,
+    version: newest,
+    shape: completeShape(branded),
+  }
+}
+
+/** What a page lacks is gone, unless a look-up has seen it since. */
+function findEnd(version: Version, page: WalkPage): Change | undefined {
+  if (version.until_walk !== null || version.as_of_ms > page.asOfMs) return undefined
+  const kind = version.from_walk === page.walk ? 'delete' : 'end'
+  return { kind, gtin: version.gtin, version, shape: undefined }
+}
+
+/** The first of the changes that one transaction may write; one at least. */
+async function takeWithinRows(
+  transaction: Transaction<CopyTables>,
+  changes: readonly Change[],
+): Promise<readonly Change[]> {
+  const deals = await countDealsOf(
+    transaction,
+    changes.flatMap(({ version }) => version?.id ?? []),
+  )
+  // The page's own row is the one more.
+  let rows = 1
+  const end = changes.findIndex(({ version, shape }, index) => {
+    if (version !== undefined) rows += 1 + (deals.get(version.id) ?? 0)
+    if (shape !== undefined) rows += 1 + shape.deals.length
+    return rows > MAX_TRANSACTION_ROWS && index > 0
+  })
+  return end === -1 ? changes : changes.slice(0, end)
+}
+
+async function makeChanges(
+  transaction: Transaction<CopyTables>,
+  { copyId, page }: Step,
+  changes: readonly Change[],
+): Promise<void> {
+  const place = { copyId, fromWalk: page.walk, asOfMs: page.asOfMs }
+  const idsOf = (kind: Change['kind']): number[] =>
+    changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
+  await markUntil(transaction, idsOf('revive'), null)
+  await deleteVersions(transaction, idsOf('delete'))
+  for (const { kind, version, shape } of changes) {
+    if (kind === 'update' && version !== undefined && shape !== undefined)
+      await updateVersion(transaction, shape, { ...place, productId: version.id })
+  }
+  const replacedIds = idsOf('insert')
+  const firstSeen = await readFirstSeen(transaction, replacedIds)
+  await markUntil(transaction, [...idsOf('end'), ...replacedIds], page.walk)
+  const shapes = changes.flatMap(({ kind, shape }) =>
+    kind === 'insert' && shape !== undefined ? [shape] : [],
+  )
+  await insertVersions(transaction, shapes, { ...place, firstSeen })
+}
+
+async function putPageRow(
+  transaction: Transaction<CopyTables>,
+  { copyId, page, untilGtin }: Step,
+): Promise<void> {
+  const content = {
+    until_gtin: untilGtin,
+    as_of_ms: page.asOfMs,
+    next_cursor: page.nextCursor,
+    product_count: page.products.length,
+    drops: JSON.stringify(page.drops),
+  }
+  await transaction
+    .insertInto('walk_pages')
+    .values({ copy_id: copyId, walk: page.walk, after_gtin: page.afterGtin, ...content })
+    .onConflict((conflict) => conflict.columns(['copy_id', 'walk', 'after_gtin']).doUpdateSet(content))
+    .execute()
+}

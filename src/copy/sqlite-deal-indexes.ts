@@ -1,0 +1,40 @@
+import { type Kysely, sql } from 'kysely'
+import type { CopyTables } from './schema.ts'
+
+/**
+ * The indexes of deals while the first copy of a database is walked. Each deal lies at four unrelated places of them, so that
+ * keeping them in step costs more than all else of a walk; made at once from what is there, they cost a tenth. Nobody reads
+ * them before the first walk is complete: grids wait for it (ADR 0015). SQLite's own, as `sqlite-search.ts` is.
+ */
+
+/** One index for each order of grids, as migration 0001 makes them. */
+const DEAL_INDEXES: Readonly<Record<string, string>> = {
+  deals_by_ratio: 'copy_id, currency, ratio_key, price_key, gtin',
+  deals_by_saving: 'copy_id, currency, saving_key desc, price_key, gtin',
+  deals_by_price: 'copy_id, currency, price_key, ratio_key, gtin',
+  deals_by_newest: 'copy_id, currency, first_seen_ms desc, ratio_key, price_key, gtin',
+}
+
+/** Does without the indexes until the first walk of the first copy is complete; with any complete copy it changes nothing. */
+export async function dropDealIndexes(database: Kysely<CopyTables>): Promise<void> {
+  await database.transaction().execute(async (transaction) => {
+    const complete = await transaction
+      .selectFrom('copies')
+      .select('id')
+      .where('current_walk', '>', 0)
+      .limit(1)
+      .executeTakeFirst()
+    if (complete !== undefined) return
+    for (const name of Object.keys(DEAL_INDEXES))
+      await sql`drop index if exists ${sql.ref(name)}`.execute(transaction)
+  })
+}
+
+/**
+ * Makes the indexes that are missing, each in a transaction of its own; where none is, that costs nothing. Called once more in
+ * the transaction that completes a walk, in case that another walk began meanwhile.
+ */
+export async function createDealIndexes(database: Kysely<CopyTables>): Promise<void> {
+  for (const [name, columns] of Object.entries(DEAL_INDEXES))
+    await sql`create index if not exists ${sql.ref(name)} on deals (${sql.raw(columns)})`.execute(database)
+}
