@@ -20,6 +20,12 @@ export type Clock = {
   wait(delayMs: number, signal?: AbortSignal): Promise<void>
 }
 
+/**
+ * Reason for ending a wait whose end nobody asks about: without one of its own, each abort makes an error with a stack,
+ * which costs more than the wait.
+ */
+export const ENOUGH = 'enough'
+
 /** The machine's clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

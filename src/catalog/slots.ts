@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, ENOUGH } from '../clock.ts'
 
 /** Places for calls that go at the same time; who finds none waits in a line. */
 export type Slots = Readonly<{
@@ -22,7 +22,7 @@ export function createSlots(count: number, clock: Clock): Slots {
         return giveBack
       }
       const called = new AbortController()
-      const call = (): void => called.abort()
+      const call = (): void => called.abort(ENOUGH)
       line.push(call)
       await clock.wait(patienceMs, called.signal)
       if (called.signal.aborted) return giveBack

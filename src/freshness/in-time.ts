@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, ENOUGH } from '../clock.ts'
 
 /**
  * What a call gave within a visitor's patience; `undefined` when it failed or is late. The call itself goes on for
@@ -12,6 +12,6 @@ export async function waitInTime<T>(
   const answered = new AbortController()
   const late = clock.wait(timeoutMs, answered.signal).then(() => undefined)
   const value = await Promise.race([call.catch(() => undefined), late])
-  answered.abort()
+  answered.abort(ENOUGH)
   return value
 }

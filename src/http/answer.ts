@@ -47,18 +47,6 @@ export function sendAnswer(request: Request, response: Response, answer: Answer)
   response.end(request.method === 'HEAD' ? '' : body, 'latin1')
 }
 
-/** Every outgoing message of Node has it, its types only those of clients. */
-type Named = Readonly<{ getRawHeaderNames(): string[] }>
-
-/** The headers that handlers before have set, by the names that they are sent under. */
-export function listSetHeaders(response: Response): Headers {
-  return Object.fromEntries(
-    (response as unknown as Named)
-      .getRawHeaderNames()
-      .map((name) => [name, String(response.getHeader(name) ?? '')]),
-  )
-}
-
 function listHeaders(headers: Headers): string[][] {
   return Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../clock.ts'
 import type { Hold } from '../freshness/cached.ts'
-import { type MemoryBounds, createMemory } from '../freshness/memory.ts'
+import { createFlights } from '../freshness/flights.ts'
+import { type Memory, type MemoryBounds, createMemory } from '../freshness/memory.ts'
 import type { HeaderLists, WidgetState } from './answer.ts'
 import { type ByteText, type EncodedBody, chooseEncoding } from './encodings.ts'
 import { isNoneMatch } from './etag.ts'
@@ -42,8 +43,15 @@ export type HotCache = Readonly<{
   get(identity: string): ReadyAnswer | undefined
   /** An answer of other data takes the place of the one before. */
   set(identity: string, answer: ReadyAnswer): void
+  /** The kept answer if it is of this data, else what `make` makes, once for all who ask meanwhile; it is kept. */
+  getOrMake(
+    wanted: Readonly<{ identity: string; stamp: string }>,
+    make: () => Promise<ReadyAnswer>,
+  ): Promise<ReadyAnswer>
   /** From now on whoever asks for the address has the answer at once, as long as its hold lasts. */
   warm(identity: string, address: string, warmth: Warmth): void
+  /** Has the answer a warmth that lasts at least until then, Unix milliseconds? */
+  isWarm(identity: string, untilMs: number): boolean
   /** Sends a warm answer in one write. `false`: nothing was done, somebody else has to answer. */
   answer(request: IncomingMessage, response: ServerResponse): boolean
   entryCount(): number
@@ -66,41 +74,13 @@ type Entry = {
 
 /** Makes the cache of one process. Bodies, header blocks and addresses count towards its bounds. */
 export function createHotCache({ bounds, clock, identify }: HotCacheDetails): HotCache {
-  const byAddress = new Map<string, Entry>()
-  const forget = (entry: Entry): void => entry.addresses.forEach((address) => byAddress.delete(address))
-  const entries = createMemory<Entry>(bounds, forget)
-
-  const remember = (entry: Entry, address: string): void => {
-    if (address.length > MAX_ADDRESS_CHARACTERS || byAddress.get(address) === entry) return
-    if (entry.addresses.length === MAX_ADDRESSES) byAddress.delete(entry.addresses.shift() ?? '')
-    entry.addresses.push(address)
-    byAddress.set(address, entry)
-  }
-  const find = (address: string): Entry | undefined => {
-    const known = byAddress.get(address)
-    const identity = known?.identity ?? identify(address)
-    // Asked for by its identity, too: what is used stays.
-    const entry = identity === undefined ? undefined : entries.get(identity)
-    if (known === undefined && entry?.warmth) remember(entry, address)
-    return entry
-  }
+  const shelf = createShelf(bounds)
   return {
-    get: (identity) => entries.get(identity)?.answer,
-    set(identity, answer) {
-      const { identity: plain, gzip, brotli } = answer.body
-      const bytes = plain.length + gzip.length + brotli.length + EXTRAS_BYTES
-      entries.set(identity, { identity, answer, warmth: null, addresses: [] }, bytes)
-    },
-    warm(identity, address, warmth) {
-      const entry = entries.get(identity)
-      if (entry === undefined) return
-      entry.warmth = warmth
-      remember(entry, address)
-    },
+    ...createKeeping(shelf),
     answer(request, response) {
       const { method, url = '' } = request
       if (method !== 'GET' && method !== 'HEAD') return false
-      const entry = find(url)
+      const entry = shelf.findByAddress(url) ?? shelf.findByIdentity(identify(url), url)
       if (!entry?.warmth) return false
       const nowMs = clock.nowMs()
       const { hold, count } = entry.warmth
@@ -109,8 +89,78 @@ export function createHotCache({ bounds, clock, identify }: HotCacheDetails): Ho
       send(entry.answer, entry.warmth, { request, response, nowMs })
       return true
     },
-    entryCount: entries.entryCount,
-    byteCount: entries.byteCount,
+    entryCount: shelf.entries.entryCount,
+    byteCount: shelf.entries.byteCount,
+  }
+}
+
+type Shelf = Readonly<{
+  entries: Memory<Entry>
+  findByAddress(address: string): Entry | undefined
+  /** A warm one is found by the address, too, from now on. */
+  findByIdentity(identity: string | undefined, address: string): Entry | undefined
+  remember(entry: Entry, address: string): void
+}>
+
+function createShelf(bounds: MemoryBounds): Shelf {
+  const byAddress = new Map<string, Entry>()
+  const entries = createMemory<Entry>(bounds, (entry) => {
+    for (const address of entry.addresses) byAddress.delete(address)
+  })
+  const remember = (entry: Entry, address: string): void => {
+    if (address.length > MAX_ADDRESS_CHARACTERS || byAddress.get(address) === entry) return
+    if (entry.addresses.length === MAX_ADDRESSES) byAddress.delete(entry.addresses.shift() ?? '')
+    entry.addresses.push(address)
+    byAddress.set(address, entry)
+  }
+  return {
+    entries,
+    remember,
+    findByAddress(address) {
+      const known = byAddress.get(address)
+      // Asked for by its identity, too: what is used stays.
+      return known === undefined ? undefined : entries.get(known.identity)
+    },
+    findByIdentity(identity, address) {
+      const entry = identity === undefined ? undefined : entries.get(identity)
+      if (entry?.warmth) remember(entry, address)
+      return entry
+    },
+  }
+}
+
+function createKeeping({
+  entries,
+  remember,
+}: Shelf): Pick<HotCache, 'get' | 'set' | 'getOrMake' | 'warm' | 'isWarm'> {
+  const flights = createFlights<ReadyAnswer>()
+  const set = (identity: string, answer: ReadyAnswer): void => {
+    const { identity: plain, gzip, brotli } = answer.body
+    const bytes = plain.length + gzip.length + brotli.length + EXTRAS_BYTES
+    entries.set(identity, { identity, answer, warmth: null, addresses: [] }, bytes)
+  }
+  return {
+    get: (identity) => entries.get(identity)?.answer,
+    set,
+    async getOrMake({ identity, stamp }, make) {
+      const kept = entries.get(identity)?.answer
+      if (kept?.stamp === stamp) return kept
+      return flights.join(`${identity} ${stamp}`, async () => {
+        const made = await make()
+        set(identity, made)
+        return made
+      })
+    },
+    warm(identity, address, warmth) {
+      const entry = entries.get(identity)
+      if (entry === undefined) return
+      entry.warmth = warmth
+      remember(entry, address)
+    },
+    isWarm(identity, untilMs) {
+      const hold = entries.get(identity)?.warmth?.hold
+      return hold !== undefined && hold.untilMs >= untilMs && hold.isCurrent()
+    },
   }
 }
 

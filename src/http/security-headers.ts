@@ -1,5 +1,5 @@
 import helmet from 'helmet'
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 
 /** Who may frame an embed: what the operator allowed, this server, the channel's own site, and a local demonstration. */
 export type FrameRules = Readonly<{
@@ -57,6 +57,21 @@ export const takenInHeaders: RequestHandler = helmet({
   xDownloadOptions: false,
   xPermittedCrossDomainPolicies: false,
 })
+
+/** The same as a list, for answers that are written without Express: helmet says what they are, once. */
+export const takenInHeaderList: Readonly<Record<string, string>> = listHeadersOf(takenInHeaders)
+
+function listHeadersOf(middleware: RequestHandler): Record<string, string> {
+  const headers: Record<string, string> = {}
+  const response = {
+    setHeader: (name: string, value: string) => {
+      headers[name] = value
+    },
+    removeHeader: () => {},
+  }
+  middleware({} as Request, response as unknown as Response, () => {})
+  return headers
+}
 
 /** For this server's own pages (studio, demonstration shop, mistakes). */
 export function createOwnPageHeaders(ownOrigin: string): RequestHandler {

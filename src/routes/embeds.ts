@@ -1,10 +1,10 @@
-import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
+import { type ErrorRequestHandler, Router } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, sendAnswer } from '../http/answer.ts'
 import { type Encoding, chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
 import { createEtag } from '../http/etag.ts'
-import { listFrameAncestors, takenInHeaders, toEmbedPolicy } from '../http/security-headers.ts'
+import { listFrameAncestors, takenInHeaderList, toEmbedPolicy } from '../http/security-headers.ts'
 import { isFramedLocally } from '../http/local-demo.ts'
 import { findSpeech, listStyles } from '../widgets/presentation.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
@@ -14,14 +14,13 @@ import {
   type AnswerMaker,
   type AnyView,
   type AnyWidget,
-  getParameter,
   getReadyAnswer,
   keepWarm,
-  parseQuery,
   renderView,
   toEmptyHeaders,
   toWidgetHeaders,
 } from './widget-answer.ts'
+import { type WidgetExchange, createWidgetRoutes } from './widget-routes.ts'
 
 /**
  * `/embeds/…`: whole documents for iframes. Always 200 where an article is concerned; whether the box is hidden is said
@@ -29,21 +28,7 @@ import {
  */
 export function createEmbedsRouter(context: Context): Router {
   const router = Router()
-  router.use('/embeds', takenInHeaders)
-  router.get('/embeds/:channel/where-to-buy{/*gtin}', async (request, response) => {
-    const widget = await context.widgets.getBox({
-      channelId: getParameter(request.params, 'channel'),
-      gtin: getParameter(request.params, 'gtin'),
-      query: parseQuery(request),
-      surface: 'embed',
-    })
-    await sendEmbed(context, { request, response, widget })
-  })
-  router.get('/embeds/:channel/deals', async (request, response) => {
-    const channelId = getParameter(request.params, 'channel')
-    const widget = await context.widgets.getGrid({ channelId, query: parseQuery(request), surface: 'embed' })
-    await sendEmbed(context, { request, response, widget })
-  })
+  router.use(createWidgetRoutes(context, 'embed', (exchange) => sendEmbed(context, exchange)))
   router.use('/embeds', () => {
     throw new UnknownAddressError('no such embed')
   })
@@ -51,9 +36,7 @@ export function createEmbedsRouter(context: Context): Router {
   return router
 }
 
-type Exchange = Readonly<{ request: Request; response: Response; widget: AnyWidget }>
-
-async function sendEmbed(context: Context, { request, response, widget }: Exchange): Promise<void> {
+async function sendEmbed(context: Context, { request, response, widget }: WidgetExchange): Promise<void> {
   const toOutline = (view: AnyView | undefined): EmbedOutline => toEmbedOutline(context, widget, view?.label)
   const maker: AnswerMaker = {
     surface: 'embed',
@@ -74,7 +57,7 @@ async function sendEmbed(context: Context, { request, response, widget }: Exchan
     'Content-Encoding': encoding ?? undefined,
     Vary: 'Accept-Encoding',
   })
-  keepWarm(context, { surface: 'embed', widget, answer, request, response, toHeaders })
+  keepWarm(context, { surface: 'embed', widget, answer, request, toHeaders })
   const encoding = chooseEncoding(request.get('accept-encoding'))
   const headers = toHeaders(encoding)
   sendAnswer(request, response, { status: 200, headers, etag, getBody: () => pickBody(body, encoding) })
@@ -90,6 +73,7 @@ function toEmbedHeaders(context: Context, channelUrl: string | null): Headers {
     isLocalDemo: isFramedLocally(context.config, context.publicUrl),
   })
   return {
+    ...takenInHeaderList,
     'Content-Security-Policy': toEmbedPolicy(context.ownOrigin, ancestors),
     'X-Robots-Tag': 'noindex, indexifembedded',
   }

@@ -1,22 +1,20 @@
-import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
+import { type ErrorRequestHandler, Router } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, sendAnswer } from '../http/answer.ts'
 import { createEtag } from '../http/etag.ts'
-import { takenInHeaders, toFragmentPolicy } from '../http/security-headers.ts'
+import { takenInHeaderList, toFragmentPolicy } from '../http/security-headers.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-answer.ts'
 import {
   type AnswerMaker,
-  type AnyWidget,
-  getParameter,
   getReadyAnswer,
   keepWarm,
-  parseQuery,
   renderView,
   toEmptyHeaders,
   toWidgetHeaders,
 } from './widget-answer.ts'
+import { type WidgetExchange, createWidgetRoutes } from './widget-routes.ts'
 
 const EMPTY: Buffer = Buffer.alloc(0)
 
@@ -27,29 +25,12 @@ const EMPTY: Buffer = Buffer.alloc(0)
 export function createFragmentsRouter(context: Context): Router {
   const router = Router()
   const common = {
+    ...takenInHeaderList,
     'Access-Control-Allow-Origin': '*',
     'Content-Security-Policy': toFragmentPolicy(context.ownOrigin),
   }
 
-  router.use('/fragments', takenInHeaders)
-  router.get('/fragments/:channel/where-to-buy{/*gtin}', async (request, response) => {
-    const widget = await context.widgets.getBox({
-      channelId: getParameter(request.params, 'channel'),
-      gtin: getParameter(request.params, 'gtin'),
-      query: parseQuery(request),
-      surface: 'fragment',
-    })
-    await sendFragment(context, { request, response, widget, common })
-  })
-  router.get('/fragments/:channel/deals', async (request, response) => {
-    const channelId = getParameter(request.params, 'channel')
-    const widget = await context.widgets.getGrid({
-      channelId,
-      query: parseQuery(request),
-      surface: 'fragment',
-    })
-    await sendFragment(context, { request, response, widget, common })
-  })
+  router.use(createWidgetRoutes(context, 'fragment', (exchange) => sendFragment(context, exchange, common)))
   router.use('/fragments', () => {
     throw new UnknownAddressError('no such fragment')
   })
@@ -57,11 +38,10 @@ export function createFragmentsRouter(context: Context): Router {
   return router
 }
 
-type Exchange = Readonly<{ request: Request; response: Response; widget: AnyWidget; common: Headers }>
-
 async function sendFragment(
   context: Context,
-  { request, response, widget, common }: Exchange,
+  { request, response, widget }: WidgetExchange,
+  common: Headers,
 ): Promise<void> {
   const maker: AnswerMaker = {
     surface: 'fragment',
@@ -76,7 +56,7 @@ async function sendFragment(
   const answer = await getReadyAnswer(context, maker, { widget, request, response })
   const { state, etag, body } = answer
   const headers = { ...toWidgetHeaders(context, widget, state), ...common }
-  keepWarm(context, { surface: 'fragment', widget, answer, request, response, toHeaders: () => headers })
+  keepWarm(context, { surface: 'fragment', widget, answer, request, toHeaders: () => headers })
   sendAnswer(request, response, { status: 200, headers, etag, getBody: () => body.identity })
 }
 

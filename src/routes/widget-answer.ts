@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import type { Context } from '../context.ts'
-import { type Answer, type WidgetState, listSetHeaders, toHeaderLists } from '../http/answer.ts'
+import { type Answer, type WidgetState, toHeaderLists } from '../http/answer.ts'
 import { type EncodedBody, type Encoding, pickBody, toByteTexts } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
 import type { Form, ReadyAnswer } from '../http/hot-cache.ts'
@@ -69,7 +69,6 @@ export type WarmedAnswer = Readonly<{
   widget: AnyWidget
   answer: ReadyAnswer
   request: Request
-  response: Response
   toHeaders(encoding: Encoding): Answer['headers']
 }>
 
@@ -81,6 +80,7 @@ export function keepWarm(context: Context, warmed: WarmedAnswer): void {
   // What is to be logged has to pass by here.
   const isLogged = widget.status === 'stale' && context.logger.isLevelEnabled('debug')
   if (hold === null || isLogged || answers.get(widget.identity) !== answer) return
+  if (answers.isWarm(widget.identity, hold.untilMs)) return
   const { state } = answer
   answers.warm(widget.identity, request.originalUrl, {
     hold,
@@ -103,13 +103,11 @@ function toForms({
   surface,
   widget,
   answer,
-  response,
   toHeaders,
 }: WarmedAnswer): Record<'identity' | 'gzip' | 'br', Form> {
-  const own = listSetHeaders(response)
   const toForm = (encoding: Encoding): Form => {
     const bytes = pickBody(answer.body, encoding)
-    const headers = { ...own, ...toHeaders(encoding), 'Cache-Status': toCacheStatus(toWarmStatus(widget)) }
+    const headers = { ...toHeaders(encoding), 'Cache-Status': toCacheStatus(toWarmStatus(widget)) }
     return { bytes, lists: toHeaderLists({ headers, etag: answer.etag }, bytes.length) }
   }
   const identity = toForm(null)
@@ -136,27 +134,37 @@ export async function getReadyAnswer(
   asked: Readonly<{ widget: AnyWidget; request: Request; response: Response }>,
 ): Promise<ReadyAnswer> {
   const { widget, request, response } = asked
-  const kept = context.memories.answers.get(widget.identity)
-  const answer = kept?.stamp === widget.stamp ? kept : await makeAnswer(context, maker, { widget, request })
+  const known = request.get('if-none-match')
+  const answer =
+    findUnmade(context, maker, { widget, known }) ??
+    (await context.memories.answers.getOrMake(widget, () => makeAnswer(maker, widget)))
   const surface = `${maker.surface} ${widget.kind}`
   noteAnswer(context, { surface, state: answer.state, cache: widget.status, request, response })
   return answer
 }
 
-async function makeAnswer(
-  context: Context,
+/** The answer of a visitor who has it already, where it was not made yet: that needs no body. */
+function findUnmade(
+  { memories }: Context,
   maker: AnswerMaker,
-  asked: Readonly<{ widget: AnyWidget; request: Request }>,
-): Promise<ReadyAnswer> {
-  const { stamp, identity } = asked.widget
-  const view = asked.widget.getView()
+  { widget, known }: Readonly<{ widget: AnyWidget; known: string | undefined }>,
+): ReadyAnswer | undefined {
+  const { identity, stamp } = widget
+  if (known === undefined || memories.answers.get(identity)?.stamp === stamp) return undefined
+  const view = widget.getView()
   const etag = maker.toEtag(view)
-  const state = view === undefined ? 'hidden' : 'shown'
-  if (etag !== null && isNoneMatch(asked.request.get('if-none-match'), etag))
-    return { stamp, state, etag, body: NO_BODY }
-  const answer = { stamp, state, etag, body: toByteTexts(await maker.render(view)) } as const
-  context.memories.answers.set(identity, answer)
-  return answer
+  if (etag === null || !isNoneMatch(known, etag)) return undefined
+  return { stamp, state: toState(view), etag, body: NO_BODY }
+}
+
+async function makeAnswer(maker: AnswerMaker, widget: AnyWidget): Promise<ReadyAnswer> {
+  const view = widget.getView()
+  const body = toByteTexts(await maker.render(view))
+  return { stamp: widget.stamp, state: toState(view), etag: maker.toEtag(view), body }
+}
+
+function toState(view: AnyView | undefined): ReadyAnswer['state'] {
+  return view === undefined ? 'hidden' : 'shown'
 }
 
 /** A view as its fragment; nothing to show is no byte at all. */

@@ -11,7 +11,7 @@ export function findIdentity(address: string, widgets: Pick<Widgets, 'identify'>
   const [, surface, channelId = '', gtin = null, query] = PLAIN.exec(address) ?? []
   if (surface !== 'fragment' && surface !== 'embed') return undefined
   try {
-    return widgets.identify({ surface, channelId, gtin, query: new URLSearchParams(query) })
+    return widgets.identify({ surface, channelId, gtin, query: query ?? '' })
   } catch {
     return undefined
   }

@@ -6,9 +6,11 @@ import { type CacheStatus, type Cached, type Hold, joinHolds } from '../freshnes
 import type { ChannelSource, ServedChannel } from '../freshness/channels.ts'
 import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
-import { findGtin, isCheckDigitRight } from '../offers/gtin.ts'
+import { findGtin } from '../offers/gtin.ts'
 import { compareForBox } from '../offers/ranking.ts'
 import { toDealQuery, toGridView } from './deals.ts'
+import { GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
+import { type Identify, createIdentify, toIdentity } from './identity.ts'
 import { computeOfferId } from './offer-id.ts'
 import {
   type CommonOptions,
@@ -56,8 +58,8 @@ export type Widgets = Readonly<{
   /** @throws InvalidGtinError when `gtin` is not 1 to 14 digits. */
   getBox(request: WidgetRequest & Readonly<{ gtin: string }>): Promise<Widget<BoxView>>
   getGrid(request: WidgetRequest): Promise<Widget<GridView>>
-  /** The `identity` that the widget of a request will have; a `gtin` of `null` asks for the grid. @throws BadOptionError */
-  identify(request: WidgetRequest & Readonly<{ gtin: string | null }>): string
+  /** The `identity` that the widget of a request will have. */
+  identify: Identify
   /** An offer by its id, the best where several have it; `undefined` when it is gone. */
   findOffer(
     wanted: Readonly<{ channelId: string; gtin: string; offerId: string }>,
@@ -84,20 +86,9 @@ export function createWidgets(details: WidgetDetails): Widgets {
     defaults,
     getBox: (request) => getBox(details, defaults, request),
     getGrid: (request) => getGrid(details, defaults, request),
-    identify: ({ gtin, channelId, query, surface }) => {
-      const parse = gtin === null ? parseGridOptions : parseBoxOptions
-      const place = { surface, channelId: channelId.toLowerCase(), gtin: gtin && (findGtin(gtin) ?? null) }
-      return toIdentity(place, toOptionsKey(parse(query, defaults, surface)))
-    },
+    identify: createIdentify(defaults),
     findOffer: (wanted) => findOffer(details, wanted),
   }
-}
-
-function toIdentity(
-  { surface, channelId, gtin }: Readonly<{ surface: Surface; channelId: string; gtin: string | null }>,
-  optionsKey: string,
-): string {
-  return `${surface} ${channelId} ${gtin ?? 'deals'} ${optionsKey}`
 }
 
 /** A widget stands as long as its data, its channel, and the oldest price in it, which then goes. */
@@ -219,21 +210,6 @@ function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
 }
 
 const NO_DEALS: DealPage = { deals: [], hasNext: false, readAtMs: 0 }
-
-const GONE_REASON = 'The catalog no longer lists this channel.'
-
-function explainHiddenGrid(page: number): string {
-  return page > 1
-    ? `There is no page ${page} of the deals that fit the options of this address.`
-    : 'No offer that is on sale fits the options of this address.'
-}
-
-function explainHiddenBox(gtin: string, isSold: boolean): string {
-  if (isSold) return 'No offer of this product fits the options of this address.'
-  return isCheckDigitRight(gtin)
-    ? 'No shop of this channel sells the product of this GTIN.'
-    : 'The last digit of this GTIN is wrong: is it mistyped? No shop of this channel sells it.'
-}
 
 /** The defaults in the same form as parsed options. */
 function toDefaults(config: Config): OptionDefaults {

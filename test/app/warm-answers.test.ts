@@ -25,14 +25,23 @@ const UNSOLD = toGtin(7)
 const BESIDE = toGtin(8)
 
 const anyChannel = fc.constantFrom(
+  ...Array<string>(6).fill(CHANNEL_ID),
   CHANNEL_ID,
   CHANNEL_ID.toUpperCase(),
   `%33${CHANNEL_ID.slice(1)}`,
   'nobody',
 )
-const anyGtin = fc.constantFrom(GTIN, GTIN.slice(1), BESIDE, UNSOLD, `${GTIN.slice(0, -1)}0`, 'x', `${GTIN}/`)
+const anyGtin = fc.constantFrom(
+  ...Array<string>(4).fill(GTIN),
+  GTIN.slice(1),
+  BESIDE,
+  UNSOLD,
+  `${GTIN.slice(0, -1)}0`,
+  'x',
+  `${GTIN}/`,
+)
 const anyPlace = fc.tuple(
-  fc.constantFrom('/fragments', '/embeds', '/FRAGMENTS', '/prefix/embeds'),
+  fc.constantFrom('/fragments', '/fragments', '/embeds', '/embeds', '/FRAGMENTS', '/prefix/embeds'),
   anyChannel,
   fc.oneof(
     { weight: 3, arbitrary: anyGtin.map((gtin) => `/where-to-buy/${gtin}`) },
@@ -197,9 +206,9 @@ test('any requests, with time, prices and walks between them - the same answers,
       warmCount += hot.countWarm()
       await Promise.all([hot.harness.dispose(), routed.harness.dispose()])
     }),
-    { numRuns: 40 },
+    { numRuns: 25, endOnFailure: true },
   )
-  expect(warmCount).toBeGreaterThan(100)
+  expect(warmCount).toBeGreaterThan(50)
 })
 
 const listCalls = ({ catalog }: Harness): string[] => catalog.calls.map(({ path }) => path)
