@@ -4,7 +4,7 @@ import { DAY_MS } from '../clock.ts'
 import { foldText } from '../offers/text.ts'
 import { findProductInRow, toStoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, findCopy, getCopy, isVisibleAt } from './sql-copies.ts'
+import { type CopyRow, getCopy, isVisibleAt } from './sql-copies.ts'
 import { deleteVersions, insertVersions, readFirstSeen, updateVersion } from './sql-versions.ts'
 import { executeOnce } from './statements.ts'
 import type { CopyEntry } from './store.ts'
@@ -15,46 +15,49 @@ const ABSENCE_KEPT_MS: number = DAY_MS
 /** Columns of a product and, from its page, when an unchanged one was last seen by a walk. */
 const productColumns = ['id', 'gtin', 'title', 'brand', 'images', 'offers', 'as_of_ms'] as const
 
-/** What the copy knows of one product: the newer of its row and its remembered absence. */
+/** What boxes read: the current walk, or the running one before there is any. */
+const visibleWalk = sql<number>`case when c.current_walk > 0 then c.current_walk else c.running_walk end`
+
+/** When a walk last saw the page of the product. */
+const pageTime = sql<number | null>`(select w.as_of_ms from walk_pages w where w.copy_id = c.id
+  and w.walk = ${visibleWalk} and w.after_gtin < p.gtin and w.until_gtin >= p.gtin order by w.after_gtin desc limit 1)`
+
+/** What the copy knows of one product, in one statement: the newer of its row and its remembered absence. */
 export async function findProduct(
   database: Kysely<CopyTables>,
-  place: Readonly<{ catalog: string; channelId: string; gtin: string }>,
+  { catalog, channelId, gtin }: Readonly<{ catalog: string; channelId: string; gtin: string }>,
 ): Promise<CopyEntry | undefined> {
-  const copy = await findCopy(database, place.catalog, place.channelId)
-  if (copy === undefined) return undefined
-  const entry = await readProduct(database, copy, place.gtin)
-  const [absence] = await executeOnce(database, 'find absence', {
-    values: [copy.id, place.gtin],
+  const [row] = await executeOnce(database, 'find product', {
+    values: [gtin, gtin, catalog, channelId],
     build: () =>
       database
-        .selectFrom('absences')
-        .select('as_of_ms')
-        .where('copy_id', '=', copy.id)
-        .where('gtin', '=', place.gtin),
+        .selectFrom('copies as c')
+        .leftJoin('products as p', (join) =>
+          join
+            .onRef('p.copy_id', '=', 'c.id')
+            .on('p.gtin', '=', gtin)
+            .on(
+              sql<boolean>`p.from_walk <= ${visibleWalk} and (p.until_walk is null or p.until_walk > ${visibleWalk})`,
+            ),
+        )
+        .leftJoin('absences as a', (join) => join.onRef('a.copy_id', '=', 'c.id').on('a.gtin', '=', gtin))
+        .select(['p.id', 'p.gtin', 'p.title', 'p.brand', 'p.images', 'p.offers', 'p.as_of_ms'])
+        .select(['a.as_of_ms as absent_at_ms', pageTime.as('page_as_of_ms')])
+        .where('c.catalog', '=', catalog)
+        .where('c.channel_id', '=', channelId),
   })
-  if (absence === undefined || (entry !== undefined && entry.asOfMs >= absence.as_of_ms)) return entry
-  return { product: null, asOfMs: absence.as_of_ms }
+  if (row === undefined) return undefined
+  const entry = isWhole(row) ? toEntries(row)[0] : undefined
+  const { absent_at_ms: absentAtMs } = row
+  if (absentAtMs === null || (entry !== undefined && entry.asOfMs >= absentAtMs)) return entry
+  return { product: null, asOfMs: absentAtMs }
 }
 
-async function readProduct(
-  database: Kysely<CopyTables>,
-  copy: CopyRow,
-  gtin: string,
-): Promise<CopyEntry | undefined> {
-  const { id, visibleWalk } = copy
-  const rows = await executeOnce(database, 'find product', {
-    values: [id, visibleWalk, id, gtin, visibleWalk, visibleWalk],
-    build: () =>
-      database
-        .selectFrom('products')
-        .select([...productColumns, selectPageTime(copy)])
-        .where('copy_id', '=', id)
-        .where('gtin', '=', gtin)
-        .where(
-          sql<boolean>`from_walk <= ${visibleWalk} and (until_walk is null or until_walk > ${visibleWalk})`,
-        ),
-  })
-  return rows.flatMap(toEntries)[0]
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
+
+/** A row that was joined has all of its columns, or none. */
+function isWhole(row: Nullable<ProductRow>): row is ProductRow {
+  return row.id !== null
 }
 
 /** Visible products by GTIN, or by row of this copy, in no particular order; damaged rows are left out. */
@@ -133,31 +136,40 @@ async function isOutdated(
   copy: CopyRow,
   lookup: Readonly<{ gtin: string; asOfMs: number }>,
 ): Promise<boolean> {
-  const absences = await executeOnce(transaction, 'find newer absence', {
-    values: [copy.id, lookup.gtin, lookup.asOfMs],
+  const [found] = await executeOnce(transaction, 'find newer', {
+    values: [
+      copy.id,
+      lookup.gtin,
+      lookup.asOfMs,
+      copy.id,
+      copy.currentWalk,
+      lookup.gtin,
+      lookup.gtin,
+      lookup.asOfMs,
+    ],
     build: () =>
-      transaction
-        .selectFrom('absences')
-        .select('gtin')
-        .where('copy_id', '=', copy.id)
-        .where('gtin', '=', lookup.gtin)
-        .where('as_of_ms', '>', lookup.asOfMs),
+      transaction.selectNoFrom(({ exists, or, selectFrom }) =>
+        or([
+          exists(
+            selectFrom('absences')
+              .select('gtin')
+              .where('copy_id', '=', copy.id)
+              .where('gtin', '=', lookup.gtin)
+              .where('as_of_ms', '>', lookup.asOfMs),
+          ),
+          exists(
+            selectFrom('walk_pages')
+              .select('walk')
+              .where('copy_id', '=', copy.id)
+              .where('walk', '>=', copy.currentWalk)
+              .where('after_gtin', '<', lookup.gtin)
+              .where('until_gtin', '>=', lookup.gtin)
+              .where('as_of_ms', '>', lookup.asOfMs),
+          ),
+        ]).as('is_outdated'),
+      ),
   })
-  if (absences.length > 0) return true
-  const pages = await executeOnce(transaction, 'find newer page', {
-    values: [copy.id, copy.currentWalk, lookup.gtin, lookup.gtin, lookup.asOfMs, 1],
-    build: () =>
-      transaction
-        .selectFrom('walk_pages')
-        .select('walk')
-        .where('copy_id', '=', copy.id)
-        .where('walk', '>=', copy.currentWalk)
-        .where('after_gtin', '<', lookup.gtin)
-        .where('until_gtin', '>=', lookup.gtin)
-        .where('as_of_ms', '>', lookup.asOfMs)
-        .limit(1),
-  })
-  return pages.length > 0
+  return Boolean(found?.is_outdated)
 }
 
 type Version = Readonly<{ id: number; from_walk: number; brand: string | null; as_of_ms: number }>

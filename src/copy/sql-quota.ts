@@ -1,5 +1,5 @@
-import type { Kysely, Transaction } from 'kysely'
-import { type QuotaState, SHARES, createQuotaState } from '../catalog/quota.ts'
+import { type Kysely, type Transaction, sql } from 'kysely'
+import { type QuotaState, type Share, SHARES, createQuotaState } from '../catalog/quota.ts'
 import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
@@ -22,7 +22,7 @@ export async function updateQuota(
     const after = update.change(before)
     if (isPauseChanged(before, after)) await writePause(transaction, catalog, after)
     if (SHARES.some((share) => before.calls[share] !== after.calls[share]))
-      await writeDay(transaction, catalog, after)
+      await writeDay(transaction, catalog, { before, after })
     const lookups = after.lookupsLastHour - before.lookupsLastHour
     if (lookups > 0) await addLookups(transaction, catalog, { minute: toMinute(update.nowMs), lookups })
     return after
@@ -35,47 +35,52 @@ async function readQuota(
   nowMs: number,
 ): Promise<QuotaState> {
   const empty = createQuotaState(nowMs)
-  const [pause] = await executeOnce(transaction, 'read pause', {
-    values: [catalog],
-    build: () =>
-      transaction
-        .selectFrom('quotas')
-        .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls'])
-        .where('catalog', '=', catalog),
-  })
-  const [calls] = await executeOnce(transaction, 'read calls of day', {
-    values: [catalog, empty.day],
-    build: () =>
-      transaction
-        .selectFrom('quota_days')
-        .select(SHARES)
-        .where('catalog', '=', catalog)
-        .where('day', '=', empty.day),
-  })
   // The minute an hour ago counts whole: no 60 minutes ever see more than their budget.
   const firstMinute = toMinute(nowMs - HOUR_MS)
   // Those of a clock that was wrong would count until it is right.
   const lastMinute = toMinute(nowMs) + 1
-  const [hour] = await executeOnce(transaction, 'read lookups of hour', {
-    values: [catalog, firstMinute, lastMinute],
+  const [row] = await executeOnce(transaction, 'read quota', {
+    values: [catalog, firstMinute, lastMinute, catalog, catalog, empty.day],
     build: () =>
       transaction
-        .selectFrom('quota_minutes')
-        .select(({ fn }) => fn.sum<number | null>('lookups').as('lookups'))
-        .where('catalog', '=', catalog)
-        .where('minute', '>=', firstMinute)
-        .where('minute', '<=', lastMinute),
+        .selectFrom(sql<Readonly<{ one: number }>>`(select 1 as one)`.as('o'))
+        .leftJoin('quotas as q', (join) => join.on('q.catalog', '=', catalog))
+        .leftJoin('quota_days as d', (join) => join.on('d.catalog', '=', catalog).on('d.day', '=', empty.day))
+        .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls', ...SHARES])
+        .select(({ selectFrom }) =>
+          selectFrom('quota_minutes')
+            .select(sql<number | null>`sum(lookups)`.as('sum'))
+            .where('catalog', '=', catalog)
+            .where('minute', '>=', firstMinute)
+            .where('minute', '<=', lastMinute)
+            .as('lookups'),
+        ),
   })
+  return row === undefined ? empty : toState(empty, row)
+}
+
+type QuotaRow = Readonly<
+  Record<
+    'limited_until_ms' | 'pause_count' | 'limited_at_ms' | 'learned_calls' | 'lookups' | Share,
+    number | null
+  >
+>
+
+/** What is not there is as at the beginning. */
+function toState(empty: QuotaState, row: QuotaRow): QuotaState {
+  const { calls } = empty
   return {
     ...empty,
-    ...(pause !== undefined && {
-      limitedUntilMs: pause.limited_until_ms,
-      pauseCount: pause.pause_count,
-      limitedAtMs: pause.limited_at_ms,
-      learnedCalls: pause.learned_calls,
-    }),
-    ...(calls !== undefined && { calls }),
-    lookupsLastHour: hour?.lookups ?? 0,
+    limitedUntilMs: row.limited_until_ms ?? empty.limitedUntilMs,
+    pauseCount: row.pause_count ?? empty.pauseCount,
+    limitedAtMs: row.limited_at_ms ?? empty.limitedAtMs,
+    learnedCalls: row.learned_calls ?? empty.learnedCalls,
+    calls: {
+      walk: row.walk ?? calls.walk,
+      refresh: row.refresh ?? calls.refresh,
+      lookup: row.lookup ?? calls.lookup,
+    },
+    lookupsLastHour: row.lookups ?? 0,
   }
 }
 
@@ -106,9 +111,10 @@ async function writePause(
 async function writeDay(
   transaction: Transaction<CopyTables>,
   catalog: string,
-  { day, calls }: QuotaState,
+  { before, after }: Readonly<{ before: QuotaState; after: QuotaState }>,
 ): Promise<void> {
-  const { walk, refresh, lookup } = calls
+  const { day } = after
+  const { walk, refresh, lookup } = after.calls
   const content = { walk, refresh, lookup }
   await executeOnce(transaction, 'write calls of day', {
     values: [catalog, day, walk, refresh, lookup, walk, refresh, lookup],
@@ -118,6 +124,8 @@ async function writeDay(
         .values({ catalog, day, ...content })
         .onConflict((conflict) => conflict.columns(['catalog', 'day']).doUpdateSet(content)),
   })
+  // The first call of a day takes what is too old along.
+  if (SHARES.some((share) => before.calls[share] > 0)) return
   await executeOnce(transaction, 'remove old days', {
     values: [catalog, day - KEPT_DAYS],
     build: () =>

@@ -42,7 +42,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     })
   const store: SqlStore = {
     ...createSqlWalkStore(writer, catalog),
-    findProduct: (channelId, gtin) => inOneView((view) => findProduct(view, { catalog, channelId, gtin })),
+    findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin }),
     putLookup: (channelId, gtin, entry) => putLookup(writer, { catalog, channelId, gtin }, entry),
     findChannelList: () => inOneView((view) => findChannelList(view, catalog)),
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),

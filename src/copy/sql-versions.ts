@@ -4,6 +4,9 @@ import type { StoredShape } from './rows.ts'
 import { insertWithWords } from './sqlite-words.ts'
 import { insertRows, splitList } from './statements.ts'
 
+/** From here on, putting words in at once costs less than letting the trigger do it product by product. */
+const MANY_PRODUCTS = 8
+
 /** Where a version belongs, and when it was seen. */
 export type VersionPlace = Readonly<{ copyId: number; fromWalk: number; asOfMs: number }>
 
@@ -18,10 +21,12 @@ export async function insertVersions(
 ): Promise<void> {
   if (shapes.length === 0) return
   const ids: number[] = []
-  await insertWithWords(transaction, async () => {
+  const insert = async (): Promise<Readonly<{ firstId: number; lastId: number }>> => {
     ids.push(...(await insertProducts(transaction, shapes, details)))
     return { firstId: ids[0] ?? 0, lastId: ids.at(-1) ?? 0 }
-  })
+  }
+  if (shapes.length < MANY_PRODUCTS) await insert()
+  else await insertWithWords(transaction, insert)
   const deals = shapes.flatMap((shape, index) =>
     toDealRows(shape, { ...details, productId: ids[index] ?? 0 }),
   )
