@@ -1,6 +1,12 @@
-import type { Request, Response } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ByteText } from './encodings.ts'
 import { isNoneMatch } from './etag.ts'
+
+/** A request with its address as it was sent, which routers change. Those of Express are such. */
+export type AskedRequest = IncomingMessage & { originalUrl: string }
+
+/** A response with a place for what handlers note beside it. Those of Express are such. */
+export type NotedResponse = ServerResponse & { locals: Record<string, unknown> }
 
 /** What `Vitrine-State` says of an answer. */
 export type WidgetState = 'shown' | 'hidden' | 'unavailable' | 'invalid'
@@ -37,8 +43,8 @@ export function toHeaderLists(
  * Sends an answer in one write with its exact length, without the help of Express: no `Vary`, no encoding, no
  * redirect, no reading of the visitor's headers but `If-None-Match`.
  */
-export function sendAnswer(request: Request, response: Response, answer: Answer): void {
-  if (answer.etag !== null && isNoneMatch(request.get('if-none-match'), answer.etag)) {
+export function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  if (answer.etag !== null && isNoneMatch(request.headers['if-none-match'], answer.etag)) {
     response.writeHead(304, toHeaderLists(answer, 0).unchanged).end()
     return
   }

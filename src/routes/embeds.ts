@@ -20,20 +20,25 @@ import {
   toEmptyHeaders,
   toWidgetHeaders,
 } from './widget-answer.ts'
-import { type WidgetExchange, createWidgetRoutes } from './widget-routes.ts'
+import { type SendWidget, type WidgetExchange, createWidgetRoutes } from './widget-routes.ts'
 
 /**
  * `/embeds/…`: whole documents for iframes. Always 200 where an article is concerned; whether the box is hidden is said
  * in the document, never measured by it. No `X-Frame-Options`: who may frame is in the policy.
  */
-export function createEmbedsRouter(context: Context): Router {
+export function createEmbedsRouter(context: Context, send: SendWidget): Router {
   const router = Router()
-  router.use(createWidgetRoutes(context, 'embed', (exchange) => sendEmbed(context, exchange)))
+  router.use(createWidgetRoutes(context, 'embed', send))
   router.use('/embeds', () => {
     throw new UnknownAddressError('no such embed')
   })
   router.use('/embeds', createEmbedErrorHandler(context))
   return router
+}
+
+/** Makes the sender of embeds. */
+export function createEmbedSender(context: Context): SendWidget {
+  return (exchange) => sendEmbed(context, exchange)
 }
 
 async function sendEmbed(context: Context, { request, response, widget }: WidgetExchange): Promise<void> {
@@ -58,7 +63,7 @@ async function sendEmbed(context: Context, { request, response, widget }: Widget
     Vary: 'Accept-Encoding',
   })
   keepWarm(context, { surface: 'embed', widget, answer, request, toHeaders })
-  const encoding = chooseEncoding(request.get('accept-encoding'))
+  const encoding = chooseEncoding(request.headers['accept-encoding'])
   const headers = toHeaders(encoding)
   sendAnswer(request, response, { status: 200, headers, etag, getBody: () => pickBody(body, encoding) })
 }

@@ -14,7 +14,7 @@ import {
   toEmptyHeaders,
   toWidgetHeaders,
 } from './widget-answer.ts'
-import { type WidgetExchange, createWidgetRoutes } from './widget-routes.ts'
+import { type SendWidget, type WidgetExchange, createWidgetRoutes } from './widget-routes.ts'
 
 const EMPTY: Buffer = Buffer.alloc(0)
 
@@ -22,20 +22,28 @@ const EMPTY: Buffer = Buffer.alloc(0)
  * `/fragments/…`: HTML for server-side includes. The same bytes whatever the visitor's headers are, never compressed,
  * never chunked, never redirected; nothing to show is 200 with zero bytes (product.md, section 5).
  */
-export function createFragmentsRouter(context: Context): Router {
+export function createFragmentsRouter(context: Context, send: SendWidget): Router {
   const router = Router()
-  const common = {
-    ...takenInHeaderList,
-    'Access-Control-Allow-Origin': '*',
-    'Content-Security-Policy': toFragmentPolicy(context.ownOrigin),
-  }
-
-  router.use(createWidgetRoutes(context, 'fragment', (exchange) => sendFragment(context, exchange, common)))
+  router.use(createWidgetRoutes(context, 'fragment', send))
   router.use('/fragments', () => {
     throw new UnknownAddressError('no such fragment')
   })
-  router.use('/fragments', createFragmentErrorHandler(context, common))
+  router.use('/fragments', createFragmentErrorHandler(context, toCommonHeaders(context)))
   return router
+}
+
+/** Makes the sender of fragments. */
+export function createFragmentSender(context: Context): SendWidget {
+  const common = toCommonHeaders(context)
+  return (exchange) => sendFragment(context, exchange, common)
+}
+
+function toCommonHeaders({ ownOrigin }: Context): Headers {
+  return {
+    ...takenInHeaderList,
+    'Access-Control-Allow-Origin': '*',
+    'Content-Security-Policy': toFragmentPolicy(ownOrigin),
+  }
 }
 
 async function sendFragment(

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Request, Response } from 'express'
 import type { Context } from '../context.ts'
 import { VitrineError } from '../errors.ts'
 import type { CacheStatus } from '../freshness/cached.ts'
+import type { AskedRequest, NotedResponse } from '../http/answer.ts'
 
 /** Bytes of a request id: enough to find one line among a day's. */
 const REQUEST_ID_BYTES = 8
@@ -11,15 +11,20 @@ const REQUEST_ID_BYTES = 8
 const MAX_PATH_CHARACTERS = 200
 
 /** What is counted of an answer, and the exchange that it belongs to. */
-export type NotedAnswer = Readonly<{ surface: string; state: string; request: Request; response: Response }>
+export type NotedAnswer = Readonly<{
+  surface: string
+  state: string
+  request: AskedRequest
+  response: NotedResponse
+}>
 
 /** Remembers when a request came, for the line that may be written about it. */
-export function noteArrival(context: Context, response: Response): void {
-  response.locals['arrivedAtMs'] = context.clock.nowMs()
+export function noteArrival(context: Context, response: NotedResponse): void {
+  response.locals['arrivedAtMs'] ??= context.clock.nowMs()
 }
 
 /** The id of a request in the log and in `Vitrine-Request-Id`, made when it is first asked for. */
-export function getRequestId(response: Response): string {
+export function getRequestId(response: NotedResponse): string {
   response.locals['requestId'] ??= randomBytes(REQUEST_ID_BYTES).toString('hex')
   return String(response.locals['requestId'])
 }

@@ -1,6 +1,11 @@
-import type { Request, Response } from 'express'
 import type { Context } from '../context.ts'
-import { type Answer, type WidgetState, toHeaderLists } from '../http/answer.ts'
+import {
+  type Answer,
+  type AskedRequest,
+  type NotedResponse,
+  type WidgetState,
+  toHeaderLists,
+} from '../http/answer.ts'
 import { type EncodedBody, type Encoding, pickBody, toByteTexts } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
 import type { Form, ReadyAnswer } from '../http/hot-cache.ts'
@@ -20,7 +25,7 @@ export function getParameter(parameters: Parameters, name: string): string {
 }
 
 /** The query string as it was sent; nothing of Express's own reading of it is used. */
-export function parseQuery(request: Request): URLSearchParams {
+export function parseQuery(request: Pick<AskedRequest, 'originalUrl'>): URLSearchParams {
   const start = request.originalUrl.indexOf('?')
   return new URLSearchParams(start === -1 ? '' : request.originalUrl.slice(start + 1))
 }
@@ -68,7 +73,7 @@ export type WarmedAnswer = Readonly<{
   surface: Surface
   widget: AnyWidget
   answer: ReadyAnswer
-  request: Request
+  request: AskedRequest
   toHeaders(encoding: Encoding): Answer['headers']
 }>
 
@@ -131,10 +136,10 @@ export type AnswerMaker = Readonly<{
 export async function getReadyAnswer(
   context: Context,
   maker: AnswerMaker,
-  asked: Readonly<{ widget: AnyWidget; request: Request; response: Response }>,
+  asked: Readonly<{ widget: AnyWidget; request: AskedRequest; response: NotedResponse }>,
 ): Promise<ReadyAnswer> {
   const { widget, request, response } = asked
-  const known = request.get('if-none-match')
+  const known = request.headers['if-none-match']
   const answer =
     findUnmade(context, maker, { widget, known }) ??
     (await context.memories.answers.getOrMake(widget, () => makeAnswer(maker, widget)))

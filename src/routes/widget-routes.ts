@@ -1,28 +1,80 @@
-import { type Request, type Response, Router } from 'express'
+import { type Request, Router } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '../context.ts'
+import type { AskedRequest, NotedResponse } from '../http/answer.ts'
+import { createStrip } from '../http/prefix.ts'
+import { type PlainAddress, readPlainAddress } from '../widgets/addresses.ts'
 import type { Surface } from '../widgets/options.ts'
+import { noteArrival } from './note-answer.ts'
 import { type AnyWidget, getParameter, parseQuery } from './widget-answer.ts'
 
 /** A widget, and the exchange that asked for it. */
-export type WidgetExchange = Readonly<{ request: Request; response: Response; widget: AnyWidget }>
+export type WidgetExchange = Readonly<{ request: AskedRequest; response: NotedResponse; widget: AnyWidget }>
 
-/** Routes of both widgets on a surface: parse, get, and `send`. */
-export function createWidgetRoutes(
-  { widgets }: Context,
-  surface: Surface,
-  send: (exchange: WidgetExchange) => Promise<void>,
-): Router {
+/** Sends a widget on one surface. */
+export type SendWidget = (exchange: WidgetExchange) => Promise<void>
+
+/** Failures of plain addresses on their way to the router. */
+const failures = new WeakMap<IncomingMessage, Readonly<{ error: unknown }>>()
+
+/**
+ * Answers plain addresses of both widgets, whichever surface, without a router: nearly everything that is not warm is one of
+ * them, and a router costs more than the widget. What fails goes to the routes, which know every form of a failure.
+ * `false`: nothing was done.
+ */
+export function createPlainWidgets(
+  context: Context,
+  senders: Readonly<Record<Surface, SendWidget>>,
+  fail: (request: IncomingMessage, response: ServerResponse) => void,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const strip = createStrip(context.publicUrl)
+  return (request, response) => {
+    const { method, url = '' } = request
+    const plain = method === 'GET' || method === 'HEAD' ? readPlainAddress(strip(url)) : undefined
+    if (plain === undefined) return false
+    // As Express would, so that whoever comes later finds them.
+    const exchange = {
+      request: Object.assign(request, { originalUrl: url }),
+      response: Object.assign(response, { locals: {} }),
+    }
+    noteArrival(context, exchange.response)
+    getPlainWidget(context, plain)
+      .then((widget) => senders[plain.surface]({ ...exchange, widget }))
+      .catch((error: unknown) => {
+        failures.set(request, { error })
+        fail(request, response)
+      })
+    return true
+  }
+}
+
+function getPlainWidget({ widgets }: Context, plain: PlainAddress): Promise<AnyWidget> {
+  const { surface, channelId, gtin } = plain
+  const asked = { surface, channelId, query: new URLSearchParams(plain.query) }
+  return gtin === null ? widgets.getGrid(asked) : widgets.getBox({ ...asked, gtin })
+}
+
+/** Routes of both widgets on a surface, for every spelling of their addresses. */
+export function createWidgetRoutes({ widgets }: Context, surface: Surface, send: SendWidget): Router {
   const router = Router()
   router.get(`/${surface}s/:channel/where-to-buy{/*gtin}`, async (request, response) => {
+    throwFailure(request)
     const channelId = getParameter(request.params, 'channel')
     const gtin = getParameter(request.params, 'gtin')
     const widget = await widgets.getBox({ channelId, gtin, query: parseQuery(request), surface })
     await send({ request, response, widget })
   })
   router.get(`/${surface}s/:channel/deals`, async (request, response) => {
+    throwFailure(request)
     const channelId = getParameter(request.params, 'channel')
     const widget = await widgets.getGrid({ channelId, query: parseQuery(request), surface })
     await send({ request, response, widget })
   })
   return router
+}
+
+/** What has failed already is not tried again. */
+function throwFailure(request: Request): void {
+  const failure = failures.get(request)
+  if (failure !== undefined) throw failure.error
 }

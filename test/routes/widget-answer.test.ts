@@ -22,7 +22,7 @@ import type { Harness } from '../helpers/harness.ts'
 const toRequest = (originalUrl: string, ifNoneMatch?: string): Request =>
   ({
     originalUrl,
-    get: (name: string) => (name === 'if-none-match' ? ifNoneMatch : undefined),
+    headers: { 'if-none-match': ifNoneMatch },
   }) as unknown as Request
 
 const getBox = ({ context }: Harness, query = ''): Promise<AnyWidget> =>
