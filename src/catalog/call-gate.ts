@@ -10,7 +10,7 @@ import { createSlots } from './slots.ts'
 /** Calls of one purpose under way or in line: beyond, a visitor gets the copy at once instead of a place in the line. */
 const MAX_UNDER_WAY = 500
 /** Calls that go at the same time; one connection each. */
-export const MAX_CALLS_AT_ONCE = 32
+export const MAX_CALLS_AT_ONCE = 64
 /** Who waits longer in line is not called for any more: that the line is long says nothing about the catalog. */
 const MAX_WAIT_MS: number = 5 * SECOND_MS
 
