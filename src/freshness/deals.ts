@@ -127,11 +127,16 @@ function toHeld(
     cached.status === 'hit'
       ? read.asOfMs + freshSeconds * SECOND_MS
       : read.asOfMs + staleSeconds * SECOND_MS + 1
-  const hold: Hold = {
-    untilMs: Math.min(read.page.readAtMs + freshSeconds * SECOND_MS, agesAtMs),
-    isCurrent: () => states.isCurrent(channelId, read.walk),
-  }
-  return { ...cached, hold }
+  const untilMs = Math.min(read.page.readAtMs + freshSeconds * SECOND_MS, agesAtMs)
+  return { ...cached, hold: createHold(states, { channelId, walk: read.walk, untilMs }) }
+}
+
+/** A hold lives as long as its answer: it keeps the number of a walk alive, and not the page. */
+function createHold(
+  states: CopyStates,
+  { channelId, walk, untilMs }: Readonly<{ channelId: string; walk: number; untilMs: number }>,
+): Hold {
+  return { untilMs, isCurrent: () => states.isCurrent(channelId, walk) }
 }
 
 function dropGone(read: RememberedDeals, nowMs: number, config: FreshnessConfig): RememberedDeals {

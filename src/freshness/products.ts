@@ -132,12 +132,21 @@ function toHeld(
 ): Cached<Product | null> {
   const heldSeconds =
     entry.product === null ? Math.min(config.freshSeconds, config.notFoundSeconds) : config.freshSeconds
-  const hold: Hold = {
-    untilMs: entry.asOfMs + heldSeconds * SECOND_MS,
-    // What was dropped from memory for want of room is still what the catalog said a moment ago.
-    isCurrent: () => (memory.get(key) ?? entry) === entry,
-  }
+  const hold = createHold(memory, key, { asOfMs: entry.asOfMs, heldSeconds })
   return { ...toCached(entry, status), hold }
+}
+
+/** A hold lives as long as its answer: it keeps the time of an entry alive, and not the entry. */
+function createHold(
+  memory: Memory<CopyEntry>,
+  key: string,
+  { asOfMs, heldSeconds }: Readonly<{ asOfMs: number; heldSeconds: number }>,
+): Hold {
+  return {
+    untilMs: asOfMs + heldSeconds * SECOND_MS,
+    // What was dropped from memory for want of room is still what the catalog said a moment ago.
+    isCurrent: () => (memory.get(key)?.asOfMs ?? asOfMs) === asOfMs,
+  }
 }
 
 type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean }>

@@ -1,4 +1,5 @@
 import { type ErrorRequestHandler, Router } from 'express'
+import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, sendAnswer } from '../http/answer.ts'
@@ -36,12 +37,26 @@ export function createEmbedsRouter(context: Context, send: SendWidget): Router {
   return router
 }
 
+/** Channels whose policy is kept ready. */
+const MAX_POLICIES = 200
+
 /** Makes the sender of embeds. */
 export function createEmbedSender(context: Context): SendWidget {
-  return (exchange) => sendEmbed(context, exchange)
+  // One text for all answers of a channel: they keep it.
+  const headers = new LRUCache<string, Headers>({ max: MAX_POLICIES })
+  return (exchange) => {
+    const { url } = exchange.widget.channel
+    const kept = headers.get(url ?? '') ?? toEmbedHeaders(context, url)
+    headers.set(url ?? '', kept)
+    return sendEmbed(context, exchange, kept)
+  }
 }
 
-async function sendEmbed(context: Context, { request, response, widget }: WidgetExchange): Promise<void> {
+async function sendEmbed(
+  context: Context,
+  { request, response, widget }: WidgetExchange,
+  embedHeaders: Headers,
+): Promise<void> {
   const toOutline = (view: AnyView | undefined): EmbedOutline => toEmbedOutline(context, widget, view?.label)
   const maker: AnswerMaker = {
     surface: 'embed',
@@ -55,7 +70,7 @@ async function sendEmbed(context: Context, { request, response, widget }: Widget
   const { state, etag, body } = answer
   const shared = {
     ...toWidgetHeaders(context, widget, state),
-    ...toEmbedHeaders(context, widget.channel.url),
+    ...embedHeaders,
   }
   const toHeaders = (encoding: Encoding): Headers => ({
     ...shared,

@@ -47,25 +47,23 @@ export type AnyWidget = Widget<BoxView> | Widget<GridView>
 export function toWidgetHeaders(context: Context, widget: AnyWidget, state: WidgetState): Answer['headers'] {
   return {
     'Content-Type': 'text/html; charset=utf-8',
-    'Cache-Control': toWidgetCacheControl(context, { widget, state, nowMs: context.clock.nowMs() }),
+    'Cache-Control': createCountdown(context, toAges(widget, state))(context.clock.nowMs()),
     'Vitrine-State': state,
     'Vitrine-Reason': state === 'hidden' ? widget.hiddenReason : undefined,
     'Cache-Status': toCacheStatus(widget.status),
   }
 }
 
-function toWidgetCacheControl(
-  { config }: Context,
-  { widget, state, nowMs }: Readonly<{ widget: AnyWidget; state: WidgetState; nowMs: number }>,
-): string {
-  return toCacheControl({
-    asOfMs: widget.asOfMs,
-    oldestPriceMs: state === 'shown' ? widget.oldestPriceMs : null,
-    nowMs,
-    config: config.freshness,
-    priceMaxAgeSeconds: config.priceMaxAgeSeconds,
-    isGrid: widget.kind === 'deals',
-  })
+type Ages = Readonly<{ asOfMs: number; oldestPriceMs: number | null; isGrid: boolean }>
+
+function toAges({ asOfMs, oldestPriceMs, kind }: AnyWidget, state: WidgetState): Ages {
+  return { asOfMs, oldestPriceMs: state === 'shown' ? oldestPriceMs : null, isGrid: kind === 'deals' }
+}
+
+/** What is kept with a warm answer lives as long as that: it keeps a few times alive, and not the widget. */
+function createCountdown({ config }: Context, ages: Ages): (nowMs: number) => string {
+  const { freshness, priceMaxAgeSeconds } = config
+  return (nowMs) => toCacheControl({ ...ages, nowMs, config: freshness, priceMaxAgeSeconds })
 }
 
 /** An answer that is about to be sent for the first time since it was asked for, with the headers of one encoding. */
@@ -90,7 +88,7 @@ export function keepWarm(context: Context, warmed: WarmedAnswer): void {
   answers.warm(widget.identity, request.originalUrl, {
     hold,
     forms: toForms(warmed),
-    toCacheControl: (nowMs) => toWidgetCacheControl(context, { widget, state, nowMs }),
+    toCacheControl: createCountdown(context, toAges(widget, state)),
     count: context.metrics.getAnswerCounter({
       surface: `${surface} ${widget.kind}`,
       state,

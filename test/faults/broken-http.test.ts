@@ -185,15 +185,15 @@ describe('one deadline', () => {
   it('line behind busy connections - the deadline ends those that went, the others are not made', async () => {
     const server = await startRawServer(() => {})
     const under = makeClient(server.url)
-    const calls = Promise.allSettled(Array.from({ length: 40 }, () => under.client.fetchChannels()))
-    await vi.waitFor(() => expect(server.requests).toHaveLength(32))
+    const calls = Promise.allSettled(Array.from({ length: 80 }, () => under.client.fetchChannels()))
+    await vi.waitFor(() => expect(server.requests).toHaveLength(64))
     under.clock.advance(TIMEOUT_MS)
     const codes = (await calls).map(
       (call) => call.status === 'rejected' && (call.reason as { code: string }).code,
     )
-    expect(codes.filter((code) => code === DEADLINE)).toHaveLength(32)
-    expect(codes.filter((code) => code === 'VITRINE_CALL_NOT_MADE')).toHaveLength(8)
-    expect(server.requests).toHaveLength(32)
+    expect(codes.filter((code) => code === DEADLINE)).toHaveLength(64)
+    expect(codes.filter((code) => code === 'VITRINE_CALL_NOT_MADE')).toHaveLength(16)
+    expect(server.requests).toHaveLength(64)
   })
 
   it('close - while a call is under way - ends it', async () => {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { type Hold, joinHolds } from '../../src/freshness/cached.ts'
@@ -8,6 +10,9 @@ import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { FRESHNESS, type Sources, makeSources, setOutcome } from './sources.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const GTIN = toGtin(1)
 const FRESH_MS = FRESHNESS.freshSeconds * SECOND_MS
@@ -59,6 +64,28 @@ describe('hold of a product', () => {
     expect((await ask(sources)).hold?.untilMs).toBe(NOON_MS + heldSeconds * SECOND_MS)
   })
 })
+
+describe('what a hold keeps alive', () => {
+  test('product that was dropped from memory - is free to go, and its hold is as current as before', async () => {
+    const sources = await makeSources()
+    await put(sources, 0)
+    const { hold, product } = await askWeakly(sources)
+    sources.memory.delete(`${CHANNEL_ID} ${GTIN}`)
+    await vi.waitFor(() => {
+      collectGarbage()
+      // Not the product itself: what fails would keep it.
+      expect(product.deref() === undefined).toBe(true)
+    })
+    expect(hold?.isCurrent()).toBe(true)
+  })
+})
+
+async function askWeakly(
+  sources: Sources,
+): Promise<Readonly<{ hold: Hold | null; product: WeakRef<object> }>> {
+  const { value, hold } = await ask(sources)
+  return { hold, product: new WeakRef(value ?? {}) }
+}
 
 describe('hold of a page of deals', () => {
   test.each([
