@@ -4,7 +4,7 @@
  * every worker and thread pays it again. docs/notes/starting.md has the figures.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 /** The others are small, or find files of their own beside them. */
@@ -21,6 +21,9 @@ const PACKAGES = new Set([
 /** An import of the compiler's: a default, names, or both. */
 const IMPORT = /import (?:(\w+)(?:, )?)?(?:\{([^}]*)\} )?from '([\w-]+)';/g
 
+/** A whole package under one name, or what is handed on of it. */
+const OTHER_IMPORT = /^(?:import|export) \*.* from '([\w-]+)';|^export .* from '([\w-]+)';/gm
+
 /** Node's own `require` for packages that are CommonJS. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
@@ -32,7 +35,11 @@ export async function bundlePackages(folder, rootFolder) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
   const texts = new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, 'utf8')])))
   const names = collectNames([...texts.values()])
-  await Promise.all([...names].map(([name, used]) => bundle(name, { used, folder, rootFolder })))
+  refuseOtherImports(texts)
+  const built = await Promise.all(
+    [...names].map(([name, used]) => bundle(name, { used, folder, rootFolder })),
+  )
+  await writeFile(join(folder, 'packages', 'LICENSES.txt'), await collectLicences(built, rootFolder))
   for (const [file, text] of texts) {
     const led = text.replaceAll(/ from '([\w-]+)';/g, (whole, name) => {
       if (!names.has(name)) return whole
@@ -41,6 +48,32 @@ export async function bundlePackages(folder, rootFolder) {
     })
     if (led !== text) await writeFile(file, led)
   }
+}
+
+/** An import in a form that is not led to the bundle would be a second instance of the package. */
+function refuseOtherImports(texts) {
+  for (const [file, text] of texts) {
+    for (const [whole, first, second] of text.matchAll(OTHER_IMPORT))
+      if (PACKAGES.has(first ?? second))
+        throw new Error(`${file}: "${whole}" cannot be bundled; import names`)
+  }
+}
+
+/** The licence of every package of which something lies in a bundle. */
+async function collectLicences(built, rootFolder) {
+  const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  const found = inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
+  const texts = [...new Set(found)].toSorted().map(async (path) => {
+    const { name, version, license } = JSON.parse(
+      await readFile(resolve(rootFolder, path, 'package.json'), 'utf8'),
+    )
+    const files = (await readdir(resolve(rootFolder, path))).filter((file) =>
+      /^(?:licen[cs]e|notice)/i.test(file),
+    )
+    const licences = await Promise.all(files.map((file) => readFile(resolve(rootFolder, path, file), 'utf8')))
+    return [`${name} ${version} (${license})`, ...licences].join('\n\n')
+  })
+  return (await Promise.all(texts)).join(`\n\n${'-'.repeat(80)}\n\n`)
 }
 
 /** What is imported of each package. */
@@ -72,5 +105,7 @@ function bundle(name, { used, folder, rootFolder }) {
     minifySyntax: true,
     legalComments: 'eof',
     logLevel: 'warning',
+    metafile: true,
+    absWorkingDir: rootFolder,
   })
 }
