@@ -37,6 +37,29 @@ export function toCacheControl(lifetime: Lifetime): string {
   return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${cut(WHILE_REVALIDATE_SECONDS)}, stale-if-error=${cut(IF_ERROR_SECONDS)}`
 }
 
+/**
+ * The same for one answer at any time: the text is made anew when one of its seconds has passed. It keeps nothing of the
+ * answer but these numbers.
+ */
+export function createCountdown(lifetime: Omit<Lifetime, 'nowMs'>): (nowMs: number) => string {
+  const { asOfMs, oldestPriceMs, config, priceMaxAgeSeconds, isGrid } = lifetime
+  let text = ''
+  let fromMs = Infinity
+  let untilMs = -Infinity
+  return (nowMs) => {
+    if (nowMs >= fromMs && nowMs < untilMs) return text
+    text = toCacheControl({ asOfMs, oldestPriceMs, config, priceMaxAgeSeconds, isGrid, nowMs })
+    fromMs = nowMs
+    untilMs = Math.min(findNextSecondMs(asOfMs, nowMs), findNextSecondMs(oldestPriceMs ?? asOfMs, nowMs))
+    return text
+  }
+}
+
+/** When something of that time will be a second older than now. */
+function findNextSecondMs(asOfMs: number, nowMs: number): number {
+  return asOfMs + (Math.floor((nowMs - asOfMs) / SECOND_MS) + 1) * SECOND_MS
+}
+
 function computeAgeSeconds(asOfMs: number, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - asOfMs) / SECOND_MS))
 }

@@ -9,7 +9,7 @@ import {
 import { type EncodedBody, type Encoding, pickBody, toByteTexts } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
 import type { Form, ReadyAnswer } from '../http/hot-cache.ts'
-import { toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
+import { type Lifetime, createCountdown, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
 import type { Surface } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
@@ -47,23 +47,24 @@ export type AnyWidget = Widget<BoxView> | Widget<GridView>
 export function toWidgetHeaders(context: Context, widget: AnyWidget, state: WidgetState): Answer['headers'] {
   return {
     'Content-Type': 'text/html; charset=utf-8',
-    'Cache-Control': createCountdown(context, toAges(widget, state))(context.clock.nowMs()),
+    'Cache-Control': toCacheControl({ ...toAges(context, widget, state), nowMs: context.clock.nowMs() }),
     'Vitrine-State': state,
     'Vitrine-Reason': state === 'hidden' ? widget.hiddenReason : undefined,
     'Cache-Status': toCacheStatus(widget.status),
   }
 }
 
-type Ages = Readonly<{ asOfMs: number; oldestPriceMs: number | null; isGrid: boolean }>
+type Ages = Omit<Lifetime, 'nowMs'>
 
-function toAges({ asOfMs, oldestPriceMs, kind }: AnyWidget, state: WidgetState): Ages {
-  return { asOfMs, oldestPriceMs: state === 'shown' ? oldestPriceMs : null, isGrid: kind === 'deals' }
-}
-
-/** What is kept with a warm answer lives as long as that: it keeps a few times alive, and not the widget. */
-function createCountdown({ config }: Context, ages: Ages): (nowMs: number) => string {
-  const { freshness, priceMaxAgeSeconds } = config
-  return (nowMs) => toCacheControl({ ...ages, nowMs, config: freshness, priceMaxAgeSeconds })
+/** A few numbers: a warm answer keeps them, and not the widget. */
+function toAges({ config }: Context, widget: AnyWidget, state: WidgetState): Ages {
+  return {
+    asOfMs: widget.asOfMs,
+    oldestPriceMs: state === 'shown' ? widget.oldestPriceMs : null,
+    config: config.freshness,
+    priceMaxAgeSeconds: config.priceMaxAgeSeconds,
+    isGrid: widget.kind === 'deals',
+  }
 }
 
 /** An answer that is about to be sent for the first time since it was asked for, with the headers of one encoding. */
@@ -88,7 +89,7 @@ export function keepWarm(context: Context, warmed: WarmedAnswer): void {
   answers.warm(widget.identity, request.originalUrl, {
     hold,
     forms: toForms(warmed),
-    toCacheControl: createCountdown(context, toAges(widget, state)),
+    toCacheControl: createCountdown(toAges(context, widget, state)),
     count: context.metrics.getAnswerCounter({
       surface: `${surface} ${widget.kind}`,
       state,

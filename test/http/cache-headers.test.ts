@@ -2,7 +2,12 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/parse-config.ts'
-import { type Lifetime, toCacheControl, toCacheStatus } from '../../src/http/cache-headers.ts'
+import {
+  type Lifetime,
+  createCountdown,
+  toCacheControl,
+  toCacheStatus,
+} from '../../src/http/cache-headers.ts'
 
 const config = parseConfig({}).config.freshness
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
@@ -78,6 +83,22 @@ describe('Cache-Control of a box', () => {
 describe('Cache-Control of a grid', () => {
   it.each([0, 400, HOUR_SECONDS])('%i s old - five minutes: its source is the copy', (age) => {
     expect(readTimes(toHeader(age, { isGrid: true }))[0]).toBe(300)
+  })
+})
+
+describe('countdown of one answer', () => {
+  const anyTime = fc.integer({ min: -3_000, max: 400_000 }).map((afterMs) => NOW_MS + afterMs)
+
+  it('any times in any order - what would be made for each of them', () => {
+    fc.assert(
+      fc.property(anyTime, fc.option(anyTime), fc.array(anyTime, { maxLength: 20 }), (...given) => {
+        const [asOfMs, oldestPriceMs, times] = given
+        const lifetime = { asOfMs, oldestPriceMs, config, priceMaxAgeSeconds: 300, isGrid: false }
+        const countDown = createCountdown(lifetime)
+        for (const timeMs of times.flatMap((one) => [one, one + 1, one + 999, one + 1_000]))
+          expect(countDown(timeMs)).toBe(toCacheControl({ ...lifetime, nowMs: timeMs }))
+      }),
+    )
   })
 })
 
