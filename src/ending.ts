@@ -4,15 +4,15 @@ import type { Logger } from './logger.ts'
 /** A bug: sysexits.h calls it an internal software error. */
 const EXIT_SOFTWARE = 70
 
-/** A stop takes no longer than this, whatever hangs. */
+/** A stop takes no longer than this, whatever hangs, unless whoever asks for it says how long it may take. */
 const STOP_WITHIN_MS: number = 9.5 * SECOND_MS
 
 /** How a process comes to its end: told to, or by an error that nobody caught. */
 export type Ending = Readonly<{
   /** Aborts when the process is to end; the reason says why. */
   signal: AbortSignal
-  /** Tells everything to end, and ends the process if that takes too long. */
-  stopFor(reason: string): void
+  /** Tells everything to end, and ends the process if that takes longer than `withinMs`. */
+  stopFor(reason: string, withinMs?: number): void
   /** The exit code: `code`, unless an error that nobody caught brought the end about. */
   toExitCode(code: number): number
 }>
@@ -25,9 +25,9 @@ export function createEnding(getLogger: () => Logger): Ending {
   const stop = new AbortController()
   let hasFailed = false
   const toExitCode = (code: number): number => (hasFailed ? EXIT_SOFTWARE : code)
-  const stopFor = (reason: string): void => {
+  const stopFor = (reason: string, withinMs = STOP_WITHIN_MS): void => {
     stop.abort(reason)
-    setTimeout(() => process.exit(toExitCode(Number(process.exitCode ?? 0))), STOP_WITHIN_MS).unref()
+    setTimeout(() => process.exit(toExitCode(Number(process.exitCode ?? 0))), withinMs).unref()
   }
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {

@@ -4,11 +4,11 @@ import type { Context } from '../context.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
-import { computeDrainMs, takeNewKey, waitForStop } from './serving.ts'
+import { type HangUps, computeDrainMs, takeNewKey, waitForStop } from './serving.ts'
 
 /** `vitrine serve` in this process alone. @throws UsageError when the address cannot be listened on. */
-export async function serveHere(command: CommandContext): Promise<ExitCode> {
-  const { config, secrets, clock, logger, io } = command
+export async function serveHere(command: CommandContext, hangUps: HangUps): Promise<ExitCode> {
+  const { config, secrets, clock, logger } = command
   const server = await listenHttp(config.host, config.port, clock)
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, server.port)
   try {
@@ -22,7 +22,7 @@ export async function serveHere(command: CommandContext): Promise<ExitCode> {
       const { place, demo } = catalog
       const parts = { config, secrets, clock, logger, publicUrl, catalog: place, demo }
       const context = await createContext({ ...parts, walkRunner: runWalkInThread })
-      io.onHangUp(() => void takeNewKey(context))
+      hangUps.answerWith(() => void takeNewKey(context))
       await serveUntilStopped(command, { server, context, app: createApp(context, server.isStopping) })
       return 0
     } finally {
@@ -40,7 +40,9 @@ async function serveUntilStopped(
 ): Promise<void> {
   const { config, io, logger } = command
   try {
+    // Also when it was told to stop meanwhile: whoever came before waits for an answer.
     server.answerWith(app)
+    if (io.signal.aborted) return
     logger.info({ publicUrl: context.publicUrl, catalog: config.catalog.kind }, 'listening')
     const stopped = waitForStop(io.signal)
     await Promise.race([context.walks.start(), stopped])

@@ -1,17 +1,18 @@
+import { HOUR_MS } from '../clock.ts'
 import { runWalkInThread } from '../copy/walk-runner.ts'
 import type { Context } from '../context.ts'
 import { listenHttp } from '../http/server.ts'
 import { type Fleet, createFleet } from '../workers/fleet.ts'
 import { type OpenCatalog, openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
-import { computeDrainMs, takeNewKey, waitForStop } from './serving.ts'
+import { type HangUps, computeDrainMs, takeNewKey, waitForStop } from './serving.ts'
 
 /**
  * `vitrine serve` with `VITRINE_WORKERS` of more than one: this process has the catalog and the walks, and keeps the
  * processes that answer.
  * @throws UsageError when the address cannot be listened on; WorkerError when a worker does not come up.
  */
-export async function serveWithWorkers(command: CommandContext): Promise<ExitCode> {
+export async function serveWithWorkers(command: CommandContext, hangUps: HangUps): Promise<ExitCode> {
   const { config, secrets, clock, logger } = command
   const port = await findPort(command)
   const localUrl = toLocalUrl(config.host, port)
@@ -24,7 +25,7 @@ export async function serveWithWorkers(command: CommandContext): Promise<ExitCod
   try {
     const parts = { config, secrets, clock, logger, publicUrl, catalog: catalog.place, demo: catalog.demo }
     const context = await createContext({ ...parts, walkRunner: runWalkInThread })
-    await keepFleet(command, { context, catalog, port, localUrl })
+    await keepFleet(command, { context, catalog, port, localUrl, hangUps })
     return 0
   } finally {
     await catalog.close()
@@ -38,27 +39,45 @@ async function findPort({ config, clock }: CommandContext): Promise<number> {
   return probe.port
 }
 
-type Place = Readonly<{ context: Context; catalog: OpenCatalog; port: number; localUrl: string }>
+type Place = Readonly<{
+  context: Context
+  catalog: OpenCatalog
+  port: number
+  localUrl: string
+  hangUps: HangUps
+}>
 
 /** Whatever ends the service, nothing of it stays open: the process ends by itself. */
 async function keepFleet(command: CommandContext, place: Place): Promise<void> {
-  const { config, io, logger } = command
+  const { io } = command
   const { context } = place
+  // No wait of ours keeps a process alive, and while no worker lives nothing else may: Node would end this one.
+  const alive = setInterval(() => {}, HOUR_MS)
   const fleet = openFleet(command, place)
   try {
-    const stopped = waitForStop(io.signal)
-    await Promise.race([fleet.start(), stopped])
-    io.onHangUp(() => void reload(fleet, context))
-    const { publicUrl } = context
-    logger.info({ publicUrl, catalog: config.catalog.kind, workers: config.workers }, 'listening')
-    await Promise.race([context.walks.start(), stopped])
-    const { announce } = await import('./announce.ts')
-    if (!io.signal.aborted) await announce(command, context, place.localUrl)
-    await stopped
+    await runFleet(command, place, fleet)
   } finally {
     await Promise.all([fleet.stop(computeDrainMs(io.signal)), context.walks.stop()])
-    await context.dispose()
+      .then(() => context.dispose())
+      .finally(() => clearInterval(alive))
   }
+}
+
+/** Until it is told to stop; when that is during the start, nothing more is begun. */
+async function runFleet(command: CommandContext, place: Place, fleet: Fleet): Promise<void> {
+  const { config, io, logger } = command
+  const { context, hangUps } = place
+  if (io.signal.aborted) return
+  const stopped = waitForStop(io.signal)
+  await Promise.race([fleet.start(), stopped])
+  if (io.signal.aborted) return
+  hangUps.answerWith(() => void reload(fleet, context))
+  const { publicUrl } = context
+  logger.info({ publicUrl, catalog: config.catalog.kind, workers: config.workers }, 'listening')
+  await Promise.race([context.walks.start(), stopped])
+  const { announce } = await import('./announce.ts')
+  if (!io.signal.aborted) await announce(command, context, place.localUrl)
+  await stopped
 }
 
 function openFleet({ config, secrets }: CommandContext, place: Place): Fleet {

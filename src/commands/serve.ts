@@ -1,4 +1,5 @@
 import type { CommandContext, ExitCode } from './command.ts'
+import { heedHangUps } from './serving.ts'
 
 /**
  * `vitrine serve`: runs the widget server, and with it the embedded catalog service when no other is set, until it is
@@ -6,6 +7,7 @@ import type { CommandContext, ExitCode } from './command.ts'
  * @throws UsageError when the address cannot be listened on.
  */
 export async function runServe(command: CommandContext): Promise<ExitCode> {
-  if (command.config.workers === 1) return (await import('./serve-here.ts')).serveHere(command)
-  return (await import('./serve-with-workers.ts')).serveWithWorkers(command)
+  const hangUps = heedHangUps(command.io)
+  if (command.config.workers === 1) return (await import('./serve-here.ts')).serveHere(command, hangUps)
+  return (await import('./serve-with-workers.ts')).serveWithWorkers(command, hangUps)
 }

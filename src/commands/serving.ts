@@ -1,5 +1,6 @@
 import { SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
+import type { CommandIo } from './command.ts'
 
 /**
  * How long a server that was told to end by SIGTERM, as balancers and orchestrators do, says so at `/readyz` before it
@@ -18,6 +19,25 @@ export function waitForStop(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve())
   })
+}
+
+/** What SIGHUP brings about. */
+export type HangUps = Readonly<{
+  /** From now on SIGHUP calls this; one that came before does so at once. */
+  answerWith(listener: () => void): void
+}>
+
+/** Heeds SIGHUP from the first moment on: one that comes during the start waits for its end, and never ends the process. */
+export function heedHangUps(io: Pick<CommandIo, 'onHangUp'>): HangUps {
+  let isEarly = false
+  let answer = (): void => void (isEarly = true)
+  io.onHangUp(() => answer())
+  return {
+    answerWith(listener) {
+      answer = listener
+      if (isEarly) listener()
+    },
+  }
 }
 
 /** SIGHUP: a new key ends the pause that the old one brought about. Answers whether it is another one. */

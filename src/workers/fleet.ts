@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { createRestartWaits } from '../restart-waits.ts'
-import type { ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
+import type { StopOrder, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
 import { type FleetCounts, createFleetCounts } from './fleet-counts.ts'
 import { type WorkerEnd, type WorkerProcess, describeEnd, startWorker } from './worker-process.ts'
 
@@ -35,8 +35,16 @@ const BODY = fileURLToPath(new URL('../../dist/workers/worker.js', import.meta.u
 /** How long a replaced worker goes on answering: a client that asks without pause learns of it with its next answer. */
 const REPLACED_DRAIN_MS: number = SECOND_MS
 
-/** A worker that was told to end and has not by then is killed; it ends itself half a second earlier. */
-const END_WITHIN_MS: number = 9 * SECOND_MS
+/**
+ * What a worker that was told to end may take in all: its drain, the 8 s that answers under way have, and the rest to say
+ * what it counted and to close the database. Then it ends itself. When everything stops it is less: the primary ends
+ * itself after 9.5 s, and whoever hangs is killed before.
+ */
+const REPLACED_WITHIN_MS: number = 9.5 * SECOND_MS
+const STOPPED_WITHIN_MS: number = 9 * SECOND_MS
+
+/** A worker that has not ended this long after its own limit hangs, and is killed. */
+const KILLED_AFTER_MS: number = SECOND_MS / 4
 
 /** A place for one worker after the other. */
 type Slot = {
@@ -152,8 +160,8 @@ async function reload(details: FleetDetails, state: State): Promise<void> {
     const old = slot.current
     slot.current = next
     slot.waits.noteStart()
-    old.tell({ type: 'stop', drainMs: REPLACED_DRAIN_MS, isWhole: false })
-    await endWithin(old, details.context.clock)
+    const order = { drainMs: REPLACED_DRAIN_MS, withinMs: REPLACED_WITHIN_MS, isWhole: false }
+    await endWorker(old, order, details.context.clock)
   }
   state.counts.noteReload('done')
   logger.info({ workers: state.slots.length }, 'every worker was replaced')
@@ -161,18 +169,15 @@ async function reload(details: FleetDetails, state: State): Promise<void> {
 
 async function stop(state: State, clock: Clock, drainMs: number): Promise<void> {
   state.stopping.abort()
-  await Promise.all(
-    [...state.live].map((worker) => {
-      worker.tell({ type: 'stop', drainMs, isWhole: true })
-      return endWithin(worker, clock)
-    }),
-  )
+  const order = { drainMs, withinMs: STOPPED_WITHIN_MS, isWhole: true }
+  await Promise.all([...state.live].map((worker) => endWorker(worker, order, clock)))
 }
 
-async function endWithin(worker: WorkerProcess, clock: Clock): Promise<void> {
+async function endWorker(worker: WorkerProcess, order: StopOrder, clock: Clock): Promise<void> {
   const ended = new AbortController()
   void worker.end.then(() => ended.abort())
-  await clock.wait(END_WITHIN_MS, ended.signal)
+  worker.tell({ type: 'stop', order })
+  await clock.wait(order.withinMs + KILLED_AFTER_MS, ended.signal)
   if (ended.signal.aborted) return
   worker.kill()
   await worker.end

@@ -21,6 +21,12 @@ export type WorkerOrder = Readonly<{
 /** What a worker asks its primary: the sums over all processes, the key read again, the state of the sample data. */
 export type WorkerQuestion = 'metrics' | 'key' | 'sample-only'
 
+/**
+ * How a worker is to end: for `drainMs` it goes on answering, and after `withinMs` in all it ends itself, whatever hangs.
+ * `isWhole`: the whole server ends, as `/readyz` then says; otherwise this worker alone is replaced.
+ */
+export type StopOrder = Readonly<{ drainMs: number; withinMs: number; isWhole: boolean }>
+
 /** From the primary to a worker. */
 export type ToWorker =
   | Readonly<{ type: 'serve'; order: WorkerOrder }>
@@ -28,8 +34,7 @@ export type ToWorker =
   | Readonly<{ type: 'key'; key: string }>
   /** Is answered by `alive`: the event loop turns. */
   | Readonly<{ type: 'look' }>
-  /** `isWhole`: the whole server ends, as `/readyz` then says; otherwise this worker alone is replaced. */
-  | Readonly<{ type: 'stop'; drainMs: number; isWhole: boolean }>
+  | Readonly<{ type: 'stop'; order: StopOrder }>
   | Readonly<{ type: 'ask'; id: number }>
   | Readonly<{ type: 'answer'; id: number; value: unknown }>
 

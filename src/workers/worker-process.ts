@@ -43,12 +43,9 @@ export type WorkerDetails = Readonly<{
 export function startWorker({ order, clock, answer }: WorkerDetails): WorkerProcess {
   const worker = cluster.fork()
   const questions = createQuestions(clock, METRICS_WITHIN_MS)
-  const state: WorkerState = { missedLooks: 0, isHung: false, values: [] }
+  const state: WorkerState = { missedLooks: 0, isHung: false, values: [], first: { type: 'serve', order } }
   const ended = new AbortController()
-  const tell = (message: ToWorker): void => {
-    // A channel that closes meanwhile belongs to a worker whose end is about to be told.
-    if (worker.isConnected()) worker.send(message, () => {})
-  }
+  const tell = createTell(worker, state)
   const end = new Promise<WorkerEnd>((resolve) => {
     worker.once('exit', (code: number | null, signal: string | null) => {
       ended.abort()
@@ -60,7 +57,7 @@ export function startWorker({ order, clock, answer }: WorkerDetails): WorkerProc
   const ready = new Promise<void>((resolve, reject) => {
     worker.on('message', (message: ToPrimary) => {
       state.missedLooks = 0
-      if (message.type === 'here') tell({ type: 'serve', order })
+      if (message.type === 'here') tell(state.first)
       else if (message.type === 'ready') resolve()
       else if (message.type === 'failed') reject(toError(message))
       else if (message.type === 'ended') state.values = message.values
@@ -97,7 +94,17 @@ export function describeEnd({ code, signal, isHung }: WorkerEnd): string {
   return signal === null ? `exit code ${code}` : `killed by ${signal}`
 }
 
-type WorkerState = { missedLooks: number; isHung: boolean; values: MetricValues }
+/** `first`: what it is told as soon as it listens. */
+type WorkerState = { missedLooks: number; isHung: boolean; values: MetricValues; first: ToWorker }
+function createTell(worker: Worker, state: WorkerState): (message: ToWorker) => void {
+  return (message) => {
+    // One that does not listen yet would serve, and be killed in the end.
+    if (message.type === 'stop') state.first = message
+    // A channel that closes meanwhile belongs to a worker whose end is about to be told.
+    if (worker.isConnected()) worker.send(message, () => {})
+  }
+}
+
 type Watching = Readonly<{ clock: Clock; ended: AbortSignal }>
 
 /** Counts looks and not time: neither a clock that is set nor a machine that sleeps makes a worker look hung. */

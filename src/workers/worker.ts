@@ -8,7 +8,7 @@ import { VitrineError } from '../errors.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
 import { createLogger } from '../logger.ts'
 import { createHandedKey } from './handed-key.ts'
-import type { ToPrimary, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
+import type { StopOrder, ToPrimary, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
 import { createQuestions } from './questions.ts'
 import { collectValues } from './sums.ts'
 
@@ -35,7 +35,7 @@ type Running = Readonly<{
   context: Context
   server: HttpServer
   takeKey(key: string): void
-  stop(order: Readonly<{ drainMs: number; isWhole: boolean }>): void
+  stop(order: StopOrder): void
 }>
 
 /** Builds everything, then listens: whoever connects is answered at once. */
@@ -60,8 +60,9 @@ async function start(order: WorkerOrder): Promise<Running> {
       key.take(next)
       context.gate.liftKeyPause()
     },
-    stop({ drainMs, isWhole }) {
+    stop({ drainMs, withinMs, isWhole }) {
       state.isWhole = isWhole
+      ending.stopFor('stop', withinMs)
       void end({ context, server }, drainMs)
     },
   }
@@ -100,7 +101,6 @@ async function printSums(): Promise<Readonly<{ contentType: string; text: string
 
 /** Answers under way end; the last word is what was counted. */
 async function end({ context, server }: Pick<Running, 'context' | 'server'>, drainMs: number): Promise<void> {
-  ending.stopFor('stop')
   await server.stop(drainMs)
   const values = await collectValues(context).catch(() => [])
   await context.dispose()
@@ -132,7 +132,7 @@ process.on('message', (message: ToWorker) => {
   else if (message.type === 'answer') questions.take(message.id, message.value)
   else if (message.type === 'ask') void answerPrimary(message.id)
   else if (running === undefined) process.exit(ending.toExitCode(0))
-  else if (!ending.signal.aborted) running.stop(message)
+  else if (!ending.signal.aborted) running.stop(message.order)
 })
 
 send({ type: 'here' })

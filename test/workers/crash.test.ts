@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test, vi } from 'vitest'
-import { makeFolder, makeSettings, runBuilt } from '../commands/cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt, startRemote } from '../commands/cli-harness.ts'
 import {
   type Fleet,
   ask,
@@ -66,6 +66,21 @@ test('all workers killed at once - they come back on the same port', async () =>
   await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('200 shown'))
 })
 
+test('catalog of others, all workers killed twice within moments - the primary waits, and they come back', async () => {
+  const { settings } = await startRemote(makeFolder())
+  const fleet = await startFleet({ ...settings, VITRINE_SYNC_CRON: 'off' })
+  const first = fleet.workerPids()
+  for (const pid of first) process.kill(pid, 'SIGKILL')
+  await waitForWorkers(fleet, first)
+  const second = fleet.workerPids()
+  // Nothing lives now but the primary, which waits half a second: no thread, no listener, no walk.
+  for (const pid of second) process.kill(pid, 'SIGKILL')
+  await waitForWorkers(fleet, [...first, ...second])
+  await vi.waitFor(async () => expect(await ask(`${fleet.publicUrl}/healthz`)).toBe('200 undefined'))
+  expect(fleet.lines(ENDED)).toHaveLength(4)
+  expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
+})
+
 test('workers that end again and again - are waited for longer and longer, and come back', async () => {
   const folder = makeFolder()
   const { fuse, NODE_OPTIONS } = makeBomb(folder, 'if (existsSync(fuse)) process.exit(9)')
@@ -110,7 +125,9 @@ test('error that nobody catches in a worker - is logged with its number; another
   const [victim = 0] = fleet.workerPids()
   process.kill(victim, 'SIGUSR2')
   await waitForWorkers(fleet, [victim])
-  expect(fleet.lines('boom')).toMatchObject([{ level: 60, worker: expect.any(Number) }])
+  await vi.waitFor(() =>
+    expect(fleet.lines('boom')).toMatchObject([{ level: 60, worker: expect.any(Number) }]),
+  )
   await vi.waitFor(() => expect(fleet.lines(ENDED)).toMatchObject([{ pid: victim, code: 70 }]))
 })
 
