@@ -1,6 +1,7 @@
 import { parseJson } from '../catalog/body.ts'
 import type { Answer, CatalogClient, ProductPageQuery } from '../catalog/client.ts'
 import { type Drops, type ParseOptions, parseProductPage } from '../catalog/parse.ts'
+import { VitrineError, WalkError } from '../errors.ts'
 import { type PageProduct, toPageProduct } from './rows.ts'
 
 /** A page of products, shaped for their rows. */
@@ -15,7 +16,7 @@ export type ReadOptions = Readonly<{ hasDeals: boolean }>
 
 /** Where a walk has its pages from: fetched and shaped in this thread or in another. */
 export type PageSource = Readonly<{
-  /** @throws CatalogError */
+  /** @throws CatalogError; WalkError when a page came, or would have, and the fault is this server's: no call mends that. */
   fetch(query: ProductPageQuery, options: ReadOptions): Promise<Answer<ReadPage>>
   /** Ends what is under way. */
   close(): Promise<void>
@@ -27,9 +28,13 @@ export function createPageSource(
   parseOptions: ParseOptions,
 ): PageSource {
   return {
-    fetch: (query, options) =>
-      // oxlint-disable-next-line typescript/require-await -- what it throws is a rejection
-      client.fetchPageWith(query, async (bytes) => readPage(bytes, parseOptions, options)),
+    fetch: async (query, options) =>
+      toPageAnswer(
+        // oxlint-disable-next-line typescript/require-await -- what it throws is a rejection
+        await client.fetchPageWith(query, async (bytes) =>
+          findBug(() => readPage(bytes, parseOptions, options)),
+        ),
+      ),
     close: () => Promise.resolve(),
   }
 }
@@ -39,3 +44,32 @@ export function readPage(bytes: Uint8Array, parseOptions: ParseOptions, options:
   const { products, nextCursor, drops } = parseProductPage(parseJson(bytes), parseOptions)
   return { products: products.map((product) => toPageProduct(product, options)), nextCursor, drops }
 }
+
+/**
+ * What reading a page gives. A bug there is a value: the catalog has answered, and whatever were thrown within the call would
+ * be taken for a catalog that cannot be reached.
+ * @throws VitrineError, as it was thrown
+ */
+export function findBug<T>(read: () => T): T | WalkError {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof VitrineError) throw error
+    return new WalkError(`a page could not be read: ${describeBug(error as Error)}`, { cause: error })
+  }
+}
+
+/** @throws WalkError when a bug was found in place of a page. */
+export function toPageAnswer<T>({ value, asOfMs }: Answer<T | WalkError>): Answer<T> {
+  if (value instanceof WalkError) throw value
+  return { value, asOfMs }
+}
+
+/** A bug by its code or name and its place: the words of others may carry pieces of what the catalog sent. */
+export function describeBug({ name, code, stack }: BugParts): string {
+  const what = [code, name].find((word) => word !== undefined && /^\w{1,60}$/.test(word)) ?? 'Error'
+  const place = /\/([\w-]+\.[jt]s:\d+:\d+)\)?$/m.exec(stack ?? '')?.[1]
+  return place === undefined ? what : `${what} at ${place}`
+}
+
+type BugParts = Readonly<{ name?: string; code?: string; stack?: string }>

@@ -3,19 +3,26 @@ import { type CatalogClient, type ProductPageQuery, createCatalogClient } from '
 import { createFixedKey } from '../catalog/key-source.ts'
 import { systemClock } from '../clock.ts'
 import { Secret } from '../config/secrets.ts'
-import { CatalogInvalidError } from '../errors.ts'
+import { CatalogInvalidError, WalkError } from '../errors.ts'
 import { giveWay } from './give-way.ts'
 import { type PackedPage, packPage } from './page-pack.ts'
-import { type ReadOptions, readPage } from './page-source.ts'
+import { type ReadOptions, findBug, readPage } from './page-source.ts'
 import type { WalkOrder } from './walk-runner.ts'
 
-/** Body of the thread that fetches and reads pages for a walk: an order in, a page or why there is none out, one by one. */
+/** Body of the thread that fetches and reads pages for a walk: a numbered order in, a page or why there is none out. */
 export type PageOrder = Readonly<{ query: ProductPageQuery; options: ReadOptions }>
 
-/** What the thread answers. `invalid`: an answer came and was no page. `error`: the call failed; what it threw, in parts. */
+/** An answer with the number of its order. */
+export type PageReply = Readonly<{ id: number; answer: PageAnswer }>
+
+/**
+ * What the thread answers. `invalid`: an answer came and was no page. `bug`: it could not be read, by a fault of this server.
+ * `error`: the call failed; what it threw, in parts.
+ */
 export type PageAnswer =
   | Readonly<{ page: PackedPage; asOfMs: number }>
   | Readonly<{ invalid: string; asOfMs: number }>
+  | Readonly<{ bug: string; asOfMs: number }>
   | Readonly<{ error: FailureParts }>
 
 /** An error of the catalog in values that travel; the last two where its class has them. */
@@ -46,12 +53,12 @@ const answer = async ({ query, options }: PageOrder): Promise<PageAnswer> => {
   }
 }
 
-function read(
-  bytes: Uint8Array,
-  options: ReadOptions,
-): Readonly<{ page: PackedPage }> | Readonly<{ invalid: string }> {
+type Reading = Readonly<{ page: PackedPage }> | Readonly<{ invalid: string }> | Readonly<{ bug: string }>
+
+function read(bytes: Uint8Array, options: ReadOptions): Reading {
   try {
-    return { page: packPage(readPage(bytes, order, options)) }
+    const page = findBug(() => packPage(readPage(bytes, order, options)))
+    return page instanceof WalkError ? { bug: page.message } : { page }
   } catch (error) {
     if (!(error instanceof CatalogInvalidError)) throw error
     return { invalid: error.message }
@@ -64,7 +71,10 @@ function toParts(error: unknown): FailureParts {
   return { name, message, retryAfterMs, upstreamStatus }
 }
 
+const reply = async ({ id, ...asked }: PageOrder & Readonly<{ id: number }>): Promise<void> => {
+  const told: PageReply = { id, answer: await answer(asked) }
+  parentPort?.postMessage(told)
+}
+
 giveWay()
-parentPort?.on('message', (asked: PageOrder) => {
-  void answer(asked).then((told) => parentPort?.postMessage(told))
-})
+parentPort?.on('message', (asked: PageOrder & Readonly<{ id: number }>) => void reply(asked))
