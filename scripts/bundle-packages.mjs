@@ -63,16 +63,20 @@ function refuseOtherImports(texts) {
 async function collectLicences(built, rootFolder) {
   const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs))
   const found = inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
-  const texts = [...new Set(found)].toSorted().map(async (path) => {
-    const { name, version, license } = JSON.parse(
-      await readFile(resolve(rootFolder, path, 'package.json'), 'utf8'),
-    )
-    const files = (await readdir(resolve(rootFolder, path))).filter((file) =>
-      /^(?:licen[cs]e|notice)/i.test(file),
-    )
-    const licences = await Promise.all(files.map((file) => readFile(resolve(rootFolder, path, file), 'utf8')))
-    return [`${name} ${version} (${license})`, ...licences].join('\n\n')
-  })
+  const texts = [...new Set(found)]
+    .toSorted((a, b) => a.localeCompare(b))
+    .map(async (path) => {
+      const { name, version, license } = JSON.parse(
+        await readFile(resolve(rootFolder, path, 'package.json'), 'utf8'),
+      )
+      const files = (await readdir(resolve(rootFolder, path))).filter((file) =>
+        /^(?:licen[cs]e|notice)/i.test(file),
+      )
+      const licences = await Promise.all(
+        files.map((file) => readFile(resolve(rootFolder, path, file), 'utf8')),
+      )
+      return [`${name} ${version} (${license})`, ...licences].join('\n\n')
+    })
   return (await Promise.all(texts)).join(`\n\n${'-'.repeat(80)}\n\n`)
 }
 
