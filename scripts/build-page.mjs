@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readFile, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
 import { build } from 'esbuild'
 import { replaceFile } from './replace-file.mjs'
 
 const ROOT_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 const BUILT_FOLDER = join(ROOT_FOLDER, 'public/built')
+const KEPT_FOLDER = join(ROOT_FOLDER, 'public/kept')
 
 /** Source by the name that `loadAssets` knows the asset under. */
 const SOURCES = {
@@ -20,24 +23,57 @@ const SOURCES = {
 /** Old versions younger than this stay: a build that runs at the same time may just have named them. */
 const KEEP_OLD_MS = 60_000
 
-/**
- * Bundles the browser scripts and the style sheets into public/built/ with a content hash in the name, and writes
- * manifest.json last: name -> { file, integrity, bytes }.
- */
-export async function buildPage() {
-  const entries = await Promise.all(Object.entries(SOURCES).map(buildAsset))
-  const manifest = Object.fromEntries(entries)
-  await replaceFile(join(BUILT_FOLDER, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-  await removeOld(new Set(entries.map(([, { file }]) => file)))
+/** How each compressed form of a file is made, by the ending of its name: as small as it gets. */
+const COMPRESSIONS = {
+  br: (content) => promisify(brotliCompress)(content),
+  gz: (content) => promisify(gzip)(content, { level: 9 }),
 }
 
-async function buildAsset([name, source]) {
+/**
+ * Bundles the browser scripts and the style sheets into public/built/ with a content hash in the name, lays the compressed
+ * forms of these and of the kept scripts there, too, and writes manifest.json last: name -> { file, integrity, bytes }.
+ */
+export async function buildPage() {
+  const [assets, kept] = await Promise.all([
+    Promise.all(Object.entries(SOURCES).map(bundleAsset)),
+    readKept(),
+  ])
+  await Promise.all(assets.map(({ file, content }) => replaceFile(join(BUILT_FOLDER, file), content)))
+  // The present scripts are among the kept ones, under the same names.
+  const contents = new Map([...kept, ...assets.map(({ file, content }) => [file, content])])
+  await Promise.all([...contents].map(compress))
+  const manifest = Object.fromEntries(
+    assets.map(({ name, file, content }) => [name, describe(file, content)]),
+  )
+  await replaceFile(join(BUILT_FOLDER, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  await removeOld(contents)
+}
+
+async function bundleAsset([name, source]) {
   const content = await bundle(source)
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 8)
-  const file = name.replace('.', `.${hash}.`)
-  await replaceFile(join(BUILT_FOLDER, file), content)
+  return { name, file: name.replace('.', `.${hash}.`), content }
+}
+
+function describe(file, content) {
   const integrity = `sha384-${createHash('sha384').update(content).digest('base64')}`
-  return [name, { file, integrity, bytes: content.byteLength }]
+  return { file, integrity, bytes: content.byteLength }
+}
+
+/** Scripts that a release had, by their file names. They stay as they are; their names say what they hold. */
+async function readKept() {
+  const files = (await readdir(KEPT_FOLDER)).filter((file) => /\.(?:css|js)$/.test(file))
+  return Promise.all(files.map(async (file) => [file, await readFile(join(KEPT_FOLDER, file))]))
+}
+
+/** Brotli at its best takes as long as much of a start does: it is done here, once. */
+async function compress([file, content]) {
+  const forms = Object.entries(COMPRESSIONS)
+  await Promise.all(
+    forms.map(async ([ending, make]) =>
+      replaceFile(join(BUILT_FOLDER, `${file}.${ending}`), await make(content)),
+    ),
+  )
 }
 
 async function bundle(source) {
@@ -66,7 +102,7 @@ async function bundle(source) {
 
 async function removeOld(current) {
   for (const file of await readdir(BUILT_FOLDER)) {
-    if (current.has(file) || file === 'manifest.json') continue
+    if (current.has(file.replace(/\.(?:br|gz)$/, '')) || file === 'manifest.json') continue
     const path = join(BUILT_FOLDER, file)
     const found = await stat(path).catch(() => undefined)
     if (found && Date.now() - found.mtimeMs > KEEP_OLD_MS) await rm(path, { force: true })

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { KEPT_FOLDER } from '../paths.ts'
 
 /** What `npm run build` makes for browsers. */
@@ -42,18 +41,26 @@ const HASHED_NAME = /^([a-z]+)\.[0-9a-f]{8}\.(css|js)$/
 type Manifest = Readonly<Record<string, Readonly<{ file: string; integrity: string }> | undefined>>
 
 /**
- * Reads and compresses every built file once, and every script that a release had: publishers pin those by their digest.
- * Throws (no such file) when `npm run build` has not run.
+ * Reads every built file once, and every script that a release had: publishers pin those by their digest. The compressed
+ * forms of both are built files, too.
+ * Throws when `npm run build` has not run since a script was kept: what it did not make is not made here in its stead, which
+ * nobody would see but in the time of every start.
  */
 export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER): Assets {
-  const manifest = JSON.parse(readFileSync(join(builtFolder, 'manifest.json'), 'utf8')) as Manifest
+  const manifest = JSON.parse(readBuilt(builtFolder, 'manifest.json').toString()) as Manifest
   const assets = new Map<string, Asset>(
-    NAMES.map((name) => [name, loadAsset(builtFolder, manifest[name] ?? { file: name, integrity: '' })]),
+    NAMES.map((name) => {
+      const { file, integrity } = manifest[name] ?? { file: name, integrity: '' }
+      return [name, loadAsset(builtFolder, { file, integrity, body: readBuilt(builtFolder, file) })]
+    }),
   )
   const kept = new Map<string, Asset>(
     readdirSync(keptFolder)
       .filter((file) => HASHED_NAME.test(file))
-      .map((file) => [file, loadAsset(keptFolder, { file, integrity: '' })]),
+      .map((file) => {
+        const body = readFileSync(join(keptFolder, file))
+        return [file, loadAsset(builtFolder, { file, integrity: '', body })]
+      }),
   )
 
   const find = (fileName: string): Asset | undefined => {
@@ -70,18 +77,25 @@ export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER
 }
 
 function loadAsset(
-  folder: string,
-  { file, integrity }: Readonly<{ file: string; integrity: string }>,
+  builtFolder: string,
+  { file, integrity, body }: Readonly<{ file: string; integrity: string; body: Buffer }>,
 ): Asset {
-  const body = readFileSync(join(folder, file))
   return {
     fileName: file,
     path: `/assets/${file}`,
     contentType: CONTENT_TYPES[file.endsWith('.css') ? 'css' : 'js'],
     body,
-    gzip: gzipSync(body, { level: 9 }),
-    brotli: brotliCompressSync(body),
+    gzip: readBuilt(builtFolder, `${file}.gz`),
+    brotli: readBuilt(builtFolder, `${file}.br`),
     etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
     integrity,
+  }
+}
+
+function readBuilt(builtFolder: string, file: string): Buffer {
+  try {
+    return readFileSync(join(builtFolder, file))
+  } catch (cause) {
+    throw new Error(`public/built/${file} cannot be read: run "npm run build"`, { cause })
   }
 }

@@ -3,13 +3,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 
 /** A body in the encodings that browsers take, made once when it is stored. */
-export type EncodedBody<T = Buffer> = Readonly<{ identity: T; gzip: T; brotli: T }>
-
-/**
- * Bytes as a text of one character each ("latin1"). Node writes a header block and such a text at once; of a Buffer it makes
- * a second part, and a system call that gathers the two, which is a third of what a warm answer costs.
- */
-export type ByteText = string
+export type EncodedBody = Readonly<{ identity: Buffer; gzip: Buffer; brotli: Buffer }>
 
 /** An encoding by its name in headers; `null`: as it is. */
 export type Encoding = 'br' | 'gzip' | null
@@ -60,17 +54,20 @@ function readAccepted(acceptEncoding: string): Encoding {
   return accepted.has('gzip') ? 'gzip' : null
 }
 
-/** The same body as texts. */
-export function toByteTexts({ identity, gzip, brotli }: EncodedBody): EncodedBody<ByteText> {
-  return {
-    identity: identity.toString('latin1'),
-    gzip: gzip.toString('latin1'),
-    brotli: brotli.toString('latin1'),
-  }
+/** The same bytes in memory of their own: small buffers are pieces of a larger one, which each of them would keep. */
+export function toOwnMemory({ identity, gzip, brotli }: EncodedBody): EncodedBody {
+  return { identity: copyPiece(identity), gzip: copyPiece(gzip), brotli: copyPiece(brotli) }
+}
+
+function copyPiece(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength === bytes.length) return bytes
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
 }
 
 /** The bytes of an encoding. */
-export function pickBody<T>(body: EncodedBody<T>, encoding: Encoding): T {
+export function pickBody(body: EncodedBody, encoding: Encoding): Buffer {
   if (encoding === 'br') return body.brotli
   return encoding === 'gzip' ? body.gzip : body.identity
 }

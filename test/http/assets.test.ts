@@ -1,16 +1,32 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterAll, describe, expect, test } from 'vitest'
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadAssets } from '../../src/http/assets.ts'
-import { BUILT_FOLDER, PACKAGE_FOLDER } from '../../src/paths.ts'
+import { BUILT_FOLDER, KEPT_FOLDER, PACKAGE_FOLDER } from '../../src/paths.ts'
 
-const empty = mkdtempSync(join(tmpdir(), 'vitrine-assets-'))
-afterAll(() => rmSync(empty, { recursive: true }))
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-assets-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+const RELEASED = 'embed.0a1b2c3d.js'
+
+/** Folders as of a later release: what is built now, and a script that only an earlier one had. */
+function makeRelease(): Readonly<{ built: string; kept: string }> {
+  const [built, kept] = [makeFolder(), makeFolder()]
+  cpSync(BUILT_FOLDER, built, { recursive: true })
+  writeFileSync(join(kept, RELEASED), 'once()')
+  writeFileSync(join(kept, 'notes.txt'), '')
+  writeFileSync(join(built, `${RELEASED}.gz`), gzipSync('once()'))
+  writeFileSync(join(built, `${RELEASED}.br`), brotliCompressSync('once()'))
+  return { built, kept }
+}
 
 describe('loadAssets', () => {
   const assets = loadAssets(BUILT_FOLDER)
@@ -48,18 +64,30 @@ describe('loadAssets', () => {
   })
 
   test('script that a release had - is found whole under its own name, and lasts', () => {
-    writeFileSync(join(empty, 'embed.0a1b2c3d.js'), 'once()')
-    writeFileSync(join(empty, 'notes.txt'), '')
-    const found = loadAssets(BUILT_FOLDER, empty).findByFile('embed.0a1b2c3d.js')
+    const { built, kept } = makeRelease()
+    const found = loadAssets(built, kept).findByFile(RELEASED)
     expect(found?.isLasting).toBe(true)
     expect(found?.asset.body.toString()).toBe('once()')
     expect(found?.asset.contentType).toBe('text/javascript; charset=utf-8')
     expect(gunzipSync(found?.asset.gzip ?? '').toString()).toBe('once()')
-    const changed = loadAssets(BUILT_FOLDER, empty).findByFile('embed.00000000.js')
+    expect(brotliDecompressSync(found?.asset.brotli ?? '').toString()).toBe('once()')
+    const changed = loadAssets(built, kept).findByFile('embed.00000000.js')
     expect([changed?.isLasting, changed?.asset.fileName]).toEqual([false, assets.get('embed.js').fileName])
   })
 
+  test.each(['gz', 'br'])(
+    'compressed form .%s of a script that a release had is missing - throws, and says what makes it',
+    (ending) => {
+      const { built, kept } = makeRelease()
+      rmSync(join(built, `${RELEASED}.${ending}`))
+      expect(() => loadAssets(built, kept)).toThrow(
+        `${RELEASED}.${ending} cannot be read: run "npm run build"`,
+      )
+    },
+  )
+
   test('nothing built – throws, also when a file is missing in the manifest', () => {
+    const empty = makeFolder()
     expect(() => loadAssets(empty)).toThrow(/manifest\.json/)
     writeFileSync(join(empty, 'manifest.json'), '{}')
     expect(() => loadAssets(empty)).toThrow(/vitrine\.css/)
@@ -72,6 +100,22 @@ describe('loadAssets', () => {
 })
 
 describe('build of the page', () => {
+  test('script that only an earlier release had - is compressed, and left as it is', async () => {
+    const tree = makeFolder()
+    for (const part of ['scripts', 'src/browser', 'public', 'package.json', 'tsconfig.json'])
+      cpSync(join(PACKAGE_FOLDER, part), join(tree, part), { recursive: true })
+    symlinkSync(join(PACKAGE_FOLDER, 'node_modules'), join(tree, 'node_modules'))
+    writeFileSync(join(tree, 'public/kept', RELEASED), 'once()')
+    await promisify(execFile)(process.execPath, [join(tree, 'scripts/build.mjs'), '--page'])
+    const assets = loadAssets(join(tree, 'public/built'), join(tree, 'public/kept'))
+    const found = assets.findByFile(RELEASED)
+    expect(gunzipSync(found?.asset.gzip ?? '').toString()).toBe('once()')
+    expect(brotliDecompressSync(found?.asset.brotli ?? '').toString()).toBe('once()')
+    expect(readdirSync(join(tree, 'public/kept')).toSorted()).toEqual(
+      [...readdirSync(KEPT_FOLDER), RELEASED].toSorted(),
+    )
+  })
+
   test('three at once – all succeed, quietly, and leave whole files', async () => {
     const run = promisify(execFile)
     const parameters = [join(PACKAGE_FOLDER, 'scripts/build.mjs'), '--page']
