@@ -63,6 +63,7 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
     },
   )
   server.on('connection', connections.add)
+  sparePending(server, connections)
   await listen(server, host, port)
   return {
     host,
@@ -92,10 +93,23 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   }
 }
 
+/**
+ * Node takes a connection for idle whose answer has ended, also while most of it waits for a slow reader, and cuts it: in
+ * `close`, too. While anything waits, idle connections stay; those that are quiet are closed by `closeQuiet`.
+ */
+function sparePending(server: Server, connections: Connections): void {
+  const closeIdle = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => {
+    if (!connections.arePending()) closeIdle()
+  }
+}
+
 /** The open connections, and which of them wait for an answer. */
 type Connections = Readonly<{
   add(socket: Socket): void
   noteAnswer(socket: Socket, response: ServerResponse): void
+  /** Does any of them have bytes that the kernel has not taken yet? */
+  arePending(): boolean
   /**
    * Closes those without an answer under way. Node's own `closeIdleConnections` leaves a connection that never sent a
    * request, and browsers open such ones ahead of need.
@@ -118,6 +132,7 @@ function createConnections(): Connections {
       count(socket, 1)
       response.once('close', () => count(socket, -1))
     },
+    arePending: () => [...answers.keys()].some((socket) => socket.writableLength > 0),
     closeQuiet() {
       for (const [socket, open] of answers) if (open === 0 && socket.writableLength === 0) socket.destroy()
     },

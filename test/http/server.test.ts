@@ -40,6 +40,46 @@ async function settle(clock: FakeClock, promise: Promise<unknown>, stepMs = 50):
   })
 }
 
+/** Moves the clock by a second at a time, and lets happen what happens then. */
+async function passTime(clock: FakeClock, ms: number): Promise<void> {
+  const untilMs = clock.nowMs() + ms
+  await vi.waitFor(() => {
+    clock.advance(SECOND_MS / 4)
+    expect(clock.nowMs()).toBeGreaterThanOrEqual(untilMs)
+  })
+}
+
+/** More than the kernel takes for a reader who does not read. */
+const LARGE = 'x'.repeat(32 * 1024 * 1024)
+
+/** Asks, and reads nothing: comes back when the answer has ended, and part of it waits in the server. */
+async function askWithoutReading(
+  server: HttpServer,
+  give: (response: ServerResponse) => unknown,
+): Promise<Readonly<{ readAll(): Promise<string> }>> {
+  const given: ServerResponse[] = []
+  server.answerWith((_request, response) => {
+    given.push(response)
+    give(response)
+  })
+  const socket = connect(server.port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await vi.waitFor(() =>
+    expect(given).toMatchObject([{ writableEnded: true, writableFinished: false, headersSent: true }]),
+  )
+  return {
+    async readAll() {
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+      await once(socket, 'close')
+      const text = Buffer.concat(chunks).toString('latin1')
+      return text.slice(text.indexOf('\r\n\r\n') + 4)
+    },
+  }
+}
+
 describe('listening', () => {
   it('port 0 - a free one that answers', async () => {
     const { server, agent } = await startServer()
@@ -195,6 +235,44 @@ describe('stopping', () => {
     expect(text).toMatch(/Connection: close\r\n[^]*ok$/)
     await closed
     await settle(clock, stopped)
+  })
+
+  it.each([
+    ['at once, as warm ones are', (response: ServerResponse) => response.end(LARGE)],
+    ['after a while', (response: ServerResponse) => setImmediate(() => response.end(LARGE))],
+  ])('answer that was given %s, its reader slow - arrives whole', async (_when, give) => {
+    const { server, clock } = await startServer()
+    const reader = await askWithoutReading(server, give)
+    const stopped = server.stop()
+    const idle = connect(server.port, '127.0.0.1')
+    await expect(once(idle, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    await passTime(clock, 3 * SECOND_MS)
+    const read = reader.readAll()
+    await settle(clock, stopped)
+    expect((await read).length).toBe(LARGE.length)
+    expect(clock.nowMs()).toBeLessThan(8 * SECOND_MS)
+  })
+
+  it('slow reader of a large answer - holds no idle connection for longer than half a second', async () => {
+    const { server, clock, agent } = await startServer()
+    const reader = await askWithoutReading(server, (response) => response.end(LARGE))
+    server.answerWith(answerOk)
+    await get(server, agent)
+    const [socket] = await vi.waitFor(() => Object.values(agent.freeSockets)[0] as [Socket])
+    const closed = once(socket, 'close')
+    const stopped = server.stop()
+    await settle(clock, closed)
+    expect(clock.nowMs()).toBeLessThanOrEqual(SECOND_MS)
+    void reader.readAll()
+    await settle(clock, stopped)
+  })
+
+  it('reader of a large answer who never reads - is cut after eight seconds', async () => {
+    const { server, clock } = await startServer()
+    await askWithoutReading(server, (response) => response.end(LARGE))
+    await settle(clock, server.stop(), SECOND_MS)
+    expect(clock.nowMs()).toBeGreaterThanOrEqual(8 * SECOND_MS)
+    expect(clock.nowMs()).toBeLessThan(10 * SECOND_MS)
   })
 
   it('answer that never ends - is cut after eight seconds', async () => {
