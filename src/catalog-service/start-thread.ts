@@ -3,6 +3,7 @@ import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
+import { createQuestions } from '../questions.ts'
 import { type RestartWaits, createRestartWaits } from '../restart-waits.ts'
 
 /** What the thread is given; the key goes there and nowhere else. */
@@ -79,7 +80,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
     url,
     catalogId,
     sampleBase,
-    isSampleOnly: () => current.thread.askSampleOnly(clock),
+    isSampleOnly: () => current.thread.askSampleOnly(),
     async close() {
       closing.abort()
       current.thread.close()
@@ -119,52 +120,41 @@ type Thread = Readonly<{
   /** Resolves at its end, with what ended it if that was an error. */
   end: Promise<unknown>
   ended: AbortSignal
-  askSampleOnly(clock: Clock): Promise<boolean>
+  /** `false` also when it does not answer. */
+  askSampleOnly(): Promise<boolean>
   close(): void
   terminate(): Promise<void>
 }>
 
 function startThread(options: CatalogThreadOptions, port: number): Thread {
-  const { path, sampleBase, key, logger } = options
+  const { path, sampleBase, key, clock, logger } = options
   const order: ThreadOrder = { path, sampleBase, key: key.reveal(), port }
   const worker = new Worker(BODY, {
     workerData: order,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   })
   const ended = new AbortController()
-  const asked = new Map<number, (isSampleOnly: boolean) => void>()
-  let lastId = 0
+  const questions = createQuestions({ clock, withinMs: ANSWER_WITHIN_MS, ended: ended.signal })
   let failure: unknown
   const listening = new Promise<Listening>((resolve, reject) => {
     worker.on('message', (message: ThreadMessage) => {
       if (message.type === 'listening') resolve(message)
       else if (message.type === 'failed') reject((failure = toError(message)))
       else if (message.type === 'log') logger.error(message.fields, message.words)
-      else asked.get(message.id)?.(message.isSampleOnly)
+      else questions.take(message.id, message.isSampleOnly)
     })
     worker.on('error', (error) => reject((failure = error)))
     worker.on('exit', () => reject(new StoreError('the thread of the embedded catalog ended at its start')))
   })
   const end = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
+  const tell = (request: ThreadRequest): void => worker.postMessage(request)
   worker.on('exit', () => ended.abort())
   return {
     listening,
     end,
     ended: ended.signal,
-    async askSampleOnly(clock) {
-      const id = (lastId += 1)
-      const done = new AbortController()
-      const answer = new Promise<boolean>((resolve) => asked.set(id, resolve))
-      worker.postMessage({ type: 'sample-only', id } satisfies ThreadRequest)
-      const late = clock
-        .wait(ANSWER_WITHIN_MS, AbortSignal.any([ended.signal, done.signal]))
-        .then(() => false)
-      const isSampleOnly = await Promise.race([answer, late])
-      done.abort()
-      asked.delete(id)
-      return isSampleOnly
-    },
-    close: () => worker.postMessage({ type: 'close' } satisfies ThreadRequest),
+    askSampleOnly: async () => (await questions.ask((id) => tell({ type: 'sample-only', id }))) === true,
+    close: () => tell({ type: 'close' }),
     terminate: async () => void (await worker.terminate()),
   }
 }

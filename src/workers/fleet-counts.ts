@@ -51,17 +51,20 @@ export function createFleetCounts(context: Context, list: () => readonly Present
 function createMeters() {
   const registry = new Registry()
   const registers = [registry]
+  const reloads = new Counter({
+    name: 'vitrine_reloads_total',
+    help: 'Reloads of the workers by outcome',
+    labelNames: ['outcome'],
+    registers,
+  })
+  // From zero on: what first appears with the value one is no growth to whoever looks for it.
+  for (const outcome of ['done', 'failed']) reloads.inc({ outcome }, 0)
   return {
     registry,
+    reloads,
     restarts: new Counter({
       name: 'vitrine_worker_restarts_total',
       help: 'Workers that ended by themselves and were replaced',
-      registers,
-    }),
-    reloads: new Counter({
-      name: 'vitrine_reloads_total',
-      help: 'Reloads of the workers by outcome',
-      labelNames: ['outcome'],
       registers,
     }),
     silent: new Counter({

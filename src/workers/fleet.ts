@@ -4,7 +4,7 @@ import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { createRestartWaits } from '../restart-waits.ts'
 import type { StopOrder, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
-import { type FleetCounts, createFleetCounts } from './fleet-counts.ts'
+import { type FleetCounts, type PresentWorker, createFleetCounts } from './fleet-counts.ts'
 import { type WorkerEnd, type WorkerProcess, describeEnd, startWorker } from './worker-process.ts'
 
 /** The processes that answer, kept alive by their primary. */
@@ -183,10 +183,7 @@ async function endWorker(worker: WorkerProcess, order: StopOrder, clock: Clock):
   await worker.end
 }
 
-function listProcesses({
-  slots,
-  live,
-}: State): readonly Readonly<{ worker: WorkerProcess; isLeaving: boolean }>[] {
+function listProcesses({ slots, live }: State): readonly PresentWorker[] {
   return [...live].map((worker) => ({ worker, isLeaving: slots.every(({ current }) => current !== worker) }))
 }
 

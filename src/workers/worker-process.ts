@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { UsageError, WorkerError } from '../errors.ts'
+import { createQuestions } from '../questions.ts'
 import type { MetricValues, ToPrimary, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
-import { createQuestions } from './questions.ts'
 
 /** How often a worker is asked whether its event loop turns, and how often it may leave that unanswered. */
 const LOOK_MS: number = SECOND_MS
@@ -42,9 +42,9 @@ export type WorkerDetails = Readonly<{
 /** Starts a process that answers, and looks after it until it ends: one whose event loop stands still is killed. */
 export function startWorker({ order, clock, answer }: WorkerDetails): WorkerProcess {
   const worker = cluster.fork()
-  const questions = createQuestions(clock, METRICS_WITHIN_MS)
-  const state: WorkerState = { missedLooks: 0, isHung: false, values: [], first: { type: 'serve', order } }
   const ended = new AbortController()
+  const questions = createQuestions({ clock, withinMs: METRICS_WITHIN_MS, ended: ended.signal })
+  const state: WorkerState = { missedLooks: 0, isHung: false, values: [], first: { type: 'serve', order } }
   const tell = createTell(worker, state)
   const end = new Promise<WorkerEnd>((resolve) => {
     worker.once('exit', (code: number | null, signal: string | null) => {

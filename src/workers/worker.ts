@@ -7,9 +7,9 @@ import { createEnding } from '../ending.ts'
 import { VitrineError } from '../errors.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
 import { createLogger } from '../logger.ts'
+import { createQuestions } from '../questions.ts'
 import { createHandedKey } from './handed-key.ts'
 import type { StopOrder, ToPrimary, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
-import { createQuestions } from './questions.ts'
 import { collectValues } from './sums.ts'
 
 /** How long the primary may take for an answer: it asks every other worker, each for less. */
@@ -18,7 +18,7 @@ const ANSWER_WITHIN_MS: number = 3 * SECOND_MS
 /** Body of a process that answers: it is told everything by its primary, and ends when that has gone. */
 let logger = createLogger({ level: 'fatal' })
 const ending = createEnding(() => logger)
-const questions = createQuestions(systemClock, ANSWER_WITHIN_MS)
+const questions = createQuestions({ clock: systemClock, withinMs: ANSWER_WITHIN_MS })
 
 // Ctrl-C, a service manager and a closed terminal tell every process of the group; ours is told by the primary.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})

@@ -148,5 +148,5 @@ test('primary killed - no worker stays behind, and nobody listens', async () => 
   process.kill(fleet.primaryPid, 'SIGKILL')
   await ended
   await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]))
-  expect(await ask(fleet.box ?? '')).toBe('ECONNREFUSED')
+  await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('ECONNREFUSED'))
 })
