@@ -6,8 +6,14 @@ import {
   Registry,
   collectDefaultMetrics,
 } from 'prom-client'
-import { type MeasuredState, createStateMetrics } from './state-metrics.ts'
 import type { Drops } from './catalog/parse.ts'
+import { type MeasuredState, createStateMetrics } from './state-metrics.ts'
+
+/**
+ * How often each process looks how late its event loop turns: an idle one reads this much. At 1 ms looking would cost 3 % of a
+ * core in every process, day and night; docs/notes/metrics.md has the figures.
+ */
+export const LOOP_LOOK_MS = 10
 
 /** An answer as it is counted: labels from closed lists only, so that nobody can make new series. */
 export type CountedAnswer = Readonly<{ surface: string; state: string; cache: string }>
@@ -40,8 +46,7 @@ export type Metrics = Readonly<{
 /** Makes the metrics of one process, with a registry of its own. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  // An idle event loop reads 10 ms at the default resolution.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 1 })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
   const registers = [registry]
   const getAnswerCounter = createAnswerCounters(registry)
   const calls = new Counter({

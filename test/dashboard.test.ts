@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { SECOND_MS } from '../src/clock.ts'
+import { LOOP_LOOK_MS } from '../src/metrics.ts'
 import { PACKAGE_FOLDER } from '../src/paths.ts'
 import { BOX, startStocked, visit } from './app/visit.ts'
+import { read, startFleet } from './workers/fleet-harness.ts'
 
 type Panel = Readonly<{
   id: number
@@ -18,13 +21,26 @@ const { panels } = JSON.parse(
 ) as Readonly<{ panels: readonly Panel[] }>
 const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
-/** Metrics of the page, with their labels. */
-async function readMetrics(): Promise<Map<string, Set<string>>> {
+/** The page of one process, and that of several. */
+async function readPages(): Promise<string> {
   const settings = { VITRINE_ADMIN_PASSWORD: 'p', VITRINE_CATALOG_DAILY_LIMIT: '5000' }
   const harness = await startStocked(undefined, { settings })
   await visit(harness, BOX)
   harness.context.metrics.countDrops({ price: 1 })
   const { text } = await visit(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
+  const fleet = await startFleet()
+  return `${text}\n${await read(`${fleet.publicUrl}/metrics`)}`
+}
+
+let known: Promise<Map<string, Set<string>>> | undefined
+
+/** Metrics of both pages, with their labels; asked for once. */
+function readMetrics(): Promise<Map<string, Set<string>>> {
+  return (known ??= collectMetrics())
+}
+
+async function collectMetrics(): Promise<Map<string, Set<string>>> {
+  const text = await readPages()
   const metrics = new Map<string, Set<string>>()
   for (const [, name = '', labels = ''] of text.matchAll(/^([a-z_0-9]+)(?:\{(.*)\})? \S+$/gm)) {
     const known = metrics.get(name) ?? new Set()
@@ -36,7 +52,7 @@ async function readMetrics(): Promise<Map<string, Set<string>>> {
 
 test('dashboard - every metric and label that it asks for - is on the page', async () => {
   const metrics = await readMetrics()
-  expect(expressions.length).toBeGreaterThan(15)
+  expect(expressions.length).toBeGreaterThan(25)
   for (const expression of expressions) {
     for (const [, name = ''] of expression.matchAll(/\b((?:vitrine|nodejs|process)_\w+)\{/g)) {
       expect(metrics.has(name), `${name} in ${expression}`).toBe(true)
@@ -52,6 +68,12 @@ test('page - every metric of ours - is on the dashboard', async () => {
   const unused = own.filter((name) => !expressions.some((expression) => expression.includes(`${name}{`)))
   // The same as the age, for those who want the moment.
   expect(unused).toEqual(['vitrine_copy_completed_timestamp_seconds'])
+})
+
+test('event loop - the panel - leaves out what an idle one reads', () => {
+  const lags = expressions.filter((expression) => expression.includes('nodejs_eventloop_lag_p99_seconds{'))
+  expect(lags).toHaveLength(1)
+  expect(lags[0]).toContain(`} - ${LOOP_LOOK_MS / SECOND_MS}`)
 })
 
 test('panels - have an id, a title and a reason of their own, and lie beside each other', () => {

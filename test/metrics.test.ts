@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Metrics, createMetrics } from '../src/metrics.ts'
+import { SECOND_MS } from '../src/clock.ts'
+import { LOOP_LOOK_MS, type Metrics, createMetrics } from '../src/metrics.ts'
 import type { MeasuredState } from '../src/state-metrics.ts'
 
 /** The values of our own series, without help and type. */
@@ -43,6 +44,17 @@ describe('metrics, page', () => {
     expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(18)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
+  })
+
+  test('event loop - idle - reads how often it is looked at, the rest of a reading is delay', async () => {
+    const metrics = createMetrics()
+    const readMedianMs = async (): Promise<number> => {
+      const [line = ''] = await readSeries(metrics, 'nodejs_eventloop_lag_p50_seconds')
+      return Number(line.split(' ')[1]) * SECOND_MS
+    }
+    // The first reading is of the loading of this file, and each begins anew.
+    await readMedianMs()
+    await expect.poll(readMedianMs, { interval: 300 }).toBeGreaterThan(LOOP_LOOK_MS * 0.8)
   })
 
   test('two processes in one - each counts for itself', async () => {
