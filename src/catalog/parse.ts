@@ -62,14 +62,25 @@ export function parseProductPage(answer: unknown, options: ParseOptions): Parsed
   const products: Product[] = []
   const drops: Drops = {}
   for (const item of page.data.items) {
-    const parsed = findProduct(item, options)
-    if (parsed === undefined) addDrop(drops, 'product')
-    else {
-      products.push(parsed.product)
-      addDrops(drops, parsed.drops)
-    }
+    const [product] = addItem(drops, item, options)
+    if (product !== undefined) products.push(product)
   }
   return { products, nextCursor: page.data.next_cursor, drops }
+}
+
+/**
+ * Reads one product of a page and adds to `drops` what was left out of it. Answers the product, `undefined` when it is
+ * malformed, and whether nothing was left out.
+ */
+export function addItem(
+  drops: Drops,
+  item: unknown,
+  options: ParseOptions,
+): readonly [product: Product | undefined, isWhole: boolean] {
+  const parsed = findProduct(item, options)
+  if (parsed === undefined) addDrop(drops, 'product')
+  else addDrops(drops, parsed.drops)
+  return [parsed?.product, parsed !== undefined && Object.keys(parsed.drops).length === 0]
 }
 
 /**

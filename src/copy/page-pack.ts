@@ -2,89 +2,103 @@ import type { ReadPage } from './page-source.ts'
 import type { DealContent, PageProduct, ProductContent } from './rows.ts'
 
 /**
- * A page as it travels between threads: flat lists of values. Objects would send the name of every column with every row,
- * which costs more than the values.
+ * A page as it travels between threads: all values of a product in one text, a line each. A text travels by copying its bytes,
+ * where a list of values is taken apart and put together again value by value. One text for the whole page would be as fast,
+ * but V8 keeps such large ones until it collects everything.
  */
 export type PackedPage = Pick<ReadPage, 'nextCursor' | 'drops'> &
   Readonly<{
-    /** Columns of product after product. */
-    products: readonly (string | null)[]
-    /** How many deals each product has; `null`: they were not made. */
-    dealCounts: readonly number[] | null
-    /** Columns of deal after deal, without those that are its product's. */
-    deals: readonly (string | number)[]
+    /** Values of each product, then of its deals without what is their product's. */
+    texts: readonly string[]
+    /** How many deals each product has, or one of the numbers below. */
+    dealCounts: readonly number[]
   }>
+
+/** The product is known: it has a GTIN and a digest, and nothing else. */
+const KNOWN = -1
+/** Its deals were not made. */
+const NO_DEALS = -2
+
+/** No value has a line break: texts are clean (`cleanText`), and JSON writes it as two letters. */
+const BREAK = '\n'
+
+/** Stands for a brand that the answer did not bring: no text has it, either. */
+const NOTHING = '\r'
 
 const PRODUCT_VALUES = 7
 const DEAL_VALUES = 13
 
-/** Packs a page; deals travel where all products have them. */
+type Values = (string | number)[]
+
+/** Packs a page. */
 export function packPage({ products, nextCursor, drops }: ReadPage): PackedPage {
-  const hasDeals = products.every(({ deals }) => deals !== null)
-  const packed: (string | null)[] = []
-  const deals: (string | number)[] = []
+  const texts: string[] = []
+  const dealCounts: number[] = []
   for (const product of products) {
-    packContent(product.content, packed)
-    if (hasDeals) for (const deal of product.deals ?? []) packDeal(deal, deals)
+    const values: Values = []
+    dealCounts.push(packProduct(product, values))
+    texts.push(values.join(BREAK))
   }
-  const dealCounts = hasDeals ? products.map((product) => product.deals?.length ?? 0) : null
-  return { products: packed, dealCounts, deals, nextCursor, drops }
+  return { texts, dealCounts, nextCursor, drops }
 }
 
-/** The page that was packed. */
-export function unpackPage({ products, dealCounts, deals, nextCursor, drops }: PackedPage): ReadPage {
-  const unpacked: PageProduct[] = []
-  let dealStart = 0
-  for (let start = 0; start < products.length; start += PRODUCT_VALUES) {
-    const content = unpackContent(products.slice(start, start + PRODUCT_VALUES))
-    const dealCount = dealCounts?.[start / PRODUCT_VALUES]
-    const own: DealContent[] = []
-    for (let left = dealCount ?? 0; left > 0; left--, dealStart += DEAL_VALUES)
-      own.push(unpackDeal(deals.slice(dealStart, dealStart + DEAL_VALUES), content))
-    unpacked.push({ content, deals: dealCount === undefined ? null : own })
-  }
-  return { products: unpacked, nextCursor, drops }
+/**
+ * The page that was packed.
+ * @throws RangeError when a value had a line break.
+ */
+export function unpackPage({ texts, dealCounts, nextCursor, drops }: PackedPage): ReadPage {
+  const products = texts.map((text, index) => unpackProduct(text.split(BREAK), dealCounts[index] ?? KNOWN))
+  return { products, nextCursor, drops }
 }
 
-function packContent(content: ProductContent, to: (string | null)[]): void {
-  const { gtin, digest, title, brand, search_text: searchText, images, offers } = content
-  to.push(gtin, digest, title, brand, searchText, images, offers)
+function packProduct({ gtin, digest, content, deals }: PageProduct, to: Values): number {
+  to.push(gtin, digest)
+  if (content === null) return KNOWN
+  const { title, brand, search_text: searchText, images, offers } = content
+  to.push(title, brand ?? NOTHING, searchText, images, offers)
+  if (deals === null) return NO_DEALS
+  for (const deal of deals) packDeal(deal, to)
+  return deals.length
 }
 
-function unpackContent(values: readonly (string | null)[]): ProductContent {
-  const [gtin, digest, title, brand, searchText, images, offers] = values as ProductValues
-  return { gtin, digest, title, brand, search_text: searchText, images, offers }
+function unpackProduct(values: readonly string[], dealCount: number): PageProduct {
+  const wanted = dealCount === KNOWN ? 2 : PRODUCT_VALUES + Math.max(0, dealCount) * DEAL_VALUES
+  if (values.length !== wanted) throw new RangeError('a product has not the values that were packed')
+  const at = (place: number): string => values[place] ?? ''
+  const [gtin, digest] = [at(0), at(1)]
+  if (dealCount === KNOWN) return { gtin, digest, content: null, deals: null }
+  const brand = at(3) === NOTHING ? null : at(3)
+  const texts = { title: at(2), brand, search_text: at(4), images: at(5), offers: at(6) }
+  const content = { gtin, digest, ...texts }
+  if (dealCount === NO_DEALS) return { gtin, digest, content, deals: null }
+  const deals: DealContent[] = []
+  for (let start = PRODUCT_VALUES; start < wanted; start += DEAL_VALUES)
+    deals.push(unpackDeal((place) => at(start + place), content))
+  return { gtin, digest, content, deals }
 }
 
-type ProductValues = [string, string, string, string | null, string, string, string]
-
-function packDeal(deal: DealContent, to: (string | number)[]): void {
+function packDeal(deal: DealContent, to: Values): void {
   to.push(deal.offer_index, deal.offer, deal.offer_key, deal.currency, deal.merchant_key, deal.brand_key)
   to.push(deal.is_in_stock, deal.is_best, deal.is_best_in_stock)
   to.push(deal.discount_percent, deal.ratio_key, deal.price_key, deal.saving_key)
 }
 
-function unpackDeal(values: readonly (string | number)[], product: ProductContent): DealContent {
-  const [index, offer, offerKey, currency, merchantKey, brandKey, ...more] = values as DealValues
-  const [isInStock, isBest, isBestInStock, discountPercent, ratioKey, priceKey, savingKey] = more
+function unpackDeal(at: (place: number) => string, product: ProductContent): DealContent {
   return {
     gtin: product.gtin,
-    offer_index: index,
-    offer,
-    offer_key: offerKey,
-    currency,
-    merchant_key: merchantKey,
-    brand_key: brandKey,
+    offer_index: Number(at(0)),
+    offer: at(1),
+    offer_key: at(2),
+    currency: at(3),
+    merchant_key: at(4),
+    brand_key: at(5),
     search_text: product.search_text,
-    is_in_stock: isInStock,
-    is_best: isBest,
-    is_best_in_stock: isBestInStock,
-    discount_percent: discountPercent,
-    ratio_key: ratioKey,
-    price_key: priceKey,
-    saving_key: savingKey,
+    is_in_stock: Number(at(6)),
+    is_best: Number(at(7)),
+    is_best_in_stock: Number(at(8)),
+    discount_percent: Number(at(9)),
+    ratio_key: at(10),
+    price_key: at(11),
+    saving_key: at(12),
   }
 }
-
-type DealTexts = [string, string, string, string, string]
-type DealValues = [number, ...DealTexts, number, number, number, number, string, string, string]

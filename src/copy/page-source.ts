@@ -1,7 +1,8 @@
 import { parseJson } from '../catalog/body.ts'
 import type { Answer, CatalogClient, ProductPageQuery } from '../catalog/client.ts'
-import { type Drops, type ParseOptions, parseProductPage } from '../catalog/parse.ts'
-import { VitrineError, WalkError } from '../errors.ts'
+import { type Drops, type ParseOptions, addItem, parseProductPage } from '../catalog/parse.ts'
+import { CatalogInvalidError, VitrineError, WalkError } from '../errors.ts'
+import { isSourceDigest, splitPage, toSourceDigest, toSourceTag } from './page-items.ts'
 import { type PageProduct, toPageProduct } from './rows.ts'
 
 /** A page of products, shaped for their rows. */
@@ -11,8 +12,11 @@ export type ReadPage = Readonly<{
   drops: Drops
 }>
 
-/** How a page is read. `hasDeals`: most of its products will be new, so that their deals are made at once. */
-export type ReadOptions = Readonly<{ hasDeals: boolean }>
+/**
+ * How a page is read. `hasDeals`: most of its products will be new, so that their deals are made at once. `known`: digests and
+ * GTINs of products that are in the copy, as `listKnown` gives them; one whose bytes are the same is not parsed.
+ */
+export type ReadOptions = Readonly<{ hasDeals: boolean; known?: string }>
 
 /** Where a walk has its pages from: fetched and shaped in this thread or in another. */
 export type PageSource = Readonly<{
@@ -41,8 +45,53 @@ export function createPageSource(
 
 /** @throws CatalogInvalidError when the bytes are no page. */
 export function readPage(bytes: Uint8Array, parseOptions: ParseOptions, options: ReadOptions): ReadPage {
+  const read = readItems(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), parseOptions, options)
+  if (read !== undefined) return read
   const { products, nextCursor, drops } = parseProductPage(parseJson(bytes), parseOptions)
   return { products: products.map((product) => toPageProduct(product, options)), nextCursor, drops }
+}
+
+/** Reads a page product by product; `undefined` when it cannot be cut between them. */
+function readItems(page: Buffer, parseOptions: ParseOptions, options: ReadOptions): ReadPage | undefined {
+  const split = splitPage(page)
+  if (split === undefined) return undefined
+  const tag = toSourceTag(parseOptions.ownOrigin)
+  const known = parseKnown(options.known ?? '')
+  const products: PageProduct[] = []
+  const drops: Drops = {}
+  for (const item of split.items) {
+    const digest = toSourceDigest(tag, item)
+    const gtin = known.get(digest)
+    if (gtin !== undefined) products.push({ gtin, digest, content: null, deals: null })
+    else {
+      const json = parsePart(item)
+      if (json === undefined) return undefined
+      const [product, isWhole] = addItem(drops, json, parseOptions)
+      if (product !== undefined)
+        products.push(toPageProduct(product, { ...options, ...(isWhole && { digest }) }))
+    }
+  }
+  return { products, nextCursor: split.nextCursor, drops }
+}
+
+/** `undefined`: it is no JSON, so that the page was cut at the wrong places or is none. */
+function parsePart(item: Buffer): unknown {
+  try {
+    return parseJson(item)
+  } catch (error) {
+    if (error instanceof CatalogInvalidError) return undefined
+    throw error
+  }
+}
+
+/** GTINs by the digests of bytes; what has another digest has to be parsed. */
+function parseKnown(known: string): ReadonlyMap<string, string> {
+  const gtins = new Map<string, string>()
+  for (const line of known.split('\n')) {
+    const [digest = '', gtin = ''] = line.split(' ')
+    if (isSourceDigest(digest)) gtins.set(digest, gtin)
+  }
+  return gtins
 }
 
 /**

@@ -1,7 +1,9 @@
-import { type Transaction, sql } from 'kysely'
+import { type Kysely, type Transaction, sql } from 'kysely'
+import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 import { compareTexts } from '../offers/ranking.ts'
+import type { ComparedContent } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { executeOnce } from './statements.ts'
+import { executeOnce, splitList } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
 /** Versions that one transaction looks at: a page that follows a gap of a million products is put in step by step. */
@@ -101,3 +103,55 @@ export async function readAbsences(
   })
   return new Set(rows.map((row) => row.gtin))
 }
+
+/** What some versions show, by their ids. */
+export async function readContents(
+  transaction: Transaction<CopyTables>,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, ComparedContent>> {
+  const contents = new Map<number, ComparedContent>()
+  for (const some of splitList(ids)) {
+    const rows = await executeOnce(transaction, `contents of ${some.length}`, {
+      values: some,
+      build: () =>
+        transaction
+          .selectFrom('products')
+          .select(['id', 'title', 'brand', 'images', 'offers'])
+          .where('id', 'in', some),
+    })
+    for (const row of rows) contents.set(row.id, row)
+  }
+  return contents
+}
+
+/**
+ * Digests and GTINs of the next products after one, a line each: more than a page has, as a page may lack some of them.
+ * What a walk reads later with its transaction decides; this only saves parsing.
+ */
+export async function listKnown(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  afterGtin: string,
+): Promise<string> {
+  const [row] = await executeOnce(database, 'known products', {
+    values: [copyId, afterGtin, KNOWN_PRODUCTS],
+    build: () =>
+      database
+        .selectFrom((builder) =>
+          builder
+            .selectFrom('products')
+            .select(['digest', 'gtin'])
+            .where('copy_id', '=', copyId)
+            .where('gtin', '>', afterGtin)
+            .where('until_walk', 'is', null)
+            .orderBy('gtin')
+            .limit(KNOWN_PRODUCTS)
+            .as('known'),
+        )
+        .select(sql<string>`group_concat(digest || ' ' || gtin, char(10))`.as('lines')),
+  })
+  return row?.lines ?? ''
+}
+
+/** A page's, and some that are gone. */
+const KNOWN_PRODUCTS: number = MAX_PAGE_PRODUCTS + 40

@@ -1,16 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
-import { type PageProduct, type StoredShape, completeShape, toPageProduct, withKnownBrand } from './rows.ts'
+import { type Change, type Comparison, isOvertaken, listChanges, listDoubtful } from './page-changes.ts'
+import { type PageProduct, toPageProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { type Version, readAbsences, readVersions } from './sql-page-range.ts'
+import { readAbsences, readContents, readVersions } from './sql-page-range.ts'
 import {
   countDealsOf,
   deleteVersions,
   insertVersions,
   markUntil,
   readFirstSeen,
+  setDigest,
   updateVersion,
 } from './sql-versions.ts'
 import { MAX_TRANSACTION_ROWS } from './sql-walk.ts'
@@ -30,18 +32,30 @@ type Step = Readonly<{
 
 /**
  * Puts a page into the copy under its walk's number: a read of what is known of its range, then only what changed, with the
- * page's own row in the last transaction. Doing so twice changes nothing.
+ * page's own row in the last transaction. Doing so twice changes nothing. `false`: look-ups have overtaken what the page takes
+ * for known; its row was not put in, and it has to be read once more, whole.
  */
-export async function applyPage(database: Kysely<CopyTables>, copy: CopyRow, page: WalkPage): Promise<void> {
+export async function applyPage(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  page: WalkPage,
+): Promise<boolean> {
   const shapes = page.products.map(toShape)
   const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (toLastGtin(shapes) ?? page.afterGtin)
-  let step: Step | undefined = { copyId: copy.id, page, afterGtin: page.afterGtin, untilGtin, shapes }
-  while (step !== undefined) {
+  let step: Step | 'overtaken' | undefined = {
+    copyId: copy.id,
+    page,
+    afterGtin: page.afterGtin,
+    untilGtin,
+    shapes,
+  }
+  while (step !== undefined && step !== 'overtaken') {
     const next: Step = step
     step = await database.transaction().execute((transaction) => applyStep(transaction, next))
     // Meanwhile the next page arrives.
     await setImmediate()
   }
+  return step === undefined
 }
 
 function toShape(product: Product | PageProduct): PageProduct {
@@ -49,14 +63,21 @@ function toShape(product: Product | PageProduct): PageProduct {
 }
 
 function toLastGtin(shapes: readonly PageProduct[]): string | undefined {
-  return shapes.at(-1)?.content.gtin
+  return shapes.at(-1)?.gtin
 }
 
 /** One transaction. Answers what is left, or `undefined` when the page is in the copy. */
-async function applyStep(transaction: Transaction<CopyTables>, step: Step): Promise<Step | undefined> {
+async function applyStep(
+  transaction: Transaction<CopyTables>,
+  step: Step,
+): Promise<Step | 'overtaken' | undefined> {
   const { versions, knownUntilGtin } = await readVersions(transaction, step)
   const absent = await readAbsences(transaction, step)
-  const changes = listChanges({ ...step, untilGtin: knownUntilGtin }, versions, absent)
+  const shapes = step.shapes.filter(({ gtin }) => gtin <= knownUntilGtin)
+  const comparison: Comparison = { page: step.page, shapes, versions, absent }
+  if (isOvertaken(comparison)) return 'overtaken'
+  const contents = await readContents(transaction, listDoubtful(comparison))
+  const changes = listChanges(comparison, contents)
   const taken = await takeWithinRows(transaction, changes)
   await makeChanges(transaction, step, taken)
   const doneGtin = taken.length < changes.length ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
@@ -64,73 +85,10 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
     return {
       ...step,
       afterGtin: doneGtin,
-      shapes: step.shapes.filter(({ content }) => content.gtin > doneGtin),
+      shapes: step.shapes.filter(({ gtin }) => gtin > doneGtin),
     }
   await putPageRow(transaction, step)
   return undefined
-}
-
-/**
- * What has to be written for one product: its version is current again, ends, goes, is written over, or a new one comes
- * (`insert`), which ends the one before it (`version`).
- */
-type Change = Readonly<{
-  kind: 'revive' | 'end' | 'delete' | 'update' | 'insert'
-  gtin: string
-  version: Version | undefined
-  shape: StoredShape | undefined
-}>
-
-/** The changes of a range in the order of GTINs: of the products of the page, and of those that it does not have. */
-function listChanges(
-  { page, shapes, untilGtin }: Step,
-  versions: readonly Version[],
-  absent: ReadonlySet<string>,
-): readonly Change[] {
-  const known = new Map<string, Version[]>()
-  for (const version of versions) {
-    const own = known.get(version.gtin)
-    if (own === undefined) known.set(version.gtin, [version])
-    else own.push(version)
-  }
-  const changes: Change[] = []
-  for (const shape of shapes) {
-    const { gtin } = shape.content
-    if (gtin > untilGtin) break
-    const change = absent.has(gtin) ? undefined : findChange(shape, known.get(gtin) ?? [], page)
-    known.delete(gtin)
-    if (change !== undefined) changes.push(change)
-  }
-  for (const version of [...known.values()].flat()) {
-    const change = findEnd(version, page)
-    if (change !== undefined) changes.push(change)
-  }
-  return changes.sort((a, b) => (a.gtin < b.gtin ? -1 : a.gtin > b.gtin ? 1 : 0))
-}
-
-function findChange(shape: PageProduct, own: readonly Version[], page: WalkPage): Change | undefined {
-  const { gtin } = shape.content
-  const staged = own.find((version) => version.from_walk === page.walk)
-  const base = own.find((version) => version.from_walk < page.walk)
-  const newest = staged ?? base
-  const branded = withKnownBrand(shape, newest?.brand ?? null)
-  if (newest !== undefined && (newest.as_of_ms > page.asOfMs || newest.digest === branded.content.digest))
-    return newest.until_walk === null
-      ? undefined
-      : { kind: 'revive', gtin, version: newest, shape: undefined }
-  return {
-    kind: staged === undefined ? 'insert' : 'update',
-    gtin,
-    version: newest,
-    shape: completeShape(branded),
-  }
-}
-
-/** What a page lacks is gone, unless a look-up has seen it since. */
-function findEnd(version: Version, page: WalkPage): Change | undefined {
-  if (version.until_walk !== null || version.as_of_ms > page.asOfMs) return undefined
-  const kind = version.from_walk === page.walk ? 'delete' : 'end'
-  return { kind, gtin: version.gtin, version, shape: undefined }
 }
 
 /** The first of the changes that one transaction may write; one at least. */
@@ -160,7 +118,9 @@ async function makeChanges(
   const place = { copyId, fromWalk: page.walk, asOfMs: page.asOfMs }
   const idsOf = (kind: Change['kind']): number[] =>
     changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
-  await markUntil(transaction, idsOf('revive'), null)
+  await markUntil(transaction, [...idsOf('revive'), ...idsOf('sign')], null)
+  for (const { version, digest } of changes)
+    if (version !== undefined && digest !== undefined) await setDigest(transaction, version.id, digest)
   await deleteVersions(transaction, idsOf('delete'))
   for (const { kind, version, shape } of changes) {
     if (kind === 'update' && version !== undefined && shape !== undefined)

@@ -2,7 +2,7 @@ import { type Transaction, sql } from 'kysely'
 import type { CopyTables, DealsTable } from './schema.ts'
 import type { StoredShape } from './rows.ts'
 import { insertWithWords } from './sqlite-words.ts'
-import { insertRows, splitList } from './statements.ts'
+import { executeOnce, insertRows, splitList } from './statements.ts'
 
 /** From here on, putting words in at once costs less than letting the trigger do it product by product. */
 const MANY_PRODUCTS = 8
@@ -80,13 +80,41 @@ export async function markUntil(
   untilWalk: number | null,
 ): Promise<void> {
   for (const ids of splitList(productIds)) {
-    await transaction.updateTable('products').set({ until_walk: untilWalk }).where('id', 'in', ids).execute()
-    await transaction
-      .updateTable('deals')
-      .set({ until_walk: untilWalk })
-      .where('product_id', 'in', ids)
-      .execute()
+    const values = [untilWalk, ...ids]
+    await executeOnce(transaction, `mark ${ids.length} products`, {
+      values,
+      build: () => transaction.updateTable('products').set({ until_walk: untilWalk }).where('id', 'in', ids),
+    })
+    await executeOnce(transaction, `mark deals of ${ids.length}`, {
+      values,
+      build: () =>
+        transaction.updateTable('deals').set({ until_walk: untilWalk }).where('product_id', 'in', ids),
+    })
   }
+}
+
+/** A look-up has found a version as it is: it was seen a moment ago. */
+export async function confirmVersion(
+  transaction: Transaction<CopyTables>,
+  productId: number,
+  asOfMs: number,
+): Promise<void> {
+  await executeOnce(transaction, 'confirm product', {
+    values: [asOfMs, productId],
+    build: () => transaction.updateTable('products').set({ as_of_ms: asOfMs }).where('id', '=', productId),
+  })
+}
+
+/** Puts in a version's digest anew: what it shows stays. */
+export async function setDigest(
+  transaction: Transaction<CopyTables>,
+  productId: number,
+  digest: string,
+): Promise<void> {
+  await executeOnce(transaction, 'set digest', {
+    values: [digest, productId],
+    build: () => transaction.updateTable('products').set({ digest }).where('id', '=', productId),
+  })
 }
 
 /** Removes versions with their deals. */
@@ -107,12 +135,15 @@ export async function readFirstSeen(
 ): Promise<FirstSeen> {
   const firstSeen = new Map<string, number>()
   for (const ids of splitList(productIds)) {
-    const rows = await transaction
-      .selectFrom('deals')
-      .select(['gtin', 'offer_key', sql<number>`min(first_seen_ms)`.as('first_seen_ms')])
-      .where('product_id', 'in', ids)
-      .groupBy(['gtin', 'offer_key'])
-      .execute()
+    const rows = await executeOnce(transaction, `first seen of ${ids.length}`, {
+      values: ids,
+      build: () =>
+        transaction
+          .selectFrom('deals')
+          .select(['gtin', 'offer_key', sql<number>`min(first_seen_ms)`.as('first_seen_ms')])
+          .where('product_id', 'in', ids)
+          .groupBy(['gtin', 'offer_key']),
+    })
     for (const row of rows) {
       const key = toFirstSeenKey(row.gtin, row.offer_key)
       firstSeen.set(key, Math.min(row.first_seen_ms, firstSeen.get(key) ?? Infinity))
@@ -128,12 +159,15 @@ export async function countDealsOf(
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>()
   for (const ids of splitList(productIds)) {
-    const rows = await transaction
-      .selectFrom('deals')
-      .select(['product_id', sql<number>`count(*)`.as('count')])
-      .where('product_id', 'in', ids)
-      .groupBy('product_id')
-      .execute()
+    const rows = await executeOnce(transaction, `deals of ${ids.length}`, {
+      values: ids,
+      build: () =>
+        transaction
+          .selectFrom('deals')
+          .select(['product_id', sql<number>`count(*)`.as('count')])
+          .where('product_id', 'in', ids)
+          .groupBy('product_id'),
+    })
     for (const row of rows) counts.set(row.product_id, row.count)
   }
   return counts

@@ -4,6 +4,7 @@ import { putChannelList } from './sql-channels.ts'
 import { type CopyRow, getCopy, readCopyState } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
+import { listKnown } from './sql-page-range.ts'
 import { applyPage } from './sql-pages.ts'
 import { countDeals, removeAbsences, removeEnded, sumPages } from './sql-walk.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
@@ -17,6 +18,7 @@ export function createSqlWalkStore(
   return {
     ...createLeases(database, open),
     beginWalk: async (channelId, times) => beginWalk(database, await open(channelId), times),
+    listKnown: async (channelId, afterGtin) => listKnown(database, (await open(channelId)).id, afterGtin),
     applyPage: async (channelId, page) => applyPage(database, await open(channelId), page),
     completeWalk: async (channelId, walk, nowMs) =>
       completeWalk(database, await open(channelId), { walk, nowMs }),

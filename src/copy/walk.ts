@@ -4,11 +4,11 @@ import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 import { type Drops, addDrops } from '../catalog/parse.ts'
-import { CatalogInvalidError, CatalogStatusError, VitrineError, WalkError } from '../errors.ts'
+import { CatalogStatusError, VitrineError, WalkError } from '../errors.ts'
 import { describeFailure } from './healing-store.ts'
-import type { PageSource, ReadPage } from './page-source.ts'
-import type { PageProduct } from './rows.ts'
+import type { PageSource } from './page-source.ts'
 import type { WalkPage, WalkPlace, WalkStore } from './store.ts'
+import { createStuck, toUsablePage } from './usable-page.ts'
 import { LEASE_MS, createTakenOver, extendLease, takeLease } from './walk-lease.ts'
 import { createStopped, withRetries } from './walk-retries.ts'
 
@@ -118,8 +118,8 @@ async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<n
     const place = await store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
     return { place, barrenPages: 0, barrenDrops: {} }
   }
-  const fetch = (from: WalkStep): Promise<FetchedPage> =>
-    fetchPage(details, channel, { ...from, expectedCount })
+  const fetch = (from: WalkStep, isWhole = false): Promise<FetchedPage> =>
+    fetchPage(details, channel, { ...from, expectedCount, isWhole })
   let step = await begin(clock.nowMs() - details.resumeWithinMs)
   let mayBeginAnew = step.place.cursor !== null
   let ahead: Promise<FetchedPage> | undefined
@@ -142,13 +142,29 @@ async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<n
     ahead?.catch(() => {})
     // It leaves before anything is written: writing holds the thread.
     await setImmediate()
-    if (page.stored !== null) await store.applyPage(channel.id, page.stored)
-    step = page.next
+    const from = step
+    step = await putPage({ store, channelId: channel.id, page }, async () => {
+      // What was fetched ahead may begin somewhere else than this page ends now.
+      await ahead?.catch(() => {})
+      ahead = undefined
+      return fetch(from, true)
+    })
     const { productCount, isWalked } = step.place
     details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   }
   await store.completeWalk(channel.id, step.place.walk, clock.nowMs())
   return step.place.productCount
+}
+
+/** Puts a page into the copy; one that look-ups have overtaken is read once more, whole. Answers where the next one begins. */
+async function putPage(
+  { store, channelId, page }: Readonly<{ store: WalkStore; channelId: string; page: FetchedPage }>,
+  readWhole: () => Promise<FetchedPage>,
+): Promise<WalkStep> {
+  if (page.stored === null || (await store.applyPage(channelId, page.stored))) return page.next
+  const whole = await readWhole()
+  if (whole.stored !== null) await store.applyPage(channelId, whole.stored)
+  return whole.next
 }
 
 type Counts = Readonly<{ expectedCount: number; productCount: number }>
@@ -184,14 +200,17 @@ type FetchedPage = Readonly<{ stored: WalkPage | null; next: WalkStep }>
 async function fetchPage(
   details: WalkDetails,
   channel: Channel,
-  step: WalkStep & Readonly<{ expectedCount: number }>,
+  step: WalkStep & Readonly<{ expectedCount: number; isWhole: boolean }>,
 ): Promise<FetchedPage> {
   const { place, expectedCount } = step
   await waitForShare(details, channel, { expectedCount, productCount: place.productCount })
   if (details.signal.aborted) throw createStopped()
   const query = { channelId: channel.id, cursor: place.cursor, limit: MAX_PAGE_PRODUCTS }
-  const options = { hasDeals: expectedCount === 0 }
-  const { value, asOfMs } = await withRetries(details, () => details.pages.fetch(query, options))
+  const isUnknown = expectedCount === 0 || step.isWhole
+  const { value, asOfMs } = await withRetries(details, async () => {
+    const known = isUnknown ? '' : await details.store.listKnown(channel.id, place.afterGtin)
+    return details.pages.fetch(query, { hasDeals: expectedCount === 0, known })
+  })
   const { products, nextCursor, drops } = toUsablePage(value, place)
   addDrops(drops, step.barrenDrops)
   // A page without a usable product has no range of its own: the next one covers it.
@@ -204,7 +223,7 @@ async function fetchPage(
       place: {
         walk,
         cursor: nextCursor,
-        afterGtin: products.at(-1)?.content.gtin ?? afterGtin,
+        afterGtin: products.at(-1)?.gtin ?? afterGtin,
         productCount: place.productCount + products.length,
         isWalked: nextCursor === null,
       },
@@ -218,29 +237,4 @@ function toBarrenStep(step: WalkStep, cursor: string, barrenDrops: Drops): WalkS
   const barrenPages = step.barrenPages + 1
   if (barrenPages > MAX_BARREN_PAGES) throw createStuck()
   return { place: { ...step.place, cursor }, barrenPages, barrenDrops }
-}
-
-/**
- * A page must go on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone products. A GTIN
- * that comes again costs that product alone.
- */
-function toUsablePage(page: ReadPage, place: WalkPlace): ReadPage {
-  const products: PageProduct[] = []
-  const drops: Drops = { ...page.drops }
-  let last = place.afterGtin
-  for (const product of page.products) {
-    const { gtin } = product.content
-    if (gtin < last) throw new CatalogInvalidError('the page of products is not in the order of their GTINs')
-    if (gtin === last) addDrops(drops, { product: 1 })
-    else products.push(product)
-    last = gtin
-  }
-  const { nextCursor } = page
-  const isEmpty = page.products.length === 0 && (page.drops.product ?? 0) === 0
-  if (nextCursor !== null && (isEmpty || nextCursor === place.cursor)) throw createStuck()
-  return { products, nextCursor, drops }
-}
-
-function createStuck(): CatalogInvalidError {
-  return new CatalogInvalidError('the page of products leads nowhere')
 }

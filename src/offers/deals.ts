@@ -24,6 +24,8 @@ export type Deal<T> = Readonly<{
  * is no deal while the same shop sells for less.
  */
 export function collectDeals<T extends Priced>(offers: readonly T[]): readonly Deal<T>[] {
+  // Most products have none, and need no ranking.
+  if (!offers.some((offer) => isOnSale(offer))) return []
   const deals = pickOnePerMerchant(offers)
     .filter((offer) => isOnSale(offer))
     .map((offer) => toDeal(offer, offer.oldPrice ?? offer.price))

@@ -171,7 +171,7 @@ describe('page that a bug keeps from being read', () => {
       const makePages = await getMaker()
       const report = await walkWith((order, gated) => spoil(makePages(order, gated)))
       const reason: unknown = expect.stringMatching(
-        /^a page could not be read: TypeError at rows\.[jt]s:\d+:\d+$/,
+        /^a page could not be read: TypeError at page-source\.[jt]s:\d+:\d+$/,
       )
       expect(report.walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED', reason }])
       expect(report.calls).toContainEqual({ operation: 'products', outcome: 'ok', count: 1 })

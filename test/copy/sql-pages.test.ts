@@ -118,7 +118,9 @@ describe('pages of walks', () => {
                 if (one === undefined) return
                 const gtin = toGtin(one.index)
                 const product = one.product && makeProduct({ gtin, brand: 'Lumen', offers: one.product })
-                await used.copy.putLookup(CHANNEL, gtin, { product, asOfMs: nowMs + 1 })
+                await used.copy.putLookups([
+                  { channelId: CHANNEL, gtin, entry: { product, asOfMs: nowMs + 1 } },
+                ])
               },
             })
           }
