@@ -19,7 +19,8 @@ import { createHealthRouter } from './routes/health.ts'
 import { noteArrival } from './routes/note-answer.ts'
 import { createOembedRouter } from './routes/oembed.ts'
 import { createStudioRouter } from './routes/studio.ts'
-import { createPlainWidgets } from './routes/widget-routes.ts'
+import { type SendWidget, createPlainWidgets } from './routes/widget-routes.ts'
+import type { Surface } from './widgets/options.ts'
 
 /**
  * The widget server. It does no I/O of its own: everything long-lived comes in the context. Warm answers leave before
@@ -27,16 +28,27 @@ import { createPlainWidgets } from './routes/widget-routes.ts'
  */
 export function createApp(context: Context, isStopping: () => boolean = () => false): RequestListener {
   const { answers } = context.memories
-  const senders = { fragment: createFragmentSender(context), embed: createEmbedSender(context) }
-  const app = createRouted(context, isStopping)
+  const senders = createSenders(context)
+  const app = createRouted(context, isStopping, senders)
   const answerPlain = createPlainWidgets(context, senders, app)
   return (request, response) => {
     if (!answers.answer(request, response) && !answerPlain(request, response)) app(request, response)
   }
 }
 
+/** What sends the widgets of each surface. */
+type Senders = Readonly<Record<Surface, SendWidget>>
+
+function createSenders(context: Context): Senders {
+  return { fragment: createFragmentSender(context), embed: createEmbedSender(context) }
+}
+
 /** Every address and every failure, in reading order. */
-export function createRouted(context: Context, isStopping: () => boolean): Express {
+export function createRouted(
+  context: Context,
+  isStopping: () => boolean,
+  senders: Senders = createSenders(context),
+): Express {
   const app = express()
   const gate = createAdminGate(context)
   app.disable('x-powered-by')
@@ -49,8 +61,8 @@ export function createRouted(context: Context, isStopping: () => boolean): Expre
     next()
   })
   app.use(createPrefixStripper(context.publicUrl), refuseOtherMethods, refuseLongAddresses)
-  app.use(createFragmentsRouter(context, createFragmentSender(context)))
-  app.use(createEmbedsRouter(context, createEmbedSender(context)))
+  app.use(createFragmentsRouter(context, senders.fragment))
+  app.use(createEmbedsRouter(context, senders.embed))
   app.use(createOembedRouter(context))
   app.use(createGoRouter(context))
   app.use(createAssetsRouter(context))

@@ -143,6 +143,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     async dispose() {
       await walks.stop()
       await client.close()
+      await sources.settle()
       await store.close()
     },
   }

@@ -19,7 +19,7 @@ const makeMemories = (config: Config): Memories => ({
 
 /** Puts far more into each cache than all of them may hold together. */
 function fill(memories: Memories, count: number, bytes: number): void {
-  const body = { identity: ' '.repeat(bytes), gzip: '', brotli: '' }
+  const body = { identity: Buffer.alloc(bytes), gzip: Buffer.alloc(0), brotli: Buffer.alloc(0) }
   for (let index = 0; index < count; index += 1) {
     const key = String(index).padStart(8, '0')
     memories.products.set(key, { product: null, asOfMs: 0 }, bytes)

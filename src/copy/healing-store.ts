@@ -9,13 +9,14 @@ const REOPEN_AFTER_MS: number = 30 * SECOND_MS
 /** How long writes rest after another process held the database for that long. */
 const WRITES_REST_MS: number = SECOND_MS
 const LOCKED = /locked|busy/
+const HELD = 'another process held the database a moment ago'
 
 /** What SQLite says of a file that the open connection cannot come back from. Single damaged pages cost what is on them. */
 const DAMAGE = /not a database|disk I\/O error|unable to open/
 
 const METHODS = [
   'findProduct',
-  'putLookup',
+  'putLookups',
   'findChannelList',
   'putChannelList',
   'getCopyState',
@@ -38,7 +39,7 @@ const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
 const RETRY_EVERY_MS = 3
 const RETRY_WITHIN_MS = 300
 
-const WRITES: ReadonlySet<string> = new Set(['putLookup', 'putChannelList', 'updateQuota'])
+const WRITES: ReadonlySet<string> = new Set(['putLookups', 'putChannelList', 'updateQuota'])
 
 /**
  * How the store is opened, and who is told that it cannot be. `identify`: which file lies there now, so that one that was
@@ -74,7 +75,7 @@ export async function openHealingStore(details: HealingDetails): Promise<CopySto
         WRITES.has(name) &&
         isPauseOn({ untilMs: writesRestUntilMs, nowMs: details.clock.nowMs(), longestMs: WRITES_REST_MS })
       )
-        throw new StoreError('another process held the database a moment ago')
+        throw new StoreError(HELD)
       const store = await place.get()
       try {
         const call = store[name] as (...given: never[]) => Promise<unknown>
@@ -191,6 +192,11 @@ async function retryWhileHeld(write: () => Promise<unknown>): Promise<unknown> {
     }
   }
   return write()
+}
+
+/** Did a write fail only because another process had the database? */
+export function isHeldElsewhere(error: unknown): boolean {
+  return isSaying(error, LOCKED) || (error instanceof StoreError && error.message === HELD)
 }
 
 function isSaying(error: unknown, words: RegExp): boolean {

@@ -27,8 +27,20 @@ export type DealContent = Omit<
 /** What is stored of a product, with its offers in an order that does not depend on the answer's. */
 export type StoredShape = Readonly<{ content: ProductContent; deals: readonly DealContent[] }>
 
-/** A product of a walk's page; `deals` is `null` until somebody needs them. */
-export type PageProduct = Readonly<{ content: ProductContent; deals: readonly DealContent[] | null }>
+/**
+ * A product of a walk's page. `content` is `null` when its bytes are those of the copy, which has this digest then; `deals` is
+ * `null` until somebody needs them.
+ */
+export type PageProduct =
+  ShapedProduct | Readonly<{ gtin: string; digest: string; content: null; deals: null }>
+
+/** One that was parsed. */
+export type ShapedProduct = Readonly<{
+  gtin: string
+  digest: string
+  content: ProductContent
+  deals: readonly DealContent[] | null
+}>
 
 const offerSchema = z.object({
   merchant: z.string().min(1),
@@ -50,34 +62,56 @@ export function toStoredShape(product: Product, knownBrand: string | null = null
 
 /**
  * The part that tells whether anything changed; most products of a walk have not, and need no deals. With `hasDeals` they are
- * there at once, otherwise `completeShape` adds them.
+ * there at once, otherwise `completeShape` adds them. `digest`: of the bytes that it was parsed from, where all that it shows
+ * depends on them; by default that of its content.
  */
-export function toPageProduct(product: Product, { hasDeals }: Readonly<{ hasDeals: boolean }>): PageProduct {
+export function toPageProduct(
+  product: Product,
+  { hasDeals, digest }: Readonly<{ hasDeals: boolean; digest?: string }>,
+): ShapedProduct {
   const sorted = [...product.offers].sort(compareOffers)
   const { gtin, title, brand } = product
   const texts = { images: JSON.stringify(product.images), offers: JSON.stringify(sorted) }
-  const content = toContent({ gtin, title, brand, ...texts })
-  return { content, deals: hasDeals ? toDealContents(sorted, content) : null }
+  // Where the answer has no brand, the product depends on what was known before, too.
+  const content = toContent({ gtin, title, brand, ...texts }, brand === null ? undefined : digest)
+  return toShaped(content, hasDeals ? toDealContents(sorted, content) : null)
+}
+
+function toShaped(content: ProductContent, deals: readonly DealContent[] | null): ShapedProduct {
+  return { gtin: content.gtin, digest: content.digest, content, deals }
 }
 
 /** The same product with the brand that was known before, where the answer brought none. */
-export function withKnownBrand(product: PageProduct, knownBrand: string | null): PageProduct {
+export function withKnownBrand(product: ShapedProduct, knownBrand: string | null): ShapedProduct {
   const { content } = product
   if (content.brand !== null || knownBrand === null) return product
-  return { content: toContent({ ...content, brand: knownBrand }), deals: null }
+  return toShaped(toContent({ ...content, brand: knownBrand }), null)
 }
 
 /** Adds the deals where they are missing. */
-export function completeShape({ content, deals }: PageProduct): StoredShape {
+export function completeShape({ content, deals }: ShapedProduct): StoredShape {
   return { content, deals: deals ?? toDealContents(JSON.parse(content.offers) as Offer[], content) }
 }
 
-function toContent(product: Omit<ProductContent, 'digest' | 'search_text'>): ProductContent {
+function toContent(
+  product: Omit<ProductContent, 'digest' | 'search_text'>,
+  digest: string = toContentDigest(product),
+): ProductContent {
   const { gtin, title, brand, images, offers } = product
-  // JSON has no line breaks of its own: no two products make the same text.
-  const text = `${JSON.stringify([title, brand])}\n${images}\n${offers}`
-  const digest = hash('sha256', text, 'base64url')
   return { gtin, digest, title, brand, search_text: foldText(`${title} ${brand ?? ''}`), images, offers }
+}
+
+function toContentDigest({ title, brand, images, offers }: ComparedContent): string {
+  // JSON has no line breaks of its own: no two products make the same text.
+  return hash('sha256', `${JSON.stringify([title, brand])}\n${images}\n${offers}`, 'base64url')
+}
+
+/** What a product shows. */
+export type ComparedContent = Pick<ProductContent, 'title' | 'brand' | 'images' | 'offers'>
+
+/** Do two products show the same? Digests tell it only where they are equal, or both of content. */
+export function isSameContent(a: ComparedContent, b: ComparedContent): boolean {
+  return a.title === b.title && a.brand === b.brand && a.images === b.images && a.offers === b.offers
 }
 
 function toDealContents(offers: readonly Offer[], product: ProductContent): DealContent[] {

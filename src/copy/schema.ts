@@ -62,7 +62,7 @@ export type ProductsTable = {
   gtin: string
   from_walk: number
   until_walk: number | null
-  /** Hash over everything that is shown, to tell whether a page brings a change. */
+  /** Of the bytes that a page brought, or else of all that is shown (`page-items.ts`): equal ones show the same. */
   digest: string
   title: string
   brand: string | null

@@ -1,16 +1,11 @@
-import { type AliasedRawBuilder, type Kysely, type Transaction, sql } from 'kysely'
+import { type AliasedRawBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
-import { DAY_MS } from '../clock.ts'
 import { foldText } from '../offers/text.ts'
-import { findProductInRow, toStoredShape } from './rows.ts'
+import { findProductInRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, getCopy, isVisibleAt } from './sql-copies.ts'
-import { deleteVersions, insertVersions, readFirstSeen, updateVersion } from './sql-versions.ts'
+import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 import { executeOnce } from './statements.ts'
 import type { CopyEntry } from './store.ts'
-
-/** How long an absence is kept: no page under way is that old. */
-const ABSENCE_KEPT_MS: number = DAY_MS
 
 /** Columns of a product and, from its page, when an unchanged one was last seen by a walk. */
 const productColumns = ['id', 'gtin', 'title', 'brand', 'images', 'offers', 'as_of_ms'] as const
@@ -18,9 +13,16 @@ const productColumns = ['id', 'gtin', 'title', 'brand', 'images', 'offers', 'as_
 /** What boxes read: the current walk, or the running one before there is any. */
 const visibleWalk = sql<number>`case when c.current_walk > 0 then c.current_walk else c.running_walk end`
 
-/** When a walk last saw the page of the product. */
-const pageTime = sql<number | null>`(select w.as_of_ms from walk_pages w where w.copy_id = c.id
-  and w.walk = ${visibleWalk} and w.after_gtin < p.gtin and w.until_gtin >= p.gtin order by w.after_gtin desc limit 1)`
+/** When a walk last saw the page of a product: an unchanged product's own row is older. */
+function toPageTime({ copyId, walk, gtin }: PagePlace): RawBuilder<number | null> {
+  return sql`(select w.as_of_ms from walk_pages w where w.copy_id = ${copyId} and w.walk = ${walk}
+    and w.after_gtin < ${gtin} and w.until_gtin >= ${gtin} order by w.after_gtin desc limit 1)`
+}
+
+/** Columns or values. */
+type PagePlace = Readonly<{ copyId: unknown; walk: unknown; gtin: unknown }>
+
+const pageTime = toPageTime({ copyId: sql.ref('c.id'), walk: visibleWalk, gtin: sql.ref('p.gtin') })
 
 /** What the copy knows of one product, in one statement: the newer of its row and its remembered absence. */
 export async function findProduct(
@@ -102,143 +104,8 @@ export function hasWord(word: string): ReturnType<typeof sql<boolean>> {
   return sql<boolean>`search_text like ${pattern} escape '\\'`
 }
 
-/** Writes a look-up over every version of the product; what is newer stays. */
-export async function putLookup(
-  database: Kysely<CopyTables>,
-  place: Readonly<{ catalog: string; channelId: string; gtin: string }>,
-  entry: CopyEntry,
-): Promise<void> {
-  await database.transaction().execute(async (transaction) => {
-    const copy = await getCopy(transaction, place.catalog, place.channelId)
-    const versions = await executeOnce(transaction, 'find versions', {
-      values: [copy.id, place.gtin, copy.visibleWalk],
-      build: () =>
-        transaction
-          .selectFrom('products')
-          .select(['id', 'from_walk', 'brand', 'as_of_ms'])
-          .where('copy_id', '=', copy.id)
-          .where('gtin', '=', place.gtin)
-          .where((builder) =>
-            builder.or([builder('until_walk', 'is', null), builder('until_walk', '>', copy.visibleWalk)]),
-          ),
-    })
-    if (versions.some((version) => version.as_of_ms > entry.asOfMs)) return
-    if (await isOutdated(transaction, copy, { gtin: place.gtin, asOfMs: entry.asOfMs })) return
-    if (entry.product === null)
-      await putAbsence(transaction, { copy, gtin: place.gtin, versions, asOfMs: entry.asOfMs })
-    else await putProduct(transaction, { copy, product: entry.product, versions, asOfMs: entry.asOfMs })
-  })
-}
-
-/** Has a remembered absence, or a page whose range holds the product, said something newer? */
-async function isOutdated(
-  transaction: Transaction<CopyTables>,
-  copy: CopyRow,
-  lookup: Readonly<{ gtin: string; asOfMs: number }>,
-): Promise<boolean> {
-  const [found] = await executeOnce(transaction, 'find newer', {
-    values: [
-      copy.id,
-      lookup.gtin,
-      lookup.asOfMs,
-      copy.id,
-      copy.currentWalk,
-      lookup.gtin,
-      lookup.gtin,
-      lookup.asOfMs,
-    ],
-    build: () =>
-      transaction.selectNoFrom(({ exists, or, selectFrom }) =>
-        or([
-          exists(
-            selectFrom('absences')
-              .select('gtin')
-              .where('copy_id', '=', copy.id)
-              .where('gtin', '=', lookup.gtin)
-              .where('as_of_ms', '>', lookup.asOfMs),
-          ),
-          exists(
-            selectFrom('walk_pages')
-              .select('walk')
-              .where('copy_id', '=', copy.id)
-              .where('walk', '>=', copy.currentWalk)
-              .where('after_gtin', '<', lookup.gtin)
-              .where('until_gtin', '>=', lookup.gtin)
-              .where('as_of_ms', '>', lookup.asOfMs),
-          ),
-        ]).as('is_outdated'),
-      ),
-  })
-  return Boolean(found?.is_outdated)
-}
-
-type Version = Readonly<{ id: number; from_walk: number; brand: string | null; as_of_ms: number }>
-type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
-
-async function putAbsence(
-  transaction: Transaction<CopyTables>,
-  put: Put & Readonly<{ gtin: string }>,
-): Promise<void> {
-  const ids = put.versions.map((version) => version.id)
-  await deleteVersions(transaction, ids)
-  // Walks clear absences, too; where none runs, this does.
-  await transaction
-    .deleteFrom('absences')
-    .where('copy_id', '=', put.copy.id)
-    .where('as_of_ms', '<', put.asOfMs - ABSENCE_KEPT_MS)
-    .execute()
-  await transaction
-    .insertInto('absences')
-    .values({ copy_id: put.copy.id, gtin: put.gtin, as_of_ms: put.asOfMs })
-    .onConflict((conflict) => conflict.columns(['copy_id', 'gtin']).doUpdateSet({ as_of_ms: put.asOfMs }))
-    .execute()
-}
-
-async function putProduct(
-  transaction: Transaction<CopyTables>,
-  put: Put & Readonly<{ product: Product }>,
-): Promise<void> {
-  const { copy, asOfMs } = put
-  const visible = put.versions.find((version) => version.from_walk <= copy.visibleWalk)
-  const staged = put.versions.filter((version) => version !== visible)
-  const knownBrand = put.versions.find((version) => version.brand !== null)?.brand ?? null
-  const shape = toStoredShape(put.product, knownBrand)
-  const firstSeen = await readFirstSeen(
-    transaction,
-    put.versions.map((version) => version.id),
-  )
-  await deleteVersions(
-    transaction,
-    staged.map((version) => version.id),
-  )
-  if (visible === undefined) {
-    await insertVersions(transaction, [shape], {
-      copyId: copy.id,
-      fromWalk: copy.visibleWalk,
-      asOfMs,
-      firstSeen,
-    })
-  } else {
-    await updateVersion(transaction, shape, {
-      copyId: copy.id,
-      fromWalk: visible.from_walk,
-      asOfMs,
-      productId: visible.id,
-    })
-  }
-  await executeOnce(transaction, 'delete absence', {
-    values: [copy.id, put.product.gtin],
-    build: () =>
-      transaction.deleteFrom('absences').where('copy_id', '=', copy.id).where('gtin', '=', put.product.gtin),
-  })
-}
-
-/** When the walk last saw the product's page: an unchanged product's own row is older. */
+/** The same for a visible row of `products` of one copy. */
 export function selectPageTime(copy: CopyRow): AliasedRawBuilder<number | null, 'page_as_of_ms'> {
-  return sql<
-    number | null
-  >`(select w.as_of_ms from walk_pages w where w.copy_id = ${copy.id} and w.walk = ${copy.visibleWalk}
-    and w.after_gtin < products.gtin and w.until_gtin >= products.gtin order by w.after_gtin desc limit 1)`.as(
-    'page_as_of_ms',
-  )
+  const gtin = sql.ref('products.gtin')
+  return toPageTime({ copyId: copy.id, walk: copy.visibleWalk, gtin }).as('page_as_of_ms')
 }

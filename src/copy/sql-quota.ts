@@ -141,7 +141,7 @@ async function addLookups(
   catalog: string,
   { minute, lookups }: Readonly<{ minute: number; lookups: number }>,
 ): Promise<void> {
-  await executeOnce(transaction, 'add lookups', {
+  const [row] = await executeOnce(transaction, 'add lookups', {
     values: [catalog, minute, lookups, lookups],
     build: () =>
       transaction
@@ -151,8 +151,11 @@ async function addLookups(
           conflict
             .columns(['catalog', 'minute'])
             .doUpdateSet(({ eb, ref }) => ({ lookups: eb(ref('quota_minutes.lookups'), '+', lookups) })),
-        ),
+        )
+        .returning('lookups'),
   })
+  // The first look-up of a minute takes what is too old along.
+  if (row?.lookups !== lookups) return
   const oldMinute = minute - HOUR_MS / MINUTE_MS
   await executeOnce(transaction, 'remove old minutes', {
     values: [catalog, oldMinute],

@@ -7,7 +7,8 @@ import { findChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, findCopy, readCopyState } from './sql-copies.ts'
 import { countDeals } from './sql-deal-counts.ts'
 import { findDealCurrency, findDeals } from './sql-deals.ts'
-import { findProduct, putLookup } from './sql-lookups.ts'
+import { findProduct } from './sql-lookups.ts'
+import { putLookups } from './sql-put-lookups.ts'
 import { updateQuota } from './sql-quota.ts'
 import { searchProducts } from './sql-search.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
@@ -43,7 +44,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const store: SqlStore = {
     ...createSqlWalkStore(writer, catalog),
     findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin }),
-    putLookup: (channelId, gtin, entry) => putLookup(writer, { catalog, channelId, gtin }, entry),
+    putLookups: (lookups) => putLookups(writer, catalog, lookups),
     findChannelList: () => inOneView((view) => findChannelList(view, catalog)),
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),

@@ -102,13 +102,16 @@ export type WalkPlace = Readonly<{
   isWalked: boolean
 }>
 
+/** What the catalog said of one product; `product: null` in the entry: no shop sells it. */
+export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntry }>
+
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the one who asks treats it as a miss. */
 export type CopyStore = QuotaLedger &
   Readonly<{
     /** `undefined`: the copy knows nothing of it. */
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
-    /** Writes a look-up's answer, or with `product: null` that no shop sells it. Newer data stays. */
-    putLookup(channelId: string, gtin: string, entry: CopyEntry): Promise<void>
+    /** Writes what look-ups said, all of it or nothing. Newer data stays. */
+    putLookups(lookups: readonly Lookup[]): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
@@ -143,7 +146,13 @@ export type WalkStore = QuotaLedger &
       channelId: string,
       times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
     ): Promise<WalkPlace>
-    applyPage(channelId: string, page: WalkPage): Promise<void>
+    /** Digests and GTINs of the products behind a place, for those who read the page there: what has one of them need not be parsed. */
+    listKnown(channelId: string, afterGtin: string): Promise<string>
+    /**
+     * Puts a page into the copy. `false`: look-ups have overtaken what the page takes for known, and it has to be read once more
+     * without anything that is known.
+     */
+    applyPage(channelId: string, page: WalkPage): Promise<boolean>
     /** Makes the walk the one that readers see, then removes what ended with it. */
     completeWalk(channelId: string, walk: number, nowMs: number): Promise<void>
     failWalk(channelId: string, code: string, nowMs: number): Promise<void>

@@ -135,7 +135,9 @@ function shrinkLog(database: NativeDatabase): void {
   }
 }
 
-function toBindings(parameters: readonly unknown[]): unknown[] {
+function toBindings(parameters: readonly unknown[]): readonly unknown[] {
+  // Hardly any list has one, and walks bind long lists.
+  if (!parameters.some((value) => typeof value === 'boolean')) return parameters
   return parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
 }
 

@@ -4,6 +4,7 @@ import type { Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
+import type { LookupWriter } from '../copy/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
 import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
@@ -29,7 +30,8 @@ export type ProductSource = Readonly<{
 export type ProductSourceDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
-  store: Pick<CopyStore, 'findProduct' | 'putLookup' | 'getCopyState'>
+  store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
+  lookups: Pick<LookupWriter, 'put' | 'find'>
   channels: ChannelSource
   memory: Memory<CopyEntry>
   failures: Failures
@@ -136,16 +138,20 @@ function toHeld(
   return { ...toCached(entry, status), hold }
 }
 
-/** A hold lives as long as its answer: it keeps the time of an entry alive, and not the entry. */
+/**
+ * A hold lives as long as its answer: it keeps the time of an entry alive, and not the entry. Asking it looks nothing up as
+ * long as the entry stays where it is: ten thousand boxes are more than a processor has at hand.
+ */
 function createHold(
   memory: Memory<CopyEntry>,
   key: string,
   { asOfMs, heldSeconds }: Readonly<{ asOfMs: number; heldSeconds: number }>,
 ): Hold {
+  const watch = memory.get(key)?.asOfMs === asOfMs ? memory.watch(key) : undefined
   return {
     untilMs: asOfMs + heldSeconds * SECOND_MS,
     // What was dropped from memory for want of room is still what the catalog said a moment ago.
-    isCurrent: () => (memory.get(key)?.asOfMs ?? asOfMs) === asOfMs,
+    isCurrent: () => watch?.isThere === true || (memory.get(key)?.asOfMs ?? asOfMs) === asOfMs,
   }
 }
 
@@ -154,7 +160,8 @@ type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean }>
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
 async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<Found> {
   const { memory, clock, config } = details
-  const remembered = memory.get(wanted.key)
+  // Where memory had no room for it, it may still be on its way into the copy.
+  const remembered = memory.get(wanted.key) ?? details.lookups.find(wanted.channelId, wanted.gtin)
   if (remembered !== undefined && judgeAge(remembered.asOfMs, clock.nowMs(), config) === 'fresh')
     return { entry: remembered, isCopyRead: true }
   let isCopyRead = true
@@ -204,7 +211,7 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
     // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
     if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') failures.forget(wanted.key)
     else failures.remember(wanted.key, undefined)
-    await keep(details, wanted, entry)
+    keep(details, wanted, entry)
     return details.memory.get(wanted.key) ?? entry
   } catch (error) {
     if (!(error instanceof CallNotMadeError)) failures.remember(wanted.key, error)
@@ -212,11 +219,11 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
   }
 }
 
-/** A failing store costs the copy, not the answer. */
-async function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): Promise<void> {
+/** Whoever waits need not wait for the copy. */
+function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): void {
   const before = details.memory.get(wanted.key)
   const brand = entry.product?.brand ?? before?.product?.brand ?? null
   const kept = entry.product === null ? entry : { ...entry, product: { ...entry.product, brand } }
   remember(details, wanted, kept)
-  await details.store.putLookup(wanted.channelId, wanted.gtin, kept).catch(details.onStoreFailure)
+  details.lookups.put({ channelId: wanted.channelId, gtin: wanted.gtin, entry: kept })
 }

@@ -4,6 +4,7 @@ import type { Drops } from '../catalog/parse.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { computePeriodMs } from '../copy/schedule.ts'
+import { createLookupWriter } from '../copy/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
 import { type ChannelSource, createChannelSource } from './channels.ts'
 import { type DealSource, type RememberedDeals, createDealSource } from './deals.ts'
@@ -24,7 +25,13 @@ export type SourcesDetails = Readonly<{
 }>
 
 /** Where widgets get their data from. */
-export type Sources = Readonly<{ channels: ChannelSource; products: ProductSource; deals: DealSource }>
+export type Sources = Readonly<{
+  channels: ChannelSource
+  products: ProductSource
+  deals: DealSource
+  /** Resolves when the store knows what the sources do. */
+  settle(): Promise<void>
+}>
 
 /** Makes the sources of one process. */
 export function createSources(details: SourcesDetails): Sources {
@@ -32,8 +39,10 @@ export function createSources(details: SourcesDetails): Sources {
   const shared = { client, gate, store, clock, config: config.freshness, onStoreFailure }
   const failures = createFailures(clock)
   const channels = createChannelSource({ ...shared, failures, served: config.channels })
+  const lookups = createLookupWriter(store, onStoreFailure)
   const products = createProductSource({
     ...shared,
+    lookups,
     channels,
     failures,
     memory: memories.products,
@@ -41,5 +50,5 @@ export function createSources(details: SourcesDetails): Sources {
     onDrops,
   })
   const deals = createDealSource({ ...shared, memory: memories.deals })
-  return { channels, products, deals }
+  return { channels, products, deals, settle: lookups.settle }
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ByteText } from './encodings.ts'
 import { isNoneMatch } from './etag.ts'
 
 /** A request with its address as it was sent, which routers change. Those of Express are such. */
@@ -20,7 +19,7 @@ export type Answer = Readonly<{
   headers: Headers
   etag: string | null
   /** Called only when the body is sent: a 304 renders nothing. */
-  getBody(): Buffer | ByteText
+  getBody(): Buffer
 }>
 
 /** Headers as flat lists of names and values, `Cache-Control` first: of the whole answer, and for whoever has it already. */
@@ -39,6 +38,26 @@ export function toHeaderLists(
   }
 }
 
+/** Final bytes and the header blocks in front of them. */
+export type Form = Readonly<{ lists: HeaderLists; bytes: Buffer }>
+
+/**
+ * Sends a form with its header block: in one write, without its bytes to whoever has them already. `cacheControl` takes the
+ * place of that in the block: the one header that counts down, while the others stay as they were made.
+ */
+export function sendForm(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { etag, form, cacheControl }: Readonly<{ etag: string | null; form: Form; cacheControl?: string }>,
+): void {
+  const isKnown = etag !== null && isNoneMatch(request.headers['if-none-match'], etag)
+  // A copy: writing into a list that lives long costs more.
+  const list = (isKnown ? form.lists.unchanged : form.lists.whole).slice()
+  if (cacheControl !== undefined) list[1] = cacheControl
+  response.writeHead(isKnown ? 304 : 200, list)
+  response.end(isKnown || request.method === 'HEAD' ? undefined : form.bytes)
+}
+
 /**
  * Sends an answer in one write with its exact length, without the help of Express: no `Vary`, no encoding, no
  * redirect, no reading of the visitor's headers but `If-None-Match`.
@@ -50,7 +69,7 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, a
   }
   const body = answer.getBody()
   response.writeHead(answer.status, toHeaderLists(answer, body.length).whole)
-  response.end(request.method === 'HEAD' ? '' : body, 'latin1')
+  response.end(request.method === 'HEAD' ? undefined : body)
 }
 
 function listHeaders(headers: Headers): string[][] {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { MINUTE_SECONDS, SECOND_MS } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { CacheStatus } from '../freshness/cached.ts'
@@ -27,37 +28,37 @@ export type Lifetime = Readonly<{
  * section 5.2.2.10). Both stale times are cut to what is left of the price age.
  */
 export function toCacheControl(lifetime: Lifetime): string {
-  const { nowMs, asOfMs, oldestPriceMs } = lifetime
+  return toControlAt(lifetime, lifetime.nowMs)
+}
+
+/** The same for one answer at any time. It keeps nothing of the answer but these numbers. */
+export function createCountdown(lifetime: Omit<Lifetime, 'nowMs'>): (nowMs: number) => string {
+  return (nowMs) => toControlAt(lifetime, nowMs)
+}
+
+function toControlAt(lifetime: Omit<Lifetime, 'nowMs'>, nowMs: number): string {
+  const { asOfMs, oldestPriceMs } = lifetime
   const ageSeconds = computeAgeSeconds(asOfMs, nowMs)
   const freshLeftSeconds = lifetime.isGrid ? MAX_AGE_SECONDS : lifetime.config.freshSeconds - ageSeconds
   const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, freshLeftSeconds))
   const priceLeftSeconds =
     oldestPriceMs === null ? Infinity : lifetime.priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs)
-  const cut = (seconds: number): number => Math.max(0, Math.min(seconds, priceLeftSeconds))
-  return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${cut(WHILE_REVALIDATE_SECONDS)}, stale-if-error=${cut(IF_ERROR_SECONDS)}`
+  return toText(maxAgeSeconds, Math.max(0, priceLeftSeconds))
 }
 
-/**
- * The same for one answer at any time: the text is made anew when one of its seconds has passed. It keeps nothing of the
- * answer but these numbers.
- */
-export function createCountdown(lifetime: Omit<Lifetime, 'nowMs'>): (nowMs: number) => string {
-  const { asOfMs, oldestPriceMs, config, priceMaxAgeSeconds, isGrid } = lifetime
-  let text = ''
-  let fromMs = Infinity
-  let untilMs = -Infinity
-  return (nowMs) => {
-    if (nowMs >= fromMs && nowMs < untilMs) return text
-    text = toCacheControl({ asOfMs, oldestPriceMs, config, priceMaxAgeSeconds, isGrid, nowMs })
-    fromMs = nowMs
-    untilMs = Math.min(findNextSecondMs(asOfMs, nowMs), findNextSecondMs(oldestPriceMs ?? asOfMs, nowMs))
-    return text
-  }
-}
+/** Answers are of few ages at a time: all of one age have one text. */
+const texts = new LRUCache<number, string>({ max: 1_000 })
 
-/** When something of that time will be a second older than now. */
-function findNextSecondMs(asOfMs: number, nowMs: number): number {
-  return asOfMs + (Math.floor((nowMs - asOfMs) / SECOND_MS) + 1) * SECOND_MS
+function toText(maxAgeSeconds: number, priceLeftSeconds: number): string {
+  const whileRevalidate = Math.min(WHILE_REVALIDATE_SECONDS, priceLeftSeconds)
+  const ifError = Math.min(IF_ERROR_SECONDS, priceLeftSeconds)
+  // Both stale times follow from the longer one.
+  const key = maxAgeSeconds * (IF_ERROR_SECONDS + 1) + ifError
+  const known = texts.get(key)
+  if (known !== undefined) return known
+  const text = `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`
+  texts.set(key, text)
+  return text
 }
 
 function computeAgeSeconds(asOfMs: number, nowMs: number): number {

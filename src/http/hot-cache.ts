@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../clock.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Hold } from '../freshness/cached.ts'
 import { createFlights } from '../freshness/flights.ts'
 import { type Memory, type MemoryBounds, createMemory } from '../freshness/memory.ts'
-import type { HeaderLists, WidgetState } from './answer.ts'
-import { type ByteText, type EncodedBody, chooseEncoding } from './encodings.ts'
-import { isNoneMatch } from './etag.ts'
+import { type Form, type WidgetState, sendForm } from './answer.ts'
+import { type EncodedBody, chooseEncoding } from './encodings.ts'
 
 /** Addresses that one answer is found by at once; of others their canonical form is worked out. */
 const MAX_ADDRESSES = 2
 /** A longer address is worked out every time: it would take more room than it saves. */
 const MAX_ADDRESS_CHARACTERS = 256
+/** How often a use is noted: which answer was used longest ago need not be known more exactly. */
+const NOTED_EVERY_MS: number = 10 * SECOND_MS
 /** Room for the addresses of an answer and its header blocks, in bytes. */
 const EXTRAS_BYTES = 2_048
 
@@ -22,11 +23,8 @@ export type ReadyAnswer = Readonly<{
   /** `null` for an empty fragment, which has nothing to revalidate. */
   etag: string | null
   /** A fragment has only the first of the three. */
-  body: EncodedBody<ByteText>
+  body: EncodedBody
 }>
-
-/** Final bytes and the header blocks in front of them. */
-export type Form = Readonly<{ lists: HeaderLists; bytes: ByteText }>
 
 /** What sends a ready answer again without asking anybody. */
 export type Warmth = Readonly<{
@@ -69,6 +67,7 @@ type Entry = {
   readonly identity: string
   readonly answer: ReadyAnswer
   readonly addresses: string[]
+  notedAtMs: number
   warmth: Warmth | null
 }
 
@@ -80,9 +79,9 @@ export function createHotCache({ bounds, clock, identify }: HotCacheDetails): Ho
     answer(request, response) {
       const { method, url = '' } = request
       if (method !== 'GET' && method !== 'HEAD') return false
-      const entry = shelf.findByAddress(url) ?? shelf.findByIdentity(identify(url), url)
-      if (!entry?.warmth) return false
       const nowMs = clock.nowMs()
+      const entry = shelf.findByAddress(url, nowMs) ?? shelf.findByIdentity(identify(url), url)
+      if (!entry?.warmth) return false
       const { hold, count } = entry.warmth
       if (nowMs >= hold.untilMs || !hold.isCurrent()) return false
       count()
@@ -96,7 +95,7 @@ export function createHotCache({ bounds, clock, identify }: HotCacheDetails): Ho
 
 type Shelf = Readonly<{
   entries: Memory<Entry>
-  findByAddress(address: string): Entry | undefined
+  findByAddress(address: string, nowMs: number): Entry | undefined
   /** A warm one is found by the address, too, from now on. */
   findByIdentity(identity: string | undefined, address: string): Entry | undefined
   remember(entry: Entry, address: string): void
@@ -116,10 +115,12 @@ function createShelf(bounds: MemoryBounds): Shelf {
   return {
     entries,
     remember,
-    findByAddress(address) {
-      const known = byAddress.get(address)
+    findByAddress(address, nowMs) {
+      const entry = byAddress.get(address)
+      if (entry === undefined || Math.abs(nowMs - entry.notedAtMs) < NOTED_EVERY_MS) return entry
+      entry.notedAtMs = nowMs
       // Asked for by its identity, too: what is used stays.
-      return known === undefined ? undefined : entries.get(known.identity)
+      return entries.get(entry.identity)
     },
     findByIdentity(identity, address) {
       const entry = identity === undefined ? undefined : entries.get(identity)
@@ -137,7 +138,7 @@ function createKeeping({
   const set = (identity: string, answer: ReadyAnswer): void => {
     const { identity: plain, gzip, brotli } = answer.body
     const bytes = plain.length + gzip.length + brotli.length + EXTRAS_BYTES
-    entries.set(identity, { identity, answer, warmth: null, addresses: [] }, bytes)
+    entries.set(identity, { identity, answer, warmth: null, addresses: [], notedAtMs: -Infinity }, bytes)
   }
   return {
     get: (identity) => entries.get(identity)?.answer,
@@ -166,13 +167,7 @@ function createKeeping({
 
 type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; nowMs: number }>
 
-function send(answer: ReadyAnswer, warmth: Warmth, { request, response, nowMs }: Exchange): void {
-  const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers
-  const { lists, bytes } = warmth.forms[chooseEncoding(accepted) ?? 'identity']
-  const isKnown = answer.etag !== null && isNoneMatch(known, answer.etag)
-  const list = isKnown ? lists.unchanged : lists.whole
-  // The one header that counts down stands first; the others stay as they were made.
-  list[1] = warmth.toCacheControl(nowMs)
-  response.writeHead(isKnown ? 304 : 200, list)
-  response.end(isKnown || request.method === 'HEAD' ? '' : bytes, 'latin1')
+function send({ etag }: ReadyAnswer, warmth: Warmth, { request, response, nowMs }: Exchange): void {
+  const form = warmth.forms[chooseEncoding(request.headers['accept-encoding']) ?? 'identity']
+  sendForm(request, response, { etag, form, cacheControl: warmth.toCacheControl(nowMs) })
 }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, sendAnswer } from '../http/answer.ts'
-import { type Encoding, chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
+import { encodeBody } from '../http/encodings.ts'
 import { createEtag } from '../http/etag.ts'
 import { listFrameAncestors, takenInHeaderList, toEmbedPolicy } from '../http/security-headers.ts'
 import { isFramedLocally } from '../http/local-demo.ts'
@@ -15,13 +15,11 @@ import {
   type AnswerMaker,
   type AnyView,
   type AnyWidget,
-  getReadyAnswer,
-  keepWarm,
   renderView,
   toEmptyHeaders,
-  toWidgetHeaders,
 } from './widget-answer.ts'
-import { type SendWidget, type WidgetExchange, createWidgetRoutes } from './widget-routes.ts'
+import { type SendWidget, createWidgetRoutes } from './widget-routes.ts'
+import { createWidgetSender } from './widget-sender.ts'
 
 /**
  * `/embeds/…`: whole documents for iframes. Always 200 where an article is concerned; whether the box is hidden is said
@@ -43,22 +41,27 @@ const MAX_POLICIES = 200
 /** Makes the sender of embeds. */
 export function createEmbedSender(context: Context): SendWidget {
   // One text for all answers of a channel: they keep it.
-  const headers = new LRUCache<string, Headers>({ max: MAX_POLICIES })
-  return (exchange) => {
-    const { url } = exchange.widget.channel
-    const kept = headers.get(url ?? '') ?? toEmbedHeaders(context, url)
-    headers.set(url ?? '', kept)
-    return sendEmbed(context, exchange, kept)
+  const kept = new LRUCache<string, Headers>({ max: MAX_POLICIES })
+  const getHeaders = (url: string | null): Headers => {
+    const headers = kept.get(url ?? '') ?? toEmbedHeaders(context, url)
+    kept.set(url ?? '', headers)
+    return headers
   }
+  return createWidgetSender(context, {
+    surface: 'embed',
+    isEncoded: true,
+    toHeaders: ({ channel }, encoding) => ({
+      ...getHeaders(channel.url),
+      'Content-Encoding': encoding ?? undefined,
+      Vary: 'Accept-Encoding',
+    }),
+    createMaker: (widget) => createEmbedMaker(context, widget),
+  })
 }
 
-async function sendEmbed(
-  context: Context,
-  { request, response, widget }: WidgetExchange,
-  embedHeaders: Headers,
-): Promise<void> {
+function createEmbedMaker(context: Context, widget: AnyWidget): AnswerMaker {
   const toOutline = (view: AnyView | undefined): EmbedOutline => toEmbedOutline(context, widget, view?.label)
-  const maker: AnswerMaker = {
+  return {
     surface: 'embed',
     toEtag: (view) => `W/${createEtag({ outline: toOutline(view), view }, context.version)}`,
     render: (view) => {
@@ -66,21 +69,6 @@ async function sendEmbed(
       return encodeBody(context.renderer.renderEmbed({ ...toOutline(view), body }))
     },
   }
-  const answer = await getReadyAnswer(context, maker, { widget, request, response })
-  const { state, etag, body } = answer
-  const shared = {
-    ...toWidgetHeaders(context, widget, state),
-    ...embedHeaders,
-  }
-  const toHeaders = (encoding: Encoding): Headers => ({
-    ...shared,
-    'Content-Encoding': encoding ?? undefined,
-    Vary: 'Accept-Encoding',
-  })
-  keepWarm(context, { surface: 'embed', widget, answer, request, toHeaders })
-  const encoding = chooseEncoding(request.headers['accept-encoding'])
-  const headers = toHeaders(encoding)
-  sendAnswer(request, response, { status: 200, headers, etag, getBody: () => pickBody(body, encoding) })
 }
 
 type EmbedOutline = Omit<EmbedView, 'body'>

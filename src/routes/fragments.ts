@@ -6,15 +6,9 @@ import { createEtag } from '../http/etag.ts'
 import { takenInHeaderList, toFragmentPolicy } from '../http/security-headers.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-answer.ts'
-import {
-  type AnswerMaker,
-  getReadyAnswer,
-  keepWarm,
-  renderView,
-  toEmptyHeaders,
-  toWidgetHeaders,
-} from './widget-answer.ts'
-import { type SendWidget, type WidgetExchange, createWidgetRoutes } from './widget-routes.ts'
+import { renderView, toEmptyHeaders } from './widget-answer.ts'
+import { type SendWidget, createWidgetRoutes } from './widget-routes.ts'
+import { createWidgetSender } from './widget-sender.ts'
 
 const EMPTY: Buffer = Buffer.alloc(0)
 
@@ -35,7 +29,21 @@ export function createFragmentsRouter(context: Context, send: SendWidget): Route
 /** Makes the sender of fragments. */
 export function createFragmentSender(context: Context): SendWidget {
   const common = toCommonHeaders(context)
-  return (exchange) => sendFragment(context, exchange, common)
+  return createWidgetSender(context, {
+    surface: 'fragment',
+    isEncoded: false,
+    toHeaders: () => common,
+    createMaker: ({ kind }) => ({
+      surface: 'fragment',
+      toEtag: (view) => (view === undefined ? null : createEtag(view, context.version)),
+      render: (view) =>
+        Promise.resolve({
+          identity: Buffer.from(renderView(context, kind, view)),
+          gzip: EMPTY,
+          brotli: EMPTY,
+        }),
+    }),
+  })
 }
 
 function toCommonHeaders({ ownOrigin }: Context): Headers {
@@ -44,28 +52,6 @@ function toCommonHeaders({ ownOrigin }: Context): Headers {
     'Access-Control-Allow-Origin': '*',
     'Content-Security-Policy': toFragmentPolicy(ownOrigin),
   }
-}
-
-async function sendFragment(
-  context: Context,
-  { request, response, widget }: WidgetExchange,
-  common: Headers,
-): Promise<void> {
-  const maker: AnswerMaker = {
-    surface: 'fragment',
-    toEtag: (view) => (view === undefined ? null : createEtag(view, context.version)),
-    render: (view) =>
-      Promise.resolve({
-        identity: Buffer.from(renderView(context, widget.kind, view)),
-        gzip: EMPTY,
-        brotli: EMPTY,
-      }),
-  }
-  const answer = await getReadyAnswer(context, maker, { widget, request, response })
-  const { state, etag, body } = answer
-  const headers = { ...toWidgetHeaders(context, widget, state), ...common }
-  keepWarm(context, { surface: 'fragment', widget, answer, request, toHeaders: () => headers })
-  sendAnswer(request, response, { status: 200, headers, etag, getBody: () => body.identity })
 }
 
 /** A mistake in a template is one HTML comment; everything else is nothing at all. */

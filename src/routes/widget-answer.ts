@@ -2,13 +2,14 @@ import type { Context } from '../context.ts'
 import {
   type Answer,
   type AskedRequest,
+  type Form,
   type NotedResponse,
   type WidgetState,
   toHeaderLists,
 } from '../http/answer.ts'
-import { type EncodedBody, type Encoding, pickBody, toByteTexts } from '../http/encodings.ts'
+import { type EncodedBody, type Encoding, pickBody, toOwnMemory } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
-import type { Form, ReadyAnswer } from '../http/hot-cache.ts'
+import type { ReadyAnswer } from '../http/hot-cache.ts'
 import { type Lifetime, createCountdown, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
 import type { Surface } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
@@ -35,9 +36,9 @@ export type AnyView = BoxView | GridView
 
 /** Nothing: what is sent of an answer that the visitor has. */
 const NO_BODY: ReadyAnswer['body'] = {
-  identity: '',
-  gzip: '',
-  brotli: '',
+  identity: Buffer.alloc(0),
+  gzip: Buffer.alloc(0),
+  brotli: Buffer.alloc(0),
 }
 
 /** Either widget. */
@@ -67,18 +68,17 @@ function toAges({ config }: Context, widget: AnyWidget, state: WidgetState): Age
   }
 }
 
-/** An answer that is about to be sent for the first time since it was asked for, with the headers of one encoding. */
-export type WarmedAnswer = Readonly<{
+/** An answer and how it is sent: the headers of its surface in one encoding, its `Cache-Status` among them. */
+export type Outfit = Readonly<{
   surface: Surface
   widget: AnyWidget
   answer: ReadyAnswer
-  request: AskedRequest
   toHeaders(encoding: Encoding): Answer['headers']
 }>
 
 /** From now on whoever asks for the same has the same answer without Express, as long as the widget holds. */
-export function keepWarm(context: Context, warmed: WarmedAnswer): void {
-  const { surface, widget, answer, request } = warmed
+export function keepWarm(context: Context, outfit: Outfit, { originalUrl }: AskedRequest): void {
+  const { surface, widget, answer } = outfit
   const { hold } = widget
   const { answers } = context.memories
   // What is to be logged has to pass by here.
@@ -86,15 +86,12 @@ export function keepWarm(context: Context, warmed: WarmedAnswer): void {
   if (hold === null || isLogged || answers.get(widget.identity) !== answer) return
   if (answers.isWarm(widget.identity, hold.untilMs)) return
   const { state } = answer
-  answers.warm(widget.identity, request.originalUrl, {
+  const cache = toWarmStatus(widget)
+  answers.warm(widget.identity, originalUrl, {
     hold,
-    forms: toForms(warmed),
+    forms: toForms(outfit, toCacheStatus(cache)),
     toCacheControl: createCountdown(toAges(context, widget, state)),
-    count: context.metrics.getAnswerCounter({
-      surface: `${surface} ${widget.kind}`,
-      state,
-      cache: toWarmStatus(widget),
-    }),
+    count: context.metrics.getAnswerCounter({ surface: `${surface} ${widget.kind}`, state, cache }),
   })
 }
 
@@ -103,21 +100,24 @@ function toWarmStatus({ status }: AnyWidget): AnyWidget['status'] {
   return status === 'miss' ? 'hit' : status
 }
 
-function toForms({
-  surface,
-  widget,
-  answer,
-  toHeaders,
-}: WarmedAnswer): Record<'identity' | 'gzip' | 'br', Form> {
-  const toForm = (encoding: Encoding): Form => {
-    const bytes = pickBody(answer.body, encoding)
-    const headers = { ...toHeaders(encoding), 'Cache-Status': toCacheStatus(toWarmStatus(widget)) }
-    return { bytes, lists: toHeaderLists({ headers, etag: answer.etag }, bytes.length) }
-  }
-  const identity = toForm(null)
-  return surface === 'fragment'
+function toForms(outfit: Outfit, cacheStatus: string): Record<'identity' | 'gzip' | 'br', Form> {
+  const toHeaders: Outfit['toHeaders'] = (encoding) => ({
+    ...outfit.toHeaders(encoding),
+    'Cache-Status': cacheStatus,
+  })
+  const identity = toForm({ ...outfit, toHeaders }, null)
+  return outfit.surface === 'fragment'
     ? { identity, gzip: identity, br: identity }
-    : { identity, gzip: toForm('gzip'), br: toForm('br') }
+    : { identity, gzip: toForm({ ...outfit, toHeaders }, 'gzip'), br: toForm({ ...outfit, toHeaders }, 'br') }
+}
+
+/** The bytes of an answer in one encoding, with their header block. */
+export function toForm({ answer, toHeaders }: Outfit, encoding: Encoding): Form {
+  const bytes = pickBody(answer.body, encoding)
+  return {
+    bytes,
+    lists: toHeaderLists({ headers: toHeaders(encoding), etag: answer.etag }, bytes.length),
+  }
 }
 
 /** How a surface makes an answer of a view; a hidden widget has none. */
@@ -163,7 +163,7 @@ function findUnmade(
 
 async function makeAnswer(maker: AnswerMaker, widget: AnyWidget): Promise<ReadyAnswer> {
   const view = widget.getView()
-  const body = toByteTexts(await maker.render(view))
+  const body = toOwnMemory(await maker.render(view))
   return { stamp: widget.stamp, state: toState(view), etag: maker.toEtag(view), body }
 }
 

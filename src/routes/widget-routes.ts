@@ -2,6 +2,7 @@ import { type Request, Router } from 'express'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '../context.ts'
 import type { AskedRequest, NotedResponse } from '../http/answer.ts'
+import { createFlights } from '../freshness/flights.ts'
 import { createStrip } from '../http/prefix.ts'
 import { type PlainAddress, readPlainAddress } from '../widgets/addresses.ts'
 import type { Surface } from '../widgets/options.ts'
@@ -13,6 +14,9 @@ export type WidgetExchange = Readonly<{ request: AskedRequest; response: NotedRe
 
 /** Sends a widget on one surface. */
 export type SendWidget = (exchange: WidgetExchange) => Promise<void>
+
+/** Who comes to one address within this time waits with the others, and is given the same widget. */
+const TOGETHER_MS = 10
 
 /** Failures of plain addresses on their way to the router. */
 const failures = new WeakMap<IncomingMessage, Readonly<{ error: unknown }>>()
@@ -28,17 +32,21 @@ export function createPlainWidgets(
   fail: (request: IncomingMessage, response: ServerResponse) => void,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
   const strip = createStrip(context.publicUrl)
+  const flights = createFlights<AnyWidget>()
   return (request, response) => {
     const { method, url = '' } = request
-    const plain = method === 'GET' || method === 'HEAD' ? readPlainAddress(strip(url)) : undefined
+    const address = strip(url)
+    const plain = method === 'GET' || method === 'HEAD' ? readPlainAddress(address) : undefined
     if (plain === undefined) return false
+    const moment = Math.floor(context.clock.nowMs() / TOGETHER_MS)
     // As Express would, so that whoever comes later finds them.
     const exchange = {
       request: Object.assign(request, { originalUrl: url }),
       response: Object.assign(response, { locals: {} }),
     }
     noteArrival(context, exchange.response)
-    getPlainWidget(context, plain)
+    flights
+      .join(`${moment} ${address}`, () => getPlainWidget(context, plain))
       .then((widget) => senders[plain.surface]({ ...exchange, widget }))
       .catch((error: unknown) => {
         failures.set(request, { error })

@@ -35,7 +35,7 @@ export type Widget<View> = Readonly<{
   stamp: string
   /** Why there may be nothing to show, for whoever builds the page. */
   hiddenReason: string
-  /** Makes the view; `undefined` when there is nothing to show and the widget hides. */
+  /** The view, made when it is first asked for; `undefined` when there is nothing to show and the widget hides. */
   getView(): View | undefined
   /** Its one address below `/embeds/`: channel, kind, GTIN and the options that are not as by default. */
   getEmbedPath(): string
@@ -140,7 +140,9 @@ async function getBox(
     identity: toIdentity({ surface, channelId: channel.id, gtin: padded }, toOptionsKey(options)),
     stamp: [isGone ? 'gone' : asOfMs, isShown, product === null].join(' '),
     getEmbedPath: () => withQuery(`${channel.id}/where-to-buy/${padded}`, toQuery(options, defaults)),
-    getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
+    getView: once(() =>
+      product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation),
+    ),
     options,
     channel,
     asOfMs,
@@ -194,7 +196,7 @@ async function getGrid(
     identity: toIdentity({ surface, channelId: channel.id, gtin: null }, optionsKey),
     stamp: [value.readAtMs, value.deals.length, priced.length, isGone].join(' '),
     getEmbedPath: () => withQuery(`${channel.id}/deals`, toQuery(options, defaults)),
-    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
+    getView: once(() => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages })),
     options,
     channel,
     asOfMs,
@@ -202,6 +204,11 @@ async function getGrid(
     status,
     hold: toHold(details, hold, { served, oldestPriceMs }),
   }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: Readonly<{ value: T }> | undefined
+  return () => (made ??= { value: make() }).value
 }
 
 /** A channel that has gone is asked about nothing: its copy is older than it may be shown. */

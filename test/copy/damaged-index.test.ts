@@ -54,10 +54,16 @@ const search = async (text: string): Promise<string[]> =>
   (await store.searchProducts(CHANNEL, text, 300)).flatMap(({ product }) => product?.title ?? [])
 
 const putNew = (index: number): Promise<void> =>
-  store.putLookup(CHANNEL, toGtin(index), { product: makeNamed(index, `New x${index}y`), asOfMs: 200 })
+  store.putLookups([
+    {
+      channelId: CHANNEL,
+      gtin: toGtin(index),
+      entry: { product: makeNamed(index, `New x${index}y`), asOfMs: 200 },
+    },
+  ])
 
 const putGone = (index: number): Promise<void> =>
-  store.putLookup(CHANNEL, toGtin(index), { product: null, asOfMs: 200 })
+  store.putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry: { product: null, asOfMs: 200 } }])
 
 /** Waits until every product has its entry and no entry is left over, and has SQLite compare the index with itself. */
 async function expectFilled(): Promise<void> {
@@ -244,7 +250,9 @@ describe('index that is not what is damaged', () => {
   })
 
   test('letters that SQLite sees two words in - are no damage: looked for without the index', async () => {
-    await store.putLookup(CHANNEL, toGtin(900), { product: makeNamed(900, 'a\u19B0b'), asOfMs: 200 })
+    await store.putLookups([
+      { channelId: CHANNEL, gtin: toGtin(900), entry: { product: makeNamed(900, 'a\u19B0b'), asOfMs: 200 } },
+    ])
     expect(await search('a\u19B0b')).toEqual(['a\u19B0b'])
     const database = openSqlite({ path, role: 'reader' })
     onTestFinished(() => database.close())

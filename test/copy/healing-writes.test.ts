@@ -32,7 +32,13 @@ async function open(): Promise<Place> {
 }
 
 const put = (store: CopyStore, index: number): Promise<void> =>
-  store.putLookup(CHANNEL, toGtin(index), { product: makeProduct({ gtin: toGtin(index) }), asOfMs: 1 })
+  store.putLookups([
+    {
+      channelId: CHANNEL,
+      gtin: toGtin(index),
+      entry: { product: makeProduct({ gtin: toGtin(index) }), asOfMs: 1 },
+    },
+  ])
 
 test('database held by another process - one write waits, the next ones do not, reads go on; then it heals', async () => {
   const { store, clock, path } = await open()

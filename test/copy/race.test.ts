@@ -31,7 +31,7 @@ test('readers - while walks complete on another connection - always find one who
     for (let walk = 1; walk <= 60; walk += 1) {
       await walkAll(walker, makeCatalog(walk), 100 + walk)
       const lookup = { product: makeCatalog(walk + 1)[0] ?? null, asOfMs: 100 + walk }
-      await walker.putLookup(CHANNEL, toGtin(1), lookup)
+      await walker.putLookups([{ channelId: CHANNEL, gtin: toGtin(1), entry: lookup }])
     }
     walking.abort()
   }

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
 import { COPY_MIGRATIONS } from '../../src/copy/migrations/index.ts'
 import type { CopyTables } from '../../src/copy/schema.ts'
-import { putLookup } from '../../src/copy/sql-lookups.ts'
+import { putLookups } from '../../src/copy/sql-put-lookups.ts'
 import { searchProducts } from '../../src/copy/sql-search.ts'
 import { type SqlStore, openSqlStore } from '../../src/copy/sql-store.ts'
 import { createSqlWalkStore } from '../../src/copy/sql-walk-store.ts'
@@ -105,8 +105,10 @@ describe('index of words', () => {
     const store = await openStore()
     await walkAll(store, makeLamps(30), 100)
     await walkAll(store, [...makeLamps(10), makeNamed(12, 'Kettle'), makeNamed(40, 'Torch')], 200)
-    await store.putLookup(CHANNEL, toGtin(3), { product: makeNamed(3, 'Renamed'), asOfMs: 300 })
-    await store.putLookup(CHANNEL, toGtin(4), { product: null, asOfMs: 300 })
+    await store.putLookups([
+      { channelId: CHANNEL, gtin: toGtin(3), entry: { product: makeNamed(3, 'Renamed'), asOfMs: 300 } },
+    ])
+    await store.putLookups([{ channelId: CHANNEL, gtin: toGtin(4), entry: { product: null, asOfMs: 300 } }])
     expect(await countStray(connect())).toEqual({ entries: 0, products: 0 })
     expect([await search(store, 'x3'), await search(store, 'rena')]).toEqual([[], ['Renamed']])
   })
@@ -141,7 +143,9 @@ describe('index of words', () => {
     const database = connect()
     await migrateDatabase(database, COPY_MIGRATIONS)
     const put = (index: number, product: Product | null): Promise<void> =>
-      putLookup(database, { catalog: 'c', channelId: CHANNEL, gtin: toGtin(index) }, { product, asOfMs: 200 })
+      putLookups(database, 'c', [
+        { channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs: 200 } },
+      ])
     await put(1, makeNamed(1, 'Renamed'))
     await put(2, null)
     await put(500, makeNamed(500, 'New one'))
@@ -235,7 +239,9 @@ describe('copy of many products', () => {
     await multiply(database, BOUND - 1)
     expect(await store.countDeals(makeQuery())).toMatchObject({ total: BOUND, isBounded: false })
     expect(await store.countDeals(makeQuery({ words: 'x77y' }))).toMatchObject({ total: 1, isBounded: false })
-    await store.putLookup(CHANNEL, toGtin(2), { product: makeNamed(2, 'Another'), asOfMs: 200 })
+    await store.putLookups([
+      { channelId: CHANNEL, gtin: toGtin(2), entry: { product: makeNamed(2, 'Another'), asOfMs: 200 } },
+    ])
     expect(await store.countDeals(makeQuery())).toMatchObject({
       total: BOUND,
       isBounded: true,

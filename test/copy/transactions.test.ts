@@ -120,8 +120,8 @@ describe('transactions of a walk', () => {
   })
 
   test('clean-up - absences older than a complete walk - are removed, newer ones stay', async () => {
-    await copy.putLookup(CHANNEL, toGtin(1), { product: null, asOfMs: 100 })
-    await copy.putLookup(CHANNEL, toGtin(2), { product: null, asOfMs: 300 })
+    await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(1), entry: { product: null, asOfMs: 100 } }])
+    await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(2), entry: { product: null, asOfMs: 300 } }])
     await walkAll(copy, [], 200)
     expect(await database.selectFrom('absences').select('gtin').execute()).toEqual([{ gtin: toGtin(2) }])
     expect(await readBox(copy, toGtin(2))).toBe('absent @300')
@@ -129,9 +129,13 @@ describe('transactions of a walk', () => {
 })
 
 test('clean-up without walks - absences of the day before - go with the next one', async () => {
-  await copy.putLookup(CHANNEL, toGtin(1), { product: null, asOfMs: 100 })
-  await copy.putLookup(CHANNEL, toGtin(2), { product: null, asOfMs: 100 + DAY_MS })
-  await copy.putLookup(CHANNEL, toGtin(3), { product: null, asOfMs: 101 + DAY_MS })
+  await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(1), entry: { product: null, asOfMs: 100 } }])
+  await copy.putLookups([
+    { channelId: CHANNEL, gtin: toGtin(2), entry: { product: null, asOfMs: 100 + DAY_MS } },
+  ])
+  await copy.putLookups([
+    { channelId: CHANNEL, gtin: toGtin(3), entry: { product: null, asOfMs: 101 + DAY_MS } },
+  ])
   const rows = await database.selectFrom('absences').select('gtin').orderBy('gtin').execute()
   expect(rows.map(({ gtin }) => gtin)).toEqual([toGtin(2), toGtin(3)])
 })

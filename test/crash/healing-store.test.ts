@@ -88,7 +88,7 @@ describe('store that cannot be opened', () => {
     clock.advance(WAIT_MS - 1)
     const calls = [
       store.findProduct(CHANNEL_ID, toGtin(0)),
-      store.putLookup(CHANNEL_ID, toGtin(0), { product: null, asOfMs: 1 }),
+      store.putLookups([{ channelId: CHANNEL_ID, gtin: toGtin(0), entry: { product: null, asOfMs: 1 } }]),
       store.findChannelList(),
       store.getCopyState(CHANNEL_ID),
       store.updateQuota(NOON_MS, (state) => state),
@@ -107,7 +107,9 @@ describe('store that cannot be opened', () => {
     clock.advance(WAIT_MS)
     await Promise.all(Array.from({ length: 50 }, () => store.ping()))
     expect(openings()).toBe(2)
-    await store.putLookup(CHANNEL_ID, toGtin(1), { product: makeProduct(), asOfMs: NOON_MS })
+    await store.putLookups([
+      { channelId: CHANNEL_ID, gtin: toGtin(1), entry: { product: makeProduct(), asOfMs: NOON_MS } },
+    ])
     expect(openings()).toBe(2)
   })
 
@@ -167,7 +169,13 @@ describe('store that fails while it is open', () => {
     const { path, clock, open } = makePlace()
     const spare = join(makeFolder(), 'spare.db')
     const other = await openSqlStore({ database: { kind: 'sqlite', path: spare }, catalog: 'c' })
-    await other.putLookup(CHANNEL_ID, toGtin(7), { product: makeProduct({ gtin: toGtin(7) }), asOfMs: 5 })
+    await other.putLookups([
+      {
+        channelId: CHANNEL_ID,
+        gtin: toGtin(7),
+        entry: { product: makeProduct({ gtin: toGtin(7) }), asOfMs: 5 },
+      },
+    ])
     await other.close()
     const filled = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
     await filled.close()

@@ -8,6 +8,8 @@ import type { Seen } from '../app/visit.ts'
 export type Front = Readonly<{
   port: number
   visit(path: string, headers?: Readonly<Record<string, string>>): Promise<Seen>
+  /** Visits that have come and are not answered yet. */
+  countWaiting(): number
   close(): Promise<void>
 }>
 
@@ -19,7 +21,14 @@ const MAX_CONNECTIONS = 256
 
 /** Listens on a free port of loopback until `close`, or the end of the test. */
 export async function openFront(app: RequestListener): Promise<Front> {
-  const server = createServer(app).listen(0, '127.0.0.1')
+  let waiting = 0
+  const server = createServer((request, response) => {
+    waiting += 1
+    response.once('close', () => {
+      waiting -= 1
+    })
+    app(request, response)
+  }).listen(0, '127.0.0.1')
   // On a busy machine a connection would else be closed in the moment in which it is used again.
   server.keepAliveTimeout = 0
   await once(server, 'listening')
@@ -40,6 +49,7 @@ export async function openFront(app: RequestListener): Promise<Front> {
         text: body.toString('utf8'),
       }
     },
+    countWaiting: () => waiting,
     async close() {
       if (isClosed) return
       isClosed = true

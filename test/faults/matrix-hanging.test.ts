@@ -63,7 +63,9 @@ async function visitMeanwhile(trial: Trial, paths: readonly string[], deadlineIn
   }
   const answers = lookAll(trial, paths, look)
   if (trial.beginning.known !== 'stale') {
-    await waitForDelays(trial, [...paths.map(() => PATIENCE_MS), deadlineInMs])
+    // Who came to an address at the same moment waits together.
+    await waitForDelays(trial, [...Array.from(new Set(paths), () => PATIENCE_MS), deadlineInMs])
+    await vi.waitFor(() => expect(trial.front.countWaiting()).toBe(paths.length))
     await vi.waitFor(() => expect(trial.held).toHaveLength(1))
     await pass(trial, PATIENCE_MS - 1)
     await passBy(trial)

@@ -74,7 +74,7 @@ describe('grid', () => {
     expect(await ask()).toBe('VITRINE_UNAVAILABLE')
     const offers = [makeParsedOffer({ oldPrice: '99.00' })]
     const entry = { product: makeProduct({ offers }), asOfMs: NOON_MS }
-    await store.putLookup(CHANNEL_ID, toGtin(1), entry)
+    await store.putLookups([{ channelId: CHANNEL_ID, gtin: toGtin(1), entry }])
     expect(await ask()).toBe('VITRINE_UNAVAILABLE')
   })
 
@@ -107,7 +107,7 @@ describe('grid', () => {
     const offers = [makeParsedOffer({ oldPrice: '99.00' })]
     await walk(2, NOON_MS - 604_801 * SECOND_MS)
     const entry = { product: makeProduct({ gtin: toGtin(1), offers }), asOfMs: NOON_MS }
-    await store.putLookup(CHANNEL_ID, toGtin(1), entry)
+    await store.putLookups([{ channelId: CHANNEL_ID, gtin: toGtin(1), entry }])
     expect(await ask()).toBe('1, hit')
   })
 

@@ -21,10 +21,16 @@ const ask = (sources: Sources): ReturnType<Sources['products']['getProduct']> =>
   sources.products.getProduct(CHANNEL_ID, GTIN)
 
 const put = (sources: Sources, ageMs: number): Promise<void> =>
-  sources.store.putLookup(CHANNEL_ID, GTIN, {
-    product: makeProduct({ gtin: GTIN }),
-    asOfMs: sources.clock.nowMs() - ageMs,
-  })
+  sources.store.putLookups([
+    {
+      channelId: CHANNEL_ID,
+      gtin: GTIN,
+      entry: {
+        product: makeProduct({ gtin: GTIN }),
+        asOfMs: sources.clock.nowMs() - ageMs,
+      },
+    },
+  ])
 
 describe('hold of a product', () => {
   test('fetched now, and from memory after it - as long as it is fresh', async () => {

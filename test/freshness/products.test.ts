@@ -15,16 +15,22 @@ const ask = (sources: Sources, gtin: string = GTIN): ReturnType<Sources['product
   sources.products.getProduct(CHANNEL_ID, gtin)
 
 const putCopy = (sources: Sources, ageMs: number): Promise<void> =>
-  sources.store.putLookup(CHANNEL_ID, GTIN, {
-    product: makeProduct({ gtin: GTIN, title: 'copy' }),
-    asOfMs: NOON_MS - ageMs,
-  })
+  sources.store.putLookups([
+    {
+      channelId: CHANNEL_ID,
+      gtin: GTIN,
+      entry: {
+        product: makeProduct({ gtin: GTIN, title: 'copy' }),
+        asOfMs: NOON_MS - ageMs,
+      },
+    },
+  ])
 
 const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
 
 /** Sources whose store fails at everything that products need. */
 async function makeBroken(): Promise<Sources> {
-  const store = { ...(await openStore()), findProduct: fail, putLookup: fail, getCopyState: fail }
+  const store = { ...(await openStore()), findProduct: fail, putLookups: fail, getCopyState: fail }
   return makeSources({ store, walkPeriodMs: HOUR_MS })
 }
 
@@ -72,6 +78,7 @@ describe('late answers', () => {
     expect((await second).value?.title).toBe('from the catalog')
     expect(await ask(sources)).toMatchObject({ status: 'hit' })
     expect(await sources.countProductCalls()).toBe(1)
+    await sources.settle()
     expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toMatchObject({ asOfMs: NOON_MS + 800 })
   })
 
@@ -200,11 +207,13 @@ describe('several processes on one copy', () => {
     const other = await makeSources({ store, catalog: one.catalog, clock: one.clock, walkPeriodMs: null })
     setOutcome(one.catalog, 'answers', GTIN)
     await ask(one)
+    await one.settle()
     await ask(other)
     one.clock.advance(STALE_AGE_MS)
     setOutcome(one.catalog, 'answers', GTIN)
     await ask(one)
     await vi.waitFor(async () => expect((await ask(one)).status).toBe('hit'))
+    await one.settle()
     expect(await ask(other)).toMatchObject({ status: 'hit', asOfMs: NOON_MS + STALE_AGE_MS })
     expect(await one.countProductCalls()).toBe(2)
   })
@@ -216,6 +225,7 @@ describe('store that fails', () => {
     setOutcome(sources.catalog, 'answers', GTIN)
     expect(await ask(sources)).toMatchObject({ status: 'miss', value: { title: 'from the catalog' } })
     expect(await ask(sources)).toMatchObject({ status: 'hit' })
+    await sources.settle()
     expect(sources.storeFailures.length).toBeGreaterThanOrEqual(2)
     expect(await sources.countProductCalls()).toBe(1)
   })
@@ -237,6 +247,7 @@ describe('what is kept', () => {
     const { brand: _, ...product } = makeWireProduct({ gtin: GTIN, title: 'renamed' })
     sources.catalog.products.set(CHANNEL_ID, [product])
     expect((await ask(sources)).value).toMatchObject({ title: 'renamed', brand: 'Lumen' })
+    await sources.settle()
     expect((await sources.store.findProduct(CHANNEL_ID, GTIN))?.product?.brand).toBe('Lumen')
   })
 

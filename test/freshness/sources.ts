@@ -6,6 +6,7 @@ import { createFixedKey } from '../../src/catalog/key-source.ts'
 import { HOUR_MS } from '../../src/clock.ts'
 import type { FreshnessConfig } from '../../src/config/config.ts'
 import { Secret } from '../../src/config/secrets.ts'
+import { createLookupWriter } from '../../src/copy/lookup-writer.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import type { CopyEntry, CopyStore, WalkStore } from '../../src/copy/store.ts'
 import { type ChannelSource, createChannelSource } from '../../src/freshness/channels.ts'
@@ -54,6 +55,8 @@ export type Sources = Readonly<{
   channels: ChannelSource
   memory: Memory<CopyEntry>
   storeFailures: unknown[]
+  /** Resolves when the store has every look-up. */
+  settle(): Promise<void>
   startCountingLookups(): void
   /** Calls for products so far, after every call that was made has arrived. */
   countProductCalls(): Promise<number>
@@ -83,8 +86,11 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
   const shared = { client, gate, store, clock, config, failures, onStoreFailure }
   const channels = createChannelSource({ ...shared, served: options.served ?? null })
   const memory = createMemory<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
+  const lookups = createLookupWriter(store, onStoreFailure)
+  onTestFinished(lookups.settle)
   const products = createProductSource({
     ...shared,
+    lookups,
     channels,
     memory,
     walkPeriodMs: options.walkPeriodMs === undefined ? HOUR_MS : options.walkPeriodMs,
@@ -99,6 +105,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     channels,
     memory,
     storeFailures,
+    settle: lookups.settle,
     startCountingLookups: gate.startCountingLookups,
     countChannelCalls,
     async countProductCalls() {

@@ -67,7 +67,7 @@ describe('product that the copy knows', () => {
     const asOfMs = NOON_MS - ageSeconds * SECOND_MS
     const product = makeProduct({ gtin: GTIN, title: 'copy' })
     if (by === 'walk') await walkAll(sources.store, [product], asOfMs)
-    else await sources.store.putLookup(CHANNEL_ID, GTIN, { product, asOfMs })
+    else await sources.store.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry: { product, asOfMs } }])
     setOutcome(sources.catalog, outcome, GTIN)
     expect(await visit(sources)).toBe(expected)
     await vi.waitFor(async () => expect(await sources.countProductCalls()).toBe(calls))
@@ -80,7 +80,7 @@ describe('product that the copy knows', () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, 'answers', GTIN)
     const entry = { product: makeProduct({ gtin: GTIN }), asOfMs: NOON_MS - ageMs }
-    await sources.store.putLookup(CHANNEL_ID, GTIN, entry)
+    await sources.store.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry }])
     expect((await sources.products.getProduct(CHANNEL_ID, GTIN)).asOfMs).toBe(asOfMs)
   })
 })
@@ -133,7 +133,9 @@ describe('product that the copy does not know', () => {
     const sources = await makeSources()
     const wrong = `${GTIN.slice(0, -1)}${(Number(GTIN.at(-1)) + 1) % 10}`
     const product = makeProduct({ gtin: wrong, title: 'copy' })
-    await sources.store.putLookup(CHANNEL_ID, wrong, { product, asOfMs: NOON_MS })
+    await sources.store.putLookups([
+      { channelId: CHANNEL_ID, gtin: wrong, entry: { product, asOfMs: NOON_MS } },
+    ])
     expect(await visit(sources, wrong)).toBe('copy, hit')
   })
 })
@@ -158,12 +160,14 @@ describe('404', () => {
 
   test('remembered by one process - is believed by another', async () => {
     const { catalog, clock, store } = sources
+    await sources.settle()
     const other = await makeSources({ catalog, clock, store })
     expect(await visit(other)).toBe('hidden, hit')
     expect(await other.countProductCalls()).toBe(1)
   })
 
   test('of a known product - deletes the copy', async () => {
+    await sources.settle()
     expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toEqual({ product: null, asOfMs: NOON_MS })
   })
 })
@@ -172,10 +176,13 @@ describe('404 for a product of a channel that is not listed', () => {
   test('known product - keeps its copy', async () => {
     const sources = await makeSources({ walkPeriodMs: null })
     const product = makeProduct({ gtin: GTIN, title: 'copy' })
-    await sources.store.putLookup(CHANNEL_ID, GTIN, { product, asOfMs: NOON_MS - STALE - 1 })
+    await sources.store.putLookups([
+      { channelId: CHANNEL_ID, gtin: GTIN, entry: { product, asOfMs: NOON_MS - STALE - 1 } },
+    ])
     sources.catalog.channels = []
     setOutcome(sources.catalog, '404', GTIN)
     expect(await visit(sources)).toBe('copy, rescued')
+    await sources.settle()
     expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toMatchObject({ product: { title: 'copy' } })
   })
 
@@ -184,6 +191,7 @@ describe('404 for a product of a channel that is not listed', () => {
     sources.catalog.channels = []
     setOutcome(sources.catalog, '404', GTIN)
     expect(await visit(sources)).toBe('VITRINE_UNAVAILABLE')
+    await sources.settle()
     expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toBeUndefined()
   })
 })

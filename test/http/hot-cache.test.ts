@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import { type IncomingMessage, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type Form, type HotCache, type Warmth, createHotCache } from '../../src/http/hot-cache.ts'
+import type { Form } from '../../src/http/answer.ts'
+import { type HotCache, type Warmth, createHotCache } from '../../src/http/hot-cache.ts'
 import { createFakeClock, type FakeClock } from '../helpers/fake-clock.ts'
 
-const BODY = { identity: 'body', gzip: 'zipped', brotli: 'br' }
+const BODY = { identity: Buffer.from('body'), gzip: Buffer.from('zipped'), brotli: Buffer.from('br') }
 const ANSWER = { stamp: '1', state: 'shown', etag: '"tag"', body: BODY } as const
 const BOUNDS = { maxEntries: 10, maxBytes: 1_000_000 }
 
@@ -22,11 +23,11 @@ function makeCache(bounds = BOUNDS): Made {
   return { cache: createHotCache({ bounds, clock, identify }), clock, identify }
 }
 
-const toForm = (bytes: string): Form => ({
+const toForm = (bytes: Buffer): Form => ({
   bytes,
   lists: {
-    whole: ['Cache-Control', '', 'X-Form', bytes, 'Content-Length', String(bytes.length)],
-    unchanged: ['Cache-Control', '', 'X-Form', bytes],
+    whole: ['Cache-Control', '', 'X-Form', bytes.toString(), 'Content-Length', String(bytes.length)],
+    unchanged: ['Cache-Control', '', 'X-Form', bytes.toString()],
   },
 })
 
@@ -200,7 +201,7 @@ describe('room', () => {
     const made = makeCache({ maxEntries: 1, maxBytes: 1_000_000 })
     warmUp(made)
     const ask = await listen(made.cache)
-    made.cache.set('a', { ...ANSWER, stamp: '2', body: { ...BODY, identity: 'newer' } })
+    made.cache.set('a', { ...ANSWER, stamp: '2', body: { ...BODY, identity: Buffer.from('newer') } })
     expect((await ask('/a')).statusCode).toBe(299)
     made.cache.warm('a', '/a', makeWarmth())
     expect((await ask('/a')).statusCode).toBe(200)
@@ -221,7 +222,7 @@ describe('room', () => {
 
   test('more than all of the memory - is not kept, and nothing breaks', async () => {
     const made = makeCache({ maxEntries: 10, maxBytes: 3_000 })
-    made.cache.set('a', { ...ANSWER, body: { ...BODY, identity: 'x'.repeat(3_000) } })
+    made.cache.set('a', { ...ANSWER, body: { ...BODY, identity: Buffer.alloc(3_000) } })
     made.cache.warm('a', '/a', makeWarmth())
     expect((await (await listen(made.cache))('/a')).statusCode).toBe(299)
     expect([made.cache.entryCount(), made.cache.byteCount()]).toEqual([0, 0])
@@ -231,10 +232,13 @@ describe('room', () => {
     const { cache } = makeCache()
     cache.set('a', {
       ...ANSWER,
-      body: { identity: 'x'.repeat(100), gzip: 'y'.repeat(20), brotli: 'z'.repeat(3) },
+      body: { identity: Buffer.alloc(100), gzip: Buffer.alloc(20), brotli: Buffer.alloc(3) },
     })
     const more = cache.byteCount()
-    cache.set('a', { ...ANSWER, body: { identity: '', gzip: '', brotli: '' } })
+    cache.set('a', {
+      ...ANSWER,
+      body: { identity: Buffer.alloc(0), gzip: Buffer.alloc(0), brotli: Buffer.alloc(0) },
+    })
     expect(more - cache.byteCount()).toBe(123)
   })
 })

@@ -176,7 +176,7 @@ describe('ready answer', () => {
     const second = await ask(harness, maker, { widget: await getBox(harness) })
     expect(second).toBe(first)
     expect(first).toMatchObject({ state: 'shown', etag: '"a"' })
-    expect(first.body.identity).toBe('Where to buy Lumen Arc desk lamp')
+    expect(first.body.identity.toString()).toBe('Where to buy Lumen Arc desk lamp')
     expect([maker.renderCount, harness.context.memories.answers.entryCount()]).toEqual([1, 1])
     expect((await harness.context.metrics.print()).text).toContain(
       'vitrine_answers_total{surface="fragment where-to-buy",state="shown",cache="hit"} 2',
@@ -188,7 +188,8 @@ describe('ready answer', () => {
     const maker = makeMaker('"a"')
     const widgets = [await getBox(harness), await getBox(harness, 'locale=de'), await getGrid(harness)]
     const answers: string[] = []
-    for (const widget of widgets) answers.push((await ask(harness, maker, { widget })).body.identity)
+    for (const widget of widgets)
+      answers.push((await ask(harness, maker, { widget })).body.identity.toString())
     expect(answers).toEqual([
       'Where to buy Lumen Arc desk lamp',
       'Preise im Vergleich: Lumen Arc desk lamp',
@@ -213,7 +214,11 @@ describe('ready answer', () => {
     const widget = await getBox(harness, 'merchant=nobody')
     for (const tag of ['*', '""', undefined]) {
       const answer = await ask(harness, maker, { widget, ...(tag !== undefined && { tag }) })
-      expect([answer.state, answer.etag, answer.body.identity]).toEqual(['hidden', null, 'nothing'])
+      expect([answer.state, answer.etag, answer.body.identity.toString()]).toEqual([
+        'hidden',
+        null,
+        'nothing',
+      ])
     }
     expect(maker.renderCount).toBe(1)
   })

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/clock.ts'
+import type { CopyEntry } from '../../src/copy/store.ts'
 import { BadOptionError, InvalidGtinError, UnknownChannelError } from '../../src/errors.ts'
 import type { Surface } from '../../src/widgets/options.ts'
 import type { BoxView, GridView } from '../../src/widgets/view-models.ts'
@@ -185,7 +186,11 @@ describe('oldest price of a grid', () => {
   test('deals of several ages - the oldest that is still shown; its date is the one printed', async () => {
     const harness = await startStocked([makeSale(), makeSale({ gtin: OTHER_GTIN, title: 'Younger' })])
     harness.clock.advance(2 * HOUR_MS)
-    await getBox(harness, { gtin: OTHER_GTIN })
+    const { asOfMs } = await getBox(harness, { gtin: OTHER_GTIN })
+    // A look-up reaches the copy a moment after its visitor.
+    const findStored = (): Promise<CopyEntry | undefined> =>
+      harness.context.store.findProduct(CHANNEL_ID, OTHER_GTIN)
+    await vi.waitFor(async () => expect((await findStored())?.asOfMs).toBe(asOfMs))
     breakCatalog(harness)
     const both = await getGrid(harness)
     expect([both.asOfMs, both.oldestPriceMs]).toEqual([NOON_MS, NOON_MS])

@@ -62,7 +62,7 @@ export function describeChannels(subject: Subject): void {
       const product = makeProduct({ offers: [makeParsedOffer({ oldPrice: '99.00' })] })
       await copy.putChannelList([makeChannel(CHANNEL)], 100)
       await walkAll(copy, [product], 100)
-      await copy.putLookup(CHANNEL, toGtin(2), { product: null, asOfMs: 100 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(2), entry: { product: null, asOfMs: 100 } }])
       const other = await place.open('https://two.example')
       expect(await other.findChannelList()).toBeUndefined()
       expect(await readBox(other, product.gtin)).toBe('unknown')

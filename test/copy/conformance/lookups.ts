@@ -11,10 +11,14 @@ export function describeLookups(subject: Subject): void {
     let place: Place
     let copy: Copy
     const put = (title: string, asOfMs: number): Promise<void> =>
-      copy.putLookup(CHANNEL, GTIN, { product: makeProduct({ title }), asOfMs })
+      copy.putLookups([
+        { channelId: CHANNEL, gtin: GTIN, entry: { product: makeProduct({ title }), asOfMs } },
+      ])
 
     const putBrand = (brand: string | null, asOfMs: number): Promise<void> =>
-      copy.putLookup(CHANNEL, GTIN, { product: makeProduct({ brand }), asOfMs })
+      copy.putLookups([
+        { channelId: CHANNEL, gtin: GTIN, entry: { product: makeProduct({ brand }), asOfMs } },
+      ])
     const readBrand = async (): Promise<string | null | undefined> =>
       (await copy.findProduct(CHANNEL, GTIN))?.product?.brand
 
@@ -36,7 +40,7 @@ export function describeLookups(subject: Subject): void {
         makeParsedOffer({ merchant, oldPrice: merchant === 'Mike' ? '60.00' : null }),
       )
       const product = makeProduct({ images: ['https://a.example/1.jpg', 'https://a.example/2.jpg'], offers })
-      await copy.putLookup(CHANNEL, GTIN, { product, asOfMs: 100 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product, asOfMs: 100 } }])
       const entry = await copy.findProduct(CHANNEL, GTIN)
       expect(entry).toMatchObject({
         product: { ...product, offers: [offers[1], offers[2], offers[0]] },
@@ -57,21 +61,21 @@ export function describeLookups(subject: Subject): void {
     test('404 - of a known product - deletes it and leaves an absence', async () => {
       await walkAll(copy, [makeProduct({ offers: [makeParsedOffer({ oldPrice: '99.00' })] })], 100)
       expect(await readGrid(copy)).toHaveLength(1)
-      await copy.putLookup(CHANNEL, GTIN, { product: null, asOfMs: 200 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product: null, asOfMs: 200 } }])
       expect(await readBox(copy, GTIN)).toBe('absent @200')
       expect(await readGrid(copy)).toEqual([])
-      await copy.putLookup(CHANNEL, GTIN, { product: null, asOfMs: 300 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product: null, asOfMs: 300 } }])
       expect(await readBox(copy, GTIN)).toBe('absent @300')
     })
 
     test('404 - older than the product - changes nothing', async () => {
       await put('Lamp', 200)
-      await copy.putLookup(CHANNEL, GTIN, { product: null, asOfMs: 100 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product: null, asOfMs: 100 } }])
       expect(await readBox(copy, GTIN)).toBe('Lamp @200')
     })
 
     test('product - newer than the absence - ends it; older - is left out', async () => {
-      await copy.putLookup(CHANNEL, GTIN, { product: null, asOfMs: 200 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product: null, asOfMs: 200 } }])
       await put('from before', 100)
       expect(await readBox(copy, GTIN)).toBe('absent @200')
       await put('back', 300)
@@ -84,7 +88,7 @@ export function describeLookups(subject: Subject): void {
       expect(await readBox(copy, GTIN)).toBe('Lamp @500')
       await put('from a cache', 300)
       expect(await readBox(copy, GTIN)).toBe('Lamp @500')
-      await copy.putLookup(CHANNEL, GTIN, { product: null, asOfMs: 300 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product: null, asOfMs: 300 } }])
       expect(await readBox(copy, GTIN)).toBe('Lamp @500')
     })
 

@@ -217,9 +217,15 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, 'new')).toEqual([])
       await copy.completeWalk(CHANNEL, walk, 200)
       expect(await search(copy, 'lamp')).toEqual(['Lamp new'])
-      await copy.putLookup(CHANNEL, toGtin(1), { product: makeNamed(toGtin(1), 'Torch'), asOfMs: 300 })
+      await copy.putLookups([
+        {
+          channelId: CHANNEL,
+          gtin: toGtin(1),
+          entry: { product: makeNamed(toGtin(1), 'Torch'), asOfMs: 300 },
+        },
+      ])
       expect([await search(copy, 'lamp'), await search(copy, 'tor')]).toEqual([[], ['Torch']])
-      await copy.putLookup(CHANNEL, toGtin(1), { product: null, asOfMs: 400 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(1), entry: { product: null, asOfMs: 400 } }])
       expect([await search(copy, 'tor'), await search(copy, '')]).toEqual([[], []])
     })
 

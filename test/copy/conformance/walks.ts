@@ -151,8 +151,12 @@ export function describeWalks(subject: Subject): void {
     test('look-up - newer than the page - is never overwritten, nor ended, by the walk', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
-      await copy.putLookup(CHANNEL, ONE, { product: makeSale(ONE, 'looked up'), asOfMs: 300 })
-      await copy.putLookup(CHANNEL, TWO, { product: makeSale(TWO, 'two, looked up'), asOfMs: 300 })
+      await copy.putLookups([
+        { channelId: CHANNEL, gtin: ONE, entry: { product: makeSale(ONE, 'looked up'), asOfMs: 300 } },
+      ])
+      await copy.putLookups([
+        { channelId: CHANNEL, gtin: TWO, entry: { product: makeSale(TWO, 'two, looked up'), asOfMs: 300 } },
+      ])
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 200 }))
       await copy.completeWalk(CHANNEL, walk, 310)
       const grid = ['looked up', 'two, looked up']
@@ -164,8 +168,12 @@ export function describeWalks(subject: Subject): void {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 200 }))
-      await copy.putLookup(CHANNEL, ONE, { product: makeSale(ONE, 'looked up'), asOfMs: 300 })
-      await copy.putLookup(CHANNEL, TWO, { product: makeSale(TWO, 'back'), asOfMs: 300 })
+      await copy.putLookups([
+        { channelId: CHANNEL, gtin: ONE, entry: { product: makeSale(ONE, 'looked up'), asOfMs: 300 } },
+      ])
+      await copy.putLookups([
+        { channelId: CHANNEL, gtin: TWO, entry: { product: makeSale(TWO, 'back'), asOfMs: 300 } },
+      ])
       expect(await readView(copy, ONE)).toEqual({ box: 'looked up @300', grid: ['looked up', 'back'] })
       await copy.completeWalk(CHANNEL, walk, 310)
       expect(await readView(copy, ONE)).toEqual({ box: 'looked up @300', grid: ['looked up', 'back'] })
@@ -176,16 +184,20 @@ export function describeWalks(subject: Subject): void {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 300 }))
-      await copy.putLookup(CHANNEL, ONE, { product: makeSale(ONE, 'slow'), asOfMs: 250 })
-      await copy.putLookup(CHANNEL, TWO, { product: makeSale(TWO, 'slow'), asOfMs: 250 })
+      await copy.putLookups([
+        { channelId: CHANNEL, gtin: ONE, entry: { product: makeSale(ONE, 'slow'), asOfMs: 250 } },
+      ])
+      await copy.putLookups([
+        { channelId: CHANNEL, gtin: TWO, entry: { product: makeSale(TWO, 'slow'), asOfMs: 250 } },
+      ])
       await copy.completeWalk(CHANNEL, walk, 310)
       expect(await readView(copy, ONE)).toEqual({ box: 'walked @300', grid: ['walked'] })
       expect(await readBox(copy, TWO)).toBe('unknown')
     })
 
     test('absence - newer than the page - is respected; older - is overruled', async () => {
-      await copy.putLookup(CHANNEL, ONE, { product: null, asOfMs: 300 })
-      await copy.putLookup(CHANNEL, TWO, { product: null, asOfMs: 100 })
+      await copy.putLookups([{ channelId: CHANNEL, gtin: ONE, entry: { product: null, asOfMs: 300 } }])
+      await copy.putLookups([{ channelId: CHANNEL, gtin: TWO, entry: { product: null, asOfMs: 100 } }])
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 200)
       expect(await readView(copy, ONE)).toEqual({ box: 'absent @300', grid: ['two'] })
       expect(await readView(copy, TWO)).toEqual({ box: 'two @200', grid: ['two'] })
@@ -193,7 +205,9 @@ export function describeWalks(subject: Subject): void {
 
     test('look-up of a product that the copy lacks - is seen at once and survives an older walk', async () => {
       await walkAll(copy, [], 100)
-      await copy.putLookup(CHANNEL, ONE, { product: makeSale(ONE, 'new'), asOfMs: 300 })
+      await copy.putLookups([
+        { channelId: CHANNEL, gtin: ONE, entry: { product: makeSale(ONE, 'new'), asOfMs: 300 } },
+      ])
       expect(await readView(copy, ONE)).toEqual({ box: 'new @300', grid: ['new'] })
       await walkAll(copy, [], 200)
       expect(await readView(copy, ONE)).toEqual({ box: 'new @300', grid: ['new'] })
@@ -208,7 +222,9 @@ export function describeWalks(subject: Subject): void {
       await walkAll(copy, [sell('100.00'), makeSale(TWO, 'two')], 200)
       await walkAll(copy, [sell('100.00', '49.00'), makeSale(TWO, 'two, renamed')], 300)
       expect(await readGrid(copy, { sort: 'newest' })).toEqual(['two, renamed', 'one'])
-      await copy.putLookup(CHANNEL, ONE, { product: sell('100.00', '48.00'), asOfMs: 400 })
+      await copy.putLookups([
+        { channelId: CHANNEL, gtin: ONE, entry: { product: sell('100.00', '48.00'), asOfMs: 400 } },
+      ])
       expect(await readGrid(copy, { sort: 'newest' })).toEqual(['two, renamed', 'one'])
       await walkAll(copy, [sell(null), makeSale(TWO, 'two')], 500)
       await walkAll(copy, [sell('100.00'), makeSale(TWO, 'two')], 600)

@@ -1,0 +1,175 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { Product } from '../catalog/contract.ts'
+import { DAY_MS } from '../clock.ts'
+import { type ComparedContent, type StoredShape, isSameContent, toStoredShape } from './rows.ts'
+import type { CopyTables } from './schema.ts'
+import { type CopyRow, getCopy } from './sql-copies.ts'
+import {
+  confirmVersion,
+  deleteVersions,
+  insertVersions,
+  readFirstSeen,
+  updateVersion,
+} from './sql-versions.ts'
+import { executeOnce } from './statements.ts'
+import type { Lookup } from './store.ts'
+
+/** How long an absence is kept: no page under way is that old. */
+const ABSENCE_KEPT_MS: number = DAY_MS
+
+/** Writes look-ups, each over every version of its product, in one transaction; what is newer stays. */
+export async function putLookups(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  lookups: readonly Lookup[],
+): Promise<void> {
+  await database.transaction().execute(async (transaction) => {
+    const copies = new Map<string, CopyRow>()
+    for (const lookup of lookups) {
+      const { channelId } = lookup
+      const copy = copies.get(channelId) ?? (await getCopy(transaction, catalog, channelId))
+      copies.set(channelId, copy)
+      await putLookup(transaction, copy, lookup)
+    }
+  })
+}
+
+async function putLookup(
+  transaction: Transaction<CopyTables>,
+  copy: CopyRow,
+  { gtin, entry }: Lookup,
+): Promise<void> {
+  const { product, asOfMs } = entry
+  const versions = await executeOnce(transaction, 'find versions', {
+    values: [copy.id, gtin, copy.visibleWalk],
+    build: () =>
+      transaction
+        .selectFrom('products')
+        .select(['id', 'from_walk', 'until_walk', 'title', 'brand', 'images', 'offers', 'as_of_ms'])
+        .where('copy_id', '=', copy.id)
+        .where('gtin', '=', gtin)
+        .where((builder) =>
+          builder.or([builder('until_walk', 'is', null), builder('until_walk', '>', copy.visibleWalk)]),
+        ),
+  })
+  if (versions.some((version) => version.as_of_ms > asOfMs)) return
+  if (await isOutdated(transaction, copy, { gtin, asOfMs })) return
+  if (product === null) await putAbsence(transaction, { copy, gtin, versions, asOfMs })
+  else await putProduct(transaction, { copy, product, versions, asOfMs })
+}
+
+/** Has a remembered absence, or a page whose range holds the product, said something newer? */
+async function isOutdated(
+  transaction: Transaction<CopyTables>,
+  copy: CopyRow,
+  lookup: Readonly<{ gtin: string; asOfMs: number }>,
+): Promise<boolean> {
+  const [found] = await executeOnce(transaction, 'find newer', {
+    values: [
+      copy.id,
+      lookup.gtin,
+      lookup.asOfMs,
+      copy.id,
+      copy.currentWalk,
+      lookup.gtin,
+      lookup.gtin,
+      lookup.asOfMs,
+    ],
+    build: () =>
+      transaction.selectNoFrom(({ exists, or, selectFrom }) =>
+        or([
+          exists(
+            selectFrom('absences')
+              .select('gtin')
+              .where('copy_id', '=', copy.id)
+              .where('gtin', '=', lookup.gtin)
+              .where('as_of_ms', '>', lookup.asOfMs),
+          ),
+          exists(
+            selectFrom('walk_pages')
+              .select('walk')
+              .where('copy_id', '=', copy.id)
+              .where('walk', '>=', copy.currentWalk)
+              .where('after_gtin', '<', lookup.gtin)
+              .where('until_gtin', '>=', lookup.gtin)
+              .where('as_of_ms', '>', lookup.asOfMs),
+          ),
+        ]).as('is_outdated'),
+      ),
+  })
+  return Boolean(found?.is_outdated)
+}
+
+type Version = ComparedContent &
+  Readonly<{ id: number; from_walk: number; until_walk: number | null; as_of_ms: number }>
+type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
+
+async function putAbsence(
+  transaction: Transaction<CopyTables>,
+  put: Put & Readonly<{ gtin: string }>,
+): Promise<void> {
+  const ids = put.versions.map((version) => version.id)
+  await deleteVersions(transaction, ids)
+  // Walks clear absences, too; where none runs, this does.
+  await transaction
+    .deleteFrom('absences')
+    .where('copy_id', '=', put.copy.id)
+    .where('as_of_ms', '<', put.asOfMs - ABSENCE_KEPT_MS)
+    .execute()
+  await transaction
+    .insertInto('absences')
+    .values({ copy_id: put.copy.id, gtin: put.gtin, as_of_ms: put.asOfMs })
+    .onConflict((conflict) => conflict.columns(['copy_id', 'gtin']).doUpdateSet({ as_of_ms: put.asOfMs }))
+    .execute()
+}
+
+async function putProduct(
+  transaction: Transaction<CopyTables>,
+  put: Put & Readonly<{ product: Product }>,
+): Promise<void> {
+  const { copy, asOfMs } = put
+  const visible = put.versions.find((version) => version.from_walk <= copy.visibleWalk)
+  const knownBrand = put.versions.find((version) => version.brand !== null)?.brand ?? null
+  const shape = toStoredShape(put.product, knownBrand)
+  const isAlone = put.versions.length === 1 && visible?.until_walk === null
+  // Nearly all refreshes find what is there.
+  if (isAlone && isSameContent(visible, shape.content)) await confirmVersion(transaction, visible.id, asOfMs)
+  else await putVersion(transaction, put, { visible, shape })
+  await executeOnce(transaction, 'delete absence', {
+    values: [copy.id, put.product.gtin],
+    build: () =>
+      transaction.deleteFrom('absences').where('copy_id', '=', copy.id).where('gtin', '=', put.product.gtin),
+  })
+}
+
+async function putVersion(
+  transaction: Transaction<CopyTables>,
+  put: Put,
+  { visible, shape }: Readonly<{ visible: Version | undefined; shape: StoredShape }>,
+): Promise<void> {
+  const { copy, asOfMs } = put
+  const staged = put.versions.filter((version) => version !== visible)
+  const firstSeen = await readFirstSeen(
+    transaction,
+    put.versions.map((version) => version.id),
+  )
+  await deleteVersions(
+    transaction,
+    staged.map((version) => version.id),
+  )
+  if (visible === undefined) {
+    await insertVersions(transaction, [shape], {
+      copyId: copy.id,
+      fromWalk: copy.visibleWalk,
+      asOfMs,
+      firstSeen,
+    })
+  } else {
+    await updateVersion(transaction, shape, {
+      copyId: copy.id,
+      fromWalk: visible.from_walk,
+      asOfMs,
+      productId: visible.id,
+    })
+  }
+}

@@ -1,0 +1,164 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Product } from '../../src/catalog/contract.ts'
+import { createLookupWriter } from '../../src/copy/lookup-writer.ts'
+import { openSqlStore } from '../../src/copy/sql-store.ts'
+import type { CopyStore, Lookup } from '../../src/copy/store.ts'
+import { StoreError } from '../../src/errors.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+
+const CHANNEL = 'c'
+
+async function openStore(): Promise<CopyStore> {
+  const store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'http://c' })
+  onTestFinished(() => store.close())
+  return store
+}
+
+function toLookup(index: number, asOfMs = 1): Lookup {
+  const gtin = toGtin(index)
+  return { channelId: CHANNEL, gtin, entry: { product: makeProduct({ gtin }), asOfMs } }
+}
+
+/** A store that counts its transactions; `refuse` makes those with a look-up fail. */
+async function watchStore(refuse: (lookup: Lookup) => boolean = () => false): Promise<
+  Readonly<{
+    store: CopyStore
+    sizes: number[]
+    putLookups: CopyStore['putLookups']
+  }>
+> {
+  const store = await openStore()
+  const sizes: number[] = []
+  return {
+    store,
+    sizes,
+    putLookups(lookups) {
+      sizes.push(lookups.length)
+      return lookups.some(refuse) ? Promise.reject(new StoreError('refused')) : store.putLookups(lookups)
+    },
+  }
+}
+
+async function listStored(store: CopyStore, indexes: readonly number[]): Promise<readonly number[]> {
+  const found = await Promise.all(
+    indexes.map(async (index) => ({ index, entry: await store.findProduct(CHANNEL, toGtin(index)) })),
+  )
+  return found.filter(({ entry }) => entry !== undefined).map(({ index }) => index)
+}
+
+const makeOffers = (count: number): Product['offers'] =>
+  Array.from({ length: count }, () => makeParsedOffer())
+
+const findHeld = (): Promise<void> => Promise.reject(new StoreError('database is locked'))
+
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
+
+describe('look-ups on their way into the copy', () => {
+  test('forty at once - are written by themselves, in few transactions', async () => {
+    const { store, sizes, putLookups } = await watchStore()
+    const writer = createLookupWriter({ putLookups }, () => {})
+    for (const index of range(40)) writer.put(toLookup(index))
+    await vi.waitFor(async () => expect(await listStored(store, range(40))).toEqual(range(40)))
+    expect(sizes).toEqual([16, 16, 8])
+  })
+
+  test('same product twice - the later is written', async () => {
+    const { store, sizes, putLookups } = await watchStore()
+    const writer = createLookupWriter({ putLookups }, () => {})
+    writer.put(toLookup(1, 100))
+    writer.put(toLookup(1, 200))
+    await writer.settle()
+    expect((await store.findProduct(CHANNEL, toGtin(1)))?.asOfMs).toBe(200)
+    expect(sizes).toEqual([1])
+  })
+
+  test('one that cannot be written - takes no other with it, and is told once', async () => {
+    const failures: unknown[] = []
+    const { store, putLookups } = await watchStore(({ gtin }) => gtin === toGtin(2))
+    const writer = createLookupWriter({ putLookups }, (error) => failures.push(error))
+    for (const index of range(5)) writer.put(toLookup(index))
+    await writer.settle()
+    expect(await listStored(store, range(5))).toEqual([0, 1, 3, 4])
+    expect(failures).toHaveLength(1)
+  })
+
+  test('put again after everything was written - is written, too', async () => {
+    const { store, putLookups } = await watchStore()
+    const writer = createLookupWriter({ putLookups }, () => {})
+    for (const index of range(3)) {
+      writer.put(toLookup(index))
+      await writer.settle()
+    }
+    expect(await listStored(store, range(3))).toEqual(range(3))
+  })
+
+  test('many offers - are written in more transactions, one product at least in each', async () => {
+    const { sizes, putLookups } = await watchStore()
+    const writer = createLookupWriter({ putLookups }, () => {})
+    for (const [index, count] of [300, 90, 90, 90, 1].entries()) {
+      const { channelId, gtin } = toLookup(index)
+      const product = makeProduct({ gtin, offers: makeOffers(count) })
+      writer.put({ channelId, gtin, entry: { product, asOfMs: 1 } })
+    }
+    await writer.settle()
+    expect(sizes).toEqual([1, 2, 2])
+  })
+
+  test('database that another process holds - they wait, and are written afterwards', async () => {
+    const { store, putLookups } = await watchStore()
+    let isHeld = true
+    const failures: unknown[] = []
+    const tries: number[] = []
+    const hold: CopyStore['putLookups'] = (lookups) => {
+      tries.push(lookups.length)
+      if (!isHeld) return putLookups(lookups)
+      isHeld = false
+      return Promise.reject(new StoreError('failed', { cause: new Error('database is locked') }))
+    }
+    const writer = createLookupWriter({ putLookups: hold }, (error) => failures.push(error))
+    for (const index of range(20)) writer.put(toLookup(index))
+    await vi.waitFor(async () => expect(await listStored(store, range(20))).toEqual(range(20)))
+    expect([failures, tries]).toEqual([[], [16, 16, 4]])
+  })
+
+  test('held at a stop - is tried once more, one by one, and told', async () => {
+    const failures: unknown[] = []
+    const writer = createLookupWriter({ putLookups: findHeld }, (error) => failures.push(error))
+    for (const index of range(3)) writer.put(toLookup(index))
+    await writer.settle()
+    expect(failures).toHaveLength(3)
+  })
+
+  test('until it is written - is found; then no longer', async () => {
+    const { putLookups } = await watchStore()
+    const found: unknown[] = []
+    const look = (): void =>
+      void found.push(writer.find(CHANNEL, toGtin(1))?.asOfMs, writer.find(CHANNEL, toGtin(2)))
+    const writer = createLookupWriter(
+      {
+        putLookups(lookups) {
+          look()
+          return putLookups(lookups)
+        },
+      },
+      () => {},
+    )
+    writer.put(toLookup(1, 100))
+    look()
+    await writer.settle()
+    look()
+    expect(found).toEqual([100, undefined, 100, undefined, undefined, undefined])
+  })
+
+  test('more than a thousand - those beyond are told, and the rest is written', async () => {
+    const failures: unknown[] = []
+    const { store, putLookups } = await watchStore()
+    const writer = createLookupWriter({ putLookups }, (error) => failures.push(error))
+    for (const index of range(1_002)) writer.put(toLookup(index))
+    writer.put(toLookup(1, 200))
+    await writer.settle()
+    expect(failures).toHaveLength(2)
+    expect((await store.findProduct(CHANNEL, toGtin(1)))?.asOfMs).toBe(200)
+    expect(await listStored(store, [0, 999, 1_000])).toEqual([0, 999])
+  })
+})
