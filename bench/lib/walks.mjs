@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as wait } from 'node:timers/promises'
-import { readMemory } from './proc.mjs'
+import { readCpuSeconds, readMemory } from './proc.mjs'
 import { queryFile } from './sqlite.mjs'
 import { askCatalog, startSync } from './vitrine.mjs'
 
@@ -10,14 +10,15 @@ const SAMPLE_MS = 20
 
 /**
  * Walks the catalog by `vitrine sync`. Counted from the catalog's first call to the line that the walk prints at its end,
- * without the start of the program; memory grows from what it was at the first page.
+ * without the start of the program; memory grows from what it was at the first page. CPU is that of the whole program, its
+ * start included. A walk has two threads: neither it nor the loop beside it is held on one core.
  * @param {import('./run.mjs').Run} run
  * @param {{ origin: string }} catalog
  * @param {Record<string, string>} settings
  */
 export async function measureWalk(run, catalog, settings) {
   await askCatalog(catalog, 'reset')
-  const child = startSync(run, settings)
+  const child = startSync(run, settings, null)
   const samples = []
   const sampling = new AbortController()
   const sampler = sampleMemory(child.pid, samples, sampling.signal)
@@ -25,6 +26,7 @@ export async function measureWalk(run, catalog, settings) {
   const walks = await run.processes.readFirstLine(child)
   const endedAtMs = Date.now()
   const peakMb = readMemory(child.pid)?.peakMb
+  const cpuSeconds = readCpuSeconds(child.pid)
   sampling.abort()
   await Promise.all([ended, sampler])
   const { firstCallAtMs, firstPageAtMs, pages } = await askCatalog(catalog, 'state')
@@ -34,7 +36,9 @@ export async function measureWalk(run, catalog, settings) {
   const before = samples.findLast(({ atMs }) => atMs <= firstPageAtMs) ?? samples[0]
   const highest = Math.max(peakMb ?? 0, ...samples.map(({ rssMb }) => rssMb))
   const growthMb = before === undefined ? 0 : highest - before.rssMb
-  return { perSecond: walk.productCount / seconds, seconds, pages, peakMb: highest, growthMb }
+  const cpuUs = (cpuSeconds / walk.productCount) * 1e6
+  const products = walk.productCount
+  return { products, perSecond: products / seconds, seconds, cpuUs, pages, peakMb: highest, growthMb }
 }
 
 async function sampleMemory(pid, samples, signal) {
@@ -47,7 +51,7 @@ async function sampleMemory(pid, samples, signal) {
 
 /** Fetches and parses the same pages, and does nothing with them. */
 export async function measureFetchLoop(run, catalog) {
-  const order = { command: run.options.nodePath, parameters: [LOOP, catalog.origin], cpus: run.cpus.server }
+  const order = { command: run.options.nodePath, parameters: [LOOP, catalog.origin], cpus: null }
   const { products, seconds } = JSON.parse(await run.processes.run(order))
   return { perSecond: products / seconds, seconds }
 }

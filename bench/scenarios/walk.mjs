@@ -4,10 +4,12 @@ import { computeFieldMedian, computeMedian } from '../lib/statistics.mjs'
 import { askCatalog, nameDatabase, startCatalog, toSettings } from '../lib/vitrine.mjs'
 import { countWritten, measureFetchLoop, measureWalk } from '../lib/walks.mjs'
 
-/** A round is a whole walk: more of them than three would take minutes. */
-const MOST_ROUNDS = 3
 const MILLION = 1_000_000
-const COLUMNS = ['', 'products/s', 'seconds', 'peak MB', 'growth MB', 'products written']
+const LOOP = 'fetched and parsed'
+const COLUMNS = ['', 'products/s', 'seconds', 'CPU µs a product', 'peak MB', 'growth MB', 'products written']
+const NOTES = [
+  'The loop and the walks run one after the other, each free to use every core that the machine has; the catalog is on one of them.',
+]
 
 /** The whole catalog into an empty copy, and again. */
 export const walk = {
@@ -17,35 +19,23 @@ export const walk = {
   async run(run) {
     const count = run.options.products
     const catalog = await startCatalog(run, { count })
-    let settings = {}
-    let database = ''
-    const walkAnew = () => {
-      database = nameDatabase(run)
-      settings = toSettings(catalog, database)
-      return measureWalk(run, catalog, settings)
-    }
-    const subjects = { 'fetched and parsed': () => measureFetchLoop(run, catalog), 'first walk': walkAnew }
-    const rounds = Math.min(run.options.rounds, MOST_ROUNDS)
-    const results = await runRounds(run, subjects, { rounds, warmUp: false })
-    const again = await walkAgain(run, catalog, { settings, database })
-    const value = computeRatio(results, { own: 'first walk', peer: 'fetched and parsed' })
+    const results = await runWalks(run, catalog, run.options.rounds)
     return {
       tables: [
         {
           title: `A walk of ${count.toLocaleString('en')} products`,
           columns: COLUMNS,
-          rows: [
-            toRow('fetched and parsed', results['fetched and parsed']),
-            toRow('first walk', results['first walk'], count),
-            ...again.rows,
-          ],
+          rows: Object.entries(results).map(([name, rounds]) => toRow(name, rounds)),
         },
       ],
       promises: [
-        judgeAtLeast('of the speed of fetching and parsing', { value, limit: 0.4 }),
-        ...again.promises,
+        ...Object.keys(results)
+          .filter((name) => name !== LOOP)
+          .map((name) => judgeSpeed(results, name)),
+        ...judgeWritten(results),
       ],
-      rounds: { ...results, ...again.results },
+      notes: NOTES,
+      rounds: results,
     }
   },
 }
@@ -61,62 +51,67 @@ export const walkMillion = {
     const found = {}
     for (const count of [MILLION / 10, MILLION]) {
       const catalog = await startCatalog(run, { count })
-      const database = nameDatabase(run)
-      const settings = toSettings(catalog, database)
-      const loop = await measureFetchLoop(run, catalog)
-      run.say(`  ${count} products fetched and parsed`)
-      const first = await measureWalk(run, catalog, settings)
-      run.say(`  ${count} products walked`)
-      const again = await walkAgain(run, catalog, { settings, database })
+      const results = await runWalks(run, catalog, 1)
       const label = count.toLocaleString('en')
-      rows.push(toRow(`${label}, fetched and parsed`, [loop]), toRow(`${label}, first walk`, [first], count))
-      rows.push(...again.rows.map(([name, ...cells]) => [`${label}, ${name}`, ...cells]))
-      found[label] = { loop: [loop], first: [first], ...again.results, promises: again.promises }
+      rows.push(...Object.entries(results).map(([name, rounds]) => toRow(`${label}, ${name}`, rounds)))
+      found[label] = results
     }
     const [small, large] = Object.values(found)
-    const growth = large.first[0].seconds / small.first[0].seconds
+    const growth = large['first walk'][0].seconds / small['first walk'][0].seconds
+    const growthMb = Math.max(...WALKS.map((name) => large[name][0].growthMb))
     return {
       tables: [{ title: 'Walks of a hundred thousand and of a million', columns: COLUMNS, rows }],
       promises: [
-        judgeAtMost('growth of memory at 1,000,000', {
-          value: large.first[0].growthMb,
-          limit: 150,
-          unit: ' MB',
-          digits: 0,
-        }),
-        ...large.promises,
+        judgeAtMost('growth of memory at 1,000,000', { value: growthMb, limit: 150, unit: ' MB', digits: 0 }),
+        ...WALKS.map((name) => judgeSpeed(large, name)),
+        ...judgeWritten(large),
       ],
-      notes: [`Ten times the products take ${growth.toFixed(1)} times as long.`],
+      notes: [...NOTES, 'One round each.', `Ten times the products take ${growth.toFixed(1)} times as long.`],
       rounds: found,
     }
   },
 }
 
-/** The same catalog once more, and once more with one product in a hundred at another price. */
-async function walkAgain(run, catalog, { settings, database }) {
-  const unchanged = await measureWalk(run, catalog, settings)
-  const writtenUnchanged = countWritten(database)
-  const { changedCount } = await askCatalog(catalog, 'generation?value=1')
-  const changed = await measureWalk(run, catalog, settings)
-  const writtenChanged = countWritten(database)
-  await askCatalog(catalog, 'generation?value=0')
-  return {
-    rows: [
-      toRow('second walk, nothing changed', [unchanged], writtenUnchanged),
-      toRow('third walk, 1 % changed', [changed], writtenChanged),
-    ],
-    promises: [
-      judgeCount('products written by an unchanged walk', { written: writtenUnchanged, wanted: 0 }),
-      judgeCount('products written by a walk with 1 % changed', {
-        written: writtenChanged,
-        wanted: changedCount,
-      }),
-    ],
-    results: { unchanged: [unchanged], changed: [changed] },
+const WALKS = ['first walk', 'second walk, nothing changed', 'third walk, 1 % changed']
+
+/**
+ * Rounds of the loop, a walk into an empty copy, one of the same catalog, and one with a product in a hundred at another price.
+ * What a walk wrote, and what it should have, stands with its round.
+ */
+async function runWalks(run, catalog, rounds) {
+  let settings = {}
+  let database = ''
+  const measure = async (wanted) => {
+    const result = await measureWalk(run, catalog, settings)
+    return { ...result, written: countWritten(database), wanted: wanted ?? result.products }
   }
+  const [first, second, third] = WALKS
+  // Walks of a round build on each other: their order stays, and only the loop comes first or last in turn.
+  const walkAll = async () => {
+    database = nameDatabase(run)
+    settings = toSettings(catalog, database)
+    const walks = { [first]: await measure(), [second]: await measure(0) }
+    const { changedCount } = await askCatalog(catalog, 'generation?value=1')
+    walks[third] = await measure(changedCount)
+    await askCatalog(catalog, 'generation?value=0')
+    return walks
+  }
+  const subjects = { [LOOP]: () => measureFetchLoop(run, catalog), walks: walkAll }
+  const { walks, ...results } = await runRounds(run, subjects, { rounds, warmUp: false })
+  for (const name of WALKS) results[name] = walks.map((round) => round[name])
+  return results
 }
 
-function toRow(name, rounds, written) {
+function judgeSpeed(results, name) {
+  const value = computeRatio(results, { own: name, peer: LOOP })
+  return judgeAtLeast(`${name}, of the speed of fetching and parsing`, { value, limit: 0.4 })
+}
+
+function judgeWritten(results) {
+  return WALKS.map((name) => judgeCount(`products written by the ${name}`, results[name]))
+}
+
+function toRow(name, rounds) {
   const find = (field) => {
     const values = rounds.map((round) => round[field]).filter((value) => value !== undefined)
     return values.length === 0 ? '' : Math.round(computeMedian(values))
@@ -126,13 +121,16 @@ function toRow(name, rounds, written) {
     name,
     find('perSecond'),
     seconds,
+    find('cpuUs'),
     find('peakMb'),
     find('growthMb'),
-    written?.toLocaleString('en') ?? '',
+    rounds.at(-1).written?.toLocaleString('en') ?? '',
   ]
 }
 
-function judgeCount(text, { written, wanted }) {
-  const [measured, expected] = [written, wanted].map((count) => count.toLocaleString('en'))
-  return { text: `${text}: exactly ${expected}`, measured, holds: written === wanted }
+/** Every round must have written what it should have; the first that has not is shown, or the last. */
+function judgeCount(text, rounds) {
+  const round = rounds.find(({ written, wanted }) => written !== wanted) ?? rounds.at(-1)
+  const [measured, expected] = [round.written, round.wanted].map((count) => count.toLocaleString('en'))
+  return { text: `${text}: exactly ${expected}`, measured, holds: round.written === round.wanted }
 }
