@@ -18,7 +18,7 @@ export type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 /** Pixels of the fold under the shops. */
 const FOLD_PX = 46
 
-/** Pixels of head and foot, of a shop, and of one with a former price; measured in Chromium with a title of three lines. */
+/** Pixels of head and foot, of a shop, and of one with a former price; measured in Chromium in Inter, with a title of three lines. */
 type BoxMeasure = Readonly<{
   fromPx: number
   basePx: number
@@ -38,7 +38,7 @@ const NARROW_LIST: readonly BoxMeasure[] = [
 /** By layout, the widest that fits last. */
 const BOXES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   list: [...NARROW_LIST, { fromPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
-  table: [...NARROW_LIST, { fromPx: 600, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 }],
+  table: [...NARROW_LIST, { fromPx: 600, basePx: 312, rowPx: 57, saleRowPx: 66, columns: 1 }],
   card: [{ fromPx: 0, basePx: 582, rowPx: 67, saleRowPx: 88, columns: 1 }],
   button: [
     { fromPx: 0, basePx: 322, rowPx: 56, saleRowPx: 70, columns: 1 },
@@ -64,16 +64,18 @@ export function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
 const WIDE_GRID_PX = 640
 /** Least width of a card in a grid. */
 const CARD_WIDTH_PX = 168
-/** A carousel is one row whatever is in it. */
-const CAROUSEL_PX = 566
+/** A carousel is one row whatever is in it; on the narrowest phones its words take two lines more. */
+const CAROUSEL_PX = 574
+const NARROW_CAROUSEL_PX = 606
+const NARROW_CAROUSEL_BELOW_PX = 340
 
 /** A height in which a grid with paging fits, in pixels. */
 export function estimateGridHeightPx({ layout, cardCount }: GridSize, widthPx: number): number {
-  if (layout === 'carousel') return CAROUSEL_PX
+  if (layout === 'carousel') return widthPx < NARROW_CAROUSEL_BELOW_PX ? NARROW_CAROUSEL_PX : CAROUSEL_PX
   const columns = Math.max(1, Math.floor(widthPx / CARD_WIDTH_PX))
-  if (layout === 'list' || columns === 1) return widthPx < 560 ? 246 + cardCount * 171 : 204 + cardCount * 109
+  if (layout === 'list' || columns === 1) return widthPx < 560 ? 262 + cardCount * 171 : 204 + cardCount * 109
   const pictureHeightPx = 0.8 * ((widthPx - 32) / columns - 16)
-  const rowPx = Math.ceil(214 + pictureHeightPx)
+  const rowPx = Math.ceil(218 + pictureHeightPx)
   return (widthPx < WIDE_GRID_PX ? 244 : 220) + Math.ceil(cardCount / columns) * rowPx
 }
 

@@ -2,6 +2,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type BuiltServer, type ServedAddresses, startBuiltServer } from '../helpers/built-server.ts'
 import { launchChromium } from '../helpers/chromium.ts'
+import { useOwnFonts } from '../helpers/photographs.ts'
+import { loadPictures } from '../helpers/pictures.ts'
 import { type PageServer, startPageServer, toPage } from '../helpers/page-server.ts'
 
 /** The built server with its sample data, the browser, and a publisher's page on an origin of its own. */
@@ -72,8 +74,7 @@ describe('the server as it is started, in a browser', () => {
       await page.goto(`${addresses.studio}${query}`)
       await waitForFrames(1)
       expect(await page.frameLocator('.stage:visible iframe').locator(rows).count()).toBeGreaterThan(3)
-      await page.evaluate('document.querySelectorAll("img").forEach((image) => (image.loading = "eager"))')
-      await page.waitForLoadState('networkidle')
+      await loadPictures(page)
       expect(problems).toEqual([])
       expect([...hosts]).toEqual([new URL(addresses.publicUrl).host])
     },
@@ -88,11 +89,13 @@ describe('the server as it is started, in a browser', () => {
       const html = await (await context.request.get(`${addresses.studio}${query}`)).text()
       const [, heightPx] =
         new RegExp(`&lt;iframe src=&quot;[^;]*/${path}[^]*?height=&quot;(\\d+)&quot;`).exec(html) ?? []
-      await page.setViewportSize({ width: 360, height: 900 })
-      await page.goto(addresses[kind])
-      const contentPx = await page
+      const phone = await browser.newPage({ bypassCSP: true, viewport: { width: 360, height: 900 } })
+      await phone.goto(addresses[kind])
+      await useOwnFonts(phone)
+      const contentPx = await phone
         .locator('.vitrine')
         .evaluate((element) => element.getBoundingClientRect().height)
+      await phone.close()
       expect(Number(heightPx)).toBeGreaterThanOrEqual(contentPx)
       expect(Number(heightPx)).toBeLessThan(contentPx + 120)
     },
@@ -102,7 +105,7 @@ describe('the server as it is started, in a browser', () => {
     '%s as a document - shows offers with prices and pictures',
     async (kind) => {
       await page.goto(addresses[kind])
-      await page.waitForLoadState('networkidle')
+      await loadPictures(page)
       const text = await page.locator('.vitrine').innerText()
       expect(text).toMatch(/[€$£]\s?\d/)
       expect(text).toContain('Prices checked on')
@@ -169,7 +172,7 @@ describe('the server as it is started, in a browser', () => {
     const csp = `default-src 'none'; style-src ${addresses.publicUrl}; img-src ${addresses.publicUrl} data:`
     publisher.answers.set('/fragment', toPage(html, csp))
     await page.goto(`${publisher.origin}/fragment`)
-    await page.waitForLoadState('networkidle')
+    await loadPictures(page)
     expect(await page.locator('.vitrine-offer').first().isVisible()).toBe(true)
     const display = 'getComputedStyle(document.querySelector(".vitrine-offers")).listStyleType'
     expect(await page.evaluate<string>(display)).toBe('none')

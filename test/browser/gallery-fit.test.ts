@@ -1,6 +1,7 @@
 import { PNG } from 'pngjs'
 import { describe, expect, test } from 'vitest'
 import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
+import { useOwnFonts } from '../helpers/photographs.ts'
 import { LAYOUTS, useGallery } from './gallery-place.ts'
 
 const gallery = useGallery()
@@ -150,6 +151,7 @@ describe('from right to left', () => {
     ['deals-carousel', '.vitrine-deal:nth-child(2) .vitrine-name'],
   ])('%s, a long name in Latin letters - says that it is cut', async (layout, selector) => {
     const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=long&locale=ar`)
+    await useOwnFonts(page)
     const name = page.locator(selector).first()
     await name.evaluate((element, title) => (element.textContent = title), LONG_TITLE)
     const [direction, lineHeight] = await page.evaluate<[string, string]>(

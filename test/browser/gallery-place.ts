@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { LAYOUTS as GALLERY_LAYOUTS, toLayoutId } from '../../src/gallery/specimens.ts'
 import { type BuiltServer, startBuiltServer } from '../helpers/built-server.ts'
 import { launchChromium } from '../helpers/chromium.ts'
+import { loadPictures } from '../helpers/pictures.ts'
 
 /** Layouts by the id that the gallery knows them under. */
 export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
@@ -41,10 +42,7 @@ export function useGallery(): GalleryPlace {
       })
       const page = await context.newPage()
       await page.goto(`${publicUrl()}/studio/gallery?${query}`)
-      if (options.javaScriptEnabled !== false) {
-        await page.evaluate('for (const image of document.images) image.loading = "eager"')
-        await page.waitForLoadState('networkidle')
-      }
+      if (options.javaScriptEnabled !== false) await loadPictures(page)
       return { page, context }
     },
   }

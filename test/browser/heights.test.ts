@@ -3,14 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { type BuiltServer, startBuiltServer } from '../helpers/built-server.ts'
 import { launchChromium } from '../helpers/chromium.ts'
+import { useOwnFonts } from '../helpers/photographs.ts'
 
-/** Frames without the loader are as high as the server says: sample data in Chromium, phone and article. */
+/** Frames without the loader are as high as the server says: sample data in Chromium in one font, phone and article. */
 let browser: Browser
 let page: Page
 let server: BuiltServer
 beforeAll(async () => {
   browser = await launchChromium()
-  page = await browser.newPage()
+  // For the fonts alone: the policy of an embed refuses styles of others.
+  page = await browser.newPage({ bypassCSP: true })
   server = await startBuiltServer()
 })
 afterAll(async () => {
@@ -25,6 +27,7 @@ async function compare(embed: string, widthPx: number): Promise<Readonly<{ said:
   const { height } = (await answer.json()) as { height: number }
   await page.setViewportSize({ width: widthPx, height: 900 })
   await page.goto(embed)
+  await useOwnFonts(page)
   const taken = await page.evaluate<number>(
     "Math.ceil(document.querySelector('.vitrine-content').getBoundingClientRect().height)",
   )

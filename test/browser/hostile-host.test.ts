@@ -10,6 +10,7 @@ import { createRenderer } from '../../src/widgets/render.ts'
 import { launchChromium } from '../helpers/chromium.ts'
 import { type PageServer, startPageServer, toPage } from '../helpers/page-server.ts'
 import { compareImages, compareWithKept, cutOut, photograph, useOwnFonts } from '../helpers/photographs.ts'
+import { loadPictures } from '../helpers/pictures.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -83,8 +84,7 @@ async function openArticle(fragment: string, css: string): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 720, height: 900 } })
   await page.goto(`${host.origin}/`)
   await useOwnFonts(page)
-  await page.evaluate('for (const image of document.images) image.loading = "eager"')
-  await page.waitForLoadState('networkidle')
+  await loadPictures(page)
   return page
 }
 

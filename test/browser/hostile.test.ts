@@ -109,9 +109,12 @@ const PROVOKE = `for (const element of document.querySelectorAll('*')) {
   if (element instanceof HTMLElement) element.focus()
 }`
 
-/** The same in every frame. */
+/**
+ * The same in every frame that has its page. One that has none yet may be torn from the script context it was announced
+ * with, and a text evaluated in it then never comes back.
+ */
 async function provoke(page: Page): Promise<void> {
-  for (const frame of page.frames()) await frame.evaluate(PROVOKE)
+  for (const frame of page.frames()) if (frame.url() !== '') await frame.evaluate(PROVOKE)
 }
 
 /** Puts texts into an open page the way that scripts of publishers do. */
@@ -193,26 +196,30 @@ test('frames and the page of a mistake over hostile products - nothing runs, not
   expect([attacks, refusals]).toEqual([[], []])
 })
 
-test('studio over hostile products and with hostile queries - nothing runs, not even tried', async () => {
+const EMBED: unknown = expect.stringContaining('/embeds/')
+
+const TEXTS = HOSTILE.map((text) => encodeURIComponent(text))
+
+test.each([
+  ['its tabs', [`gtin=${products[0]?.gtin}`, 'tab=deals&stock=any', 'tab=health']],
+  ['boxes, the first texts', TEXTS.slice(0, 7).map((text) => `find=${text}&theme=${text}`)],
+  ['boxes, the other texts', TEXTS.slice(7).map((text) => `find=${text}&theme=${text}`)],
+  ['grids, the first texts', TEXTS.slice(0, 7).map((text) => `tab=deals&merchant=${text}&q=${text}`)],
+  ['grids, the other texts', TEXTS.slice(7).map((text) => `tab=deals&merchant=${text}&q=${text}`)],
+])('studio over hostile products: %s - nothing runs, not even tried', async (_, queries) => {
   const url = await startServer()
   const { page, attacks } = await openWatched()
   const refusals = watchRefusals(page)
-  const texts = HOSTILE.map((text) => encodeURIComponent(text))
-  const queries = [
-    `gtin=${products[0]?.gtin}`,
-    'tab=deals&stock=any',
-    'tab=health',
-    ...texts.map((text) => `find=${text}&theme=${text}`),
-    ...texts.map((text) => `tab=deals&merchant=${text}&q=${text}`),
-  ]
   for (const query of queries) {
-    await page.goto(`${url}/studio?${query}`, { waitUntil: 'domcontentloaded' })
+    await page.goto(`${url}/studio?${query}`)
     await provoke(page)
   }
-  await page.goto(`${url}/studio?tab=deals&stock=any`)
+  await page.goto(`${url}/studio?gtin=${products[0]?.gtin}`)
+  await vi.waitFor(() => expect(page.frames().map((frame) => frame.url())).toContainEqual(EMBED))
+  await provoke(page)
   expect(await readPage(page)).toContain(HOSTILE[0])
   expect([attacks, refusals]).toEqual([[], []])
-}, 120_000)
+})
 
 test('studio where hostile texts are typed and chosen - puts them in place as texts', async () => {
   const url = await startServer()
@@ -238,4 +245,4 @@ test('studio where hostile texts are typed and chosen - puts them in place as te
   await page.evaluate(PROVOKE)
   expect(await page.locator('[data-text="snippet loader"]').textContent()).toContain('data-merchant=')
   expect([attacks, refusals]).toEqual([[], []])
-}, 120_000)
+})

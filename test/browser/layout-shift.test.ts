@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BuiltServer, startBuiltServer } from '../helpers/built-server.ts'
 import { defer } from '../helpers/defer.ts'
 import { launchChromium } from '../helpers/chromium.ts'
+import { loadPictures } from '../helpers/pictures.ts'
 
 const LOREM = '<p>An article goes on below the box, and its lines must stay where they are.</p>'.repeat(12)
 const TWO_FRAMES = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
@@ -188,8 +189,7 @@ describe('requests', () => {
         asked.push(`${request.resourceType()} ${new URL(request.url()).pathname}`),
       )
       await page.goto(server.addresses[kind])
-      await page.evaluate('for (const image of document.images) image.loading = "eager"')
-      await page.waitForLoadState('networkidle')
+      await loadPictures(page)
       const kinds = asked.map((request) => request.split(' ')[0])
       // The browser's own request for a sign of the site comes only for a page of its own, not for a frame.
       const known = asked.filter((request) => !request.endsWith('/favicon.ico'))

@@ -56,7 +56,7 @@ describe('serve, embedded catalog', () => {
 
   it('told to stop before the walk has ended - 0', async () => {
     const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), { VITRINE_LOG_LEVEL: 'info' }))
-    await vi.waitFor(() => expect(running.said()).toContain('listening'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(running.said()).toContain('listening'))
     expect((await running.stop('SIGTERM')).code).toBe(0)
   })
 
@@ -95,7 +95,7 @@ describe('serve, embedded catalog', () => {
   it('sentences - without --json - name every address', async () => {
     const running = startBuilt(['serve'], makeSettings(makeFolder()))
     await running.firstLine
-    await vi.waitFor(() => expect(running.said()).toContain('Ctrl-C'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(running.said()).toContain('Ctrl-C'))
     expect(running.said()).toMatch(/\/studio\n[^]*\/where-to-buy\/\d{14}\n[^]*\/deals\n/)
   })
 

@@ -39,11 +39,15 @@ const LIBRARY_PLACES = [
  */
 export async function launchChromium(): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: await findChromium(), args: FLAGS })
+  browser.on('context', (context) => context.setDefaultTimeout(LOADING_MS))
   const close = browser.close.bind(browser)
   // A browser that does not end by itself is ended with the process of the tests; nothing else may wait for it.
   browser.close = () => Promise.race([close(), wait(PATIENCE_MS, undefined, { ref: false })])
   return browser
 }
+
+/** A page that is not there by then never comes: machines of CI have stood still for half a minute. */
+const LOADING_MS = 120_000
 
 /** Seen once on a busy machine: a browser that had answered everything and never closed. */
 const PATIENCE_MS = 20_000

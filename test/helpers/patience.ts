@@ -1,8 +1,8 @@
 import { vi } from 'vitest'
 
 /** Machines of CI are busy: a wait that ends without what it waited for has to mean that it never comes. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 const { waitFor } = vi
 vi.waitFor = (callback, options) =>
-  waitFor(callback, typeof options === 'number' ? options : { timeout: PATIENCE_MS, ...options })
+  waitFor(callback, typeof options === 'number' ? options : { ...options, timeout: PATIENCE_MS })

@@ -77,7 +77,7 @@ test.each([
     const { running, release, countLines } = await startHeld(workers)
     running.child.kill('SIGHUP')
     release()
-    await vi.waitFor(() => expect(countLines(heeded)).toBe(1), { timeout: 60_000 })
+    await vi.waitFor(() => expect(countLines(heeded)).toBe(1))
     expect(countLines('listening')).toBe(1)
     expect((await running.stop('SIGTERM')).code).toBe(0)
   },
