@@ -28,13 +28,11 @@ export type SqliteOptions = Readonly<{
   path: string
   role: 'reader' | 'writer'
   busyTimeoutMs?: number
-  /** Pages of the file that are kept in memory, in bytes. */
-  cacheBytes?: number
   /** Length of the log from which on the one who commits copies it into the file, which takes a while; in bytes. */
   checkpointBytes?: number
 }>
 
-/** SQLite's own defaults: what is small may stay so. */
+/** Pages of the file that a connection keeps in memory, and its log's length: SQLite's own defaults, in bytes. */
 const CACHE_BYTES: number = 2_000 * 1_024
 const CHECKPOINT_BYTES: number = 4_096 * 1_000
 
@@ -58,7 +56,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
-    database.exec(`PRAGMA cache_size = ${-Math.ceil((options.cacheBytes ?? CACHE_BYTES) / 1_024)}`)
+    database.exec(`PRAGMA cache_size = ${-Math.ceil(CACHE_BYTES / 1_024)}`)
     const checkpointPages = Math.ceil((options.checkpointBytes ?? CHECKPOINT_BYTES) / PAGE_BYTES)
     database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     database.exec(`PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)
