@@ -38,7 +38,11 @@ const NARROW_LIST: readonly BoxMeasure[] = [
 /** By layout, the widest that fits last. */
 const BOXES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   list: [...NARROW_LIST, { fromPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
-  table: [...NARROW_LIST, { fromPx: 600, basePx: 312, rowPx: 57, saleRowPx: 66, columns: 1 }],
+  table: [
+    ...NARROW_LIST,
+    { fromPx: 600, basePx: 312, rowPx: 57, saleRowPx: 66, columns: 1 },
+    { fromPx: 640, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 },
+  ],
   card: [{ fromPx: 0, basePx: 582, rowPx: 67, saleRowPx: 88, columns: 1 }],
   button: [
     { fromPx: 0, basePx: 322, rowPx: 56, saleRowPx: 70, columns: 1 },
