@@ -1,15 +1,10 @@
 import { Pool } from 'undici'
 import { type Clock, ENOUGH, SECOND_MS } from '../clock.ts'
-import {
-  CallNotMadeError,
-  CatalogDeadlineError,
-  CatalogError,
-  CatalogKeyRefusedError,
-  CatalogUnreachableError,
-} from '../errors.ts'
+import { CatalogDeadlineError, CatalogKeyRefusedError } from '../errors.ts'
 import { discardBody, parseJson, readBody } from './body.ts'
 import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
 import { type Channel, VERSION_PATH } from './contract.ts'
+import { type Parse, callThroughGate, findCode } from './gated-call.ts'
 import type { KeySource } from './key-source.ts'
 import {
   type ParsedPage,
@@ -112,49 +107,9 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
   }
 }
 
-/** What every answer has; `asOfMs`: when the catalog gave it. */
-export type SentReply = Readonly<{ isNotFound: boolean; asOfMs: number }>
-type Parse<R, T> = (reply: R) => T | Promise<T>
-type GatedCall<R, T> = Readonly<{ operation: Operation; purpose: CallPurpose; parse: Parse<R, T> }>
-
 function toPagePath(basePath: string, { channelId, cursor, limit }: ProductPageQuery): string {
   const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
   return `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
-}
-
-/**
- * Passes the gate, calls, and reads what came: an answer that cannot be used is a failure of the call, too.
- * @throws CatalogError, whatever failed
- */
-export async function callThroughGate<R extends SentReply, T>(
-  { gate, onCall }: Pick<CatalogClientOptions, 'gate' | 'onCall'>,
-  send: () => Promise<R>,
-  { operation, purpose, parse }: GatedCall<R, T>,
-): Promise<Answer<T>> {
-  try {
-    const reply = await gate.pass(purpose, () => sendSafely(send))
-    const value = await parse(reply)
-    onCall?.({ operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
-    return { value, asOfMs: reply.asOfMs }
-  } catch (error) {
-    const failure = toCatalogError(error)
-    if (!(failure instanceof CallNotMadeError))
-      onCall?.({ operation, outcome: failure.code, reason: failure.message })
-    throw failure
-  }
-}
-
-/** The gate judges failures by their class. */
-async function sendSafely<R>(send: () => Promise<R>): Promise<R> {
-  try {
-    return await send()
-  } catch (error) {
-    throw toCatalogError(error)
-  }
-}
-
-function toCatalogError(error: unknown): CatalogError {
-  return error instanceof CatalogError ? error : new CatalogUnreachableError(describe(error))
 }
 
 /**
@@ -236,15 +191,4 @@ function readAgeMs(header: string | string[] | undefined): number {
   return typeof header === 'string' && /^\d{1,9}$/.test(header)
     ? Math.min(Number(header), MAX_AGE_SECONDS) * SECOND_MS
     : 0
-}
-
-/** A failure by its code alone: undici's errors may carry pieces of what the catalog sent. */
-function describe(error: unknown): string {
-  const code = findCode(error)
-  return code === undefined ? 'the connection failed' : `the connection failed: ${code}`
-}
-
-function findCode(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[A-Z_0-9]{1,60}$/.test(code) ? code : undefined
 }

@@ -1,3 +1,4 @@
+import { describeBug } from '../bugs.ts'
 import { parseJson } from '../catalog/body.ts'
 import type { Answer, CatalogClient, ProductPageQuery } from '../catalog/client.ts'
 import { type Drops, type ParseOptions, addItem, parseProductPage } from '../catalog/parse.ts'
@@ -113,12 +114,3 @@ export function toPageAnswer<T>({ value, asOfMs }: Answer<T | WalkError>): Answe
   if (value instanceof WalkError) throw value
   return { value, asOfMs }
 }
-
-/** A bug by its code or name and its place: the words of others may carry pieces of what the catalog sent. */
-export function describeBug({ name, code, stack }: BugParts): string {
-  const what = [code, name].find((word) => word !== undefined && /^\w{1,60}$/.test(word)) ?? 'Error'
-  const place = /\/([\w-]+\.[jt]s:\d+:\d+)\)?$/m.exec(stack ?? '')?.[1]
-  return place === undefined ? what : `${what} at ${place}`
-}
-
-type BugParts = Readonly<{ name?: string; code?: string; stack?: string }>

@@ -185,6 +185,8 @@ async function waitForShare(details: WalkDetails, channel: Channel, counts: Coun
     const stepMs = Math.min(leftMs, WAIT_STEP_MS)
     await details.clock.wait(stepMs, details.signal)
     leftMs -= stepMs
+    // A walk that was told to stop gives its lease back, and does not take it for longer.
+    if (details.signal.aborted) return
     if (!(await extendLease(details, channel.id))) throw createTakenOver()
   }
 }
