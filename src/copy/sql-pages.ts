@@ -16,6 +16,7 @@ import {
   updateVersion,
 } from './sql-versions.ts'
 import { MAX_TRANSACTION_ROWS } from './sql-walk.ts'
+import { executeOnce } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
 /** Above every GTIN: the last page covers the rest of the catalog. */
@@ -81,14 +82,21 @@ async function applyStep(
   const taken = await takeWithinRows(transaction, changes)
   await makeChanges(transaction, step, taken)
   const doneGtin = taken.length < changes.length ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
-  if (doneGtin < step.untilGtin)
+  if (doneGtin < step.untilGtin) {
+    await dateSeen(transaction, step, doneGtin)
     return {
       ...step,
       afterGtin: doneGtin,
       shapes: step.shapes.filter(({ gtin }) => gtin > doneGtin),
     }
+  }
   await putPageRow(transaction, step)
   return undefined
+}
+
+/** A version that had ended and is current again, perhaps with another digest. */
+function isRevived({ kind, version }: Change): boolean {
+  return (kind === 'revive' || kind === 'sign') && version?.until_walk !== null
 }
 
 /** The first of the changes that one transaction may write; one at least. */
@@ -102,12 +110,38 @@ async function takeWithinRows(
   )
   // The page's own row is the one more.
   let rows = 1
-  const end = changes.findIndex(({ version, shape }, index) => {
-    if (version !== undefined) rows += 1 + (deals.get(version.id) ?? 0)
+  const end = changes.findIndex((change, index) => {
+    const { kind, version, shape } = change
+    // One that is only signed leaves its deals as they are.
+    const isAlone = kind === 'sign' && !isRevived(change)
+    if (version !== undefined) rows += 1 + (isAlone ? 0 : (deals.get(version.id) ?? 0))
     if (shape !== undefined) rows += 1 + shape.deals.length
     return rows > MAX_TRANSACTION_ROWS && index > 0
   })
   return end === -1 ? changes : changes.slice(0, end)
+}
+
+/**
+ * What did not change has its date from the page's row, which comes with the last step: until then a look-up that is older than
+ * the page would be taken for newer.
+ */
+async function dateSeen(
+  transaction: Transaction<CopyTables>,
+  { copyId, page, afterGtin }: Step,
+  doneGtin: string,
+): Promise<void> {
+  await executeOnce(transaction, 'date seen products', {
+    values: [page.asOfMs, copyId, afterGtin, doneGtin, page.asOfMs],
+    build: () =>
+      transaction
+        .updateTable('products')
+        .set({ as_of_ms: page.asOfMs })
+        .where('copy_id', '=', copyId)
+        .where('gtin', '>', afterGtin)
+        .where('gtin', '<=', doneGtin)
+        .where('until_walk', 'is', null)
+        .where('as_of_ms', '<', page.asOfMs),
+  })
 }
 
 async function makeChanges(
@@ -118,7 +152,8 @@ async function makeChanges(
   const place = { copyId, fromWalk: page.walk, asOfMs: page.asOfMs }
   const idsOf = (kind: Change['kind']): number[] =>
     changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
-  await markUntil(transaction, [...idsOf('revive'), ...idsOf('sign')], null)
+  const revived = changes.filter(isRevived).flatMap(({ version }) => version?.id ?? [])
+  await markUntil(transaction, revived, null)
   for (const { version, digest } of changes)
     if (version !== undefined && digest !== undefined) await setDigest(transaction, version.id, digest)
   await deleteVersions(transaction, idsOf('delete'))

@@ -147,7 +147,10 @@ async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<n
       // What was fetched ahead may begin somewhere else than this page ends now.
       await ahead?.catch(() => {})
       ahead = undefined
-      return fetch(from, true)
+      const whole = await fetch(from, true)
+      // Two calls and their retries may have taken longer than the lease.
+      if (!(await extendLease(details, channel.id))) throw createTakenOver()
+      return whole
     })
     const { productCount, isWalked } = step.place
     details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
