@@ -17,6 +17,8 @@ const DAMAGE = /not a database|disk I\/O error|unable to open/
 const METHODS = [
   'findProduct',
   'putLookups',
+  'claimLookup',
+  'giveBackLookup',
   'findChannelList',
   'putChannelList',
   'getCopyState',
@@ -39,7 +41,13 @@ const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
 const RETRY_EVERY_MS = 3
 const RETRY_WITHIN_MS = 300
 
-const WRITES: ReadonlySet<string> = new Set(['putLookups', 'putChannelList', 'updateQuota'])
+const WRITES: ReadonlySet<string> = new Set([
+  'putLookups',
+  'claimLookup',
+  'giveBackLookup',
+  'putChannelList',
+  'updateQuota',
+])
 
 /**
  * How the store is opened, and who is told that it cannot be. `identify`: which file lies there now, so that one that was

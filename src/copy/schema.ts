@@ -124,6 +124,15 @@ export type QuotaDaysTable = { catalog: string; day: number; walk: number; refre
 /** First look-ups of a catalog in a minute, in minutes since 1970. */
 export type QuotaMinutesTable = { catalog: string; minute: number; lookups: number }
 
+/** Who asks the catalog for a product, and until when nobody else does. */
+export type LookupClaimsTable = {
+  catalog: string
+  channel_id: string
+  gtin: string
+  owner: string
+  until_ms: number
+}
+
 /** How far the index of words is filled; no row: wholly. Products below the row are still to come. */
 export type SearchBacklogTable = { below_id: number }
 
@@ -142,6 +151,7 @@ export type CopyTables = {
   quotas: QuotasTable
   quota_days: QuotaDaysTable
   quota_minutes: QuotaMinutesTable
+  lookup_claims: LookupClaimsTable
   search_backlog: SearchBacklogTable
   held_words: HeldWordsTable
 }

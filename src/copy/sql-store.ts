@@ -3,6 +3,7 @@ import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
 import type { CopyTables } from './schema.ts'
+import { createSqlClaims } from './sql-claims.ts'
 import { findChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, findCopy, readCopyState } from './sql-copies.ts'
 import { countDeals } from './sql-deal-counts.ts'
@@ -43,6 +44,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     })
   const store: SqlStore = {
     ...createSqlWalkStore(writer, catalog),
+    ...createSqlClaims(writer, catalog),
     findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin }),
     putLookups: (lookups) => putLookups(writer, catalog, lookups),
     findChannelList: () => inOneView((view) => findChannelList(view, catalog)),

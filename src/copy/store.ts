@@ -105,6 +105,8 @@ export type WalkPlace = Readonly<{
 /** What the catalog said of one product; `product: null` in the entry: no shop sells it. */
 export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntry }>
 
+type Claimed = Pick<Lookup, 'channelId' | 'gtin'>
+
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the one who asks treats it as a miss. */
 export type CopyStore = QuotaLedger &
   Readonly<{
@@ -112,6 +114,12 @@ export type CopyStore = QuotaLedger &
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
     /** Writes what look-ups said, all of it or nothing. Newer data stays. */
     putLookups(lookups: readonly Lookup[]): Promise<void>
+    /** From now on the owner alone asks the catalog for a product, until `untilMs`; `false`: another one does. */
+    claimLookup(
+      product: Claimed,
+      claim: Readonly<{ owner: string; nowMs: number; untilMs: number }>,
+    ): Promise<boolean>
+    giveBackLookup(product: Claimed, claim: Readonly<{ owner: string; nowMs: number }>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>

@@ -11,6 +11,7 @@ import { isCheckDigitRight } from '../offers/gtin.ts'
 import { judgeAge } from './age.ts'
 import type { Cached, CacheStatus, Hold } from './cached.ts'
 import type { ChannelSource } from './channels.ts'
+import type { Claims } from './claims.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
 import { waitInTime } from './in-time.ts'
@@ -32,6 +33,7 @@ export type ProductSourceDetails = Readonly<{
   gate: CallGate
   store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
   lookups: Pick<LookupWriter, 'put' | 'find'>
+  claims: Claims
   channels: ChannelSource
   memory: Memory<CopyEntry>
   failures: Failures
@@ -105,8 +107,14 @@ type Refresher = Readonly<{
 
 function createRefresher(details: ProductSourceDetails): Refresher {
   const flights = createFlights<CopyEntry>()
+  const ask = async (wanted: Wanted, purpose: Purpose): Promise<CopyEntry> => {
+    const entry = await details.claims(wanted, () => lookUp(details, wanted, purpose))
+    // What another process has found is not in memory yet.
+    if (details.memory.get(wanted.key)?.asOfMs !== entry.asOfMs) remember(details, wanted, entry)
+    return entry
+  }
   const refresh = (wanted: Wanted, purpose: Purpose): Promise<CopyEntry> =>
-    flights.join(wanted.key, () => lookUp(details, wanted, purpose))
+    flights.join(wanted.key, () => ask(wanted, purpose))
   const mayCall = (wanted: Wanted, purpose: Purpose): boolean =>
     flights.has(wanted.key) || (!details.failures.isRemembered(wanted.key) && details.gate.isOpen(purpose))
   return {

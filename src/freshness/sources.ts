@@ -6,7 +6,9 @@ import type { Config } from '../config/config.ts'
 import { computePeriodMs } from '../copy/schedule.ts'
 import { createLookupWriter } from '../copy/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
+import { judgeAge } from './age.ts'
 import { type ChannelSource, createChannelSource } from './channels.ts'
+import { askAtOnce, createClaims } from './claims.ts'
 import { type DealSource, type RememberedDeals, createDealSource } from './deals.ts'
 import { createFailures } from './failures.ts'
 import type { Memory } from './memory.ts'
@@ -40,8 +42,14 @@ export function createSources(details: SourcesDetails): Sources {
   const failures = createFailures(clock)
   const channels = createChannelSource({ ...shared, failures, served: config.channels })
   const lookups = createLookupWriter(store, onStoreFailure)
+  const isFresh = (asOfMs: number): boolean => judgeAge(asOfMs, clock.nowMs(), config.freshness) === 'fresh'
+  const claims =
+    config.workers === 1
+      ? askAtOnce
+      : createClaims({ ...shared, lookups, timeoutMs: config.catalogTimeoutMs, isFresh })
   const products = createProductSource({
     ...shared,
+    claims,
     lookups,
     channels,
     failures,

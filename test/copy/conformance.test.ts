@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { describeChannels } from './conformance/channels.ts'
+import { describeClaims } from './conformance/claims.ts'
 import { describeDealCounts } from './conformance/deal-counts.ts'
 import { describeDealsProperty } from './conformance/deals-property.ts'
 import { describeDeals } from './conformance/deals.ts'
@@ -52,6 +53,7 @@ for (const subject of SUBJECTS) {
   describeChannels(subject)
   describeWalks(subject)
   describeLeases(subject)
+  describeClaims(subject)
   describeDeals(subject)
   describeDealsProperty(subject)
   describeDealCounts(subject)

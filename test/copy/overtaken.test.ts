@@ -99,18 +99,19 @@ describe('look-up while a page is on its way', () => {
   })
 })
 
+/** Two hundred products; the first one's price stays. */
+const makeCatalog = (price: string): Product[] =>
+  Array.from({ length: 200 }, (_, index) =>
+    makeProduct({
+      gtin: toGtin(index),
+      title: `Lamp ${index}`,
+      offers: [makeParsedOffer({ price: index === 0 ? '49.90' : price, oldPrice: '99.00' })],
+    }),
+  )
+
 /** A page that changes so much that it is put in by several transactions. */
 describe('look-up between the steps of a page', () => {
   const gtin = toGtin(0)
-  const makeCatalog = (price: string): Product[] =>
-    Array.from({ length: 200 }, (_, index) =>
-      makeProduct({
-        gtin: toGtin(index),
-        title: `Lamp ${index}`,
-        offers: [makeParsedOffer({ price: index === 0 ? '49.90' : price, oldPrice: '99.00' })],
-      }),
-    )
-
   test.each([
     ['another title', makeProduct({ gtin, title: 'Before' })],
     ['that no shop sells it', null],

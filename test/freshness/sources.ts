@@ -9,7 +9,9 @@ import { Secret } from '../../src/config/secrets.ts'
 import { createLookupWriter } from '../../src/copy/lookup-writer.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import type { CopyEntry, CopyStore, WalkStore } from '../../src/copy/store.ts'
+import { judgeAge } from '../../src/freshness/age.ts'
 import { type ChannelSource, createChannelSource } from '../../src/freshness/channels.ts'
+import { askAtOnce, createClaims } from '../../src/freshness/claims.ts'
 import { createFailures } from '../../src/freshness/failures.ts'
 import { type Memory, createMemory } from '../../src/freshness/memory.ts'
 import { type ProductSource, createProductSource } from '../../src/freshness/products.ts'
@@ -34,6 +36,9 @@ export const FRESHNESS: FreshnessConfig = {
   unknownLookupsPerHour: 600,
 }
 
+/** The longest call. */
+export const CALL_TIMEOUT_MS = 5_000
+
 /** What a process is made of here; `store` lets a test share or break it. */
 export type SourceOptions = Readonly<{
   catalog?: FakeCatalog
@@ -44,6 +49,8 @@ export type SourceOptions = Readonly<{
   served?: readonly string[] | null
   random?: () => number
   bounds?: Readonly<{ maxEntries: number; maxBytes: number }>
+  /** Does it share its store with other processes? */
+  isOneOfMany?: boolean
 }>
 
 /** One process's sources over a fake catalog, with everything that the tests look at. */
@@ -73,7 +80,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
   const client = createCatalogClient({
     baseUrl: catalog.url,
     key: createFixedKey(new Secret(FAKE_KEY)),
-    timeoutMs: 5_000,
+    timeoutMs: CALL_TIMEOUT_MS,
     maxBytes: 1_000_000,
     ownOrigin: 'https://widgets.example',
     clock,
@@ -88,9 +95,15 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
   const memory = createMemory<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
   const lookups = createLookupWriter(store, onStoreFailure)
   onTestFinished(lookups.settle)
+  const isFresh = (asOfMs: number): boolean => judgeAge(asOfMs, clock.nowMs(), config) === 'fresh'
+  const claims =
+    options.isOneOfMany === true
+      ? createClaims({ ...shared, lookups, timeoutMs: CALL_TIMEOUT_MS, isFresh })
+      : askAtOnce
   const products = createProductSource({
     ...shared,
     lookups,
+    claims,
     channels,
     memory,
     walkPeriodMs: options.walkPeriodMs === undefined ? HOUR_MS : options.walkPeriodMs,

@@ -78,3 +78,23 @@ test('demonstration - studio, shop and pictures open in every worker', async () 
     expect(await read(`${fleet.publicUrl}/studio`)).toContain('These are sample data')
   }
 })
+
+test('visitors of both workers at one moment - cost one call a product', async () => {
+  const { catalog, settings } = await startRemote(makeFolder())
+  const gtins = Array.from({ length: 20 }, (_, index) => toGtin(index))
+  catalog.products.set(
+    CHANNEL_ID,
+    gtins.map((gtin) => makeWireProduct({ gtin })),
+  )
+  const fleet = await startFleet({
+    ...settings,
+    VITRINE_SYNC_CRON: 'off',
+    VITRINE_VISITOR_TIMEOUT_MS: '5000',
+  })
+  for (const gtin of gtins) {
+    const url = `${fleet.publicUrl}/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => ask(url)))
+    expect(new Set(outcomes)).toEqual(new Set(['200 shown']))
+  }
+  expect(catalog.countCalls(/\/products\/\d/)).toBe(gtins.length)
+})

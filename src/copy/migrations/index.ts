@@ -3,6 +3,7 @@ import { firstMigration } from './0001-first.ts'
 import { quotaMigration } from './0002-quota.ts'
 import { searchMigration } from './0003-search.ts'
 import { wordsMigration } from './0004-words.ts'
+import { claimsMigration } from './0005-claims.ts'
 
 /** Migrations of the stored copy by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -10,4 +11,5 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-quota': quotaMigration,
   '0003-search': searchMigration,
   '0004-words': wordsMigration,
+  '0005-claims': claimsMigration,
 }
