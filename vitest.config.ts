@@ -13,8 +13,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
-    // Seen twice: a browser that never told what it had done. Nothing else is tried again, and not on a machine of one's own.
-    retry: IS_CI ? { count: 1, condition: /timed out in \d+ms|Timeout \d+ms exceeded/ } : 0,
+    // A browser that stands still on a busy machine, in Playwright's words. Nothing else is tried again, and not on one's own machine.
+    retry: IS_CI ? { count: 1, condition: /: Timeout \d+ms exceeded/ } : 0,
     pool: 'forks',
     // Most of the time passes in browsers and servers of their own: two at a time also where there are two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -25,6 +25,9 @@ export type Answer = Readonly<{
 /** Headers as flat lists of names and values, `Cache-Control` first: of the whole answer, and for whoever has it already. */
 export type HeaderLists = Readonly<{ whole: string[]; unchanged: string[] }>
 
+/** Headers that say something of a body: a cache that updates what it holds would take them for another encoding's. */
+const OF_A_BODY: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding'])
+
 /** Makes the lists; `bytes` is the length of the body. Nothing else is sent but what Node adds itself (`Date`, connection). */
 export function toHeaderLists(
   { headers, etag }: Pick<Answer, 'headers' | 'etag'>,
@@ -34,7 +37,7 @@ export function toHeaderLists(
   const all = listHeaders({ 'Cache-Control': cacheControl, ...others, ETag: etag ?? undefined })
   return {
     whole: [...all, ['Content-Length', String(bytes)]].flat(),
-    unchanged: all.filter(([name]) => name !== 'Content-Type').flat(),
+    unchanged: all.filter(([name = '']) => !OF_A_BODY.has(name)).flat(),
   }
 }
 

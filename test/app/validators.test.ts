@@ -1,5 +1,7 @@
+import type { RequestListener } from 'node:http'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
+import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { BOX, BOX_EMBED, GRID, GRID_EMBED, makeSale, startStocked, stock, visit } from './visit.ts'
@@ -54,6 +56,43 @@ describe('If-None-Match', () => {
       const runs = countRuns()
       await visit(other, path)
       expect(countRuns()).toBe(runs)
+    },
+  )
+
+  test.each(PATHS)('%s in any encoding - a 304 says nothing of a body', async (path) => {
+    const tag = await getTag(harness, path)
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const seen = await visit(harness, path, { 'If-None-Match': tag, 'Accept-Encoding': encoding })
+      expect(
+        Object.keys(seen.headers).filter((name) => /^content-(?:type|encoding|length)$/.test(name)),
+      ).toEqual([])
+    }
+  })
+
+  test.each([BOX, BOX_EMBED])(
+    '%s for visitors of one moment, some of whom have it already - the others have it whole',
+    async (path) => {
+      const { headers, body } = await visit(harness, path)
+      const known = { 'If-None-Match': headers['etag'] ?? '' }
+      const other = await startStocked()
+      const held = defer<null>()
+      const { getBox } = other.context.widgets
+      const making = vi.spyOn(other.context.widgets, 'getBox').mockImplementation(async (...asked) => {
+        await held.promise
+        return getBox(...asked)
+      })
+      let arrived = 0
+      const app: RequestListener = (request, response) => {
+        arrived += 1
+        other.app(request, response)
+      }
+      const visits = [known, {}, known, {}].map((sent) => visit({ app }, path, sent))
+      await vi.waitFor(() => expect(arrived).toBe(4))
+      held.resolve(null)
+      const seen = await Promise.all(visits)
+      expect(making).toHaveBeenCalledOnce()
+      expect(seen.map(({ status }) => status)).toEqual([304, 200, 304, 200])
+      expect(seen.map((one) => one.body.length)).toEqual([0, body.length, 0, body.length])
     },
   )
 

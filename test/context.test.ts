@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { openSqlStore } from '../src/copy/sql-store.ts'
+import { BOX, GTIN, makeSale, visit } from './app/visit.ts'
+import { CHANNEL_ID } from './helpers/fake-catalog.ts'
+import { createHarness } from './helpers/harness.ts'
+
+test('stop right after a cold box - what the catalog said of it is in the copy', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-context-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'copy.db')
+  const harness = await createHarness({ settings: { VITRINE_DATABASE_URL: `sqlite:${path}` } })
+  harness.catalog.products.set(CHANNEL_ID, [makeSale({ title: 'Seen last' })])
+  expect((await visit(harness, BOX)).text).toContain('Seen last')
+  const catalog = harness.catalog.url
+  await harness.dispose()
+  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog })
+  onTestFinished(() => store.close())
+  expect((await store.findProduct(CHANNEL_ID, GTIN))?.product?.title).toBe('Seen last')
+})
