@@ -24,6 +24,7 @@ export type LookupQueue = Readonly<{
   /** The first ones, as many as may be written together; one at least. */
   takeSome(): readonly Lookup[]
   isEmpty(): boolean
+  clear(): void
 }>
 
 /** Makes an empty one. */
@@ -55,6 +56,10 @@ export function createLookupQueue(): LookupQueue {
       }
       offers -= offersTaken
       return some
+    },
+    clear() {
+      waiting.clear()
+      offers = 0
     },
   }
 }

@@ -6,12 +6,16 @@ import { createLookupQueue, toKey } from './lookup-queue.ts'
 import type { CopyEntry, CopyStore, Lookup } from './store.ts'
 
 /**
- * How long look-ups wait for others: a transaction for each costs more than what is in it. Both times are of the machine's
+ * How long look-ups wait for others: a transaction for each costs more than what is in it. All times are of the machine's
  * clock, since they are matters between processes and not of any rule.
  */
 const GATHERED_MS = 50
 /** How long those wait that came while another process held the database. */
 const HELD_WAIT_MS: number = SECOND_MS
+/** The same at a stop, when nobody has a second for it. */
+const HELD_WAIT_AT_STOP_MS = 50
+/** How long a stop tries: a healing store's write and its rest, and as much again; then what waits is lost, and told. */
+const HELD_AT_STOP_MS: number = 2 * SECOND_MS
 
 /** Look-ups on their way into the copy: whoever waits for an answer need not wait for that. */
 export type LookupWriter = Readonly<{
@@ -19,30 +23,33 @@ export type LookupWriter = Readonly<{
   put(lookup: Lookup): void
   /** What waits to be written, or is being written. */
   find(channelId: string, gtin: string): CopyEntry | undefined
-  /** Writes now what waits, and resolves when it is written, or has failed. */
+  /**
+   * Writes now what waits, and resolves when it is written, or has failed. While another process holds the database, that
+   * takes two seconds at most.
+   */
   settle(): Promise<void>
 }>
 
+type LookupStore = Pick<CopyStore, 'putLookups'>
+
 /** Makes the writer of one process. */
-export function createLookupWriter(
-  store: Pick<CopyStore, 'putLookups'>,
-  onFailure: (error: unknown) => void,
-): LookupWriter {
+export function createLookupWriter(store: LookupStore, onFailure: (error: unknown) => void): LookupWriter {
   const waiting = createLookupQueue()
   let underWay: readonly Lookup[] = []
   let writing: Promise<void> | undefined
-  let haste = new AbortController()
+  let haste = createHaste()
   const add = (lookup: Lookup): void => {
     if (!waiting.add(lookup)) onFailure(new StoreError('too many look-ups wait to be written'))
   }
-  /** One that cannot be written takes no other with it. */
+  /** One that cannot be written takes no other with it. Throws when another process holds the database for too long. */
   const write = async (some: readonly Lookup[]): Promise<void> => {
     try {
       await store.putLookups(some)
     } catch (error) {
-      if (isHeldElsewhere(error) && !haste.signal.aborted) {
+      if (isHeldElsewhere(error)) {
+        if (haste.isOver()) throw error
         for (const lookup of some) if (waiting.get(toKey(lookup)) === undefined) add(lookup)
-        await systemClock.wait(HELD_WAIT_MS, haste.signal)
+        await haste.waitWhileHeld()
       } else if (some.length === 1) onFailure(error)
       else for (const one of some) await write([one])
     }
@@ -51,7 +58,11 @@ export function createLookupWriter(
     await systemClock.wait(GATHERED_MS, haste.signal)
     while (!waiting.isEmpty()) {
       underWay = waiting.takeSome()
-      await write(underWay)
+      await write(underWay).catch((error: unknown) => {
+        // What happened to all of them is told once.
+        waiting.clear()
+        onFailure(error)
+      })
       underWay = []
       await breathe()
     }
@@ -61,16 +72,47 @@ export function createLookupWriter(
     put(lookup) {
       add(lookup)
       if (writing !== undefined) return
-      haste = new AbortController()
+      haste = createHaste()
       writing = writeAll()
     },
     find(channelId, gtin) {
       const key = toKey({ channelId, gtin })
       return (waiting.get(key) ?? underWay.find((lookup) => toKey(lookup) === key))?.entry
     },
-    async settle() {
-      haste.abort(ENOUGH)
-      await writing
+    settle: () => haste.waitFor(writing),
+  }
+}
+
+/** Whether somebody waits until everything is written, and for how long yet. */
+type Haste = Readonly<{
+  /** Begins, unless it has begun. The process lives until the writing has ended. */
+  waitFor(writing: Promise<void> | undefined): Promise<void>
+  signal: AbortSignal
+  /** Has what another process held been tried for long enough? Without haste never. */
+  isOver(): boolean
+  waitWhileHeld(): Promise<void>
+}>
+
+function createHaste(): Haste {
+  const begun = new AbortController()
+  let endsAtMs = Infinity
+  return {
+    async waitFor(writing) {
+      if (!begun.signal.aborted) endsAtMs = performance.now() + HELD_AT_STOP_MS
+      begun.abort(ENOUGH)
+      // The clock's waits keep no process alive, and at a stop nothing else may.
+      const alive = setInterval(() => {}, HELD_AT_STOP_MS)
+      try {
+        await writing
+      } finally {
+        clearInterval(alive)
+      }
     },
+    signal: begun.signal,
+    isOver: () => performance.now() >= endsAtMs,
+    waitWhileHeld: () =>
+      begun.signal.aborted
+        ? systemClock.wait(HELD_WAIT_AT_STOP_MS)
+        : systemClock.wait(HELD_WAIT_MS, begun.signal),
   }
 }

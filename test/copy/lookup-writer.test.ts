@@ -1,9 +1,18 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
+import { SECOND_MS } from '../../src/clock.ts'
+import { openHealingStore } from '../../src/copy/healing-store.ts'
 import { createLookupWriter } from '../../src/copy/lookup-writer.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import type { CopyStore, Lookup } from '../../src/copy/store.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
 import { StoreError } from '../../src/errors.ts'
+import { PACKAGE_FOLDER } from '../../src/paths.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 
 const CHANNEL = 'c'
@@ -48,6 +57,46 @@ async function listStored(store: CopyStore, indexes: readonly number[]): Promise
 
 const makeOffers = (count: number): Product['offers'] =>
   Array.from({ length: count }, () => makeParsedOffer())
+
+type HeldStore = Readonly<{ store: CopyStore; other: ReturnType<typeof openSqlite>; clock: FakeClock }>
+
+/** A store of a file that another connection holds, as a process makes it: it lets its writes rest. */
+async function openHeldStore(): Promise<HeldStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-writer-'))
+  const path = join(folder, 'copy.db')
+  const clock = createFakeClock(0)
+  const store = await openHealingStore({
+    open: (timeouts) => openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts }),
+    clock,
+    onFailure: () => {},
+  })
+  const other = openSqlite({ path, role: 'writer' })
+  onTestFinished(async () => {
+    other.close()
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  other.prepare('begin immediate').run([])
+  return { store, other, clock }
+}
+
+/** A whole program: its database is held at the first try. */
+const LAST_WRITE = `
+  import { createLookupWriter } from '${join(PACKAGE_FOLDER, 'dist/copy/lookup-writer.js')}'
+  import { StoreError } from '${join(PACKAGE_FOLDER, 'dist/errors.js')}'
+  let isHeld = true
+  const writer = createLookupWriter(
+    {
+      async putLookups() {
+        if (!isHeld) return console.log('written')
+        isHeld = false
+        throw new StoreError('database is locked')
+      },
+    },
+    console.error,
+  )
+  writer.put({ channelId: 'c', gtin: '1', entry: { product: null, asOfMs: 1 } })
+  await writer.settle()`
 
 const findHeld = (): Promise<void> => Promise.reject(new StoreError('database is locked'))
 
@@ -121,12 +170,63 @@ describe('look-ups on their way into the copy', () => {
     expect([failures, tries]).toEqual([[], [16, 16, 4]])
   })
 
-  test('held at a stop - is tried once more, one by one, and told', async () => {
+  test('held by another process at a stop, for longer than a write waits - all are written all the same', async () => {
+    const { store, other, clock } = await openHeldStore()
+    const failures: unknown[] = []
+    let tries = 0
+    const writer = createLookupWriter(
+      {
+        async putLookups(lookups) {
+          tries++
+          // The other process ends when the store has begun to rest, which is over a few tries later.
+          if (tries === 4) clock.advance(SECOND_MS)
+          await store.putLookups(lookups).catch((error: unknown) => {
+            if (tries === 1) other.prepare('rollback').run([])
+            throw error
+          })
+        },
+      },
+      (error) => failures.push(error),
+    )
+    for (const index of range(100)) writer.put(toLookup(index))
+    await writer.settle()
+    expect(failures).toEqual([])
+    expect(await listStored(store, range(100))).toEqual(range(100))
+    expect(tries).toBe(10)
+  })
+
+  test('held at a stop without end - is tried for two seconds, and told once', async () => {
     const failures: unknown[] = []
     const writer = createLookupWriter({ putLookups: findHeld }, (error) => failures.push(error))
-    for (const index of range(3)) writer.put(toLookup(index))
+    for (const index of range(40)) writer.put(toLookup(index))
+    const startedMs = performance.now()
+    await Promise.all([writer.settle(), writer.settle()])
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(2 * SECOND_MS)
+    expect(failures).toMatchObject([{ message: 'database is locked' }])
+    expect(writer.find(CHANNEL, toGtin(39))).toBeUndefined()
+  })
+
+  test('held while they are written one by one at a stop - is told once beside the one that is refused', async () => {
+    const failures: unknown[] = []
+    const writer = createLookupWriter(
+      {
+        putLookups: (lookups) =>
+          lookups.length === 1 && lookups[0]?.gtin !== toGtin(0)
+            ? findHeld()
+            : Promise.reject(new StoreError('refused')),
+      },
+      (error) => failures.push(error),
+    )
+    for (const index of range(5)) writer.put(toLookup(index))
     await writer.settle()
-    expect(failures).toHaveLength(3)
+    expect(failures).toMatchObject([{ message: 'refused' }, { message: 'database is locked' }])
+  })
+
+  test('held at a stop, nothing else left in the process - it lives until they are written', () => {
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', LAST_WRITE], {
+      encoding: 'utf8',
+    })
+    expect(output).toBe('written\n')
   })
 
   test('until it is written - is found; then no longer', async () => {
