@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Express } from 'express'
 import { SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
+import { createConnections } from '../http/connections.ts'
 import { type CatalogServiceOptions, createCatalogServiceApp } from './app.ts'
 import { getCatalogId } from './store/meta.ts'
 
@@ -11,7 +12,7 @@ import { getCatalogId } from './store/meta.ts'
 const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
 const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
 
-/** How long `close` waits for answers that are under way; then their connections are cut. */
+/** How long `close` waits for answers that are under way, or on their way to a slow reader; then their connections are cut. */
 const CLOSE_GRACE_MS: number = 2 * SECOND_MS
 
 /** The running catalog service. The store stays open when it closes: it belongs to whoever opened it. */
@@ -36,11 +37,15 @@ export function createCatalogService(options: CatalogServiceOptions): CatalogSer
     },
     app,
   )
+  const connections = createConnections(server)
+  server.on('request', (request, response) => connections.noteAnswer(request.socket, response))
   return {
     app,
     listen: (host, port) => listen(server, host, port),
     getCatalogId: () => getCatalogId(options.store),
-    close: () => close(server, options),
+    async close() {
+      if (server.listening) await connections.end(options.clock, CLOSE_GRACE_MS)
+    },
   }
 }
 
@@ -57,16 +62,4 @@ async function listen(server: Server, host: string, port: number): Promise<{ url
   }
   const { port: chosenPort } = server.address() as AddressInfo
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${chosenPort}` }
-}
-
-async function close(server: Server, options: CatalogServiceOptions): Promise<void> {
-  if (!server.listening) return
-  const done = new AbortController()
-  const closed = once(server, 'close')
-  server.close()
-  server.closeIdleConnections()
-  await Promise.race([closed, options.clock.wait(CLOSE_GRACE_MS, done.signal)])
-  done.abort()
-  server.closeAllConnections()
-  await closed
 }

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type RequestListener, type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
+import { createConnections } from './connections.ts'
 
 /** Connections that may wait to be taken: beyond Node's own 511, a moment's rush is reset. The kernel has a limit, too. */
 const BACKLOG = 4_096
@@ -15,10 +16,6 @@ const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
 const KEEP_ALIVE_MS: number = 65 * SECOND_MS
 /** Answers under way may end within this; then their connections are cut. The process may take 10 s in all. */
 const STOP_WITHIN_MS: number = 8 * SECOND_MS
-/** A connection without an answer under way may bring a request that was sent before the stop for this long. */
-const STOP_QUIET_MS: number = SECOND_MS / 2
-/** How often idle connections are closed while stopping. */
-const STOP_LOOK_MS = 50
 
 /** The listening server of a process. */
 export type HttpServer = Readonly<{
@@ -41,7 +38,6 @@ export type HttpServer = Readonly<{
  * @throws UsageError when the address cannot be listened on.
  */
 export async function listenHttp(host: string, port: number, clock: Clock): Promise<HttpServer> {
-  const connections = createConnections()
   const early: (() => void)[] = []
   let answer: RequestListener | undefined
   let stopped: Promise<void> | undefined
@@ -62,9 +58,9 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
       if (answer === undefined) early.push(() => answer?.(request, response))
     },
   )
-  server.on('connection', connections.add)
-  sparePending(server, connections)
+  const connections = createConnections(server)
   await listen(server, host, port)
+  const end = (): Promise<void> => connections.end(clock, STOP_WITHIN_MS)
   return {
     host,
     port: (server.address() as AddressInfo).port,
@@ -73,11 +69,7 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
       for (const run of early.splice(0)) run()
     },
     isStopping: () => stopped !== undefined,
-    stop: (drainMs = 0) =>
-      (stopped ??=
-        drainMs === 0
-          ? stopServer(server, connections, clock)
-          : clock.wait(drainMs).then(() => stopServer(server, connections, clock))),
+    stop: (drainMs = 0) => (stopped ??= drainMs === 0 ? end() : clock.wait(drainMs).then(end)),
   }
 }
 
@@ -91,65 +83,4 @@ async function listen(server: Server, host: string, port: number): Promise<void>
       code === 'EADDRINUSE' ? 'another program listens there; set VITRINE_PORT to a free port' : code
     throw new UsageError(`cannot listen on ${host}, port ${port}: ${reason}`)
   }
-}
-
-/**
- * Node takes a connection for idle whose answer has ended, also while most of it waits for a slow reader, and cuts it: in
- * `close`, too. While anything waits, idle connections stay; those that are quiet are closed by `closeQuiet`.
- */
-function sparePending(server: Server, connections: Connections): void {
-  const closeIdle = server.closeIdleConnections.bind(server)
-  server.closeIdleConnections = () => {
-    if (!connections.arePending()) closeIdle()
-  }
-}
-
-/** The open connections, and which of them wait for an answer. */
-type Connections = Readonly<{
-  add(socket: Socket): void
-  noteAnswer(socket: Socket, response: ServerResponse): void
-  /** Does any of them have bytes that the kernel has not taken yet? */
-  arePending(): boolean
-  /**
-   * Closes those without an answer under way. Node's own `closeIdleConnections` leaves a connection that never sent a
-   * request, and browsers open such ones ahead of need.
-   */
-  closeQuiet(): void
-}>
-
-function createConnections(): Connections {
-  const answers = new Map<Socket, number>()
-  const count = (socket: Socket, change: number): void => {
-    const before = answers.get(socket)
-    if (before !== undefined) answers.set(socket, before + change)
-  }
-  return {
-    add(socket) {
-      answers.set(socket, 0)
-      socket.once('close', () => answers.delete(socket))
-    },
-    noteAnswer(socket, response) {
-      count(socket, 1)
-      response.once('close', () => count(socket, -1))
-    },
-    arePending: () => [...answers.keys()].some((socket) => socket.writableLength > 0),
-    closeQuiet() {
-      for (const [socket, open] of answers) if (open === 0 && socket.writableLength === 0) socket.destroy()
-    },
-  }
-}
-
-async function stopServer(server: Server, connections: Connections, clock: Clock): Promise<void> {
-  const closed = once(server, 'close')
-  const done = new AbortController()
-  const startedMs = clock.nowMs()
-  server.close()
-  void closed.then(() => done.abort())
-  while (!done.signal.aborted && clock.nowMs() < startedMs + STOP_WITHIN_MS) {
-    server.closeIdleConnections()
-    if (clock.nowMs() >= startedMs + STOP_QUIET_MS) connections.closeQuiet()
-    await clock.wait(STOP_LOOK_MS, done.signal)
-  }
-  server.closeAllConnections()
-  await closed
 }
