@@ -1,11 +1,12 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { walkAll } from '../copy/conformance/subject.ts'
+import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
-import { type Sources, makeSources, openStore, setOutcome } from './sources.ts'
+import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources.ts'
 
 const GTIN = toGtin(1)
 const STALE_AGE_MS = 400 * SECOND_MS
@@ -32,6 +33,16 @@ const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
 async function makeBroken(): Promise<Sources> {
   const store = { ...(await openStore()), findProduct: fail, putLookups: fail, getCopyState: fail }
   return makeSources({ store, walkPeriodMs: HOUR_MS })
+}
+
+/** Sources whose look-ups wait until the end of the test to be written. */
+async function makeHeld(bounds?: SourceOptions['bounds']): Promise<Sources> {
+  const store = await openStore()
+  const { promise, resolve } = defer<void>()
+  const putLookups: typeof store.putLookups = (lookups) => promise.then(() => store.putLookups(lookups))
+  const sources = await makeSources({ store: { ...store, putLookups }, ...(bounds && { bounds }) })
+  onTestFinished(() => resolve())
+  return sources
 }
 
 describe('visitors at once', () => {
@@ -282,6 +293,14 @@ describe('what is kept', () => {
     await walkAll(sources.store, [makeProduct({ gtin: GTIN, title })], NOON_MS)
     expect(await ask(sources)).toMatchObject({ value: { title } })
     expect(sources.memory.byteCount()).toBeLessThanOrEqual(1_000)
+  })
+
+  test('memory - product larger than its bytes, not yet in the copy - is found by the next visitor without a call', async () => {
+    const sources = await makeHeld({ maxEntries: 5, maxBytes: 10 })
+    setOutcome(sources.catalog, 'answers', GTIN)
+    expect((await ask(sources)).status).toBe('miss')
+    expect(await ask(sources)).toMatchObject({ value: { title: 'from the catalog' }, status: 'hit' })
+    expect([sources.memory.entryCount(), await sources.countProductCalls()]).toEqual([0, 1])
   })
 
   test('key - in the error of a failed look-up - is nowhere', async () => {
