@@ -2,8 +2,8 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { ENOUGH, SECOND_MS, systemClock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import { isHeldElsewhere } from './healing-store.ts'
-import { createLookupQueue, toKey } from './lookup-queue.ts'
-import type { CopyEntry, CopyStore, Lookup } from './store.ts'
+import { type WaitingLookup, createLookupQueue, toKey } from './lookup-queue.ts'
+import type { CopyEntry, CopyStore } from './store.ts'
 
 /**
  * How long look-ups wait for others: a transaction for each costs more than what is in it. All times are of the machine's
@@ -20,7 +20,7 @@ const HELD_AT_STOP_MS: number = 2 * SECOND_MS
 /** Look-ups on their way into the copy: whoever waits for an answer need not wait for that. */
 export type LookupWriter = Readonly<{
   /** Will be written soon; of two for one product the later. */
-  put(lookup: Lookup): void
+  put(lookup: WaitingLookup): void
   /** What waits to be written, or is being written. */
   find(channelId: string, gtin: string): CopyEntry | undefined
   /**
@@ -35,14 +35,14 @@ type LookupStore = Pick<CopyStore, 'putLookups'>
 /** Makes the writer of one process. */
 export function createLookupWriter(store: LookupStore, onFailure: (error: unknown) => void): LookupWriter {
   const waiting = createLookupQueue()
-  let underWay: readonly Lookup[] = []
+  let underWay: readonly WaitingLookup[] = []
   let writing: Promise<void> | undefined
   let haste = createHaste()
-  const add = (lookup: Lookup): void => {
+  const add = (lookup: WaitingLookup): void => {
     if (!waiting.add(lookup)) onFailure(new StoreError('too many look-ups wait to be written'))
   }
   /** One that cannot be written takes no other with it. Throws when another process holds the database for too long. */
-  const write = async (some: readonly Lookup[]): Promise<void> => {
+  const write = async (some: readonly WaitingLookup[]): Promise<void> => {
     try {
       await store.putLookups(some)
     } catch (error) {

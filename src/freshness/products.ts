@@ -184,8 +184,11 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
   return { entry: stored, isCopyRead }
 }
 
-function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): void {
-  details.memory.set(wanted.key, entry, entry.product === null ? 0 : JSON.stringify(entry.product).length * 2)
+/** Returns the bytes that were counted for it. */
+function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): number {
+  const bytes = entry.product === null ? 0 : JSON.stringify(entry.product).length * 2
+  details.memory.set(wanted.key, entry, bytes)
+  return bytes
 }
 
 /** When the channel was last walked whole, if that is recent enough to believe that the copy knows every product. */
@@ -232,6 +235,6 @@ function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): 
   const before = details.memory.get(wanted.key)
   const brand = entry.product?.brand ?? before?.product?.brand ?? null
   const kept = entry.product === null ? entry : { ...entry, product: { ...entry.product, brand } }
-  remember(details, wanted, kept)
-  details.lookups.put({ channelId: wanted.channelId, gtin: wanted.gtin, entry: kept })
+  const bytes = remember(details, wanted, kept)
+  details.lookups.put({ channelId: wanted.channelId, gtin: wanted.gtin, entry: kept, bytes })
 }

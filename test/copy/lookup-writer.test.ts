@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
 import { SECOND_MS } from '../../src/clock.ts'
 import { openHealingStore } from '../../src/copy/healing-store.ts'
+import type { WaitingLookup } from '../../src/copy/lookup-queue.ts'
 import { createLookupWriter } from '../../src/copy/lookup-writer.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import type { CopyStore, Lookup } from '../../src/copy/store.ts'
@@ -23,9 +24,9 @@ async function openStore(): Promise<CopyStore> {
   return store
 }
 
-function toLookup(index: number, asOfMs = 1): Lookup {
+function toLookup(index: number, asOfMs = 1): WaitingLookup {
   const gtin = toGtin(index)
-  return { channelId: CHANNEL, gtin, entry: { product: makeProduct({ gtin }), asOfMs } }
+  return { channelId: CHANNEL, gtin, entry: { product: makeProduct({ gtin }), asOfMs }, bytes: 500 }
 }
 
 /** A store that counts its transactions; `refuse` makes those with a look-up fail. */
@@ -95,7 +96,7 @@ const LAST_WRITE = `
     },
     console.error,
   )
-  writer.put({ channelId: 'c', gtin: '1', entry: { product: null, asOfMs: 1 } })
+  writer.put({ channelId: 'c', gtin: '1', entry: { product: null, asOfMs: 1 }, bytes: 0 })
   await writer.settle()`
 
 const findHeld = (): Promise<void> => Promise.reject(new StoreError('database is locked'))
@@ -147,7 +148,7 @@ describe('look-ups on their way into the copy', () => {
     for (const [index, count] of [300, 90, 90, 90, 1].entries()) {
       const { channelId, gtin } = toLookup(index)
       const product = makeProduct({ gtin, offers: makeOffers(count) })
-      writer.put({ channelId, gtin, entry: { product, asOfMs: 1 } })
+      writer.put({ channelId, gtin, entry: { product, asOfMs: 1 }, bytes: 500 })
     }
     await writer.settle()
     expect(sizes).toEqual([1, 2, 2])

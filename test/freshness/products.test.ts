@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { walkAll } from '../copy/conformance/subject.ts'
 import { defer } from '../helpers/defer.ts'
-import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
 import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources.ts'
@@ -28,6 +28,8 @@ const putCopy = (sources: Sources, ageMs: number): Promise<void> =>
   ])
 
 const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
+
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
 
 /** Sources whose store fails at everything that products need. */
 async function makeBroken(): Promise<Sources> {
@@ -301,6 +303,18 @@ describe('what is kept', () => {
     expect((await ask(sources)).status).toBe('miss')
     expect(await ask(sources)).toMatchObject({ value: { title: 'from the catalog' }, status: 'hit' })
     expect([sources.memory.entryCount(), await sources.countProductCalls()]).toEqual([0, 1])
+  })
+
+  test('more than 8 MB that wait for the copy - are not kept for it, and told', async () => {
+    const sources = await makeHeld()
+    const offers = range(100).map((index) =>
+      makeWireOffer({ affiliate_url: `https://links.example/${index}?${'x'.repeat(4_000)}` }),
+    )
+    const products = range(20).map((index) => makeWireProduct({ gtin: toGtin(index), offers }))
+    sources.catalog.products.set(CHANNEL_ID, products)
+    for (const { gtin } of products) expect((await ask(sources, gtin)).status).toBe('miss')
+    expect(sources.storeFailures.length).toBeGreaterThan(5)
+    expect(sources.storeFailures[0]).toMatchObject({ message: 'too many look-ups wait to be written' })
   })
 
   test('key - in the error of a failed look-up - is nowhere', async () => {
