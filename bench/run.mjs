@@ -1,8 +1,8 @@
 /** `npm run bench`: measures the built program beside named peers in alternating rounds of one run, and judges its promises. */
-import { writeFileSync } from 'node:fs'
 import { BenchUsageError, describeUsage, parseArguments } from './lib/arguments.mjs'
 import { writeDocs } from './lib/docs.mjs'
-import { describePlace, formatOutcome, listMissed, toJson } from './lib/report.mjs'
+import { describePlace, formatOutcome, listMissed } from './lib/report.mjs'
+import { checkWritable, nameResults, writeResults } from './lib/results.mjs'
 import { createRun } from './lib/run.mjs'
 import { SCENARIOS } from './scenarios/index.mjs'
 
@@ -34,26 +34,32 @@ async function measure(run) {
   const takenAt = new Date().toISOString()
   const facts = { machine: run.machine, tools: run.tools, takenOn: takenAt.slice(0, 10) }
   const outcomes = {}
-  process.stdout.write(`${describePlace(facts)}\n`)
+  const path = nameResults(run)
   try {
+    checkWritable(path)
+    process.stdout.write(`${describePlace(facts)}\n`)
     for (const scenario of SCENARIOS.filter(({ name }) => options.scenarios.includes(name))) {
-      run.say(`${scenario.name}: ${scenario.about}`)
+      run.say(`${scenario.name}: ${describeScenario(scenario, options)}`)
       const outcome = await runSafely(run, scenario)
       outcomes[scenario.name] = outcome
       process.stdout.write(`\n## ${scenario.name}\n\n${formatOutcome(outcome)}`)
       // Figures of a run that is stopped later are figures, too.
+      writeResults(path, { run, takenAt, outcomes })
       if (options.writesDocs) await writeDocs(facts, { [scenario.name]: outcome })
       await run.clear()
     }
   } finally {
     await run.dispose()
   }
-  const major = /\d+/.exec(run.machine.node)[0]
-  const path = options.jsonPath ?? new URL(`results-${major}.json`, import.meta.url)
-  writeFileSync(path, `${JSON.stringify(toJson({ run, takenAt, outcomes }), null, 2)}\n`)
+  run.say(`every round: ${path}`)
   const missed = listMissed(outcomes)
   for (const line of missed) run.say(`missed: ${line}`)
   return options.mayJudge && missed.length > 0 ? 1 : 0
+}
+
+/** What a scenario does, with the number of products instead of the option's name. */
+function describeScenario({ about }, { products }) {
+  return about.replace('--products', products.toLocaleString('en'))
 }
 
 /** A scenario that breaks is a promise missed, and does not keep the others from running. */

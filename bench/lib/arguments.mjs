@@ -47,18 +47,40 @@ export function parseArguments(words, scenarios) {
 
 function readWords(words) {
   try {
-    return parseArgs({ args: [...words], options: OPTIONS, allowPositionals: true, allowNegative: true })
+    const args = joinNegative(words)
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true, allowNegative: true })
   } catch (error) {
-    throw new BenchUsageError(error.message, { cause: error })
+    throw new BenchUsageError(describeBadWords(error), { cause: error })
   }
+}
+
+/** `--seconds -1` as `--seconds=-1`: a number below zero is a number, and refused as one. */
+function joinNegative(words) {
+  const joined = []
+  for (const word of words) {
+    const isValue = /^-\d/.test(word) && OPTIONS[joined.at(-1)?.replace(/^--/, '')]?.type === 'string'
+    if (isValue) joined.push(`${joined.pop()}=${word}`)
+    else joined.push(word)
+  }
+  return joined
+}
+
+/** Node's words are for programmers. */
+function describeBadWords(error) {
+  const [, option, name] = /'(?:-\w, )?(--?([\w-]+))/.exec(error.message) ?? [undefined, 'an option', '']
+  if (error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE')
+    return OPTIONS[name]?.type === 'string' ? `${option} expects a value` : `${option} takes no value`
+  if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
+    return `no option ${option}; npm run bench -- --help lists all`
+  return error.message
 }
 
 function readNumber(name, text, { min, isWhole }) {
   const value = Number(text)
-  if (text.trim() !== '' && Number.isFinite(value) && value >= min && (!isWhole || Number.isInteger(value)))
-    return value
+  const isWritten = (isWhole ? /^\d+$/ : /^\d+(?:\.\d+)?$/).test(text)
+  if (isWritten && value >= min && value <= Number.MAX_SAFE_INTEGER) return value
   throw new BenchUsageError(
-    `--${name} expects a ${isWhole ? 'whole ' : ''}number from ${min} on, not ${text}`,
+    `--${name} expects a ${isWhole ? 'whole ' : ''}number from ${min} on, in digits, not ${text === '' ? 'nothing' : text}`,
   )
 }
 
@@ -78,7 +100,7 @@ Options:
   --seconds N          seconds of a round (2)
   --products N         products of the catalog that is walked (100000)
   --big                the big scenarios, too
-  --json FILE          where every round is written (bench/results-MAJOR.json)
+  --json FILE          where every round is written, after each scenario (bench/results-MAJOR.json)
   --node PATH          the Node that runs every server, ours and the peers (this one)
   --no-judge           exit code 0 whatever was measured
   --write-docs         puts the tables into docs/performance.md

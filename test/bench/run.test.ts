@@ -28,6 +28,8 @@ describe('the bench', () => {
     const { code, out, err } = await runBench(...words)
     expect(err).not.toContain('Error')
     expect(code).toBe(0)
+    expect(err).toContain('start: from spawn to /readyz with a copy of 400 products\n')
+    expect(err).toContain(`every round: ${file}\n`)
     expect(out).toMatch(/^## start$/m)
     expect(out).toMatch(/^\| 400 \| \d+ \| \d+ \|$/m)
     expect(out).toMatch(/^\| start to ready: at most 1000 ms \| \d+ ms \| (?:holds|does not hold) \|$/m)
@@ -44,6 +46,16 @@ describe('the bench', () => {
     const { code, out, err } = await runBench('warm')
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toMatch(/^no scenario warm; there are hot, /)
+  })
+
+  it('a file that cannot be written - ends with code 2 before anything is measured, and leaves nothing behind', async () => {
+    const before = readdirSync(folder)
+    const file = join(folder, 'nowhere', 'x.json')
+    const { code, out, err } = await runBench('start', '--json', file)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toBe(`--json: ${file} cannot be written: there is no such folder\n`)
+    expect((await runBench('start', '--json', folder)).err).toContain('cannot be written: that is a folder\n')
+    expect(readdirSync(folder)).toEqual(before)
   })
 
   it('a Node that is none - ends with code 2', async () => {
