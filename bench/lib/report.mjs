@@ -1,6 +1,6 @@
 /**
- * A promise with what was measured; `holds: null` where it cannot be judged on this machine.
- * @typedef {{ text: string, measured: string, holds: boolean | null }} Judged
+ * A promise with what was measured; `holds: null` where it cannot be judged, and `why` that is where it is not the machine.
+ * @typedef {{ text: string, measured: string, holds: boolean | null, why?: string }} Judged
  * @typedef {{ title: string, columns: readonly string[], rows: readonly (readonly (string | number)[])[] }} Table
  * @typedef {{ tables: readonly Table[], promises?: readonly Judged[], notes?: readonly string[], rounds?: object, memoryMb?: Record<string, number> }} Outcome
  */
@@ -27,6 +27,30 @@ export function judgeAtMost(text, { value, limit, unit = '', digits = 2 }) {
   return { text: `${text}: at most ${limit.toFixed(digits)}${unit}`, measured, holds: value <= limit }
 }
 
+/** Products of the catalog that promises speak of. */
+const PROMISED_PRODUCTS = 100_000
+
+/**
+ * A promise about a catalog of 100,000 products, which a smaller one neither keeps nor breaks.
+ * @param {number} products of the catalog that was measured
+ * @param {Judged} judged
+ * @returns {Judged}
+ */
+export function judgeOfMany(products, judged) {
+  if (products >= PROMISED_PRODUCTS) return judged
+  return { ...judged, holds: null, why: `fewer than ${PROMISED_PRODUCTS.toLocaleString('en')} products` }
+}
+
+/**
+ * A ratio of servers that autocannon cannot drive to their end: it is judged only where wrk asked.
+ * @param {Record<string, string>} tools
+ * @param {Judged} judged
+ * @returns {Judged}
+ */
+export function judgeByWrk(tools, judged) {
+  return tools.wrk === undefined ? { ...judged, holds: null, why: 'wrk is not installed here' } : judged
+}
+
 /** A table in Markdown: first column words, the others numbers. */
 export function formatTable({ title, columns, rows }) {
   const lines = [
@@ -51,22 +75,21 @@ export function formatOutcome({ tables, promises = [], notes = [], memoryMb = {}
 }
 
 function formatPromises(promises) {
-  const rows = promises.map(({ text, measured, holds }) => [text, measured, toVerdict(holds)])
+  const rows = promises.map((judged) => [judged.text, judged.measured, toVerdict(judged)])
   const lines = rows.map((cells) => `| ${cells.join(' | ')} |`)
   return `| promise | measured | |\n| --- | ---: | --- |\n${lines.join('\n')}\n`
 }
 
-function toVerdict(holds) {
-  if (holds === null) return 'not judged here'
+function toVerdict({ holds, why }) {
+  if (holds === null) return why === undefined ? 'not judged here' : `not judged: ${why}`
   return holds ? 'holds' : 'does not hold'
 }
 
-/** One line on where and when. */
+/** One line on where and when; the commit is in the file, and not on a page that outlives branches. */
 export function describePlace(facts) {
   const { machine, tools, takenOn } = facts
   const load = tools.wrk === undefined ? 'autocannon' : `wrk ${tools.wrk}`
-  const commit = machine.commit === null ? '' : `, commit ${machine.commit}`
-  return `${takenOn}, Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, Linux ${machine.kernel}, ${load}, load ${machine.loadAverage.toFixed(1)} at the start${commit}`
+  return `${takenOn}, Vitrine ${machine.version}, Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, Linux ${machine.kernel}, ${load}, load ${machine.loadAverage.toFixed(1)} at the start`
 }
 
 /**

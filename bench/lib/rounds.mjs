@@ -46,6 +46,11 @@ export function withCpu(pid, measure) {
   }
 }
 
+/** autocannon counts whole milliseconds: its 0 is anything below 1. */
+function formatMs(ms) {
+  return ms === 0 ? 'below 1' : ms.toFixed(2)
+}
+
 /** Subjects of `runRounds` as a table: requests a second, latencies, and what each is of the first. */
 export function toRateTable(title, results, own) {
   const ownRate = computeFieldMedian(results[own], 'perSecond')
@@ -55,8 +60,7 @@ export function toRateTable(title, results, own) {
     return [
       name,
       Math.round(rate),
-      computeFieldMedian(rounds, 'p50Ms').toFixed(2),
-      computeFieldMedian(rounds, 'p99Ms').toFixed(2),
+      ...['p50Ms', 'p99Ms'].map((field) => formatMs(computeFieldMedian(rounds, field))),
       ...(hasCpu ? [computeFieldMedian(rounds, 'cpuUs').toFixed(1)] : []),
       name === own ? '' : (ownRate / rate).toFixed(2),
     ]

@@ -56,6 +56,7 @@ export function describeMachine(nodePath) {
     loadAverage: loadavg()[0],
     node: findNodeVersion(nodePath),
     loadNode: process.version,
+    version: require('../../package.json').version,
     commit: findCommit(),
     packages: Object.fromEntries(
       ['express', 'eta', 'fastify', 'autocannon'].map((name) => [name, findPackageVersion(name)]),

@@ -3,7 +3,7 @@ import { toGtin } from '../lib/catalog-data.mjs'
 import { measureAtRate, measureMost } from '../lib/load.mjs'
 import { readMemory } from '../lib/proc.mjs'
 import { waitUntil } from '../lib/processes.mjs'
-import { judgeAtLeast, judgeAtMost } from '../lib/report.mjs'
+import { judgeAtLeast, judgeAtMost, judgeByWrk } from '../lib/report.mjs'
 import { computeRatio, runRounds, toRateTable, withCpu } from '../lib/rounds.mjs'
 import { computeFieldMedian } from '../lib/statistics.mjs'
 import { makeBoxView } from '../lib/view.mjs'
@@ -60,7 +60,7 @@ export const hot = {
     ]
     return {
       tables,
-      promises: [...judge(run, rounds), ...steady.promises],
+      promises: [...judge(run, rounds), ...steady.promises].map((judged) => judgeByWrk(run.tools, judged)),
       notes: [...notes, ...steady.notes],
       rounds: { most: rounds, steady: steady.rounds },
       memoryMb: { 'after the load': readMemory(vitrine.pid)?.rssMb ?? 0 },
@@ -133,9 +133,20 @@ async function measureSteady(run, urls, perSecond) {
   const title = `The same box at ${Math.round(perSecond)} requests a second`
   const value = computeRatio(rounds, { own: 'Vitrine', peer: 'node:http', field: 'p99Ms' })
   return {
-    tables: [toRateTable(title, rounds, 'Vitrine')],
+    tables: [toSteadyTable(title, rounds)],
     promises: [judgeAtMost('p99 at half of the bare rate, of bare node:http', { value, limit: 1.5 })],
     notes: [],
     rounds,
+  }
+}
+
+/** The rate is given; what is judged is how late answers come. */
+function toSteadyTable(title, rounds) {
+  const { columns, rows } = toRateTable(title, rounds, 'Vitrine')
+  const find = (peer) => computeRatio(rounds, { own: 'Vitrine', peer, field: 'p99Ms' }).toFixed(2)
+  return {
+    title,
+    columns: [...columns.slice(0, -1), 'p99 of Vitrine / this'],
+    rows: rows.map((cells) => [...cells.slice(0, -1), cells[0] === 'Vitrine' ? '' : find(cells[0])]),
   }
 }

@@ -1,4 +1,4 @@
-import { judgeAtLeast, judgeAtMost } from '../lib/report.mjs'
+import { judgeAtLeast, judgeAtMost, judgeOfMany } from '../lib/report.mjs'
 import { computeRatio, runRounds } from '../lib/rounds.mjs'
 import { computeFieldMedian, computeMedian } from '../lib/statistics.mjs'
 import { askCatalog, nameDatabase, startCatalog, toSettings } from '../lib/vitrine.mjs'
@@ -31,7 +31,7 @@ export const walk = {
       promises: [
         ...Object.keys(results)
           .filter((name) => name !== LOOP)
-          .map((name) => judgeSpeed(results, name)),
+          .map((name) => judgeOfMany(count, judgeSpeed(results, name))),
         ...judgeWritten(results),
       ],
       notes: NOTES,

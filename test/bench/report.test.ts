@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
 import { importBench } from './bench-library.ts'
 
-type Judged = Readonly<{ text: string; measured: string; holds: boolean | null }>
+type Judged = Readonly<{ text: string; measured: string; holds: boolean | null; why?: string }>
 type Found = Readonly<{ value: number; limit: number; unit?: string; digits?: number }>
 type Outcome = Readonly<{
   tables: readonly Readonly<{
@@ -20,6 +20,9 @@ type Outcome = Readonly<{
 type Report = Readonly<{
   judgeAtLeast(text: string, found: Found): Judged
   judgeAtMost(text: string, found: Found): Judged
+  judgeOfMany(products: number, judged: Judged): Judged
+  judgeByWrk(tools: Readonly<Record<string, string>>, judged: Judged): Judged
+  describePlace(facts: object): string
   formatOutcome(outcome: Outcome): string
   listMissed(outcomes: Readonly<Record<string, Outcome>>): string[]
   toJson(
@@ -29,8 +32,16 @@ type Report = Readonly<{
 type Scenarios = Readonly<{ SCENARIOS: readonly Readonly<{ name: string; about: string }>[] }>
 type Docs = Readonly<{ replaceFigures(page: string, place: string, text: string): string }>
 
-const { judgeAtLeast, judgeAtMost, formatOutcome, listMissed, toJson } =
-  await importBench<Report>('lib/report.mjs')
+const {
+  judgeAtLeast,
+  judgeAtMost,
+  judgeOfMany,
+  judgeByWrk,
+  describePlace,
+  formatOutcome,
+  listMissed,
+  toJson,
+} = await importBench<Report>('lib/report.mjs')
 const { replaceFigures } = await importBench<Docs>('lib/docs.mjs')
 
 const OUTCOME: Outcome = {
@@ -53,6 +64,32 @@ describe('the report of the bench', () => {
     expect(judgeAtMost('x', { value: 150.1, limit: 150 }).holds).toBe(false)
     expect(judgeAtLeast('x', { value: Number.NaN, limit: 0.9 }).holds).toBe(false)
     expect(judgeAtMost('x', { value: Number.NaN, limit: 0.9 }).holds).toBe(false)
+  })
+
+  it('a promise - where less was measured than it speaks of - is not judged, and says why', () => {
+    const missed = judgeAtMost('p99', { value: 30, limit: 20 })
+    expect(judgeOfMany(100_000, missed)).toEqual(missed)
+    expect(judgeByWrk({ wrk: '4.1.0' }, missed)).toEqual(missed)
+    const promises = [judgeOfMany(99_999, missed), judgeByWrk({}, missed)]
+    expect(listMissed({ walk: { tables: [], promises } })).toEqual([])
+    const text = formatOutcome({ tables: [], promises })
+    expect(text).toContain('| p99: at most 20.00 | 30.00 | not judged: fewer than 100,000 products |')
+    expect(text).toContain('| p99: at most 20.00 | 30.00 | not judged: wrk is not installed here |')
+  })
+
+  it('the place of figures - names day and version, and no commit', () => {
+    const machine = {
+      version: '0.1.0',
+      node: 'v20.19.0',
+      cores: 2,
+      cpu: 'a CPU',
+      kernel: '6.1',
+      loadAverage: 0.25,
+    }
+    const facts = { machine: { ...machine, commit: '89db4ba' }, tools: {}, takenOn: '2026-01-02' }
+    expect(describePlace(facts)).toBe(
+      '2026-01-02, Vitrine 0.1.0, Node v20.19.0, 2 cores of a CPU, Linux 6.1, autocannon, load 0.3 at the start',
+    )
   })
 
   it('an outcome - as Markdown - has its table, promises, memory and notes', () => {
