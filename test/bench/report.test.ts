@@ -138,12 +138,16 @@ Memory of the server: after the load 100 MB.
     expect(() => replaceFigures(page, 'zipf 20', 'new')).toThrow('no place')
   })
 
-  it('docs/performance.md - for every scenario and both Nodes - has a place for its figures, and says what it does', async () => {
+  it('docs/performance.md - for every scenario and both Nodes - has a place for its figures, which says when they were taken or that they were not, and says what it does', async () => {
     const { SCENARIOS } = await importBench<Scenarios>('scenarios/index.mjs')
     const page = readFileSync(join(PACKAGE_FOLDER, 'docs/performance.md'), 'utf8')
     for (const { name } of SCENARIOS) {
       expect(page).toMatch(new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\|`, 'm'))
       for (const major of [20, 24]) {
+        const [, block] = page.split(`<!-- figures: ${name} ${major} -->`)
+        expect(block?.trim(), `${name} ${major}`).toMatch(
+          new RegExp(`^(?:\\d{4}-\\d\\d-\\d\\d, .*\\bNode v${major}\\.|Not measured on Node ${major}\\b)`),
+        )
         const changed = replaceFigures(page, `${name} ${major}`, 'new figures')
         expect(changed, name).toContain(`<!-- figures: ${name} ${major} -->\n\nnew figures\n\n<!-- end -->`)
       }
