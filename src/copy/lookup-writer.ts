@@ -12,8 +12,8 @@ import type { CopyEntry, CopyStore } from './store.ts'
 const GATHERED_MS = 50
 /** How long those wait that came while another process held the database. */
 const HELD_WAIT_MS: number = SECOND_MS
-/** The same at a stop, when nobody has a second for it. */
-const HELD_WAIT_AT_STOP_MS = 50
+/** The same when somebody waits for them. */
+const HELD_WAIT_IN_HASTE_MS = 50
 /** How long a stop tries: a healing store's write and its rest, and as much again; then what waits is lost, and told. */
 const HELD_AT_STOP_MS: number = 2 * SECOND_MS
 
@@ -23,6 +23,8 @@ export type LookupWriter = Readonly<{
   put(lookup: WaitingLookup): void
   /** What waits to be written, or is being written. */
   find(channelId: string, gtin: string): CopyEntry | undefined
+  /** Somebody waits for what waits here: gathers no more, and lets the database rest only shortly. */
+  hurry(): void
   /**
    * Writes now what waits, and resolves when it is written, or has failed. While another process holds the database, that
    * takes two seconds at most.
@@ -79,13 +81,16 @@ export function createLookupWriter(store: LookupStore, onFailure: (error: unknow
       const key = toKey({ channelId, gtin })
       return (waiting.get(key) ?? underWay.find((lookup) => toKey(lookup) === key))?.entry
     },
+    hurry: () => haste.begin(),
     settle: () => haste.waitFor(writing),
   }
 }
 
-/** Whether somebody waits until everything is written, and for how long yet. */
+/** Whether somebody waits for what is being written, and for how long yet. */
 type Haste = Readonly<{
-  /** Begins, unless it has begun. The process lives until the writing has ended. */
+  /** From now on waits are short. */
+  begin(): void
+  /** Begins, and ends in time. The process lives until the writing has ended. */
   waitFor(writing: Promise<void> | undefined): Promise<void>
   signal: AbortSignal
   /** Has what another process held been tried for long enough? Without haste never. */
@@ -97,8 +102,9 @@ function createHaste(): Haste {
   const begun = new AbortController()
   let endsAtMs = Infinity
   return {
+    begin: () => begun.abort(ENOUGH),
     async waitFor(writing) {
-      if (!begun.signal.aborted) endsAtMs = performance.now() + HELD_AT_STOP_MS
+      endsAtMs = Math.min(endsAtMs, performance.now() + HELD_AT_STOP_MS)
       begun.abort(ENOUGH)
       // The clock's waits keep no process alive, and at a stop nothing else may.
       const alive = setInterval(() => {}, HELD_AT_STOP_MS)
@@ -112,7 +118,7 @@ function createHaste(): Haste {
     isOver: () => performance.now() >= endsAtMs,
     waitWhileHeld: () =>
       begun.signal.aborted
-        ? systemClock.wait(HELD_WAIT_AT_STOP_MS)
+        ? systemClock.wait(HELD_WAIT_IN_HASTE_MS)
         : systemClock.wait(HELD_WAIT_MS, begun.signal),
   }
 }

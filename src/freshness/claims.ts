@@ -9,6 +9,8 @@ import { CallNotMadeError } from '../errors.ts'
  * any rule.
  */
 const LOOK_EVERY_MS = 10
+/** How often the owner looks whether what it found is written. */
+const WRITTEN_LOOK_MS = 3
 /** A claim outlives the longest call by this: what it found is being written. */
 const WRITING_MS: number = 2 * SECOND_MS
 
@@ -21,7 +23,7 @@ export type Claims = (product: ClaimedProduct, ask: () => Promise<CopyEntry>) =>
 /** What claims are made of. `isFresh`: is an entry of that time as good as a call? `timeoutMs`: the longest call. */
 export type ClaimsDetails = Readonly<{
   store: Pick<CopyStore, 'claimLookup' | 'giveBackLookup' | 'findProduct'>
-  lookups: Pick<LookupWriter, 'settle'>
+  lookups: Pick<LookupWriter, 'find' | 'hurry'>
   clock: Clock
   timeoutMs: number
   isFresh(asOfMs: number): boolean
@@ -36,7 +38,7 @@ export const askAtOnce: Claims = (_product, ask) => ask()
  * nothing, because the call failed or its process died, the next one asks. Without a store everybody asks for himself.
  */
 export function createClaims(details: ClaimsDetails): Claims {
-  const { store, clock, onStoreFailure } = details
+  const { store, lookups, clock, onStoreFailure } = details
   const owner = randomUUID()
   const lastsMs = details.timeoutMs + WRITING_MS
   const claim = async (product: ClaimedProduct): Promise<boolean> => {
@@ -50,7 +52,9 @@ export function createClaims(details: ClaimsDetails): Claims {
   }
   const giveBack = async (product: ClaimedProduct): Promise<void> => {
     // Whoever has it next looks into the store first.
-    await details.lookups.settle()
+    lookups.hurry()
+    while (lookups.find(product.channelId, product.gtin) !== undefined)
+      await systemClock.wait(WRITTEN_LOOK_MS)
     await store.giveBackLookup(product, { owner, nowMs: clock.nowMs() }).catch(onStoreFailure)
   }
   const findFresh = async ({ channelId, gtin }: ClaimedProduct): Promise<CopyEntry | undefined> => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
 import { SECOND_MS } from '../../src/clock.ts'
@@ -262,4 +263,18 @@ describe('look-ups on their way into the copy', () => {
     expect((await store.findProduct(CHANNEL, toGtin(1)))?.asOfMs).toBe(200)
     expect(await listStored(store, [0, 999, 1_000])).toEqual([0, 999])
   })
+})
+
+test('somebody waits for a look-up - it is written without a moment for others to come', async () => {
+  const { putLookups, sizes } = await watchStore()
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const writer = createLookupWriter({ putLookups }, () => {})
+  writer.put(toLookup(1))
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate()
+  expect(sizes).toEqual([])
+  writer.hurry()
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate()
+  expect(sizes).toEqual([1])
+  expect(writer.find(CHANNEL, toGtin(1))).toBeUndefined()
 })
