@@ -71,7 +71,7 @@ async function makeOldDatabase(products: readonly Product[]): Promise<void> {
   await store.completeWalk(CHANNEL, walk, 100)
   for (const name of ['added', 'removed', 'changed'])
     await sql`drop trigger ${sql.ref(`product_words_${name}`)}`.execute(database)
-  for (const name of ['product_words', 'search_backlog', 'held_words'])
+  for (const name of ['product_words', 'search_backlog', 'held_words', 'lookup_claims'])
     await sql`drop table ${sql.ref(name)}`.execute(database)
   const { rows } = await sql`delete from kysely_migration where name >= '0003' returning name`.execute(
     database,
