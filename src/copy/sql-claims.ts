@@ -10,9 +10,10 @@ export function createSqlClaims(
 ): Pick<CopyStore, 'claimLookup' | 'giveBackLookup'> {
   return {
     async claimLookup({ channelId, gtin }, { owner, nowMs, untilMs }) {
-      // One that ends later than this one was made before the clock was set back.
+      // Two that are made at one moment may end in another order; one that ends much later was made before the clock was set back.
+      const latestMs = untilMs + (untilMs - nowMs)
       const rows = await executeOnce(database, 'claim look-up', {
-        values: [catalog, channelId, gtin, owner, untilMs, owner, untilMs, nowMs, untilMs],
+        values: [catalog, channelId, gtin, owner, untilMs, owner, untilMs, nowMs, latestMs],
         build: () =>
           database
             .insertInto('lookup_claims')
@@ -24,7 +25,7 @@ export function createSqlClaims(
                 .where((builder) =>
                   builder.or([
                     builder('lookup_claims.until_ms', '<=', nowMs),
-                    builder('lookup_claims.until_ms', '>', untilMs),
+                    builder('lookup_claims.until_ms', '>', latestMs),
                   ]),
                 ),
             )

@@ -44,6 +44,11 @@ export function describeClaims(subject: Subject): void {
       expect(await claim('c', 1_120)).toBe(false)
     })
 
+    test('claim of one who looked at the clock before and comes after - leaves the other his', async () => {
+      expect(await claim('a', 1_001)).toBe(true)
+      expect(await claim('b', 1_000)).toBe(false)
+    })
+
     test('claim made before the clock was set back - does not last until the clock is there again', async () => {
       await claim('a', 10_000)
       expect(await claim('b', 1_000)).toBe(true)
