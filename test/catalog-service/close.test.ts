@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import type { FakeClock } from '../helpers/fake-clock.ts'
+import { advanceUntilSettled } from '../helpers/fake-clock.ts'
 import { GTINS, type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
 
 /** Five of these are more than the kernel takes for a reader who does not read. */
@@ -37,16 +37,6 @@ async function askWithoutReading({ url, key }: ServiceUnderTest, channelId: stri
   }
 }
 
-/** Moves the clock until the promise is settled. */
-async function settle(clock: FakeClock, promise: Promise<unknown>, stepMs = 50): Promise<void> {
-  let isSettled = false
-  void promise.then(() => (isSettled = true))
-  await vi.waitFor(() => {
-    clock.advance(stepMs)
-    expect(isSettled).toBe(true)
-  })
-}
-
 async function startWithLargeProducts(): Promise<Readonly<{ under: ServiceUnderTest; channelId: string }>> {
   const under = await startTestService()
   const rows = GTINS.map((gtin) => makeProduct(gtin, { title: LONG_TITLE }))
@@ -61,14 +51,14 @@ test('close - answer on its way to a slow reader - arrives whole', async () => {
   under.clock.advance(SECOND_MS)
   const { items } = JSON.parse(await reader.readAll()) as { items: { title: string }[] }
   expect(items.map(({ title }) => title.length)).toEqual(GTINS.map(() => LONG_TITLE.length))
-  await settle(under.clock, closed)
+  await advanceUntilSettled(under.clock, closed)
 })
 
 test('close - reader who never reads - is cut after two seconds', async () => {
   const { under, channelId } = await startWithLargeProducts()
   await askWithoutReading(under, channelId)
   const startedMs = under.clock.nowMs()
-  await settle(under.clock, under.service.close(), SECOND_MS / 2)
+  await advanceUntilSettled(under.clock, under.service.close(), SECOND_MS / 2)
   expect(under.clock.nowMs() - startedMs).toBeGreaterThanOrEqual(2 * SECOND_MS)
 })
 
@@ -78,6 +68,6 @@ test('close - connection that never sent a request - is closed within half a sec
   const socket = connect(Number(port), hostname)
   await once(socket, 'connect')
   const startedMs = under.clock.nowMs()
-  await Promise.all([once(socket, 'close'), settle(under.clock, under.service.close())])
+  await Promise.all([once(socket, 'close'), advanceUntilSettled(under.clock, under.service.close())])
   expect(under.clock.nowMs() - startedMs).toBeLessThanOrEqual(SECOND_MS)
 })

@@ -1,3 +1,4 @@
+import { expect, vi } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
 
 /** A clock that stands still until the test moves it. */
@@ -44,4 +45,18 @@ export function createFakeClock(startMs: number): FakeClock {
       return [...waiters].map((waiter) => waiter.dueMs - nowMs)
     },
   }
+}
+
+/** Moves the clock until the promise is settled. */
+export async function advanceUntilSettled(
+  clock: FakeClock,
+  promise: Promise<unknown>,
+  stepMs = 50,
+): Promise<void> {
+  let isSettled = false
+  void promise.then(() => (isSettled = true))
+  await vi.waitFor(() => {
+    clock.advance(stepMs)
+    expect(isSettled).toBe(true)
+  })
 }

@@ -4,7 +4,7 @@ import { type Socket, connect } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { type HttpServer, listenHttp } from '../../src/http/server.ts'
-import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { type FakeClock, advanceUntilSettled, createFakeClock } from '../helpers/fake-clock.ts'
 
 async function startServer(): Promise<{ server: HttpServer; clock: FakeClock; agent: Agent }> {
   const clock = createFakeClock(0)
@@ -29,16 +29,6 @@ async function get({ port }: HttpServer, agent: Agent): Promise<IncomingMessage 
 }
 
 const answerOk = (_request: IncomingMessage, response: ServerResponse): void => void response.end('ok')
-
-/** Moves the clock until the promise is settled. */
-async function settle(clock: FakeClock, promise: Promise<unknown>, stepMs = 50): Promise<void> {
-  let isSettled = false
-  void promise.then(() => (isSettled = true))
-  await vi.waitFor(() => {
-    clock.advance(stepMs)
-    expect(isSettled).toBe(true)
-  })
-}
 
 /** Moves the clock by a second at a time, and lets happen what happens then. */
 async function passTime(clock: FakeClock, ms: number): Promise<void> {
@@ -166,7 +156,7 @@ describe('stopping', () => {
     const socket = connect(server.port, '127.0.0.1')
     await once(socket, 'connect')
     const closed = once(socket, 'close')
-    await settle(clock, server.stop())
+    await advanceUntilSettled(clock, server.stop())
     await closed
     expect(clock.nowMs()).toBeLessThanOrEqual(SECOND_MS)
   })
@@ -179,7 +169,7 @@ describe('stopping', () => {
     socket.write('GET / HTTP/1.1\r\nHost:')
     await once(socket, 'connect')
     const closed = once(socket, 'close')
-    await settle(clock, server.stop())
+    await advanceUntilSettled(clock, server.stop())
     await closed
     expect(clock.nowMs()).toBeLessThanOrEqual(SECOND_MS)
   })
@@ -193,7 +183,7 @@ describe('stopping', () => {
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     const [data] = (await once(socket, 'data')) as [Buffer]
     expect(data.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*ok$/)
-    await settle(clock, stopped)
+    await advanceUntilSettled(clock, stopped)
   })
 
   it('answer under way - ends whole, then its connection is closed', async () => {
@@ -209,7 +199,7 @@ describe('stopping', () => {
     await expect(get(server, new Agent())).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     held[0]?.end('last')
     expect((await answer).text).toBe('first last')
-    await settle(clock, stopped)
+    await advanceUntilSettled(clock, stopped)
     expect(clock.nowMs()).toBeLessThan(2 * SECOND_MS)
   })
 
@@ -234,7 +224,7 @@ describe('stopping', () => {
     })
     expect(text).toMatch(/Connection: close\r\n[^]*ok$/)
     await closed
-    await settle(clock, stopped)
+    await advanceUntilSettled(clock, stopped)
   })
 
   it.each([
@@ -248,7 +238,7 @@ describe('stopping', () => {
     await expect(once(idle, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     await passTime(clock, 3 * SECOND_MS)
     const read = reader.readAll()
-    await settle(clock, stopped)
+    await advanceUntilSettled(clock, stopped)
     expect((await read).length).toBe(LARGE.length)
     expect(clock.nowMs()).toBeLessThan(8 * SECOND_MS)
   })
@@ -261,16 +251,16 @@ describe('stopping', () => {
     const [socket] = await vi.waitFor(() => Object.values(agent.freeSockets)[0] as [Socket])
     const closed = once(socket, 'close')
     const stopped = server.stop()
-    await settle(clock, closed)
+    await advanceUntilSettled(clock, closed)
     expect(clock.nowMs()).toBeLessThanOrEqual(SECOND_MS)
     void reader.readAll()
-    await settle(clock, stopped)
+    await advanceUntilSettled(clock, stopped)
   })
 
   it('reader of a large answer who never reads - is cut after eight seconds', async () => {
     const { server, clock } = await startServer()
     await askWithoutReading(server, (response) => response.end(LARGE))
-    await settle(clock, server.stop(), SECOND_MS)
+    await advanceUntilSettled(clock, server.stop(), SECOND_MS)
     expect(clock.nowMs()).toBeGreaterThanOrEqual(8 * SECOND_MS)
     expect(clock.nowMs()).toBeLessThan(10 * SECOND_MS)
   })
@@ -285,7 +275,7 @@ describe('stopping', () => {
     const cut = get(server, agent).catch((error: unknown) => (error as { code?: unknown }).code)
     await vi.waitFor(() => expect(held).toHaveLength(1))
     const stopped = server.stop()
-    await settle(clock, stopped, SECOND_MS)
+    await advanceUntilSettled(clock, stopped, SECOND_MS)
     expect(await cut).toBe('ECONNRESET')
     expect(clock.nowMs()).toBeGreaterThanOrEqual(8 * SECOND_MS)
     expect(clock.nowMs()).toBeLessThan(10 * SECOND_MS)
