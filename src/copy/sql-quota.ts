@@ -1,7 +1,7 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { type QuotaState, type Share, SHARES, createQuotaState } from '../catalog/quota.ts'
-import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
+import type { QuotaUpdate } from './sql-quota-count.ts'
 import type { CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
 
@@ -15,7 +15,7 @@ const KEPT_DAYS = 8
 export async function updateQuota(
   database: Kysely<CopyTables>,
   catalog: string,
-  update: Readonly<{ nowMs: number; change: QuotaChange }>,
+  update: QuotaUpdate,
 ): Promise<QuotaState> {
   return database.transaction().execute(async (transaction) => {
     const before = await readQuota(transaction, catalog, update.nowMs)
@@ -35,10 +35,8 @@ async function readQuota(
   nowMs: number,
 ): Promise<QuotaState> {
   const empty = createQuotaState(nowMs)
-  // The minute an hour ago counts whole: no 60 minutes ever see more than their budget.
-  const firstMinute = toMinute(nowMs - HOUR_MS)
-  // Those of a clock that was wrong would count until it is right.
-  const lastMinute = toMinute(nowMs) + 1
+  const firstMinute = toFirstMinute(nowMs)
+  const lastMinute = toLastMinute(nowMs)
   const [row] = await executeOnce(transaction, 'read quota', {
     values: [catalog, firstMinute, lastMinute, catalog, catalog, empty.day],
     build: () =>
@@ -84,7 +82,8 @@ function toState(empty: QuotaState, row: QuotaRow): QuotaState {
   }
 }
 
-function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
+/** Is anything else of the state changed than what is counted? */
+export function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
   return (['limitedUntilMs', 'pauseCount', 'limitedAtMs', 'learnedCalls'] as const).some(
     (name) => before[name] !== after[name],
   )
@@ -162,6 +161,16 @@ async function addLookups(
     build: () =>
       transaction.deleteFrom('quota_minutes').where('catalog', '=', catalog).where('minute', '<', oldMinute),
   })
+}
+
+/** The first minute of the hour that look-ups are counted over: it counts whole, so no 60 minutes ever see more than their budget. */
+export function toFirstMinute(nowMs: number): number {
+  return toMinute(nowMs - HOUR_MS)
+}
+
+/** The last one: those of a clock that was wrong would count until it is right. */
+export function toLastMinute(nowMs: number): number {
+  return toMinute(nowMs) + 1
 }
 
 function toMinute(timeMs: number): number {

@@ -10,7 +10,7 @@ import { countDeals } from './sql-deal-counts.ts'
 import { findDealCurrency, findDeals } from './sql-deals.ts'
 import { findProduct } from './sql-lookups.ts'
 import { putLookups } from './sql-put-lookups.ts'
-import { updateQuota } from './sql-quota.ts'
+import { createQuotaUpdater } from './sql-quota-count.ts'
 import { searchProducts } from './sql-search.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { type SearchIndex, tendSearchIndex } from './sqlite-search.ts'
@@ -42,6 +42,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       const copy = await findCopy(view, catalog, channelId)
       return copy === undefined ? empty : read(view, copy)
     })
+  const updateQuota = createQuotaUpdater(writer, catalog)
   const store: SqlStore = {
     ...createSqlWalkStore(writer, catalog),
     ...createSqlClaims(writer, catalog),
@@ -55,7 +56,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     findDealCurrency: (channelId) => withCopy(channelId, undefined, findDealCurrency),
     searchProducts: (channelId, text, limit) =>
       withCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
-    updateQuota: (nowMs, change) => updateQuota(writer, catalog, { nowMs, change }),
+    updateQuota: (nowMs, change) => updateQuota({ nowMs, change }),
     async ping() {
       await sql`select count(*) from copies`.execute(reader)
     },

@@ -51,6 +51,8 @@ type Step = Readonly<{
   event: 'walk' | 'refresh' | 'lookup' | 'channels' | 'limited' | 'answered' | 'paused' | 'read'
   spanMs: number | null
   isBudgeted: boolean
+  /** Two share the file. */
+  who: 0 | 1
   isReopened: boolean
 }>
 
@@ -111,6 +113,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   ),
   spanMs: fc.option(fc.integer({ min: 1, max: 2 * DAY_MS })),
   isBudgeted: fc.boolean(),
+  who: fc.constantFrom(0, 1),
   isReopened: fc.boolean(),
 })
 
@@ -121,7 +124,7 @@ const failing: QuotaChange = () => {
 describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
   const isFile = kind === 'SQLite file'
 
-  test('any changes at any times - the same states as without a database, also after reopening', async () => {
+  test('any changes at any times, by either of two - the same states as without a database, also after reopening', async () => {
     const folder = await makeFolder()
     let run = 0
     await fc.assert(
@@ -130,22 +133,26 @@ describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
           kind: 'sqlite',
           path: isFile ? join(folder, `${(run += 1)}.db`) : ':memory:',
         } as const
-        let copy = await openSqlStore({ database, catalog: CATALOG })
+        const openOne = (): Promise<Copy> => openSqlStore({ database, catalog: CATALOG })
+        const first = await openOne()
+        const copies: [Copy, Copy] = [first, isFile ? await openOne() : first]
         const model = createModel()
         let nowMs = NOON_MS
         for (const one of steps) {
           nowMs += one.waitMs
           const change = toChange(one, nowMs)
           if (isFile && one.isReopened) {
-            await copy.close()
-            copy = await openSqlStore({ database, catalog: CATALOG })
+            await copies[one.who].close()
+            copies[one.who] = await openOne()
           }
-          expect(await copy.updateQuota(nowMs, change)).toEqual(model.update(nowMs, change))
+          expect(await copies[one.who].updateQuota(nowMs, change)).toEqual(model.update(nowMs, change))
         }
-        expect(await copy.updateQuota(nowMs, keep)).toEqual(model.update(nowMs, keep))
-        await copy.close()
+        for (const copy of new Set(copies)) {
+          expect(await copy.updateQuota(nowMs, keep)).toEqual(model.update(nowMs, keep))
+          await copy.close()
+        }
       }),
-      { numRuns: isFile ? 25 : 60 },
+      { numRuns: isFile ? 40 : 60 },
     )
   })
 
