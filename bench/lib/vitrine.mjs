@@ -80,6 +80,17 @@ export function startSync(run, settings, cpus = run.cpus.server) {
   return run.processes.start({ command: run.options.nodePath, parameters, env: settings, cpus })
 }
 
+/** Starts the catalog service of this program alone. */
+export function startCatalogService(run, settings) {
+  return run.processes.start({
+    command: run.options.nodePath,
+    parameters: [MAIN, 'catalog', 'serve'],
+    env: settings,
+    cpus: run.cpus.catalog,
+    output: 'ignore',
+  })
+}
+
 /** Runs another command of the program to its end. */
 export function runVitrine(run, parameters, env) {
   return run.processes.run({ command: run.options.nodePath, parameters: [MAIN, ...parameters], env })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as wait } from 'node:timers/promises'
+import { CHANNEL } from './catalog-data.mjs'
 import { readCpuSeconds, readMemory } from './proc.mjs'
 import { queryFile } from './sqlite.mjs'
 import { askCatalog, startSync } from './vitrine.mjs'
@@ -49,9 +50,13 @@ async function sampleMemory(pid, samples, signal) {
   }
 }
 
-/** Fetches and parses the same pages, and does nothing with them. */
-export async function measureFetchLoop(run, catalog) {
-  const order = { command: run.options.nodePath, parameters: [LOOP, catalog.origin], cpus: null }
+/**
+ * Fetches and parses the same pages, and does nothing with them. `channelId` and `key`: of a catalog service.
+ * @param {import('./run.mjs').Run} run
+ * @param {{ origin: string, channelId?: string, key?: string }} catalog
+ */
+export async function measureFetchLoop(run, { origin, channelId = CHANNEL.id, key = 'bench' }) {
+  const order = { command: run.options.nodePath, parameters: [LOOP, origin, channelId, key], cpus: null }
   const { products, seconds } = JSON.parse(await run.processes.run(order))
   return { perSecond: products / seconds, seconds }
 }

@@ -1,14 +1,16 @@
-/** The least that a walk can be: every page of a catalog is fetched and parsed as JSON. `node bench/peers/fetch-loop.mjs ORIGIN`. */
+/** The least that a walk can be: every page of a catalog is fetched and parsed as JSON. `node bench/peers/fetch-loop.mjs ORIGIN CHANNEL KEY`. */
 import { Pool } from 'undici'
-import { CHANNEL } from '../lib/catalog-data.mjs'
 
-const pool = new Pool(process.argv[2], { connections: 1 })
+const [origin, channelId, key] = process.argv.slice(2)
+const headers = { authorization: `Bearer ${key}` }
+const pool = new Pool(origin, { connections: 1 })
 const startedMs = performance.now()
 let products = 0
 let cursor = null
 do {
   const query = cursor === null ? 'limit=200' : `limit=200&cursor=${cursor}`
-  const { body } = await pool.request({ method: 'GET', path: `/v0/channels/${CHANNEL.id}/products?${query}` })
+  const path = `/v0/channels/${channelId}/products?${query}`
+  const { body } = await pool.request({ method: 'GET', path, headers })
   const page = await body.json()
   products += page.items.length
   cursor = page.next_cursor

@@ -4,6 +4,7 @@ import { notModified } from './not-modified.mjs'
 import { embeds, grids } from './same-bytes.mjs'
 import { memory, start } from './start.mjs'
 import { walkBesideAnswers } from './walk-beside-answers.mjs'
+import { walkService } from './walk-service.mjs'
 import { walk, walkMillion } from './walk.mjs'
 import { workers } from './workers.mjs'
 import { zipf } from './zipf.mjs'
@@ -17,6 +18,7 @@ export const SCENARIOS = [
   grids,
   cold,
   walk,
+  walkService,
   walkMillion,
   walkBesideAnswers,
   start,
