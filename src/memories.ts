@@ -15,9 +15,9 @@ export type Memories = DataMemories & Readonly<{ answers: HotCache }>
  * nobody asks for the data that it was made of.
  */
 const SHARES = {
-  products: { entries: 1 / 4, bytes: 1 / 8 },
-  deals: { entries: 1 / 8, bytes: 1 / 8 },
-  answers: { entries: 5 / 8, bytes: 3 / 4 },
+  products: { entries: 1 / 4, bytes: 1 / 16 },
+  deals: { entries: 1 / 8, bytes: 1 / 16 },
+  answers: { entries: 5 / 8, bytes: 7 / 8 },
 } as const
 
 /** Makes the caches of data of one process within the bounds of the settings. */

@@ -47,9 +47,9 @@ describe('caches in memory', () => {
     const memories = makeMemories(makeConfig(20_000, 4_000_000))
     fill(memories, 500, 50_000)
     expect(sum(memories, 'byteCount')).toBeLessThanOrEqual(4_000_000)
-    expect(memories.products.byteCount()).toBeLessThanOrEqual(500_000)
-    expect(memories.deals.byteCount()).toBeLessThanOrEqual(500_000)
-    expect(memories.answers.byteCount()).toBeGreaterThan(2_900_000)
+    expect(memories.products.byteCount()).toBeLessThanOrEqual(250_000)
+    expect(memories.deals.byteCount()).toBeLessThanOrEqual(250_000)
+    expect(memories.answers.byteCount()).toBeGreaterThan(3_400_000)
   })
 
   test('what one cache drops - is still in the others', () => {

@@ -59,6 +59,7 @@ const STORE_READ_EVERY_MS: number = 10 * SECOND_MS
 export function createChannelSource(details: ChannelSourceDetails): ChannelSource {
   const { clock, config, served } = details
   const lists = createListSource(details)
+  const toCheck = createChecks(lists)
 
   /** The list for a channel: another process may have a newer one, and the catalog is asked when that is old, too. */
   const findListFor = async (channelId: string): Promise<ChannelList | undefined> => {
@@ -76,8 +77,7 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       const list = await findListFor(channelId)
       if (list === undefined) throw new UnavailableError('no list of channels could be fetched yet')
       const channel = list.channels.find(({ id }) => id === channelId)
-      const isCurrent = (): boolean => lists.findRemembered() === list && !lists.isDue()
-      if (channel !== undefined) return { channel, isGone: false, isCurrent }
+      if (channel !== undefined) return { channel, isGone: false, isCurrent: toCheck(list) }
       const gone = list.gone.find((entry) => entry.channel.id === channelId)
       if (gone === undefined) throw new UnknownChannelError('the list of channels lacks it')
       const isGone = clock.nowMs() - gone.goneAtMs > config.rescueSeconds * SECOND_MS
@@ -142,6 +142,16 @@ function createListSource(details: ChannelSourceDetails): ListSource {
       return waitInTime(details.clock, details.config.visitorTimeoutMs, fetchList())
     },
     isAged: (list) => judgeAge(list.asOfMs, details.clock.nowMs(), details.config) !== 'fresh',
+  }
+}
+
+/** Is a list still the one at hand? One function for all who were given the same one. */
+function createChecks(lists: ListSource): (list: ChannelList) => () => boolean {
+  const checks = new WeakMap<ChannelList, () => boolean>()
+  return (list) => {
+    const check = checks.get(list) ?? ((): boolean => lists.findRemembered() === list && !lists.isDue())
+    checks.set(list, check)
+    return check
   }
 }
 

@@ -136,7 +136,7 @@ function createHold(
   states: CopyStates,
   { channelId, walk, untilMs }: Readonly<{ channelId: string; walk: number; untilMs: number }>,
 ): Hold {
-  return { untilMs, isCurrent: () => states.isCurrent(channelId, walk) }
+  return { untilMs, watch: null, isSame: () => states.isCurrent(channelId, walk), isServed: () => true }
 }
 
 function dropGone(read: RememberedDeals, nowMs: number, config: FreshnessConfig): RememberedDeals {

@@ -83,7 +83,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
 
   return {
     async getProduct(channelId, gtin, patientUntilMs = clock.nowMs() + config.visitorTimeoutMs) {
-      const wanted = { channelId, gtin, key: `${channelId} ${gtin}`, patientUntilMs }
+      const wanted = { channelId, gtin, key: [channelId, gtin].join(' '), patientUntilMs }
       const { entry, isCopyRead } = await findEntry(details, wanted)
       if (entry?.product === null) {
         const isRemembered = clock.nowMs() - entry.asOfMs < config.notFoundSeconds * SECOND_MS
@@ -147,19 +147,20 @@ function toHeld(
 }
 
 /**
- * A hold lives as long as its answer: it keeps the time of an entry alive, and not the entry. Asking it looks nothing up as
- * long as the entry stays where it is: ten thousand boxes are more than a processor has at hand.
+ * A hold lives as long as its answer: it keeps the time of an entry alive, and not the entry.
  */
 function createHold(
   memory: Memory<CopyEntry>,
   key: string,
   { asOfMs, heldSeconds }: Readonly<{ asOfMs: number; heldSeconds: number }>,
 ): Hold {
-  const watch = memory.get(key)?.asOfMs === asOfMs ? memory.watch(key) : undefined
+  const watch = memory.get(key)?.asOfMs === asOfMs ? (memory.watch(key) ?? null) : null
   return {
     untilMs: asOfMs + heldSeconds * SECOND_MS,
+    watch,
     // What was dropped from memory for want of room is still what the catalog said a moment ago.
-    isCurrent: () => watch?.isThere === true || (memory.get(key)?.asOfMs ?? asOfMs) === asOfMs,
+    isSame: () => (memory.get(key)?.asOfMs ?? asOfMs) === asOfMs,
+    isServed: () => true,
   }
 }
 

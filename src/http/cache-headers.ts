@@ -11,12 +11,11 @@ const MAX_AGE_SECONDS: number = 5 * MINUTE_SECONDS
 const WHILE_REVALIDATE_SECONDS = 600
 const IF_ERROR_SECONDS = 86_400
 
-/** What the lifetime of an answer depends on. */
-export type Lifetime = Readonly<{
+/** What the lifetime of an answer depends on beside the time: a few numbers, and nothing of the answer. */
+export type Ages = Readonly<{
   asOfMs: number
   /** When the oldest price in it was given; `null`: it has none that could grow too old. */
   oldestPriceMs: number | null
-  nowMs: number
   config: FreshnessConfig
   priceMaxAgeSeconds: number
   /** A grid comes from the copy, so its own freshness does not count down. */
@@ -27,22 +26,13 @@ export type Lifetime = Readonly<{
  * `Cache-Control` of boxes and grids. Never `s-maxage`: it switches the stale directives off in strict caches (RFC 9111,
  * section 5.2.2.10). Both stale times are cut to what is left of the price age.
  */
-export function toCacheControl(lifetime: Lifetime): string {
-  return toControlAt(lifetime, lifetime.nowMs)
-}
-
-/** The same for one answer at any time. It keeps nothing of the answer but these numbers. */
-export function createCountdown(lifetime: Omit<Lifetime, 'nowMs'>): (nowMs: number) => string {
-  return (nowMs) => toControlAt(lifetime, nowMs)
-}
-
-function toControlAt(lifetime: Omit<Lifetime, 'nowMs'>, nowMs: number): string {
-  const { asOfMs, oldestPriceMs } = lifetime
+export function toCacheControl(ages: Ages, nowMs: number): string {
+  const { asOfMs, oldestPriceMs } = ages
   const ageSeconds = computeAgeSeconds(asOfMs, nowMs)
-  const freshLeftSeconds = lifetime.isGrid ? MAX_AGE_SECONDS : lifetime.config.freshSeconds - ageSeconds
+  const freshLeftSeconds = ages.isGrid ? MAX_AGE_SECONDS : ages.config.freshSeconds - ageSeconds
   const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, freshLeftSeconds))
   const priceLeftSeconds =
-    oldestPriceMs === null ? Infinity : lifetime.priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs)
+    oldestPriceMs === null ? Infinity : ages.priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs)
   return toText(maxAgeSeconds, Math.max(0, priceLeftSeconds))
 }
 

@@ -23,6 +23,7 @@ export function hashFolder(folder: string): string {
  */
 export function isNoneMatch(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
+  if (header === etag) return true
   const tag = etag.replace(/^W\//, '')
   return header.split(',').some((part) => {
     const candidate = part.trim()

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import type { Hold } from '../freshness/cached.ts'
+import { type Hold, isCurrent } from '../freshness/cached.ts'
 import { createFlights } from '../freshness/flights.ts'
 import { type Memory, type MemoryBounds, createMemory } from '../freshness/memory.ts'
-import { type Form, type WidgetState, sendForm } from './answer.ts'
+import type { WidgetState } from './answer.ts'
+import { type Ages, toCacheControl } from './cache-headers.ts'
 import { type EncodedBody, chooseEncoding } from './encodings.ts'
+import { type Form, sendForm } from './forms.ts'
 
 /** Addresses that one answer is found by at once; of others their canonical form is worked out. */
 const MAX_ADDRESSES = 2
@@ -13,7 +15,7 @@ const MAX_ADDRESS_CHARACTERS = 256
 /** How often a use is noted: which answer was used longest ago need not be known more exactly. */
 const NOTED_EVERY_MS: number = 10 * SECOND_MS
 /** Room for the addresses of an answer and its header blocks, in bytes. */
-const EXTRAS_BYTES = 2_048
+const EXTRAS_BYTES = 1_536
 
 /** An answer that was made once. */
 export type ReadyAnswer = Readonly<{
@@ -31,7 +33,8 @@ export type Warmth = Readonly<{
   hold: Hold
   /** Made once for each encoding; a fragment's are one and the same. */
   forms: Readonly<Record<'identity' | 'gzip' | 'br', Form>>
-  toCacheControl(nowMs: number): string
+  /** What `Cache-Control` counts down from. */
+  ages: Ages
   /** Called for each answer that is sent. */
   count(): void
 }>
@@ -83,7 +86,7 @@ export function createHotCache({ bounds, clock, identify }: HotCacheDetails): Ho
       const entry = shelf.findByAddress(url, nowMs) ?? shelf.findByIdentity(identify(url), url)
       if (!entry?.warmth) return false
       const { hold, count } = entry.warmth
-      if (nowMs >= hold.untilMs || !hold.isCurrent()) return false
+      if (nowMs >= hold.untilMs || !isCurrent(hold)) return false
       count()
       send(entry.answer, entry.warmth, { request, response, nowMs })
       return true
@@ -160,7 +163,7 @@ function createKeeping({
     },
     isWarm(identity, untilMs) {
       const hold = entries.get(identity)?.warmth?.hold
-      return hold !== undefined && hold.untilMs >= untilMs && hold.isCurrent()
+      return hold !== undefined && hold.untilMs >= untilMs && isCurrent(hold)
     },
   }
 }
@@ -169,5 +172,5 @@ type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; n
 
 function send({ etag }: ReadyAnswer, warmth: Warmth, { request, response, nowMs }: Exchange): void {
   const form = warmth.forms[chooseEncoding(request.headers['accept-encoding']) ?? 'identity']
-  sendForm(request, response, { etag, form, cacheControl: warmth.toCacheControl(nowMs) })
+  sendForm(request, response, { etag, form, cacheControl: toCacheControl(warmth.ages, nowMs), nowMs })
 }

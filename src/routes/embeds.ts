@@ -62,7 +62,6 @@ export function createEmbedSender(context: Context): SendWidget {
 function createEmbedMaker(context: Context, widget: AnyWidget): AnswerMaker {
   const toOutline = (view: AnyView | undefined): EmbedOutline => toEmbedOutline(context, widget, view?.label)
   return {
-    surface: 'embed',
     toEtag: (view) => `W/${createEtag({ outline: toOutline(view), view }, context.version)}`,
     render: (view) => {
       const body = renderView(context, widget.kind, view)

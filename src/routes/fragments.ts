@@ -34,7 +34,6 @@ export function createFragmentSender(context: Context): SendWidget {
     isEncoded: false,
     toHeaders: () => common,
     createMaker: ({ kind }) => ({
-      surface: 'fragment',
       toEtag: (view) => (view === undefined ? null : createEtag(view, context.version)),
       render: (view) =>
         Promise.resolve({

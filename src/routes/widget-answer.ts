@@ -1,20 +1,13 @@
 import type { Context } from '../context.ts'
-import {
-  type Answer,
-  type AskedRequest,
-  type Form,
-  type NotedResponse,
-  type WidgetState,
-  toHeaderLists,
-} from '../http/answer.ts'
+import { type Answer, type AskedRequest, type WidgetState } from '../http/answer.ts'
 import { type EncodedBody, type Encoding, pickBody, toOwnMemory } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
+import { type Form, createForm } from '../http/forms.ts'
 import type { ReadyAnswer } from '../http/hot-cache.ts'
-import { type Lifetime, createCountdown, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
+import { type Ages, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
 import type { Surface } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
-import { noteAnswer } from './note-answer.ts'
 
 /** Parts of a path, decoded by Express. */
 type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -48,14 +41,12 @@ export type AnyWidget = Widget<BoxView> | Widget<GridView>
 export function toWidgetHeaders(context: Context, widget: AnyWidget, state: WidgetState): Answer['headers'] {
   return {
     'Content-Type': 'text/html; charset=utf-8',
-    'Cache-Control': toCacheControl({ ...toAges(context, widget, state), nowMs: context.clock.nowMs() }),
+    'Cache-Control': toCacheControl(toAges(context, widget, state), context.clock.nowMs()),
     'Vitrine-State': state,
     'Vitrine-Reason': state === 'hidden' ? widget.hiddenReason : undefined,
     'Cache-Status': toCacheStatus(widget.status),
   }
 }
-
-type Ages = Omit<Lifetime, 'nowMs'>
 
 /** A few numbers: a warm answer keeps them, and not the widget. */
 function toAges({ config }: Context, widget: AnyWidget, state: WidgetState): Ages {
@@ -90,7 +81,7 @@ export function keepWarm(context: Context, outfit: Outfit, { originalUrl }: Aske
   answers.warm(widget.identity, originalUrl, {
     hold,
     forms: toForms(outfit, toCacheStatus(cache)),
-    toCacheControl: createCountdown(toAges(context, widget, state)),
+    ages: toAges(context, widget, state),
     count: context.metrics.getAnswerCounter({ surface: `${surface} ${widget.kind}`, state, cache }),
   })
 }
@@ -105,56 +96,38 @@ function toForms(outfit: Outfit, cacheStatus: string): Record<'identity' | 'gzip
     ...outfit.toHeaders(encoding),
     'Cache-Status': cacheStatus,
   })
-  const identity = toForm({ ...outfit, toHeaders }, null)
+  const make = (encoding: Encoding): Form => toForm({ ...outfit, toHeaders }, encoding)
+  const identity = make(null)
   return outfit.surface === 'fragment'
     ? { identity, gzip: identity, br: identity }
-    : { identity, gzip: toForm({ ...outfit, toHeaders }, 'gzip'), br: toForm({ ...outfit, toHeaders }, 'br') }
+    : { identity, gzip: make('gzip'), br: make('br') }
 }
 
 /** The bytes of an answer in one encoding, with their header block. */
 export function toForm({ answer, toHeaders }: Outfit, encoding: Encoding): Form {
-  const bytes = pickBody(answer.body, encoding)
-  return {
-    bytes,
-    lists: toHeaderLists({ headers: toHeaders(encoding), etag: answer.etag }, bytes.length),
-  }
+  return createForm(toHeaders(encoding), pickBody(answer.body, encoding))
 }
 
 /** How a surface makes an answer of a view; a hidden widget has none. */
 export type AnswerMaker = Readonly<{
-  surface: Surface
   /** `null`: there is nothing to revalidate. */
   toEtag(view: AnyView | undefined): string | null
   render(view: AnyView | undefined): Promise<EncodedBody>
 }>
 
-/**
- * The answer of a widget from memory, or made now and kept under the widget's key; counted either way. Nothing is
- * rendered for a visitor who has it already.
- */
-export async function getReadyAnswer(
-  context: Context,
-  maker: AnswerMaker,
-  asked: Readonly<{ widget: AnyWidget; request: AskedRequest; response: NotedResponse }>,
-): Promise<ReadyAnswer> {
-  const { widget, request, response } = asked
-  const known = request.headers['if-none-match']
-  const answer =
-    findUnmade(context, maker, { widget, known }) ??
-    (await context.memories.answers.getOrMake(widget, () => makeAnswer(maker, widget)))
-  const surface = `${maker.surface} ${widget.kind}`
-  noteAnswer(context, { surface, state: answer.state, cache: widget.status, request, response })
-  return answer
+/** The answer of a widget from memory, or made now and kept under the widget's key. */
+export function getMade(context: Context, maker: AnswerMaker, widget: AnyWidget): Promise<ReadyAnswer> {
+  return context.memories.answers.getOrMake(widget, () => makeAnswer(maker, widget))
 }
 
-/** The answer of a visitor who has it already, where it was not made yet: that needs no body. */
-function findUnmade(
+/** The answer of a visitor who has it already, where it was not made yet: nothing is rendered for that. */
+export function findUnmade(
   { memories }: Context,
   maker: AnswerMaker,
-  { widget, known }: Readonly<{ widget: AnyWidget; known: string | undefined }>,
+  { widget, known }: Readonly<{ widget: AnyWidget; known: string }>,
 ): ReadyAnswer | undefined {
   const { identity, stamp } = widget
-  if (known === undefined || memories.answers.get(identity)?.stamp === stamp) return undefined
+  if (memories.answers.get(identity)?.stamp === stamp) return undefined
   const view = widget.getView()
   const etag = maker.toEtag(view)
   if (etag === null || !isNoneMatch(known, etag)) return undefined
@@ -189,14 +162,10 @@ export function toEmptyHeaders(context: Context, details: EmptyDetails): Answer[
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': details.isCacheable
-      ? toCacheControl({
-          asOfMs: nowMs,
-          oldestPriceMs: null,
+      ? toCacheControl(
+          { asOfMs: nowMs, oldestPriceMs: null, config: freshness, priceMaxAgeSeconds, isGrid: true },
           nowMs,
-          config: freshness,
-          priceMaxAgeSeconds,
-          isGrid: true,
-        })
+        )
       : 'no-store',
     'Vitrine-State': details.state,
     'Vitrine-Error': details.message ?? undefined,

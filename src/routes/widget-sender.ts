@@ -1,13 +1,16 @@
 import type { Context } from '../context.ts'
-import { type Form, type Headers, sendForm } from '../http/answer.ts'
+import type { Headers } from '../http/answer.ts'
 import { type Encoding, chooseEncoding } from '../http/encodings.ts'
+import { type Form, sendForm } from '../http/forms.ts'
 import type { ReadyAnswer } from '../http/hot-cache.ts'
 import type { Surface } from '../widgets/options.ts'
+import { noteAnswer } from './note-answer.ts'
 import {
   type AnswerMaker,
   type AnyWidget,
   type Outfit,
-  getReadyAnswer,
+  findUnmade,
+  getMade,
   keepWarm,
   toForm,
   toWidgetHeaders,
@@ -26,38 +29,57 @@ export type SurfaceDetails = Readonly<{
 
 /** Makes the sender of one surface. */
 export function createWidgetSender(context: Context, details: SurfaceDetails): SendWidget {
-  const dress = createDressing(context, details)
+  const prepare = createPreparing(context, details)
   return async ({ request, response, widget }) => {
-    const answer = await getReadyAnswer(context, details.createMaker(widget), { widget, request, response })
-    const { outfit, forms } = dress(widget, answer)
-    keepWarm(context, outfit, request)
+    const prepared = await prepare(widget, request.headers['if-none-match'])
+    const { outfit, forms } = prepared
+    const { answer, surface } = outfit
+    const noted = { surface: `${surface} ${widget.kind}`, state: answer.state, cache: widget.status }
+    noteAnswer(context, { ...noted, request, response })
     const encoding = details.isEncoded ? chooseEncoding(request.headers['accept-encoding']) : null
     const form = forms.get(encoding) ?? toForm(outfit, encoding)
     forms.set(encoding, form)
-    sendForm(request, response, { etag: answer.etag, form })
+    const { cacheControl } = form
+    sendForm(request, response, { etag: answer.etag, form, cacheControl, nowMs: context.clock.nowMs() })
+    // Behind, and once: those who wait have waited long enough.
+    if (prepared.isKept) return
+    prepared.isKept = true
+    keepWarm(context, outfit, request)
   }
 }
 
-type Dressed = Readonly<{ outfit: Outfit; forms: Map<Encoding, Form> }>
+/** An answer with its header blocks, by encoding: those that were asked for. */
+type Prepared = { readonly outfit: Outfit; readonly forms: Map<Encoding, Form>; isKept: boolean }
 
-/** Visitors who came together have one widget: its header blocks are put together once for all of them. */
-function createDressing(
+/** Visitors who came together have one widget: its answer and header blocks are put together once for all of them. */
+function createPreparing(
   context: Context,
-  { surface, toHeaders }: SurfaceDetails,
-): (widget: AnyWidget, answer: ReadyAnswer) => Dressed {
-  const dressed = new WeakMap<AnyWidget, Dressed>()
-  return (widget, answer) => {
-    const known = dressed.get(widget)
-    if (known?.outfit.answer === answer) return known
+  { surface, createMaker, toHeaders }: SurfaceDetails,
+): (widget: AnyWidget, known: string | undefined) => Prepared | Promise<Prepared> {
+  const prepared = new WeakMap<AnyWidget, Promise<Prepared>>()
+  const dress = (widget: AnyWidget, answer: ReadyAnswer): Prepared => {
     const shared = toWidgetHeaders(context, widget, answer.state)
-    const outfit: Outfit = {
-      surface,
-      widget,
-      answer,
-      toHeaders: (encoding) => ({ ...shared, ...toHeaders(widget, encoding) }),
+    return {
+      outfit: {
+        surface,
+        widget,
+        answer,
+        toHeaders: (encoding) => ({ ...shared, ...toHeaders(widget, encoding) }),
+      },
+      forms: new Map(),
+      isKept: false,
     }
-    const fresh = { outfit, forms: new Map<Encoding, Form>() }
-    dressed.set(widget, fresh)
-    return fresh
+  }
+  const make = async (widget: AnyWidget): Promise<Prepared> =>
+    dress(widget, await getMade(context, createMaker(widget), widget))
+  return (widget, known) => {
+    const shared = prepared.get(widget)
+    if (shared !== undefined) return shared
+    const unmade =
+      known === undefined ? undefined : findUnmade(context, createMaker(widget), { widget, known })
+    if (unmade !== undefined) return dress(widget, unmade)
+    const made = make(widget)
+    prepared.set(widget, made)
+    return made
   }
 }

@@ -40,5 +40,6 @@ export function toIdentity(
   { surface, channelId, gtin }: Readonly<{ surface: Surface; channelId: string; gtin: string | null }>,
   optionsKey: string,
 ): string {
-  return `${surface} ${channelId} ${gtin ?? 'deals'} ${optionsKey}`
+  // One text, where a template would keep its pieces: the address that they were cut out of, too.
+  return [surface, channelId, gtin ?? 'deals', optionsKey].join(' ')
 }

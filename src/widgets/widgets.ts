@@ -2,7 +2,7 @@ import type { Channel, Offer } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { InvalidGtinError } from '../errors.ts'
-import { type CacheStatus, type Cached, type Hold, joinHolds } from '../freshness/cached.ts'
+import { type CacheStatus, type Cached, type Hold, narrowHold } from '../freshness/cached.ts'
 import type { ChannelSource, ServedChannel } from '../freshness/channels.ts'
 import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
@@ -99,7 +99,7 @@ function toHold(
 ): Hold | null {
   const shownUntilMs =
     oldestPriceMs === null ? Infinity : oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1
-  return joinHolds(data, { untilMs: shownUntilMs, isCurrent: served.isCurrent })
+  return narrowHold(data, { untilMs: shownUntilMs, isServed: served.isCurrent })
 }
 
 function present(details: WidgetDetails, surface: Surface): Presentation {

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { type Hold, joinHolds } from '../../src/freshness/cached.ts'
+import { type Hold, isCurrent, narrowHold } from '../../src/freshness/cached.ts'
 import { createDealSource } from '../../src/freshness/deals.ts'
 import { createMemory } from '../../src/freshness/memory.ts'
 import { makeQuery, walkAll } from '../copy/conformance/subject.ts'
@@ -38,7 +38,7 @@ describe('hold of a product', () => {
     setOutcome(sources.catalog, 'answers', GTIN)
     for (const status of ['miss', 'hit']) {
       const { status: seen, hold } = await ask(sources)
-      expect([seen, hold?.untilMs, hold?.isCurrent()]).toEqual([status, NOON_MS + FRESH_MS, true])
+      expect([seen, hold?.untilMs, hold && isCurrent(hold)]).toEqual([status, NOON_MS + FRESH_MS, true])
     }
   })
 
@@ -59,7 +59,7 @@ describe('hold of a product', () => {
     sources.clock.advance(1)
     await ask(sources)
     await vi.waitFor(async () => expect((await ask(sources)).status).toBe('hit'))
-    expect(hold?.isCurrent()).toBe(false)
+    expect(hold && isCurrent(hold)).toBe(false)
   })
 
   test('404 - as long as it is remembered', async () => {
@@ -82,7 +82,7 @@ describe('what a hold keeps alive', () => {
       // Not the product itself: what fails would keep it.
       expect(product.deref() === undefined).toBe(true)
     })
-    expect(hold?.isCurrent()).toBe(true)
+    expect(hold && isCurrent(hold)).toBe(true)
   })
 })
 
@@ -111,30 +111,45 @@ describe('hold of a page of deals', () => {
       toQuery: (currency: string) => makeQuery({ currency }),
     }
     const { hold } = await deals.getDeals(wanted)
-    expect([hold?.untilMs, hold?.isCurrent()]).toEqual([NOON_MS + heldMs, true])
+    expect([hold?.untilMs, hold && isCurrent(hold)]).toEqual([NOON_MS + heldMs, true])
     clock.advance(SECOND_MS)
-    expect(hold?.isCurrent()).toBe(false)
+    expect(hold && isCurrent(hold)).toBe(false)
     await deals.getDeals({ ...wanted, key: 'other' }).catch(() => {})
-    expect(hold?.isCurrent()).toBe(true)
+    expect(hold && isCurrent(hold)).toBe(true)
     await walkAll(store, [], NOON_MS)
     await deals.getDeals(wanted)
-    expect(hold?.isCurrent()).toBe(false)
+    expect(hold && isCurrent(hold)).toBe(false)
   })
 })
 
-const makeHold = (untilMs: number, isCurrent: boolean): Hold => ({ untilMs, isCurrent: () => isCurrent })
+const makeHold = (over: Partial<Hold> = {}): Hold => ({
+  untilMs: 2,
+  watch: null,
+  isSame: () => true,
+  isServed: () => true,
+  ...over,
+})
+const no = (): boolean => false
 
-describe('two holds', () => {
+describe('a hold', () => {
   test.each([
-    [makeHold(1, true), makeHold(2, true), [1, true]],
-    [makeHold(3, true), makeHold(2, false), [2, false]],
-    [makeHold(3, false), makeHold(2, true), [2, false]],
-  ])('%# - the shorter, and both have to be current', (a, b, expected) => {
-    const joined = joinHolds(a, b)
-    expect([joined?.untilMs, joined?.isCurrent()]).toEqual(expected)
+    ['data that are the same', {}, true],
+    ['other data', { isSame: no }, false],
+    ['watch that is there - nothing is looked up', { watch: { isThere: true }, isSame: no }, true],
+    ['watch that is gone - the data are asked', { watch: { isThere: false } }, true],
+    ['watch that is gone, other data', { watch: { isThere: false }, isSame: no }, false],
+    ['channel of another list', { watch: { isThere: true }, isServed: no }, false],
+  ])('%s', (_name, over, expected) => {
+    expect(isCurrent(makeHold(over))).toBe(expected)
   })
 
-  test('one is missing - there is none', () => {
-    expect([joinHolds(null, makeHold(1, true)), joinHolds(makeHold(1, true), null)]).toEqual([null, null])
+  test.each([1, 3])('narrowed to %i ms - ends at the earlier of both, and with its channel', (untilMs) => {
+    const narrowed = narrowHold(makeHold(), { untilMs, isServed: no })
+    expect(narrowed).toMatchObject({ untilMs: Math.min(2, untilMs) })
+    expect(narrowed && isCurrent(narrowed)).toBe(false)
+  })
+
+  test('none - stays none', () => {
+    expect(narrowHold(null, makeHold())).toBeNull()
   })
 })

@@ -1,0 +1,69 @@
+import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import { type Headers, OF_A_BODY, listHeaders } from './answer.ts'
+import { isNoneMatch } from './etag.ts'
+import { writeAtOnce } from './one-write.ts'
+
+/** The same header lines for a response of Node and for a message of ours. */
+type Lines = Readonly<{ list: readonly string[]; text: string }>
+
+/**
+ * What many answers have in common of their header blocks: of the whole answer, and for whoever has it already. Neither
+ * `Cache-Control`, `ETag` nor `Content-Length` is among them.
+ */
+export type SharedHeaders = Readonly<{ whole: Lines; unchanged: Lines }>
+
+/** Final bytes, and the headers in front of them. `cacheControl`: as it was when the form was made. */
+export type Form = Readonly<{ headers: SharedHeaders; cacheControl: string; bytes: Buffer }>
+
+/** How a form is sent: `etag` is `null` where there is nothing to revalidate; `nowMs`, Unix milliseconds, is its `Date`. */
+export type SentForm = Readonly<{ etag: string | null; form: Form; cacheControl: string; nowMs: number }>
+
+/** Header blocks differ by surface, encoding, state and channel: ten thousand boxes have a handful. */
+const blocks = new LRUCache<string, SharedHeaders>({ max: 200 })
+
+/**
+ * Makes a form; its headers are found among those of others.
+ * @throws TypeError when a value cannot be that of a header, as Node would when it sends it: a line break would end it.
+ */
+export function createForm({ 'Cache-Control': cacheControl = '', ...others }: Headers, bytes: Buffer): Form {
+  const all = listHeaders(others)
+  const whole = toLines(all)
+  const known = blocks.get(whole.text)
+  if (known !== undefined) return { headers: known, cacheControl, bytes }
+  for (const [name, value] of all) validateHeaderValue(name, value)
+  const headers = { whole, unchanged: toLines(all.filter(([name]) => !OF_A_BODY.has(name))) }
+  blocks.set(whole.text, headers)
+  return { headers, cacheControl, bytes }
+}
+
+function toLines(headers: readonly (readonly [name: string, value: string])[]): Lines {
+  return { list: headers.flat(), text: headers.map(([name, value]) => `${name}: ${value}\r\n`).join('') }
+}
+
+/** Sends a form with its header block: in one write, without its bytes to whoever has them already. */
+export function sendForm(request: IncomingMessage, response: ServerResponse, sent: SentForm): void {
+  const { etag, form, nowMs } = sent
+  const isKnown = etag !== null && isNoneMatch(request.headers['if-none-match'], etag)
+  const status = isKnown ? 304 : 200
+  const body = isKnown || request.method === 'HEAD' ? null : form.bytes
+  if (writeAtOnce(response, { status, head: toHead(sent, isKnown), body, nowMs })) return
+  response.writeHead(status, toList(sent, isKnown))
+  response.end(body ?? undefined)
+}
+
+function toHead({ etag, form, cacheControl }: SentForm, isKnown: boolean): string {
+  const { text } = isKnown ? form.headers.unchanged : form.headers.whole
+  const tag = etag === null ? '' : `ETag: ${etag}\r\n`
+  const length = isKnown ? '' : `Content-Length: ${form.bytes.length}\r\n`
+  return `Cache-Control: ${cacheControl}\r\n${text}${tag}${length}`
+}
+
+/** The same for Node, as a flat list of names and values. */
+function toList({ etag, form, cacheControl }: SentForm, isKnown: boolean): string[] {
+  const { list } = isKnown ? form.headers.unchanged : form.headers.whole
+  const all = ['Cache-Control', cacheControl, ...list]
+  if (etag !== null) all.push('ETag', etag)
+  if (!isKnown) all.push('Content-Length', String(form.bytes.length))
+  return all
+}
