@@ -76,7 +76,7 @@ export function createGovernor(options: GovernorOptions): Governor {
       const nowMs = clock.nowMs()
       const isBudgeted = purpose === 'lookup' && isCounting
       let verdict: Verdict = 'free'
-      await view.update((state) => {
+      await view.update(nowMs, (state) => {
         verdict = judgeCall(state, rules(), { purpose, nowMs })
         return verdict === 'free' ? countCall(state, { purpose, nowMs, isBudgeted }) : state
       })
@@ -84,11 +84,11 @@ export function createGovernor(options: GovernorOptions): Governor {
     },
     async noteAnswered(calledAtMs) {
       if (isNewsAnswered(view.seen(), calledAtMs))
-        await view.update((state) => noteAnswered(state, calledAtMs))
+        await view.update(clock.nowMs(), (state) => noteAnswered(state, calledAtMs))
     },
     async noteLimited({ retryAfterMs }, calledAtMs = clock.nowMs()) {
       const nowMs = clock.nowMs()
-      await view.update((state) => noteLimited(state, { retryAfterMs, nowMs, calledAtMs }))
+      await view.update(nowMs, (state) => noteLimited(state, { retryAfterMs, nowMs, calledAtMs }))
     },
     isFree(purpose) {
       const verdict = judgeCall(view.seen(), rules(), { purpose, nowMs: clock.nowMs() })
@@ -98,7 +98,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     isUnproven: () => view.seen().pauseCount > 0,
     async pauseUntil(untilMs) {
       if (untilMs <= Math.max(view.seen().limitedUntilMs, clock.nowMs())) return
-      await view.update((state) => ({ ...state, limitedUntilMs: Math.max(state.limitedUntilMs, untilMs) }))
+      await view.update(clock.nowMs(), (state) => extendPause(state, untilMs))
     },
     startCountingLookups() {
       isCounting = true
@@ -106,12 +106,16 @@ export function createGovernor(options: GovernorOptions): Governor {
     computeWalkWaitMs: (callsToGo) =>
       computeWaitMs(view.seen(), rules(), { callsToGo, nowMs: clock.nowMs() }),
     async read() {
-      const quota = await view.update((state) => state)
       const nowMs = clock.nowMs()
+      const quota = await view.update(nowMs, (state) => state)
       const limit = findDailyLimit(quota, rules(), nowMs)
       return { quota, limit, left: computeLeft(quota, rules(), nowMs) }
     },
   }
+}
+
+function extendPause(state: QuotaState, untilMs: number): QuotaState {
+  return { ...state, limitedUntilMs: Math.max(state.limitedUntilMs, untilMs) }
 }
 
 function refuseUnlessFree(verdict: Verdict): void {
@@ -120,15 +124,15 @@ function refuseUnlessFree(verdict: Verdict): void {
 
 /** The ledger, with what was seen of it last. */
 function createView({ clock, ledger = createMemoryLedger(clock) }: GovernorOptions): Readonly<{
-  update(change: QuotaChange): Promise<QuotaState>
+  /** `nowMs`: the time that the change was made for; its day is the one that is changed. */
+  update(nowMs: number, change: QuotaChange): Promise<QuotaState>
   seen(): QuotaState
   ageMs(): number
 }> {
   let seen = createQuotaState(clock.nowMs())
   let seenAtMs = -Infinity
   return {
-    async update(change) {
-      const nowMs = clock.nowMs()
+    async update(nowMs, change) {
       seen = await ledger.updateQuota(nowMs, (state) => change(correctPause(state, nowMs)))
       seenAtMs = nowMs
       return seen

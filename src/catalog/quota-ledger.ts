@@ -1,5 +1,5 @@
 import { type Clock, HOUR_MS } from '../clock.ts'
-import { type QuotaState, type ShareCalls, createQuotaState, mergeStates, startDay } from './quota.ts'
+import { type QuotaState, type ShareCalls, createQuotaState, mergeStates, startDay, toDay } from './quota.ts'
 
 /** Makes another state of one; pure, and may run more than once. */
 export type QuotaChange = (state: QuotaState) => QuotaState
@@ -92,22 +92,22 @@ export function createSharedLedger(
 
 /**
  * Changes that come while another one is being written are written together, in their order: many visitors at once cost a
- * few transactions.
+ * few transactions. Those of another UTC day are another turn: each day has its own counts.
  */
 function createTogether(update: QuotaLedger['updateQuota']): QuotaLedger['updateQuota'] {
   let last: Promise<unknown> = Promise.resolve()
-  let waiting: Readonly<{ changes: QuotaChange[]; turn: Promise<QuotaState> }> | undefined
+  let waiting: Readonly<{ day: number; changes: QuotaChange[]; turn: Promise<QuotaState> }> | undefined
   const open = (nowMs: number): NonNullable<typeof waiting> => {
     const changes: QuotaChange[] = []
     const turn = last.then(() => {
-      waiting = undefined
+      if (waiting?.changes === changes) waiting = undefined
       return update(nowMs, (before) => changes.reduce((state, change) => change(state), before))
     })
     last = turn.catch(() => {})
-    return { changes, turn }
+    return { day: toDay(nowMs), changes, turn }
   }
   return (nowMs, change) => {
-    waiting ??= open(nowMs)
+    if (waiting?.day !== toDay(nowMs)) waiting = open(nowMs)
     waiting.changes.push(change)
     return waiting.turn
   }

@@ -41,19 +41,30 @@ async function countCall(
   const asSeen = [day, calls.walk, calls.refresh, calls.lookup]
   const pause = [limitedUntilMs, pauseCount, limitedAtMs, learnedCalls ?? NONE_LEARNED]
   const minutes = [toFirstMinute(nowMs), toLastMinute(nowMs)]
-  const [row] = await executeOnce(database, 'count call', {
-    values: [walk, refresh, lookup, catalog, ...asSeen, catalog, ...pause, catalog, ...minutes],
+  const counted = await executeOnce(database, 'count call', {
+    values: [
+      walk,
+      refresh,
+      lookup,
+      catalog,
+      ...asSeen,
+      catalog,
+      ...pause,
+      catalog,
+      ...minutes,
+      seen.lookupsLastHour,
+    ],
     build: () => buildCount(database, catalog, { seen, after, nowMs }),
   })
-  return row === undefined ? undefined : { ...after, lookupsLastHour: row.lookups ?? 0 }
+  return counted.length === 0 ? undefined : after
 }
 
-/** Writes the calls after this one where calls and pause are as they were seen; answers the look-ups of the last hour. */
+/** Writes the calls after this one where calls, pause and look-ups are as they were seen: what was judged holds. */
 function buildCount(
   database: Kysely<CopyTables>,
   catalog: string,
   { seen, after, nowMs }: Readonly<{ seen: QuotaState; after: QuotaState; nowMs: number }>,
-): Compilable<Readonly<{ lookups: number | null }>> {
+): Compilable<Readonly<{ day: number }>> {
   const { calls, day, limitedUntilMs, pauseCount, limitedAtMs, learnedCalls } = seen
   const { walk, refresh, lookup } = after.calls
   const otherPause = database
@@ -81,18 +92,22 @@ function buildCount(
     .where('refresh', '=', calls.refresh)
     .where('lookup', '=', calls.lookup)
     .where(({ not, exists }) => not(exists(otherPause)))
-    .returning(({ selectFrom }) =>
-      selectFrom('quota_minutes')
-        .select(sql<number | null>`sum(lookups)`.as('sum'))
-        .where('catalog', '=', catalog)
-        .where('minute', '>=', toFirstMinute(nowMs))
-        .where('minute', '<=', toLastMinute(nowMs))
-        .as('lookups'),
+    .where(
+      ({ selectFrom }) =>
+        selectFrom('quota_minutes')
+          .select(sql<number>`coalesce(sum(lookups), 0)`.as('sum'))
+          .where('catalog', '=', catalog)
+          .where('minute', '>=', toFirstMinute(nowMs))
+          .where('minute', '<=', toLastMinute(nowMs)),
+      '=',
+      seen.lookupsLastHour,
     )
+    .returning('day')
 }
 
 function isCallAlone(before: QuotaState, after: QuotaState): boolean {
   return (
+    before.day === after.day &&
     !isPauseChanged(before, after) &&
     before.lookupsLastHour === after.lookupsLastHour &&
     SHARES.some((share) => before.calls[share] !== after.calls[share])
