@@ -149,7 +149,9 @@ function createListSource(details: ChannelSourceDetails): ListSource {
 function createChecks(lists: ListSource): (list: ChannelList) => () => boolean {
   const checks = new WeakMap<ChannelList, () => boolean>()
   return (list) => {
-    const check = checks.get(list) ?? ((): boolean => lists.findRemembered() === list && !lists.isDue())
+    const known = checks.get(list)
+    if (known !== undefined) return known
+    const check = (): boolean => lists.findRemembered() === list && !lists.isDue()
     checks.set(list, check)
     return check
   }

@@ -26,7 +26,7 @@ export type Answer = Readonly<{
 export const OF_A_BODY: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding'])
 
 /**
- * Sends an answer in one write with its exact length, without the help of Express: no `Vary`, no encoding, no
+ * Sends an answer with its exact length, without the help of Express: no `Vary`, no encoding, no
  * redirect, no reading of the visitor's headers but `If-None-Match`.
  */
 export function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: Answer): void {

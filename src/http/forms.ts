@@ -8,40 +8,54 @@ import { writeAtOnce } from './one-write.ts'
 type Lines = Readonly<{ list: readonly string[]; text: string }>
 
 /**
- * What many answers have in common of their header blocks: of the whole answer, and for whoever has it already. Neither
- * `Cache-Control`, `ETag` nor `Content-Length` is among them.
+ * What many answers have in common of their header blocks: of the whole answer, and for whoever has it already. `Cache-Control`,
+ * `Vitrine-Reason`, `ETag` and `Content-Length` are not among them: those are of each answer.
  */
 export type SharedHeaders = Readonly<{ whole: Lines; unchanged: Lines }>
 
-/** Final bytes, and the headers in front of them. `cacheControl`: as it was when the form was made. */
-export type Form = Readonly<{ headers: SharedHeaders; cacheControl: string; bytes: Buffer }>
+/** Final bytes, and the headers in front of them. `cacheControl`: as it was when the form was made. `own`: of this answer alone. */
+export type Form = Readonly<{ headers: SharedHeaders; own: Lines; cacheControl: string; bytes: Buffer }>
 
 /** How a form is sent: `etag` is `null` where there is nothing to revalidate; `nowMs`, Unix milliseconds, is its `Date`. */
 export type SentForm = Readonly<{ etag: string | null; form: Form; cacheControl: string; nowMs: number }>
 
-/** Header blocks differ by surface, encoding, state and channel: ten thousand boxes have a handful. */
-const blocks = new LRUCache<string, SharedHeaders>({ max: 200 })
+/** Header blocks differ by surface, encoding, state and channel: ten thousand boxes of a channel have a handful. */
+const blocks = new LRUCache<string, SharedHeaders>({ max: 1_000 })
+
+const NO_LINES: Lines = { list: [], text: '' }
 
 /**
  * Makes a form; its headers are found among those of others.
  * @throws TypeError when a value cannot be that of a header, as Node would when it sends it: a line break would end it.
  */
-export function createForm({ 'Cache-Control': cacheControl = '', ...others }: Headers, bytes: Buffer): Form {
-  const all = listHeaders(others)
+export function createForm(headers: Headers, bytes: Buffer): Form {
+  const { 'Cache-Control': cacheControl = '', 'Vitrine-Reason': reason, ...others } = headers
+  const own =
+    reason === undefined ? NO_LINES : toLines([['Vitrine-Reason', checkValue('Vitrine-Reason', reason)]])
+  return { headers: shareHeaders(others), own, cacheControl, bytes }
+}
+
+function shareHeaders(headers: Headers): SharedHeaders {
+  const all = listHeaders(headers)
   const whole = toLines(all)
   const known = blocks.get(whole.text)
-  if (known !== undefined) return { headers: known, cacheControl, bytes }
-  for (const [name, value] of all) validateHeaderValue(name, value)
-  const headers = { whole, unchanged: toLines(all.filter(([name]) => !OF_A_BODY.has(name))) }
-  blocks.set(whole.text, headers)
-  return { headers, cacheControl, bytes }
+  if (known !== undefined) return known
+  for (const [name, value] of all) checkValue(name, value)
+  const shared = { whole, unchanged: toLines(all.filter(([name]) => !OF_A_BODY.has(name))) }
+  blocks.set(whole.text, shared)
+  return shared
+}
+
+function checkValue(name: string, value: string): string {
+  validateHeaderValue(name, value)
+  return value
 }
 
 function toLines(headers: readonly (readonly [name: string, value: string])[]): Lines {
   return { list: headers.flat(), text: headers.map(([name, value]) => `${name}: ${value}\r\n`).join('') }
 }
 
-/** Sends a form with its header block: in one write, without its bytes to whoever has them already. */
+/** Sends a form with its header block: without its bytes to whoever has them already, and in one piece where that can be. */
 export function sendForm(request: IncomingMessage, response: ServerResponse, sent: SentForm): void {
   const { etag, form, nowMs } = sent
   const isKnown = etag !== null && isNoneMatch(request.headers['if-none-match'], etag)
@@ -56,13 +70,13 @@ function toHead({ etag, form, cacheControl }: SentForm, isKnown: boolean): strin
   const { text } = isKnown ? form.headers.unchanged : form.headers.whole
   const tag = etag === null ? '' : `ETag: ${etag}\r\n`
   const length = isKnown ? '' : `Content-Length: ${form.bytes.length}\r\n`
-  return `Cache-Control: ${cacheControl}\r\n${text}${tag}${length}`
+  return `Cache-Control: ${cacheControl}\r\n${text}${form.own.text}${tag}${length}`
 }
 
 /** The same for Node, as a flat list of names and values. */
 function toList({ etag, form, cacheControl }: SentForm, isKnown: boolean): string[] {
   const { list } = isKnown ? form.headers.unchanged : form.headers.whole
-  const all = ['Cache-Control', cacheControl, ...list]
+  const all = ['Cache-Control', cacheControl, ...list, ...form.own.list]
   if (etag !== null) all.push('ETag', etag)
   if (!isKnown) all.push('Content-Length', String(form.bytes.length))
   return all

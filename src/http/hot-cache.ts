@@ -53,7 +53,7 @@ export type HotCache = Readonly<{
   warm(identity: string, address: string, warmth: Warmth): void
   /** Has the answer a warmth that lasts at least until then, Unix milliseconds? */
   isWarm(identity: string, untilMs: number): boolean
-  /** Sends a warm answer in one write. `false`: nothing was done, somebody else has to answer. */
+  /** Sends a warm answer. `false`: nothing was done, somebody else has to answer. */
   answer(request: IncomingMessage, response: ServerResponse): boolean
   entryCount(): number
   byteCount(): number

@@ -14,10 +14,7 @@ type Unbegun = ServerResponse & { _header: string | null; _headerSent: boolean; 
 /** A whole answer: `head` are its header lines, each with its line end, without those that Node adds by itself. */
 export type Message = Readonly<{ status: 200 | 304; head: string; body: Buffer | null; nowMs: number }>
 
-const STATUS_LINES: Readonly<Record<Message['status'], string>> = {
-  200: 'HTTP/1.1 200 OK\r\n',
-  304: 'HTTP/1.1 304 Not Modified\r\n',
-}
+const STATUS_TEXTS: Readonly<Record<Message['status'], string>> = { 200: 'OK', 304: 'Not Modified' }
 
 /** Where messages are put together: the kernel takes one at once, and the next one may have its place. */
 let place = Buffer.allocUnsafeSlow(MESSAGE_BYTES)
@@ -31,13 +28,15 @@ export function writeAtOnce(response: ServerResponse, message: Message): boolean
   const { socket } = response
   if (socket === null || !isUnbegun(response) || !isFree(response, socket)) return false
   const { status, head, body, nowMs } = message
-  const text = STATUS_LINES[status] + head + toNodeLines(nowMs, response._keepAliveTimeout)
+  const text =
+    `HTTP/1.1 ${status} ${STATUS_TEXTS[status]}\r\n${head}` + toNodeLines(nowMs, response._keepAliveTimeout)
   const length = text.length + (body?.length ?? 0)
   if (length > MESSAGE_BYTES) return false
   place.write(text, 'latin1')
   body?.copy(place, text.length)
   // Node takes the response for one whose header was sent, and has nothing more to write.
   response.statusCode = status
+  response.statusMessage = STATUS_TEXTS[status]
   response._header = text
   response._headerSent = true
   socket.write(place.subarray(0, length))
@@ -53,7 +52,12 @@ function isUnbegun(response: ServerResponse): response is Unbegun {
 }
 
 function isFree(response: ServerResponse, socket: Socket): boolean {
-  return response.shouldKeepAlive && socket.writable && response.getHeaderNames().length === 0
+  return (
+    response.shouldKeepAlive &&
+    response.useChunkedEncodingByDefault &&
+    socket.writable &&
+    response.getHeaderNames().length === 0
+  )
 }
 
 const lines = { second: -1, keepAliveMs: -1, text: '' }

@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts'
 import { type Answer, type AskedRequest, type WidgetState } from '../http/answer.ts'
 import { type EncodedBody, type Encoding, pickBody, toOwnMemory } from '../http/encodings.ts'
-import { isNoneMatch } from '../http/etag.ts'
 import { type Form, createForm } from '../http/forms.ts'
 import type { ReadyAnswer } from '../http/hot-cache.ts'
 import { type Ages, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
@@ -120,18 +119,15 @@ export function getMade(context: Context, maker: AnswerMaker, widget: AnyWidget)
   return context.memories.answers.getOrMake(widget, () => makeAnswer(maker, widget))
 }
 
-/** The answer of a visitor who has it already, where it was not made yet: nothing is rendered for that. */
-export function findUnmade(
-  { memories }: Context,
-  maker: AnswerMaker,
-  { widget, known }: Readonly<{ widget: AnyWidget; known: string }>,
-): ReadyAnswer | undefined {
-  const { identity, stamp } = widget
-  if (memories.answers.get(identity)?.stamp === stamp) return undefined
-  const view = widget.getView()
-  const etag = maker.toEtag(view)
-  if (etag === null || !isNoneMatch(known, etag)) return undefined
-  return { stamp, state: toState(view), etag, body: NO_BODY }
+/** Is the answer of a widget in memory? */
+export function isMade({ memories }: Context, { identity, stamp }: AnyWidget): boolean {
+  return memories.answers.get(identity)?.stamp === stamp
+}
+
+/** The answer of visitors who have it already: nothing is rendered or kept for them. */
+export function makeUnmade(maker: AnswerMaker, { stamp, getView }: AnyWidget): ReadyAnswer {
+  const view = getView()
+  return { stamp, state: toState(view), etag: maker.toEtag(view), body: NO_BODY }
 }
 
 async function makeAnswer(maker: AnswerMaker, widget: AnyWidget): Promise<ReadyAnswer> {

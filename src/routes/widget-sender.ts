@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Headers } from '../http/answer.ts'
 import { type Encoding, chooseEncoding } from '../http/encodings.ts'
+import { isNoneMatch } from '../http/etag.ts'
 import { type Form, sendForm } from '../http/forms.ts'
 import type { ReadyAnswer } from '../http/hot-cache.ts'
 import type { Surface } from '../widgets/options.ts'
@@ -9,9 +10,10 @@ import {
   type AnswerMaker,
   type AnyWidget,
   type Outfit,
-  findUnmade,
   getMade,
+  isMade,
   keepWarm,
+  makeUnmade,
   toForm,
   toWidgetHeaders,
 } from './widget-answer.ts'
@@ -44,7 +46,12 @@ export function createWidgetSender(context: Context, details: SurfaceDetails): S
     // Behind, and once: those who wait have waited long enough.
     if (prepared.isKept) return
     prepared.isKept = true
-    keepWarm(context, outfit, request)
+    try {
+      keepWarm(context, outfit, request)
+    } catch (error) {
+      // The visitor has his answer: this is nobody's failure but ours.
+      context.logger.error({ err: error }, 'an answer could not be kept warm: a bug')
+    }
   }
 }
 
@@ -57,6 +64,8 @@ function createPreparing(
   { surface, createMaker, toHeaders }: SurfaceDetails,
 ): (widget: AnyWidget, known: string | undefined) => Prepared | Promise<Prepared> {
   const prepared = new WeakMap<AnyWidget, Promise<Prepared>>()
+  /** For visitors who have it already while nobody has asked for its bytes. */
+  const unmade = new WeakMap<AnyWidget, Prepared>()
   const dress = (widget: AnyWidget, answer: ReadyAnswer): Prepared => {
     const shared = toWidgetHeaders(context, widget, answer.state)
     return {
@@ -72,13 +81,18 @@ function createPreparing(
   }
   const make = async (widget: AnyWidget): Promise<Prepared> =>
     dress(widget, await getMade(context, createMaker(widget), widget))
+  const getUnmade = (widget: AnyWidget): Prepared => {
+    const one = unmade.get(widget) ?? dress(widget, makeUnmade(createMaker(widget), widget))
+    unmade.set(widget, one)
+    return one
+  }
   return (widget, known) => {
-    const shared = prepared.get(widget)
-    if (shared !== undefined) return shared
-    const unmade =
-      known === undefined ? undefined : findUnmade(context, createMaker(widget), { widget, known })
-    if (unmade !== undefined) return dress(widget, unmade)
-    const made = make(widget)
+    if (known !== undefined && !isMade(context, widget)) {
+      const one = getUnmade(widget)
+      const { etag } = one.outfit.answer
+      if (etag !== null && isNoneMatch(known, etag)) return one
+    }
+    const made = prepared.get(widget) ?? make(widget)
     prepared.set(widget, made)
     return made
   }

@@ -82,6 +82,20 @@ describe('headers of forms', () => {
     expect(() => createForm({ 'Cache-Control': 'public', 'X-One': value }, FORM.bytes)).toThrow(TypeError)
   })
 
+  test('reason why one is hidden - is its own', async () => {
+    const form = createForm({ ...HEADERS, 'Vitrine-Reason': 'why' }, FORM.bytes)
+    expect(form.headers).toBe(FORM.headers)
+    for (const isClosing of [false, true]) {
+      const lines = await exchange({ ...SENT, form }, { isClosing })
+      expect(lines).toEqual(WHOLE.toSpliced(5, 0, 'Vitrine-Reason: why'))
+    }
+  })
+
+  test.each(['Vitrine-Reason', 'X-One'])('%s with a line break - is no value of a header', (name) => {
+    const headers = { 'Cache-Control': 'public', [name]: 'a\r\nX-Two: 2' }
+    expect(() => createForm(headers, FORM.bytes)).toThrow(TypeError)
+  })
+
   test('others - are not', () => {
     expect(createForm({ ...HEADERS, Vary: 'Origin' }, FORM.bytes).headers).not.toBe(FORM.headers)
   })

@@ -88,7 +88,13 @@ describe('answer in one write', () => {
     const { ask } = await listen((_request, response) => {
       response.on('finish', () => finished(response))
       writeAtOnce(response, { ...WHOLE, status: 304, body: null })
-      expect([response.headersSent, response.writableEnded, response.statusCode]).toEqual([true, true, 304])
+      const { headersSent, writableEnded, statusCode, statusMessage } = response
+      expect([headersSent, writableEnded, statusCode, statusMessage]).toEqual([
+        true,
+        true,
+        304,
+        'Not Modified',
+      ])
     })
     await ask(GET)
     await vi.waitFor(() => expect(finished).toHaveBeenCalledTimes(1))
@@ -114,6 +120,7 @@ describe('left to Node', () => {
   test.each([
     ['a connection that is to close', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['HTTP/1.0', 'GET / HTTP/1.0\r\n\r\n'],
+    ['HTTP/1.0 that stays', 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n'],
   ])('%s', async (_name, text) => {
     expect(await (await listen(answerOrLeave)).ask(text)).toContain('HTTP/1.1 299')
   })

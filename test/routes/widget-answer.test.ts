@@ -7,9 +7,10 @@ import {
   type AnswerMaker,
   type AnyView,
   type AnyWidget,
-  findUnmade,
   getMade,
   getParameter,
+  isMade,
+  makeUnmade,
   parseQuery,
   renderView,
   toEmptyHeaders,
@@ -151,13 +152,11 @@ function makeMaker(etag: string | null): AnswerMaker & { readonly renderCount: n
   }
 }
 
-const ask = async (
+const ask = (
   { context }: Harness,
   maker: AnswerMaker,
-  { widget, tag }: { widget: AnyWidget; tag?: string },
-): Promise<ReadyAnswer> =>
-  (tag === undefined ? undefined : findUnmade(context, maker, { widget, known: tag })) ??
-  getMade(context, maker, widget)
+  { widget }: { widget: AnyWidget },
+): Promise<ReadyAnswer> => getMade(context, maker, widget)
 
 describe('ready answer', () => {
   test('same widget twice - is made once', async () => {
@@ -185,29 +184,23 @@ describe('ready answer', () => {
     ])
   })
 
-  test('visitor who has it - nothing is made or kept; the next one gets it whole', async () => {
+  test('for those who have it - says what it would be, and nothing is made or kept', async () => {
     const harness = await startStocked()
     const maker = makeMaker('"a"')
     const widget = await getBox(harness)
-    const known = await ask(harness, maker, { widget, tag: '"a"' })
-    expect([known.state, known.etag, known.body.identity.length]).toEqual(['shown', '"a"', 0])
-    expect([maker.renderCount, harness.context.memories.answers.entryCount()]).toEqual([0, 0])
-    const whole = await ask(harness, maker, { widget, tag: '"other"' })
-    expect([maker.renderCount, whole.body.identity.length]).toEqual([1, 32])
+    const unmade = makeUnmade(maker, widget)
+    expect([unmade.state, unmade.etag, unmade.body.identity.length]).toEqual(['shown', '"a"', 0])
+    expect([maker.renderCount, isMade(harness.context, widget)]).toEqual([0, false])
+    expect((await ask(harness, maker, { widget })).body.identity).toHaveLength(32)
+    expect([maker.renderCount, isMade(harness.context, widget)]).toEqual([1, true])
   })
 
-  test('nothing to show and no tag - is hidden, made once whatever the visitor claims to have', async () => {
+  test('nothing to show - is hidden, and kept', async () => {
     const harness = await startStocked()
     const maker = makeMaker(null)
     const widget = await getBox(harness, 'merchant=nobody')
-    for (const tag of ['*', '""', undefined]) {
-      const answer = await ask(harness, maker, { widget, ...(tag !== undefined && { tag }) })
-      expect([answer.state, answer.etag, answer.body.identity.toString()]).toEqual([
-        'hidden',
-        null,
-        'nothing',
-      ])
-    }
+    for (let count = 0; count < 2; count += 1)
+      expect(await ask(harness, maker, { widget })).toMatchObject({ state: 'hidden', etag: null })
     expect(maker.renderCount).toBe(1)
   })
 

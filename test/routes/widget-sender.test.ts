@@ -8,6 +8,7 @@ import { encodeBody } from '../../src/http/encodings.ts'
 import type { AnyWidget } from '../../src/routes/widget-answer.ts'
 import { createWidgetSender } from '../../src/routes/widget-sender.ts'
 import { GTIN, startStocked } from '../app/visit.ts'
+import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 
@@ -18,7 +19,10 @@ type Sending = Readonly<{
 }>
 
 /** A server that gives everybody one and the same widget. */
-async function start(render: () => Promise<EncodedBody> = () => encodeBody('body')): Promise<Sending> {
+async function start(
+  render: () => Promise<EncodedBody> = () => encodeBody('body'),
+  etag: string | null = '"tag"',
+): Promise<Sending> {
   const harness = await startStocked()
   const { context } = harness
   const asked = { channelId: CHANNEL_ID, gtin: GTIN, query: new URLSearchParams(), surface: 'embed' } as const
@@ -28,7 +32,7 @@ async function start(render: () => Promise<EncodedBody> = () => encodeBody('body
     surface: 'embed',
     isEncoded: true,
     toHeaders: (_widget, encoding) => ({ 'Content-Encoding': encoding ?? undefined }),
-    createMaker: () => ({ toEtag: () => '"tag"', render: rendered }),
+    createMaker: () => ({ toEtag: () => etag, render: rendered }),
   })
   const server = createServer((request, response) => {
     const exchange = {
@@ -69,6 +73,31 @@ describe('visitors of one widget', () => {
     expect((await ask({ 'if-none-match': '"old"' })).body.toString()).toBe('body')
     expect((await ask({ 'if-none-match': '"tag"' })).status).toBe(304)
     expect(render).toHaveBeenCalledTimes(1)
+  })
+
+  test('who has it already, behind one who waits for its bytes - does not wait, and no failure of theirs is his', async () => {
+    const gate = defer<EncodedBody>()
+    const { ask, render } = await start(() => gate.promise)
+    const waiting = ask()
+    await vi.waitFor(() => expect(render).toHaveBeenCalledTimes(1))
+    const known = await Promise.all([ask({ 'if-none-match': '"tag"' }), ask({ 'if-none-match': '*' })])
+    expect(known.map(({ status }) => status)).toEqual([304, 304])
+    gate.reject(new TypeError('a bug'))
+    expect((await waiting).status).toBe(500)
+  })
+
+  test('nothing to revalidate - is sent whole, whatever they claim to have', async () => {
+    const { ask } = await start(undefined, null)
+    expect((await ask({ 'if-none-match': '*' })).body.toString()).toBe('body')
+  })
+
+  test('what cannot be kept warm - is sent all the same, and told', async () => {
+    const { ask, harness } = await start()
+    vi.spyOn(harness.context.memories.answers, 'isWarm').mockImplementation(() => {
+      throw new TypeError('planted')
+    })
+    expect((await ask()).body.toString()).toBe('body')
+    expect(harness.logs()).toContain('an answer could not be kept warm')
   })
 
   test('whoever comes after them - finds it warm', async () => {
