@@ -1,15 +1,11 @@
 import { type Compilable, type Kysely, sql } from 'kysely'
 import { type QuotaState, SHARES, toDay } from '../catalog/quota.ts'
-import type { QuotaChange } from '../catalog/quota-ledger.ts'
-import { isPauseChanged, toFirstMinute, toLastMinute, updateQuota } from './sql-quota.ts'
+import { type QuotaUpdate, isPauseChanged, toFirstMinute, toLastMinute, updateQuota } from './sql-quota.ts'
 import type { CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
 
 /** Stands for "no limit was learned" where values are compared. */
 const NONE_LEARNED = -1
-
-/** A change of the quota, and the time that it belongs to. */
-export type QuotaUpdate = Readonly<{ nowMs: number; change: QuotaChange }>
 
 /**
  * Makes what changes the state of a catalog's quota. Nearly every change counts a call and nothing else: that is one statement

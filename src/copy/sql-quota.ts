@@ -1,12 +1,15 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { type QuotaState, type Share, SHARES, createQuotaState } from '../catalog/quota.ts'
+import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
-import type { QuotaUpdate } from './sql-quota-count.ts'
 import type { CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
 
 /** Days whose calls are kept: an operator may look back. */
 const KEPT_DAYS = 8
+
+/** A change of the quota, and the time that it belongs to. */
+export type QuotaUpdate = Readonly<{ nowMs: number; change: QuotaChange }>
 
 /**
  * Changes the state of a catalog's quota in one transaction, which is also a queue: no two processes decide by the same

@@ -14,7 +14,7 @@ const MAX_ADDRESSES = 2
 const MAX_ADDRESS_CHARACTERS = 256
 /** How often a use is noted: which answer was used longest ago need not be known more exactly. */
 const NOTED_EVERY_MS: number = 10 * SECOND_MS
-/** Room for the addresses of an answer and its header blocks, in bytes. */
+/** Room for the addresses of an answer and what sends it again, in bytes. Header blocks are shared. */
 const EXTRAS_BYTES = 1_536
 
 /** An answer that was made once. */

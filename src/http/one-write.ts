@@ -20,7 +20,7 @@ const STATUS_TEXTS: Readonly<Record<Message['status'], string>> = { 200: 'OK', 3
 let place = Buffer.allocUnsafeSlow(MESSAGE_BYTES)
 
 /**
- * Sends an answer in one piece, byte for byte what Node would send, for a third of the work (docs/adr/0019). `false`: nothing
+ * Sends an answer in one piece, byte for byte what Node would send, for about two thirds of the work (docs/adr/0019). `false`: nothing
  * was done, since the connection is to close or has not taken the answer before yet, the response has headers already, or
  * the answer is long.
  */
