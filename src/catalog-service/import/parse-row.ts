@@ -10,45 +10,21 @@ import {
 import { findGtin, isCheckDigitRight } from '../../offers/gtin.ts'
 import { isPrice } from '../../offers/money.ts'
 import { cleanText } from '../../offers/text.ts'
+import {
+  type FeedOffer,
+  type FeedProduct,
+  MAX_RAW_CHARACTERS,
+  type ParsedRow,
+  type Reject,
+  type RowNames,
+} from './feed-product.ts'
 import type { FeedLine } from './lines.ts'
-
-/** Characters of a rejected row or offer that are written down. */
-const MAX_RAW_CHARACTERS = 2_000
 
 /** The network of offers that name none. */
 const DEFAULT_NETWORK = 'feed'
 
 /** The availability of offers that name none. */
 const UNKNOWN_AVAILABILITY = 'unknown'
-
-/** An offer as the feed has it; only the currency is brought to upper case. */
-type FeedOffer = Readonly<{
-  merchant: string
-  network: string
-  price: string
-  oldPrice: string | null
-  currency: string
-  availability: string
-  url: string
-}>
-
-/** A product as the feed has it, with its usable offers: at least one. The GTIN is padded to 14 digits. */
-export type FeedProduct = Readonly<{
-  gtin: string
-  title: string
-  brand: string | null
-  images: readonly string[]
-  offers: readonly FeedOffer[]
-}>
-
-/** One line of the `.rejects` file. `field` is a path such as `offers[2].price`; the whole row is `row`. */
-export type Reject = Readonly<{ row: number; field: string; reason: string; raw: string }>
-
-/** What a line gave: a product, rejects, or both. */
-export type ParsedRow = Readonly<{ product: FeedProduct | undefined; rejects: readonly Reject[] }>
-
-/** Names that stand in for those of the file. */
-export type RowNames = Readonly<{ network?: string | undefined; merchant?: string | undefined }>
 
 const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: string, reason: string]>> = {
   product: ['', 'not a product'],
@@ -150,12 +126,14 @@ function findOffer(
   return [
     {
       merchant: wire.data.merchant.name,
+      merchantReference: null,
       network: names.network ?? network,
       price: wire.data.price,
       oldPrice: oldPrice ?? null,
       currency: parsed.currency,
       availability: wire.data.availability ?? UNKNOWN_AVAILABILITY,
       url: wire.data.affiliate_url,
+      link: 'tracked',
     },
   ]
 }

@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ImportError } from '../../errors.ts'
-import type { Reject } from './parse-row.ts'
+import type { Reject } from './feed-product.ts'
 
 /** Written lines are collected up to this size. */
 const BUFFER_CHARACTERS = 65_536

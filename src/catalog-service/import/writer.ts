@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { CatalogTables } from '../store/schema.ts'
-import type { FeedProduct } from './parse-row.ts'
+import type { FeedProduct } from './feed-product.ts'
 import type { ImportTarget } from './target.ts'
 
 /** Pairs of network and merchant whose ids are kept at hand; a feed of marketplace sellers has many. */
