@@ -1,34 +1,39 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../config/secrets.ts'
 import { ServiceError } from '../errors.ts'
-import { findOrganizationByKeyHash, hashApiKey } from './store/keys.ts'
-import type { CatalogStore } from './store/open-store.ts'
-import { findFirstOrganization, type Organization } from './store/organizations.ts'
+import type { AtHand, KeyHolder } from './store/at-hand.ts'
+import { hashApiKey } from './store/keys.ts'
 
 /** RFC 6750, section 2.1; the bound keeps a huge header from being hashed. */
 const BEARER = /^Bearer +([\w.~+/=-]{1,256}) *$/i
 
+/** Whose request it is; `keyId` is `null` for the key of this process. */
+export type Caller = Readonly<{ organization: KeyHolder['organization']; keyId: string | null }>
+
 /** Answers whose request it is. @throws ServiceError 401 when the key is missing, wrong or revoked. */
-export type Authenticate = (authorization: string | undefined) => Promise<Organization>
+export type Authenticate = (authorization: string | undefined) => Caller
+
+/** `ownKey`: a key that is known to this process only. */
+export type AuthenticateOptions = Readonly<{ atHand: AtHand; ownKey?: Secret | undefined }>
 
 /**
- * Checks keys against the store, and against `ownKey` when one is given: that key is known to this process only and
- * stands for the catalog's first organization at the time of each call, so it outlives an import that makes one.
+ * Checks keys against `ownKey` when one is given, and against the store. The own key stands for the catalog's first
+ * organization at the time of each call, so it outlives an import that makes one.
  */
-export function createAuthenticate(store: CatalogStore, ownKey: Secret | undefined): Authenticate {
+export function createAuthenticate({ atHand, ownKey }: AuthenticateOptions): Authenticate {
   const ownHash = ownKey === undefined ? undefined : Buffer.from(hashApiKey(ownKey.reveal()))
-  return async (authorization) => {
+  return (authorization) => {
     const key = BEARER.exec(authorization ?? '')?.[1]
     if (key === undefined)
       throw new ServiceError(401, 'the header "Authorization: Bearer <API key>" is missing')
     const hash = hashApiKey(key)
     if (ownHash !== undefined && timingSafeEqual(Buffer.from(hash), ownHash)) {
-      const organization = await findFirstOrganization(store.reader)
+      const organization = atHand.findFirstOrganization()
       if (organization === undefined) throw new ServiceError(503, 'the catalog is empty: import a feed first')
-      return organization
+      return { organization, keyId: null }
     }
-    const organization = await findOrganizationByKeyHash(store, hash)
-    if (organization === undefined) throw new ServiceError(401, 'the API key is wrong or revoked')
-    return organization
+    const holder = atHand.findKeyHolder(key, hash)
+    if (holder === undefined) throw new ServiceError(401, 'the API key is wrong or revoked')
+    return holder
   }
 }

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Express } from 'express'
 import { SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 import { createConnections } from '../http/connections.ts'
-import { type CatalogServiceOptions, createCatalogServiceApp } from './app.ts'
+import { VERSION_PATH } from '../catalog/contract.ts'
+import { createCatalogServiceApp } from './app.ts'
+import { type CatalogServiceOptions, createCatalogHandler } from './handler.ts'
 import { getCatalogId } from './store/meta.ts'
 
 /** How long a client may take to send its headers, and its whole request; then the connection is closed. */
@@ -17,7 +18,6 @@ const CLOSE_GRACE_MS: number = 2 * SECOND_MS
 
 /** The running catalog service. The store stays open when it closes: it belongs to whoever opened it. */
 export type CatalogService = Readonly<{
-  app: Express
   /** Starts to listen; port 0 chooses a free one. `url` is `{base_url}`, without a slash at its end. */
   listen(host: string, port: number): Promise<{ url: string }>
   /** See `getCatalogId` of the store: read anew at each call. */
@@ -28,19 +28,23 @@ export type CatalogService = Readonly<{
 
 /** Makes the catalog service over an open store. It listens only when told to. */
 export function createCatalogService(options: CatalogServiceOptions): CatalogService {
-  const app = createCatalogServiceApp(options)
+  const handle = createCatalogHandler(options)
+  const app = createCatalogServiceApp(handle)
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: SECOND_MS,
     },
-    app,
+    // What programs ask for does not pass through Express, which takes longer than a look-up does.
+    (request, response) => {
+      if (request.url?.startsWith(`${VERSION_PATH}/`)) void handle(request, response)
+      else app(request, response)
+    },
   )
   const connections = createConnections(server)
   server.on('request', (request, response) => connections.noteAnswer(request.socket, response))
   return {
-    app,
     listen: (host, port) => listen(server, host, port),
     getCatalogId: () => getCatalogId(options.store),
     async close() {

@@ -30,6 +30,8 @@ export type SqliteOptions = Readonly<{
   busyTimeoutMs?: number
   /** Length of the log from which on the one who commits copies it into the file, which takes a while; in bytes. */
   checkpointBytes?: number
+  /** Pages of the file that the connection keeps in memory, in bytes; by default SQLite's own. */
+  cacheBytes?: number
 }>
 
 /** Pages of the file that a connection keeps in memory, and its log's length: SQLite's own defaults, in bytes. */
@@ -56,7 +58,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
-    database.exec(`PRAGMA cache_size = ${-Math.ceil(CACHE_BYTES / 1_024)}`)
+    database.exec(`PRAGMA cache_size = ${-Math.ceil((options.cacheBytes ?? CACHE_BYTES) / 1_024)}`)
     const checkpointPages = Math.ceil((options.checkpointBytes ?? CHECKPOINT_BYTES) / PAGE_BYTES)
     database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     database.exec(`PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)

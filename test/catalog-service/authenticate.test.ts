@@ -1,12 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthenticate } from '../../src/catalog-service/authenticate.ts'
-import { addApiKey, hashApiKey, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
+import { type Authenticate, createAuthenticate } from '../../src/catalog-service/authenticate.ts'
+import {
+  KEY_PREFIX_CHARACTERS,
+  addApiKey,
+  hashApiKey,
+  revokeApiKey,
+} from '../../src/catalog-service/store/keys.ts'
+import type { CatalogStore } from '../../src/catalog-service/store/open-store.ts'
+import { createAtHand } from '../../src/catalog-service/store/at-hand.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { type StoreUnderTest, openTestStore } from './harness.ts'
 
 const MISSING = { statusCode: 401, message: 'the header "Authorization: Bearer <API key>" is missing' }
 const WRONG = { statusCode: 401, message: 'the API key is wrong or revoked' }
 const EMPTY = { statusCode: 503, message: 'the catalog is empty: import a feed first' }
+
+function make(store: CatalogStore, ownKey?: Secret): Authenticate {
+  return createAuthenticate({ atHand: createAtHand(store), ownKey })
+}
 
 /** Puts an organization into the store. */
 async function addOrganization(
@@ -22,7 +33,13 @@ async function addOrganization(
 
 /** Gives an organization a key of the test's choice. */
 async function putKey({ store }: StoreUnderTest, organizationId: string, key: string): Promise<void> {
-  const row = { id: key, organization_id: organizationId, name: 'n', prefix: '', hash: hashApiKey(key) }
+  const row = {
+    id: key,
+    organization_id: organizationId,
+    name: 'n',
+    prefix: key.slice(0, KEY_PREFIX_CHARACTERS),
+    hash: hashApiKey(key),
+  }
   await store.writer
     .insertInto('api_keys')
     .values({ ...row, created_at_ms: 0, revoked_at_ms: null })
@@ -36,29 +53,29 @@ describe('stored keys', () => {
     await addOrganization(under, { id: 'new', dailyLimit: 7, createdAtMs: 2 })
     await putKey(under, 'old', 'key-of-old')
     await putKey(under, 'new', 'key-of-new')
-    const authenticate = createAuthenticate(under.store, undefined)
-    expect(await authenticate('Bearer key-of-old')).toEqual({ id: 'old', dailyLimit: null })
-    expect(await authenticate('Bearer key-of-new')).toEqual({ id: 'new', dailyLimit: 7 })
+    const authenticate = make(under.store)
+    expect(authenticate('Bearer key-of-old').organization).toEqual({ id: 'old', dailyLimit: null })
+    expect(authenticate('Bearer key-of-new').organization).toEqual({ id: 'new', dailyLimit: 7 })
   })
 
   test('one of two keys revoked - that one is refused at once, the other is not', async () => {
     const { store } = await openTestStore()
     const [first, second] = [await addApiKey(store, 'first'), await addApiKey(store, 'second')]
-    const authenticate = createAuthenticate(store, undefined)
-    expect((await authenticate(`Bearer ${first.key}`)).id).toBe(
-      (await authenticate(`Bearer ${second.key}`)).id,
+    const authenticate = make(store)
+    expect(authenticate(`Bearer ${first.key}`).organization.id).toBe(
+      authenticate(`Bearer ${second.key}`).organization.id,
     )
     await revokeApiKey(store, first.id)
-    await expect(authenticate(`Bearer ${first.key}`)).rejects.toMatchObject(WRONG)
-    expect(await authenticate(`Bearer ${second.key}`)).toMatchObject({ dailyLimit: null })
+    expect(() => authenticate(`Bearer ${first.key}`)).toThrow(expect.objectContaining(WRONG))
+    expect(authenticate(`Bearer ${second.key}`)).toMatchObject({ organization: { dailyLimit: null } })
   })
 
   test('key with another case or a piece of it - is another key', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
-    const authenticate = createAuthenticate(store, undefined)
+    const authenticate = make(store)
     for (const other of [key.toUpperCase(), key.slice(0, -1), `${key}a`, hashApiKey(key)])
-      await expect(authenticate(`Bearer ${other}`)).rejects.toMatchObject(WRONG)
+      expect(() => authenticate(`Bearer ${other}`)).toThrow(expect.objectContaining(WRONG))
   })
 })
 
@@ -77,8 +94,8 @@ describe('header', () => {
     await addOrganization(under, { id: 'one', dailyLimit: null, createdAtMs: 1 })
     await putKey(under, 'one', LONGEST)
     await putKey(under, 'one', EVERY_LETTER)
-    const authenticate = createAuthenticate(under.store, undefined)
-    expect(await authenticate(authorization)).toEqual({ id: 'one', dailyLimit: null })
+    const authenticate = make(under.store)
+    expect(authenticate(authorization).organization).toEqual({ id: 'one', dailyLimit: null })
   })
 
   test.each([
@@ -97,33 +114,33 @@ describe('header', () => {
     `Bearer ${LONGEST}k`,
   ])('%j - is no key at all', async (authorization) => {
     const { store } = await openTestStore()
-    const authenticate = createAuthenticate(store, new Secret(EVERY_LETTER))
-    await expect(authenticate(authorization)).rejects.toMatchObject(MISSING)
+    const authenticate = make(store, new Secret(EVERY_LETTER))
+    expect(() => authenticate(authorization)).toThrow(expect.objectContaining(MISSING))
   })
 })
 
 describe('own key', () => {
   test('catalog without organization - 503 for the own key alone', async () => {
     const { store } = await openTestStore()
-    const authenticate = createAuthenticate(store, new Secret('own-key'))
-    await expect(authenticate('Bearer own-key')).rejects.toMatchObject(EMPTY)
-    await expect(authenticate('Bearer own-key2')).rejects.toMatchObject(WRONG)
+    const authenticate = make(store, new Secret('own-key'))
+    expect(() => authenticate('Bearer own-key')).toThrow(expect.objectContaining(EMPTY))
+    expect(() => authenticate('Bearer own-key2')).toThrow(expect.objectContaining(WRONG))
   })
 
   test('several organizations - stands for the oldest at the time of the call, with its limit', async () => {
     const under = await openTestStore()
-    const authenticate = createAuthenticate(under.store, new Secret('own-key'))
+    const authenticate = make(under.store, new Secret('own-key'))
     await addOrganization(under, { id: 'a', dailyLimit: null, createdAtMs: 5 })
-    expect(await authenticate('Bearer own-key')).toEqual({ id: 'a', dailyLimit: null })
+    expect(authenticate('Bearer own-key').organization).toEqual({ id: 'a', dailyLimit: null })
     await addOrganization(under, { id: 'b', dailyLimit: 3, createdAtMs: 4 })
-    expect(await authenticate('Bearer own-key')).toEqual({ id: 'b', dailyLimit: 3 })
+    expect(authenticate('Bearer own-key').organization).toEqual({ id: 'b', dailyLimit: 3 })
   })
 
   test('stored keys beside it - stay valid, and the own key is stored nowhere', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
-    const authenticate = createAuthenticate(store, new Secret('own-key'))
-    expect(await authenticate(`Bearer ${key}`)).toEqual(await authenticate('Bearer own-key'))
-    await expect(createAuthenticate(store, undefined)('Bearer own-key')).rejects.toMatchObject(WRONG)
+    const authenticate = make(store, new Secret('own-key'))
+    expect(authenticate(`Bearer ${key}`).organization).toEqual(authenticate('Bearer own-key').organization)
+    expect(() => make(store)('Bearer own-key')).toThrow(expect.objectContaining(WRONG))
   })
 })

@@ -10,8 +10,11 @@ import {
   importFeed,
 } from '../../src/catalog-service/import/import-feed.ts'
 import { type CatalogService, createCatalogService } from '../../src/catalog-service/service.ts'
+import { fetchChannelView } from '../../src/catalog-service/store/channel-view.ts'
 import { addApiKey } from '../../src/catalog-service/store/keys.ts'
 import { type CatalogStore, openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
+import { fetchProductPage, findVisibleProduct } from '../../src/catalog-service/store/products.ts'
+import type { WireProduct } from '../../src/catalog/contract.ts'
 import type { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
@@ -111,4 +114,16 @@ export async function importRows(
 ): Promise<ImportSummary> {
   const file = writeFeed(join(under.folder, 'feed.ndjson'), rows)
   return importFeed({ store: under.store, file, currentFolder: under.folder, ...options })
+}
+
+/** The first 200 products that a channel may show. */
+export function fetchAll(under: StoreUnderTest, channelId: string): readonly WireProduct[] {
+  const { read } = under.store
+  return fetchProductPage(read, { view: fetchChannelView(read, channelId), afterGtin: '', limit: 200 }).items
+}
+
+/** A product as a channel may show it. */
+export function findProduct(under: StoreUnderTest, channelId: string, gtin: string): WireProduct | undefined {
+  const { read } = under.store
+  return findVisibleProduct(read, fetchChannelView(read, channelId), gtin)
 }

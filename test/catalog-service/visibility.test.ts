@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { makeAffiliateLink } from '../../src/catalog-service/affiliate-link.ts'
 import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
+import { PAGE_OF_SHOP } from '../../src/catalog-service/store/schema.ts'
 import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
 
 const FIRST = '952a0000-0000-4000-8000-0000000000a1'
@@ -39,13 +40,15 @@ async function startWithTemplate(): Promise<ServiceUnderTest> {
     gtin: GTIN,
     merchant_id: 1,
     network_id: 1,
+    network_channel_id: PAGE_OF_SHOP,
+    variant: 0,
     price: '1',
     currency: 'EUR',
     availability: 'in_stock',
   }
   await writer
     .insertInto('offers')
-    .values({ ...offer, merchant_url: 'https://shop.example/p?a=1&b=ü' })
+    .values({ ...offer, url: 'https://shop.example/p?a=1&b=ü' })
     .execute()
   return under
 }

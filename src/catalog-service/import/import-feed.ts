@@ -89,7 +89,7 @@ async function runImport(database: Kysely<CatalogTables>, run: Run): Promise<Imp
   })
   const importId = Number((await findMeta(database, 'import_id')) ?? 0) + 1
   await putMeta(database, 'import_id', String(importId))
-  const writer = createFeedWriter(database, target, importId)
+  const writer = await createFeedWriter(database, target, importId)
   await writeFeed(writer, run)
   const written = await writer.finish()
   rejects.close()

@@ -3,7 +3,7 @@ import { findMeta, putMeta, renewCatalogId } from '../store/meta.ts'
 import type { CatalogStore } from '../store/open-store.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
 import { isCatalogEmpty, isSampleOnly, removeSampleData } from '../store/sample-state.ts'
-import type { CatalogTables } from '../store/schema.ts'
+import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
 import { makePictureUrl } from './listing.ts'
 import { formatCents, getSampleOffers, makePageUrl } from './offers.ts'
 import { SAMPLE_PRODUCTS, SHOWCASE_GTIN } from './products/all.ts'
@@ -157,13 +157,15 @@ async function writeOffers(
 ): Promise<void> {
   const rows = getSampleOffers().map((offer) => ({
     gtin: offer.product.gtin,
-    merchant_id: merchantIds.get(offer.shop.name) ?? 0,
     network_id: networkIds.get(offer.network) ?? 0,
+    merchant_id: merchantIds.get(offer.shop.name) ?? 0,
+    network_channel_id: PAGE_OF_SHOP,
+    variant: 0,
     price: formatCents(offer.priceCents),
     old_price: offer.oldPriceCents === null ? null : formatCents(offer.oldPriceCents),
     currency: offer.currency,
     availability: offer.availability,
-    merchant_url: makePageUrl(offer),
+    url: makePageUrl(offer),
   }))
   for (const chunk of toChunks(rows)) await database.insertInto('offers').values(chunk).execute()
 }

@@ -15,18 +15,3 @@ export async function fetchChannels(
   const rows = await query.execute()
   return rows.map((row) => ({ id: row.id, name: row.name, kind: row.kind, url: row.url }))
 }
-
-/** Does the organization have this channel? The id is in lower case. */
-export async function hasChannel(
-  store: CatalogStore,
-  organizationId: string,
-  channelId: string,
-): Promise<boolean> {
-  const row = await store.reader
-    .selectFrom('channels')
-    .select('id')
-    .where('id', '=', channelId)
-    .where('organization_id', '=', organizationId)
-    .executeTakeFirst()
-  return row !== undefined
-}

@@ -1,12 +1,12 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { getOrMakeOrganizationId, type Organization } from './organizations.ts'
+import { getOrMakeOrganizationId } from './organizations.ts'
 import type { CatalogStore } from './open-store.ts'
 
 /** Random bytes of a key; 256 bits cannot be guessed. */
 const KEY_BYTES = 32
 
 /** Characters of a key that are kept to tell keys apart; 30 bits of it, far from enough to guess the rest. */
-const PREFIX_CHARACTERS = 8
+export const KEY_PREFIX_CHARACTERS = 8
 
 /** A key as it may be listed: without the key. */
 export type ApiKey = Readonly<{
@@ -45,7 +45,7 @@ export async function addApiKey(store: CatalogStore, name: string): Promise<NewA
         id,
         organization_id: organizationId,
         name,
-        prefix: key.slice(0, PREFIX_CHARACTERS),
+        prefix: key.slice(0, KEY_PREFIX_CHARACTERS),
         hash: hashApiKey(key),
         created_at_ms: nowMs,
         revoked_at_ms: null,
@@ -81,19 +81,4 @@ export async function revokeApiKey(store: CatalogStore, id: string): Promise<boo
     .where('revoked_at_ms', 'is', null)
     .executeTakeFirst()
   return result.numUpdatedRows > 0n
-}
-
-/** Whose valid key has this hash; `undefined` for an unknown or revoked one. */
-export async function findOrganizationByKeyHash(
-  store: CatalogStore,
-  hash: string,
-): Promise<Organization | undefined> {
-  const row = await store.reader
-    .selectFrom('api_keys')
-    .innerJoin('organizations', 'organizations.id', 'api_keys.organization_id')
-    .select(['organizations.id', 'organizations.daily_limit'])
-    .where('api_keys.hash', '=', hash)
-    .where('api_keys.revoked_at_ms', 'is', null)
-    .executeTakeFirst()
-  return row === undefined ? undefined : { id: row.id, dailyLimit: row.daily_limit }
 }

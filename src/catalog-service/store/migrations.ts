@@ -4,11 +4,14 @@ import { type Kysely, type Migration, sql } from 'kysely'
 export const CATALOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-accounts': { up: createAccounts },
   '0002-offers': { up: createOffers },
+  '0003-offers-by-gtin': { up: orderOffersByGtin },
+  '0004-network-merchants': { up: createNetworkMerchants },
 }
 
 /** The usage database's table. */
 export const USAGE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-usage': { up: createUsage },
+  '0002-key-uses': { up: createKeyUses },
 }
 
 async function runAll(database: Kysely<unknown>, statements: readonly string[]): Promise<void> {
@@ -58,10 +61,45 @@ async function createOffers(database: Kysely<unknown>): Promise<void> {
   ])
 }
 
+/** Offers of a product lie side by side, and a shop's are found in the order of their GTINs: docs/adr/0020. */
+async function orderOffersByGtin(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `alter table offers rename to former_offers`,
+    `create table offers (
+      gtin text not null, network_id integer not null, merchant_id integer not null,
+      network_channel_id integer not null, currency text not null, variant integer not null,
+      price text not null, old_price text, availability text not null, url text not null, import_id integer,
+      primary key (gtin, network_id, merchant_id, network_channel_id, currency, variant)) without rowid`,
+    // An offer of the former table that no import brings again goes with the next import of its shop.
+    `insert into offers
+      select gtin, network_id, merchant_id, coalesce(network_channel_id, 0), currency, id, price, old_price, availability,
+        coalesce(feed_url, merchant_url), import_id
+      from former_offers where coalesce(feed_url, merchant_url) is not null order by gtin`,
+    `drop table former_offers`,
+    `create index offers_merchant on offers (merchant_id, network_id, network_channel_id, gtin)`,
+    `create index api_keys_prefix on api_keys (prefix)`,
+  ])
+}
+
+async function createNetworkMerchants(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table network_merchants (
+      network_id integer not null references networks (id) on delete cascade,
+      merchant_id integer not null references merchants (id) on delete cascade, reference text not null,
+      primary key (network_id, merchant_id)) without rowid`,
+  ])
+}
+
 async function createUsage(database: Kysely<unknown>): Promise<void> {
   await runAll(database, [
     `create table usage (
       organization_id text not null, day text not null, requests integer not null,
       primary key (organization_id, day)) without rowid`,
+  ])
+}
+
+async function createKeyUses(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table key_uses (key_id text primary key not null, used_at_ms integer not null) without rowid`,
   ])
 }

@@ -1,24 +1,37 @@
 import { type Kysely as Database, Kysely, SqliteDialect } from 'kysely'
 import type { Clock } from '../../clock.ts'
 import { migrateDatabase } from '../../database/migrate.ts'
-import { openSqlite } from '../../database/sqlite.ts'
+import { type SqliteOptions, openSqlite } from '../../database/sqlite.ts'
 import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './migrations.ts'
 import { getCatalogId } from './meta.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
+
+// oxlint-disable typescript/no-unnecessary-type-parameters -- only who writes a statement knows its rows
+/** Runs one statement at once, on the calling thread; for what answers requests, where a promise costs as much as the work. */
+export type RunNow = <Row>(statement: string, parameters: readonly unknown[]) => readonly Row[]
+// oxlint-enable typescript/no-unnecessary-type-parameters
+
+/** Pages that a connection keeps: an import touches the tree of a million products all over, a look-up its upper parts. */
+const WRITER_CACHE_BYTES: number = 64 * 1024 * 1024
+const READER_CACHE_BYTES: number = 16 * 1024 * 1024
 
 /** The catalog's databases. Whoever opened the store closes it. */
 export type CatalogStore = Readonly<{
   /** Answers requests; sees the last committed state, also while an import runs. */
   reader: Database<CatalogTables>
+  /** The same connection. */
+  read: RunNow
   /** One transaction at a time, over all processes. */
   writer: Database<CatalogTables>
   /** Counts requests; a file of its own, because an import holds the write lock of the catalog for minutes. */
   usage: Database<UsageTables>
+  /** The same connection. */
+  runUsage: RunNow
   clock: Clock
   close(): Promise<void>
 }>
 
-/** `path` is a SQLite file or `:memory:`; the usage file stands beside it. */
+/** `path` is a SQLite file; the usage file stands beside it. */
 export type CatalogStoreOptions = Readonly<{ path: string; clock: Clock }>
 
 /**
@@ -27,19 +40,31 @@ export type CatalogStoreOptions = Readonly<{ path: string; clock: Clock }>
  */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
   const { path, clock } = options
-  const inMemory = path === ':memory:'
-  const writer = openDatabase<CatalogTables>(path, 'writer')
-  const reader = inMemory ? writer : openDatabase<CatalogTables>(path, 'reader')
-  const usage = openDatabase<UsageTables>(inMemory ? path : toUsagePath(path), 'writer')
+  const opened: Opened<unknown>[] = []
   const close = async (): Promise<void> => {
-    if (!inMemory) await reader.destroy()
-    await writer.destroy()
-    await usage.destroy()
+    for (const { end } of opened.toReversed()) await end()
   }
-  const store: CatalogStore = { reader, writer, usage, clock, close }
   try {
-    await migrateDatabase(writer, CATALOG_MIGRATIONS)
-    await migrateDatabase(usage, USAGE_MIGRATIONS)
+    const writer = openDatabase<CatalogTables>(
+      { path, role: 'writer', cacheBytes: WRITER_CACHE_BYTES },
+      opened,
+    )
+    await migrateDatabase(writer.database, CATALOG_MIGRATIONS)
+    const usage = openDatabase<UsageTables>({ path: toUsagePath(path), role: 'writer' }, opened)
+    await migrateDatabase(usage.database, USAGE_MIGRATIONS)
+    const reader = openDatabase<CatalogTables>(
+      { path, role: 'reader', cacheBytes: READER_CACHE_BYTES },
+      opened,
+    )
+    const store: CatalogStore = {
+      reader: reader.database,
+      read: reader.run,
+      writer: writer.database,
+      usage: usage.database,
+      runUsage: usage.run,
+      clock,
+      close,
+    }
     await getCatalogId(store)
     return store
   } catch (error) {
@@ -48,10 +73,29 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
   }
 }
 
-function openDatabase<T>(path: string, role: 'reader' | 'writer'): Database<T> {
-  return new Kysely<T>({
-    dialect: new SqliteDialect({ database: () => Promise.resolve(openSqlite({ path, role })) }),
+type Opened<T> = Readonly<{ database: Database<T>; run: RunNow; end(): Promise<void> }>
+
+function openDatabase<T>(options: SqliteOptions, opened: Opened<unknown>[]): Opened<T> {
+  const sqlite = openSqlite(options)
+  let isClosed = false
+  const close = (): void => {
+    if (!isClosed) sqlite.close()
+    isClosed = true
+  }
+  const database = new Kysely<T>({
+    dialect: new SqliteDialect({ database: { prepare: (statement) => sqlite.prepare(statement), close } }),
   })
+  const made: Opened<T> = {
+    database,
+    run: (statement, parameters) => sqlite.prepare(statement).all(parameters) as never,
+    async end() {
+      await database.destroy()
+      // Kysely closes a database only where it has used it.
+      close()
+    },
+  }
+  opened.push(made as Opened<unknown>)
+  return made
 }
 
 function toUsagePath(path: string): string {

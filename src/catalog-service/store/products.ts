@@ -1,121 +1,156 @@
-import { type RawBuilder, sql } from 'kysely'
 import type { WireOffer, WireProduct } from '../../catalog/contract.ts'
 import { makeAffiliateLink } from '../affiliate-link.ts'
-import type { CatalogStore } from './open-store.ts'
-
-/** One visible offer with its product and what its link is made of. */
-type VisibleRow = {
-  gtin: string
-  title: string
-  brand: string | null
-  images: string
-  price: string
-  old_price: string | null
-  currency: string
-  availability: string
-  merchant_url: string | null
-  feed_url: string | null
-  link_template: string | null
-  reference: string
-  network: string
-  merchant: string
-}
+import type { ChannelView } from './channel-view.ts'
+import type { RunNow } from './open-store.ts'
+import { PAGE_OF_SHOP } from './schema.ts'
+import { findVisibleGtins } from './visible-gtins.ts'
 
 /** Which page of a channel's products: those after `afterGtin` (`''`: from the start). */
-export type ProductPageQuery = Readonly<{ channelId: string; afterGtin: string; limit: number }>
+export type ProductPageQuery = Readonly<{ view: ChannelView; afterGtin: string; limit: number }>
 
 /** `lastGtin` is where the next page starts after; `null` on the last page. */
 export type ProductPage = Readonly<{ items: readonly WireProduct[]; lastGtin: string | null }>
 
-/** A page of the products that the channel may show, ordered by GTIN. It seeks: a deep page costs as much as the first. */
-export async function fetchProductPage(store: CatalogStore, query: ProductPageQuery): Promise<ProductPage> {
-  const { channelId, afterGtin, limit } = query
-  const chosen = sql`
-    select p.* from products p
-    where p.gtin > ${afterGtin} and exists (select 1 from ${visibleOffers(channelId)} where o.gtin = p.gtin)
-    order by p.gtin limit ${limit + 1}`
-  const products = toProducts(await fetchRows(store, chosen, channelId))
-  const items = products.slice(0, limit)
-  return { items, lastGtin: products.length > limit ? (items.at(-1)?.gtin ?? null) : null }
-}
+/** Below this share of products that the channel may show, they are found by their shops instead of one by one. */
+const SPARSE_SHARE = 1 / 4
+
+/** Most products that are looked at in one statement. */
+const MAX_LOOKED_AT = 1_000
+
+/** A product with its offers, as JSON: rows of their own would cost several times as much to hand over. */
+const SELECT_PRODUCT = `
+  select p.gtin, p.title, p.brand, p.images,
+    (select json_group_array(json_array(o.network_id, o.merchant_id, o.network_channel_id, o.price, o.old_price,
+      o.currency, o.availability, o.url)) from offers o where o.gtin = p.gtin) as offers`
+
+const SELECT_ONE = `${SELECT_PRODUCT} from products p where p.gtin = ?`
+const SELECT_AFTER = `${SELECT_PRODUCT} from products p where p.gtin > ? order by p.gtin limit ?`
+const SELECT_THESE = `${SELECT_PRODUCT} from json_each(?) g join products p on p.gtin = g.value order by p.gtin`
+
+type ProductRow = Readonly<{
+  gtin: string
+  title: string
+  brand: string | null
+  images: string
+  offers: string
+}>
+
+type OfferRow = readonly [
+  networkId: number,
+  merchantId: number,
+  networkChannelId: number,
+  price: string,
+  oldPrice: string | null,
+  currency: string,
+  availability: string,
+  url: string,
+]
 
 /** A product with the offers that the channel may show; `undefined` when there is none. `gtin` has 14 digits. */
-export async function findVisibleProduct(
-  store: CatalogStore,
-  channelId: string,
-  gtin: string,
-): Promise<WireProduct | undefined> {
-  const chosen = sql`select p.* from products p where p.gtin = ${gtin}`
-  return toProducts(await fetchRows(store, chosen, channelId))[0]
+export function findVisibleProduct(read: RunNow, view: ChannelView, gtin: string): WireProduct | undefined {
+  const [row] = read<ProductRow>(SELECT_ONE, [gtin])
+  return row === undefined ? undefined : toProduct(row, view)
 }
 
-/** One statement, so that products and offers are of one state even when an import commits in between. */
-async function fetchRows(
-  store: CatalogStore,
-  chosen: RawBuilder<unknown>,
-  channelId: string,
-): Promise<readonly VisibleRow[]> {
-  const result = await sql<VisibleRow>`
-    with chosen as (${chosen})
-    select chosen.gtin, chosen.title, chosen.brand, chosen.images, o.price, o.old_price, o.currency, o.availability,
-      o.merchant_url, o.feed_url, n.link_template, n.name as network, nc.reference, m.name as merchant
-    from chosen cross join ${visibleOffers(channelId)} join merchants m on m.id = o.merchant_id
-    where o.gtin = chosen.gtin
-    order by chosen.gtin, o.id`.execute(store.reader)
-  return result.rows
-}
-
-/** The rule of visibility: assigned to the channel, approved for the merchant, and with a link of its own. */
-function visibleOffers(channelId: string): RawBuilder<unknown> {
-  return sql`offers o
-    join network_channels nc on nc.network_id = o.network_id and nc.channel_id = ${channelId}
-    join approvals a on a.network_channel_id = nc.id and a.merchant_id = o.merchant_id and a.revoked_at_ms is null
-    join networks n on n.id = o.network_id and (
-      (o.feed_url is not null and o.network_channel_id = nc.id)
-      or (o.network_channel_id is null and o.merchant_url is not null and n.link_template is not null))`
-}
-
-function toProducts(rows: readonly VisibleRow[]): WireProduct[] {
-  const products: (WireProduct & { offers: WireOffer[] })[] = []
-  for (const row of rows) {
-    let product = products.at(-1)
-    if (product?.gtin !== row.gtin) {
-      product = { ...toProductHead(row), offers: [] }
-      products.push(product)
-    }
-    product.offers.push(toOffer(row))
+/**
+ * A page of the products that the channel may show, ordered by GTIN; all of it is of one state. It seeks: a deep page
+ * costs as much as the first, and a channel that shows few products of many does not read the others.
+ */
+export function fetchProductPage(read: RunNow, query: ProductPageQuery): ProductPage {
+  const { view, afterGtin, limit } = query
+  if (view.size === 0) return { items: [], lastGtin: null }
+  read('begin', [])
+  try {
+    // One more than the page holds tells whether another page follows.
+    const found = collectProducts(read, { view, afterGtin, limit: limit + 1 })
+    const items = found.slice(0, limit)
+    return { items, lastGtin: found.length > limit ? (items.at(-1)?.gtin ?? null) : null }
+  } finally {
+    read('commit', [])
   }
-  return products
 }
 
-function toProductHead(row: VisibleRow): Omit<WireProduct, 'offers'> {
+function collectProducts(read: RunNow, { view, afterGtin, limit }: ProductPageQuery): WireProduct[] {
+  const found: WireProduct[] = []
+  let after = afterGtin
+  let count = limit
+  while (found.length < limit) {
+    const rows = read<ProductRow>(SELECT_AFTER, [after, count])
+    const visible = toProducts(rows, view)
+    found.push(...visible)
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < count) break
+    after = last.gtin
+    if (visible.length < rows.length * SPARSE_SHARE) {
+      const gtins = findVisibleGtins(read, { view, afterGtin: after, limit: limit - found.length })
+      return [...found, ...toProducts(read<ProductRow>(SELECT_THESE, [JSON.stringify(gtins)]), view)]
+    }
+    count = Math.min(MAX_LOOKED_AT, Math.ceil((limit - found.length) / SPARSE_SHARE))
+  }
+  return found.slice(0, limit)
+}
+
+function toProducts(rows: readonly ProductRow[], view: ChannelView): WireProduct[] {
+  return rows.map((row) => toProduct(row, view)).filter((product) => product !== undefined)
+}
+
+function toProduct(row: ProductRow, view: ChannelView): WireProduct | undefined {
+  const offers = toOffers(JSON.parse(row.offers) as OfferRow[], view)
+  if (offers.length === 0) return undefined
   const images = JSON.parse(row.images) as string[]
   return {
     gtin: row.gtin,
     title: row.title,
     ...(row.brand === null ? {} : { brand: row.brand }),
     images: images.map((url) => ({ url })),
+    offers,
   }
 }
 
-function toOffer(row: VisibleRow): WireOffer {
+/** Where the channel has the feed's own links of a shop, those stand for the shop; else the links of the template do. */
+function toOffers(rows: readonly OfferRow[], view: ChannelView): WireOffer[] {
+  const own = new Set<string>()
+  for (const row of rows) {
+    if (row[2] !== PAGE_OF_SHOP && view.get(row[0])?.networkChannelId === row[2]) own.add(nameShop(row))
+  }
+  const offers: WireOffer[] = []
+  for (const row of rows) {
+    if (row[2] === PAGE_OF_SHOP && own.has(nameShop(row))) continue
+    const offer = toOffer(row, view)
+    if (offer !== undefined) offers.push(offer)
+  }
+  return offers
+}
+
+function nameShop([networkId, merchantId, , , , currency]: OfferRow): string {
+  return `${networkId} ${merchantId} ${currency}`
+}
+
+function toOffer(row: OfferRow, view: ChannelView): WireOffer | undefined {
+  const [networkId, merchantId, networkChannelId, price, oldPrice, currency, availability, url] = row
+  const network = view.get(networkId)
+  const merchant = network?.merchants.get(merchantId)
+  if (network === undefined || merchant === undefined) return undefined
+  const link = findLink(url, { networkChannelId, network, merchant })
+  if (link === undefined) return undefined
   return {
-    merchant: { name: row.merchant },
-    network: row.network,
-    price: row.price,
-    ...(row.old_price === null ? {} : { old_price: row.old_price }),
-    currency: row.currency,
-    availability: row.availability,
-    affiliate_url: toLink(row),
+    merchant: { name: merchant.name },
+    network: network.name,
+    price,
+    ...(oldPrice === null ? {} : { old_price: oldPrice }),
+    currency,
+    availability,
+    affiliate_url: link,
   }
 }
 
-function toLink(row: VisibleRow): string {
-  if (row.feed_url !== null) return row.feed_url
-  return makeAffiliateLink({
-    template: row.link_template ?? '',
-    merchantUrl: row.merchant_url ?? '',
-    merchant: row.merchant,
-    publisher: row.reference,
-  })
+type ViewNetwork = ChannelView extends ReadonlyMap<number, infer Network> ? Network : never
+type Via = Readonly<{ networkChannelId: number; network: ViewNetwork; merchant: { reference: string } }>
+
+/** The network channel's own tracking link; `undefined` where it has none. */
+function findLink(url: string, { networkChannelId, network, merchant }: Via): string | undefined {
+  if (networkChannelId === network.networkChannelId) return url
+  const { linkTemplate: template, publisher } = network
+  if (networkChannelId !== PAGE_OF_SHOP || template === null) return undefined
+  return makeAffiliateLink({ template, merchantUrl: url, merchant: merchant.reference, publisher })
 }

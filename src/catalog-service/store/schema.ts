@@ -48,6 +48,9 @@ type NetworkChannelsTable = {
 /** Shops, by the exact name that their feed gives. */
 type MerchantsTable = { id: Generated<number>; name: string }
 
+/** What a network calls a merchant: `{merchant}` of its link template. Without a row it is the merchant's name. */
+type NetworkMerchantsTable = { network_id: number; merchant_id: number; reference: string }
+
 /** Which merchants a network channel may advertise. A revoked row stays, so that an import does not approve again. */
 type ApprovalsTable = { network_channel_id: number; merchant_id: number; revoked_at_ms: number | null }
 
@@ -60,22 +63,26 @@ type ProductsTable = {
   images: string
 }
 
-/** Offers. Prices are text and stay as they came. */
+/** In the place of a network channel: the offer's address is the shop's own page. */
+export const PAGE_OF_SHOP = 0
+
+/** Offers, in the order of their products. Prices are text and stay as they came. */
 type OffersTable = {
-  id: Generated<number>
   gtin: string
-  merchant_id: number
   network_id: number
-  /** The one network channel that `feed_url` serves; `null` for an offer whose link is made from the template. */
-  network_channel_id: number | null
+  merchant_id: number
+  /**
+   * The one network channel that `url` serves, as its own tracking link; `PAGE_OF_SHOP`: `url` is the shop's own page, and every
+   * network channel makes its link of it.
+   */
+  network_channel_id: number
+  currency: string
+  /** Tells offers of one shop for one product apart: a number made of `url`. */
+  variant: number
   price: string
   old_price: string | null
-  currency: string
   availability: string
-  /** The merchant's own product page: `{url}` of the link template. */
-  merchant_url: string | null
-  /** The feed's own tracking link. */
-  feed_url: string | null
+  url: string
   /** Which import wrote the row last; `null` for sample data. */
   import_id: number | null
 }
@@ -91,6 +98,7 @@ export type CatalogTables = {
   networks: NetworksTable
   network_channels: NetworkChannelsTable
   merchants: MerchantsTable
+  network_merchants: NetworkMerchantsTable
   approvals: ApprovalsTable
   products: ProductsTable
   offers: OffersTable
@@ -100,5 +108,8 @@ export type CatalogTables = {
 /** Requests of an organization on a UTC day (`2026-05-01`). */
 type UsageTable = { organization_id: string; day: string; requests: number }
 
-/** The one table of the usage database. */
-export type UsageTables = { usage: UsageTable }
+/** When a key was last used, to the minute. */
+type KeyUsesTable = { key_id: string; used_at_ms: number }
+
+/** The tables of the usage database. */
+export type UsageTables = { usage: UsageTable; key_uses: KeyUsesTable }

@@ -1,21 +1,93 @@
-import { sql } from 'kysely'
+import { MINUTE_MS } from '../../clock.ts'
 import type { Organization } from './organizations.ts'
 import type { CatalogStore } from './open-store.ts'
 
 /** Characters of `2026-05-01` in an ISO time. */
 const DAY_CHARACTERS = 10
 
-/**
- * Counts one request of an organization on the current UTC day. Answers `false`, and counts nothing, when the daily
- * limit is reached. One statement, so that processes that share the file never let one too many through.
- */
-export async function countRequest(store: CatalogStore, organization: Organization): Promise<boolean> {
-  const day = new Date(store.clock.nowMs()).toISOString().slice(0, DAY_CHARACTERS)
+/** How exactly it is noted when a key was last used; noting every use would be a write of its own for each request. */
+const NOTED_EVERY_MS: number = MINUTE_MS
+
+/** Keys whose last use is remembered here, so as not to note it again. */
+const MAX_NOTED_KEYS = 10_000
+
+/** Counts requests. */
+export type UsageCounter = Readonly<{
+  /**
+   * Counts one request of an organization on the current UTC day. Answers `false`, and counts nothing, when the daily limit
+   * is reached: processes that share the file never let one too many through. Requests of one moment are written together.
+   * @throws when the database cannot be written.
+   */
+  count(organization: Organization): Promise<boolean>
+  /** Notes that a key was used, to the minute. */
+  noteKey(keyId: string): void
+}>
+
+/** The UTC day of a time: `2026-05-01`. */
+export function toUtcDay(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, DAY_CHARACTERS)
+}
+
+type Waiting = {
+  organization: Organization
+  settle: ((isWithin: boolean) => void)[]
+  fail: ((error: unknown) => void)[]
+}
+
+/** Makes the counter of one process. */
+export function createUsageCounter(store: CatalogStore): UsageCounter {
+  let waiting = new Map<string, Waiting>()
+  const notedAtMs = new Map<string, number>()
+  const flush = (): void => {
+    const all = waiting
+    waiting = new Map()
+    for (const one of all.values()) settleAll(store, one)
+  }
+  return {
+    count(organization) {
+      if (waiting.size === 0) setImmediate(flush)
+      const { id, dailyLimit } = organization
+      const key = `${id} ${dailyLimit}`
+      const one = waiting.get(key) ?? { organization, settle: [], fail: [] }
+      waiting.set(key, one)
+      return new Promise((resolve, reject) => {
+        one.settle.push(resolve)
+        one.fail.push(reject)
+      })
+    },
+    noteKey(keyId) {
+      const nowMs = store.clock.nowMs()
+      if (nowMs - (notedAtMs.get(keyId) ?? -Infinity) < NOTED_EVERY_MS) return
+      if (notedAtMs.size >= MAX_NOTED_KEYS) notedAtMs.clear()
+      notedAtMs.set(keyId, nowMs)
+      store.runUsage(
+        `insert into key_uses (key_id, used_at_ms) values (?, ?)
+        on conflict (key_id) do update set used_at_ms = max(used_at_ms, excluded.used_at_ms)`,
+        [keyId, nowMs],
+      )
+    },
+  }
+}
+
+/** All of them at once where all are within the limit; else one by one, so that as many pass as are allowed. */
+function settleAll(store: CatalogStore, { organization, settle, fail }: Waiting): void {
+  try {
+    if (add(store, organization, settle.length)) for (const resolve of settle) resolve(true)
+    else if (settle.length === 1) settle[0]?.(false)
+    else for (const resolve of settle) resolve(add(store, organization, 1))
+  } catch (error) {
+    for (const reject of fail) reject(error)
+  }
+}
+
+/** One statement, so that other processes count before or after it. */
+function add(store: CatalogStore, organization: Organization, requests: number): boolean {
   const limit = organization.dailyLimit ?? Number.MAX_SAFE_INTEGER
-  const counted = await sql<{ requests: number }>`
-    insert into usage (organization_id, day, requests)
-    select ${organization.id}, ${day}, 1 where 0 < ${limit}
-    on conflict (organization_id, day) do update set requests = requests + 1 where requests < ${limit}
-    returning requests`.execute(store.usage)
-  return counted.rows.length > 0
+  const counted = store.runUsage(
+    `insert into usage (organization_id, day, requests) select ?1, ?2, ?3 where ?3 <= ?4
+    on conflict (organization_id, day) do update set requests = requests + ?3 where requests + ?3 <= ?4
+    returning requests`,
+    [organization.id, toUtcDay(store.clock.nowMs()), requests, limit],
+  )
+  return counted.length > 0
 }

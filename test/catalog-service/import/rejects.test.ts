@@ -2,10 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
-import { fetchProductPage } from '../../../src/catalog-service/store/products.ts'
-import type { WireProduct } from '../../../src/catalog/contract.ts'
 import {
-  type StoreUnderTest,
+  fetchAll,
   importRows,
   makeFolder,
   makeOffer,
@@ -13,10 +11,6 @@ import {
   openTestStore,
   writeFeed,
 } from '../harness.ts'
-
-async function fetchAll(under: StoreUnderTest, channelId: string): Promise<readonly WireProduct[]> {
-  return (await fetchProductPage(under.store, { channelId, afterGtin: '', limit: 200 })).items
-}
 
 function readRejects(path: string | null): { row: number; field: string; reason: string; raw: string }[] {
   const lines = readFileSync(path ?? '', 'utf8')
@@ -90,7 +84,7 @@ describe('import, rejects', () => {
       'offers[5]',
       'offers[6].old_price',
     ])
-    const [product] = await fetchAll(under, summary.channelId)
+    const [product] = fetchAll(under, summary.channelId)
     expect(product?.offers.every((offer) => offer.old_price === undefined)).toBe(true)
   })
 
@@ -102,7 +96,7 @@ describe('import, rejects', () => {
     ]
     const summary = await importRows(under, rows)
     expect(summary).toMatchObject({ products: 1, rejected: 1 })
-    const [product] = await fetchAll(under, summary.channelId)
+    const [product] = fetchAll(under, summary.channelId)
     expect(product?.title).toBe(String.raw`a\u0000b`)
   })
 

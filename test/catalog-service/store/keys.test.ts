@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import {
-  addApiKey,
-  fetchApiKeys,
-  findOrganizationByKeyHash,
-  hashApiKey,
-  revokeApiKey,
-} from '../../../src/catalog-service/store/keys.ts'
-import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { type KeyHolder, createAtHand } from '../../../src/catalog-service/store/at-hand.ts'
+import { addApiKey, fetchApiKeys, hashApiKey, revokeApiKey } from '../../../src/catalog-service/store/keys.ts'
+import { type CatalogStore, openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { findFirstOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import { MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore } from '../harness.ts'
@@ -100,40 +95,40 @@ describe('API keys, revoking', () => {
   })
 })
 
-describe('API keys, finding', () => {
-  test('hash of a valid key - the organization with its limit', async () => {
-    const { store } = await openTestStore()
-    const { key } = await addApiKey(store, 'one')
-    const organization = await findFirstOrganization(store.reader)
-    expect(await findOrganizationByKeyHash(store, hashApiKey(key))).toEqual({
-      id: organization?.id,
-      dailyLimit: null,
-    })
-    await store.writer.updateTable('organizations').set({ daily_limit: 9 }).execute()
-    expect(await findOrganizationByKeyHash(store, hashApiKey(key))).toMatchObject({ dailyLimit: 9 })
-  })
+function find(store: CatalogStore, key: string): KeyHolder | undefined {
+  return createAtHand(store).findKeyHolder(key, hashApiKey(key))
+}
 
-  test('key itself, unknown hash, hash of a revoked key - nobody', async () => {
+describe('API keys, finding', () => {
+  test('valid key - its id and the organization with its limit', async () => {
     const { store } = await openTestStore()
     const { id, key } = await addApiKey(store, 'one')
-    const find = (hash: string): Promise<unknown> => findOrganizationByKeyHash(store, hash)
-    expect([await find(key), await find(hashApiKey('other')), await find('')]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ])
-    await revokeApiKey(store, id)
-    expect(await find(hashApiKey(key))).toBeUndefined()
+    const organization = await findFirstOrganization(store.reader)
+    const expected = { keyId: id, organization: { id: organization?.id, dailyLimit: null } }
+    const atHand = createAtHand(store)
+    expect(atHand.findKeyHolder(key, hashApiKey(key))).toEqual(expected)
+    await store.writer.updateTable('organizations').set({ daily_limit: 9 }).execute()
+    const changed = atHand.findKeyHolder(key, hashApiKey(key))
+    expect(changed?.organization.dailyLimit).toBe(9)
   })
 
-  test('catalog opened again - the key is still valid', async () => {
+  test('hash of a key, unknown key, same beginning, revoked key - nobody', async () => {
+    const { store } = await openTestStore()
+    const { id, key } = await addApiKey(store, 'one')
+    for (const other of [hashApiKey(key), 'other', '', `${key.slice(0, -1)}-`])
+      expect(find(store, other)).toBeUndefined()
+    await revokeApiKey(store, id)
+    expect(find(store, key)).toBeUndefined()
+  })
+
+  test('catalog opened again - the key is still valid; revoked elsewhere - it is not', async () => {
     const { store, path, clock } = await openTestStore()
-    const { key } = await addApiKey(store, 'one')
+    const { id, key } = await addApiKey(store, 'one')
     const again = await openCatalogStore({ path, clock })
-    expect(await findOrganizationByKeyHash(again, hashApiKey(key))).toEqual(
-      await findOrganizationByKeyHash(store, hashApiKey(key)),
-    )
-    expect(await findOrganizationByKeyHash(again, hashApiKey(key))).toBeDefined()
+    const atHand = createAtHand(again)
+    expect(atHand.findKeyHolder(key, hashApiKey(key))).toMatchObject({ keyId: id })
+    await revokeApiKey(store, id)
+    expect(atHand.findKeyHolder(key, hashApiKey(key))).toBeUndefined()
     await again.close()
   })
 })

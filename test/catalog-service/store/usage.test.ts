@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type CatalogStore, openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { countRequest } from '../../../src/catalog-service/store/usage.ts'
+import { createUsageCounter } from '../../../src/catalog-service/store/usage.ts'
 import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore } from '../harness.ts'
 
@@ -17,8 +17,9 @@ async function countAll(
   id: string,
   limits: readonly (number | null)[],
 ): Promise<boolean[]> {
+  const usage = createUsageCounter(store)
   const answers: boolean[] = []
-  for (const dailyLimit of limits) answers.push(await countRequest(store, { id, dailyLimit }))
+  for (const dailyLimit of limits) answers.push(await usage.count({ id, dailyLimit }))
   return answers
 }
 
@@ -51,13 +52,12 @@ describe('usage, limit', () => {
 
   test('any limit and any number of requests at once - as many pass as are allowed', async () => {
     const { store } = await openTestStore()
+    const usage = createUsageCounter(store)
     let run = 0
     await fc.assert(
       fc.asyncProperty(fc.nat(6), fc.nat(8), async (dailyLimit, requests) => {
         const organization = { id: `run ${(run += 1)}`, dailyLimit }
-        const answers = await Promise.all(
-          Array.from({ length: requests }, () => countRequest(store, organization)),
-        )
+        const answers = await Promise.all(Array.from({ length: requests }, () => usage.count(organization)))
         expect(answers.filter(Boolean)).toHaveLength(Math.min(dailyLimit, requests))
       }),
       { numRuns: 40 },
@@ -97,9 +97,10 @@ describe('usage, whose and when', () => {
   test('two processes on one file - share one count', async () => {
     const { store, path, clock } = await openTestStore()
     const other = await openCatalogStore({ path, clock })
+    const counters = [createUsageCounter(store), createUsageCounter(other)] as const
     const organization = { id: 'a', dailyLimit: 5 }
     const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => countRequest(index % 2 === 0 ? store : other, organization)),
+      Array.from({ length: 12 }, (_, index) => counters[index % 2 === 0 ? 0 : 1].count(organization)),
     )
     expect(answers.filter(Boolean)).toHaveLength(5)
     expect(await readUsage(other)).toEqual(['a 2026-05-01 5'])

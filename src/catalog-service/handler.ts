@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Clock, SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
+import type { Secret } from '../config/secrets.ts'
+import { ServiceError } from '../errors.ts'
+import { createAuthenticate } from './authenticate.ts'
+import { sendFound, sendFailure } from './send.ts'
+import { type Operation, createOperations, parseAddress } from './operations.ts'
+import { createAtHand } from './store/at-hand.ts'
+import type { CatalogStore } from './store/open-store.ts'
+import { createUsageCounter } from './store/usage.ts'
+
+/** What the service runs on. */
+export type CatalogServiceOptions = Readonly<{
+  store: CatalogStore
+  clock: Clock
+  logger: Readonly<{ error(fields: object, words: string): void }>
+  /** A key known to this process only, accepted beside the stored ones, for the catalog's first organization. */
+  ownKey?: Secret
+}>
+
+/** Answers one request of the interface, and never fails: what goes wrong is an answer, too. */
+export type CatalogHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/**
+ * Makes what answers the three operations, without a framework in between: it stands before Express and within it
+ * (docs/adr/0020). Key first, then the daily limit, then the address: a 401 is not counted, everything else is,
+ * whatever it is answered with.
+ */
+export function createCatalogHandler(options: CatalogServiceOptions): CatalogHandler {
+  const { store, clock } = options
+  const atHand = createAtHand(store)
+  const authenticate = createAuthenticate({ atHand, ownKey: options.ownKey })
+  const usage = createUsageCounter(store)
+  const operations = createOperations(store, atHand)
+
+  const answer = async (request: IncomingMessage): Promise<unknown> => {
+    const { organization, keyId } = authenticate(request.headers.authorization)
+    if (!(await usage.count(organization)))
+      throw new ServiceError(429, 'the daily request limit is reached; it resets at 00:00 UTC')
+    if (keyId !== null) usage.noteKey(keyId)
+    const address = parseAddress(request.url ?? '')
+    const operation: Operation = operations[address.operation]
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw new ServiceError(405, 'only GET is possible here')
+    return operation(organization.id, address)
+  }
+
+  return async (request, response) => {
+    try {
+      sendFound(request, response, { body: JSON.stringify(await answer(request)), nowMs: clock.nowMs() })
+    } catch (error) {
+      const failure = toServiceError(error)
+      if (failure.statusCode === 500) {
+        const path = (request.url ?? '').split('?', 1)[0]
+        options.logger.error({ err: error, path }, 'the catalog service failed to answer')
+      }
+      sendFailure(request, response, { failure, retryAfterSeconds: computeSecondsToMidnight(clock) })
+    }
+  }
+}
+
+/** Anything but an error of ours is a fault of ours. */
+function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  return new ServiceError(500, 'something went wrong in the catalog service')
+}
+
+function computeSecondsToMidnight(clock: Clock): number {
+  const nowMs = clock.nowMs()
+  return Math.max(1, Math.ceil((nextMidnightUtcMs(nowMs) - nowMs) / SECOND_MS))
+}

@@ -1,0 +1,141 @@
+import { type Kysely, sql } from 'kysely'
+import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
+import type { FeedOffer } from './feed-product.ts'
+import type { ImportTarget } from './target.ts'
+
+/** Shops whose ids are kept at hand; a feed of marketplace sellers has many. */
+const MAX_CACHED_SHOPS = 50_000
+
+/** A shop in a network, as the tables know it, and the target's network channel there. */
+export type ShopIds = Readonly<{
+  networkId: number
+  networkChannelId: number
+  merchantId: number
+  /** Can the network make a tracking link of a shop's page? */
+  hasTemplate: boolean
+}>
+
+/** What tells shops apart. */
+type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'>
+
+/** The shops of a feed; those that were met stand in `temp.import_shops`, with what the import replaces of theirs. */
+export type Shops = Readonly<{
+  /** The ids of a shop that was met a while ago. */
+  find(offer: ShopOffer): ShopIds | undefined
+  /** The ids of any shop: network, network channel, merchant and approval are made where they are missing. */
+  make(offer: ShopOffer): Promise<ShopIds>
+}>
+
+/** Begins with no shop at all. */
+export async function createShops(database: Kysely<CatalogTables>, target: ImportTarget): Promise<Shops> {
+  const cache = new Map<string, ShopIds>()
+  await sql`drop table if exists temp.import_shops`.execute(database)
+  await sql`
+    create temp table import_shops (network_id integer not null, merchant_id integer not null,
+      network_channel_id integer not null, primary key (network_id, merchant_id, network_channel_id)) without rowid`.execute(
+    database,
+  )
+  return {
+    find: (offer) => cache.get(nameShop(offer)),
+    async make(offer) {
+      const ids = await getOrMakeIds(database, target, offer)
+      await noteShop(database, ids, offer.link === 'page' && ids.hasTemplate)
+      if (cache.size >= MAX_CACHED_SHOPS) cache.clear()
+      cache.set(nameShop(offer), ids)
+      return ids
+    },
+  }
+}
+
+function nameShop({ network, merchant, link }: ShopOffer): string {
+  return `${link}\u0000${network}\u0000${merchant}`
+}
+
+/** A shop's pages stand for the links that the feed had of it before, too: the network may have got its template since. */
+async function noteShop(database: Kysely<CatalogTables>, ids: ShopIds, isPage: boolean): Promise<void> {
+  for (const channel of isPage ? [ids.networkChannelId, PAGE_OF_SHOP] : [ids.networkChannelId])
+    await sql`insert or ignore into import_shops (network_id, merchant_id, network_channel_id)
+      values (${ids.networkId}, ${ids.merchantId}, ${channel})`.execute(database)
+}
+
+async function getOrMakeIds(
+  database: Kysely<CatalogTables>,
+  target: ImportTarget,
+  offer: ShopOffer,
+): Promise<ShopIds> {
+  const network = await getOrMakeNetwork(database, offer.network)
+  const networkChannelId = await getOrMakeNetworkChannel(database, target, network.id)
+  const merchantId = await getOrMakeMerchant(database, offer.merchant)
+  if (offer.merchantReference !== null) {
+    const row = { network_id: network.id, merchant_id: merchantId, reference: offer.merchantReference }
+    await database
+      .insertInto('network_merchants')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+  // A revoked approval has a row: it stays revoked.
+  await database
+    .insertInto('approvals')
+    .values({ network_channel_id: networkChannelId, merchant_id: merchantId, revoked_at_ms: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  return { networkId: network.id, networkChannelId, merchantId, hasTemplate: network.link_template !== null }
+}
+
+type Network = Readonly<{ id: number; link_template: string | null }>
+
+async function getOrMakeNetwork(database: Kysely<CatalogTables>, name: string): Promise<Network> {
+  const known = await database
+    .selectFrom('networks')
+    .select(['id', 'link_template'])
+    .where('name', '=', name)
+    .executeTakeFirst()
+  if (known !== undefined) return known
+  return database
+    .insertInto('networks')
+    .values({ name })
+    .returning(['id', 'link_template'])
+    .executeTakeFirstOrThrow()
+}
+
+async function getOrMakeMerchant(database: Kysely<CatalogTables>, name: string): Promise<number> {
+  const known = await database
+    .selectFrom('merchants')
+    .select('id')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  if (known !== undefined) return known.id
+  const made = await database
+    .insertInto('merchants')
+    .values({ name })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return made.id
+}
+
+async function getOrMakeNetworkChannel(
+  database: Kysely<CatalogTables>,
+  target: ImportTarget,
+  networkId: number,
+): Promise<number> {
+  const known = await database
+    .selectFrom('network_channels')
+    .select('id')
+    .where('network_id', '=', networkId)
+    .where('channel_id', '=', target.channelId)
+    .executeTakeFirst()
+  if (known !== undefined) return known.id
+  // The feed brings its own links, so the network's reference is not known; a link template needs the real one.
+  const made = await database
+    .insertInto('network_channels')
+    .values({
+      organization_id: target.organizationId,
+      network_id: networkId,
+      reference: target.channelId,
+      channel_id: target.channelId,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return made.id
+}

@@ -1,0 +1,85 @@
+import { type ParsedUrlQuery, parse as parseQuery } from 'node:querystring'
+import type { WireProductPage } from '../catalog/contract.ts'
+import { ServiceError } from '../errors.ts'
+import { makeCursor, parseGtin, parsePageRequest } from './requests.ts'
+import type { AtHand } from './store/at-hand.ts'
+import type { ChannelView } from './store/channel-view.ts'
+import { fetchChannels } from './store/channels.ts'
+import type { CatalogStore } from './store/open-store.ts'
+import { fetchProductPage, findVisibleProduct } from './store/products.ts'
+
+/** The three operations of the contract (section 4), by the names of the API document. */
+type OperationName = 'listChannels' | 'listProducts' | 'getProduct'
+
+/** What an address asks for; parts that it does not have are `''`. */
+export type OperationAddress = Readonly<{
+  operation: OperationName
+  channelId: string
+  gtin: string
+  /** A parameter that stands twice is a list. */
+  query: ParsedUrlQuery
+}>
+
+/** Gives the body of an answer. @throws ServiceError for what cannot be answered. */
+export type Operation = (organizationId: string, address: OperationAddress) => unknown
+
+/** A path of the interface; a slash at its end is forgiven. */
+const PATH = /^\/v0\/channels(?:\/([^/]+)\/products(?:\/([^/]+))?)?\/?$/i
+
+/**
+ * Reads the path and query of a request.
+ * @throws ServiceError 404 for an address that is none of the three, 400 for one that is badly encoded.
+ */
+export function parseAddress(url: string): OperationAddress {
+  const start = url.indexOf('?')
+  const path = start === -1 ? url : url.slice(0, start)
+  const parts = PATH.exec(path)
+  if (parts === null) {
+    decode(path)
+    throw new ServiceError(404, 'there is no such address')
+  }
+  const [, channelId, gtin] = parts
+  return {
+    operation: channelId === undefined ? 'listChannels' : gtin === undefined ? 'listProducts' : 'getProduct',
+    channelId: decode(channelId ?? '').toLowerCase(),
+    gtin: decode(gtin ?? ''),
+    query: parseQuery(start === -1 ? '' : url.slice(start + 1)),
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return text.includes('%') ? decodeURIComponent(text) : text
+  } catch {
+    throw new ServiceError(400, 'the address is malformed')
+  }
+}
+
+/** Makes the operations over an open store. */
+export function createOperations(
+  store: CatalogStore,
+  atHand: AtHand,
+): Readonly<Record<OperationName, Operation>> {
+  const getView = (organizationId: string, channelId: string): ChannelView => {
+    const view = atHand.findView(organizationId, channelId)
+    if (view === undefined) throw new ServiceError(404, 'there is no such channel')
+    return view
+  }
+  return {
+    listChannels: async (organizationId) => ({ items: await fetchChannels(store, organizationId) }),
+    listProducts(organizationId, { channelId, query }): WireProductPage {
+      const page = parsePageRequest(query)
+      const view = getView(organizationId, channelId)
+      const { items, lastGtin } = fetchProductPage(store.read, { view, ...page })
+      return { items, next_cursor: lastGtin === null ? null : makeCursor(lastGtin) }
+    },
+    getProduct(organizationId, { channelId, gtin: text }) {
+      const gtin = parseGtin(text)
+      const view = getView(organizationId, channelId)
+      const product = findVisibleProduct(store.read, view, gtin)
+      if (product === undefined)
+        throw new ServiceError(404, 'no shop that the channel is approved for sells it')
+      return product
+    },
+  }
+}

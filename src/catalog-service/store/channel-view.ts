@@ -1,0 +1,60 @@
+import type { RunNow } from './open-store.ts'
+
+/** A network as a channel sees it: through the one network channel that is assigned to it there. */
+type ViewNetwork = Readonly<{
+  name: string
+  networkChannelId: number
+  linkTemplate: string | null
+  /** What the network knows the publisher as. */
+  publisher: string
+  /** The merchants that the network channel is approved for, by id. */
+  merchants: ReadonlyMap<number, ViewMerchant>
+}>
+
+/** `reference` is what the network calls the merchant. */
+type ViewMerchant = Readonly<{ name: string; reference: string }>
+
+/** What a channel may show, and how its links are made: networks by id. */
+export type ChannelView = ReadonlyMap<number, ViewNetwork>
+
+type ViewRow = Readonly<{
+  network_id: number
+  network: string
+  network_channel_id: number
+  link_template: string | null
+  publisher: string
+  merchant_id: number
+  merchant: string
+  reference: string | null
+}>
+
+/** The rule of visibility (contract, sections 1 and 4.2): assigned to the channel, and approved for the merchant. */
+const SELECT_VIEW = `
+  select n.id as network_id, n.name as network, nc.id as network_channel_id, n.link_template, nc.reference as publisher,
+    m.id as merchant_id, m.name as merchant, nm.reference
+  from network_channels nc
+  join networks n on n.id = nc.network_id
+  join approvals a on a.network_channel_id = nc.id and a.revoked_at_ms is null
+  join merchants m on m.id = a.merchant_id
+  left join network_merchants nm on nm.network_id = nc.network_id and nm.merchant_id = a.merchant_id
+  where nc.channel_id = ?`
+
+/** Reads what a channel may show. */
+export function fetchChannelView(read: RunNow, channelId: string): ChannelView {
+  const view = new Map<number, ViewNetwork & { merchants: Map<number, ViewMerchant> }>()
+  for (const row of read<ViewRow>(SELECT_VIEW, [channelId])) {
+    const network = view.get(row.network_id) ?? { ...toNetwork(row), merchants: new Map() }
+    network.merchants.set(row.merchant_id, { name: row.merchant, reference: row.reference ?? row.merchant })
+    view.set(row.network_id, network)
+  }
+  return view
+}
+
+function toNetwork(row: ViewRow): Omit<ViewNetwork, 'merchants'> {
+  return {
+    name: row.network,
+    networkChannelId: row.network_channel_id,
+    linkTemplate: row.link_template,
+    publisher: row.publisher,
+  }
+}
