@@ -15,8 +15,12 @@ export async function fetchWarmAnswer(url, asked = {}) {
   const { status, headers, bytes } = await fetchAnswer(url, asked)
   if (status !== 200 || headers['vitrine-state'] !== 'shown' || bytes.length === 0)
     throw new Error(`${url} answered ${status}, ${String(headers['vitrine-state'])}, ${bytes.length} bytes`)
-  const kept = Object.entries(headers).filter(([name]) => !NODE_HEADERS.has(name))
-  return { headers: Object.fromEntries(kept), bytes }
+  return { headers: dropNodeHeaders(headers), bytes }
+}
+
+/** What a peer has to write by itself. */
+export function dropNodeHeaders(headers) {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !NODE_HEADERS.has(name)))
 }
 
 /** Writes an answer where peers read it. */

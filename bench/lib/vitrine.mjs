@@ -81,14 +81,21 @@ export function startSync(run, settings, cpus = run.cpus.server) {
 }
 
 /** Starts the catalog service of this program alone. */
-export function startCatalogService(run, settings) {
+export function startCatalogService(run, { settings, cpus }) {
+  const parameters = [MAIN, 'catalog', 'serve']
   return run.processes.start({
     command: run.options.nodePath,
-    parameters: [MAIN, 'catalog', 'serve'],
+    parameters,
     env: settings,
-    cpus: run.cpus.catalog,
+    cpus,
     output: 'ignore',
   })
+}
+
+/** Starts the import of a feed; what it did is the one line that it prints. */
+export function startImport(run, { feed, settings, cpus }) {
+  const parameters = [MAIN, 'catalog', 'import', feed, '--json']
+  return run.processes.start({ command: run.options.nodePath, parameters, env: settings, cpus })
 }
 
 /** Runs another command of the program to its end. */

@@ -1,3 +1,4 @@
+import { catalog } from './catalog.mjs'
 import { cold } from './cold.mjs'
 import { hot } from './hot.mjs'
 import { notModified } from './not-modified.mjs'
@@ -24,4 +25,5 @@ export const SCENARIOS = [
   start,
   memory,
   workers,
+  catalog,
 ]

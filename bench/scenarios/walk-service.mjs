@@ -1,22 +1,11 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { createCatalogData } from '../lib/catalog-data.mjs'
-import { findFreePort, waitUntil } from '../lib/processes.mjs'
+import { importProducts, startService } from '../lib/catalog-service.mjs'
 import { judgeAtLeast, judgeOfMany } from '../lib/report.mjs'
 import { computeRatio, runRounds } from '../lib/rounds.mjs'
 import { computeFieldMedian } from '../lib/statistics.mjs'
-import {
-  fetchAnswer,
-  nameDatabase,
-  runVitrine,
-  startCatalogService,
-  startSync,
-  toSettings,
-} from '../lib/vitrine.mjs'
+import { nameDatabase, startSync, toSettings } from '../lib/vitrine.mjs'
 import { countWritten, measureFetchLoop } from '../lib/walks.mjs'
 
-const PAGE = 200
 const LOOP = 'fetched and parsed'
 const WALK = 'first walk'
 
@@ -27,7 +16,8 @@ export const walkService = {
   /** @param {import('../lib/run.mjs').Run} run */
   async run(run) {
     const count = run.options.products
-    const catalog = await startService(run, count)
+    const { settings } = await importProducts(run, { count })
+    const catalog = await startService(run, settings)
     const subjects = {
       [LOOP]: () => measureFetchLoop(run, catalog),
       [WALK]: () => measureFirstWalk(run, catalog),
@@ -59,37 +49,6 @@ export const walkService = {
       rounds,
     }
   },
-}
-
-/** Imports the products of the bench into a catalog service and starts it. */
-async function startService(run, count) {
-  const feed = join(run.folder, 'feed.ndjson')
-  writeFeed(feed, count)
-  const port = await findFreePort()
-  const settings = {
-    VITRINE_DATABASE_URL: `sqlite:${nameDatabase(run)}`,
-    VITRINE_LOG_LEVEL: 'warn',
-    VITRINE_PORT: String(port),
-  }
-  await runVitrine(run, ['catalog', 'import', feed, '--json'], settings)
-  const [{ id }] = JSON.parse(await runVitrine(run, ['catalog', 'channels', '--json'], settings))
-  const { key } = JSON.parse(await runVitrine(run, ['catalog', 'keys', 'add', 'bench', '--json'], settings))
-  const child = startCatalogService(run, settings)
-  const origin = `http://127.0.0.1:${port}`
-  const headers = { authorization: `Bearer ${key}` }
-  const isUp = async () => (await fetchAnswer(`${origin}/v0/channels`, headers)).status === 200
-  await waitUntil(isUp, { what: 'the catalog service', child })
-  return { origin, channelId: id, key }
-}
-
-function writeFeed(file, count) {
-  const data = createCatalogData({ count })
-  const lines = []
-  for (let first = 0; first < count; first += PAGE) {
-    const { items } = JSON.parse(data.toPage({ first, limit: PAGE, generation: 0 }))
-    for (const item of items) lines.push(JSON.stringify(item))
-  }
-  writeFileSync(file, `${lines.join('\n')}\n`)
 }
 
 async function measureFirstWalk(run, catalog) {
