@@ -34,7 +34,8 @@ export async function importProducts(run, { count, cpus = null }) {
   const ended = once(child, 'close')
   let peakMb = 0
   while (child.exitCode === null && child.signalCode === null) {
-    peakMb = Math.max(peakMb, readMemory(child.pid)?.peakMb ?? 0)
+    // A program that has just ended is still in the list, without memory.
+    peakMb = Math.max(peakMb, readMemory(child.pid)?.peakMb || 0)
     await Promise.race([ended, wait(LOOK_EVERY_MS)])
   }
   const [code] = await ended

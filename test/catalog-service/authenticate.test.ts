@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticate } from '../../src/catalog-service/authenticate.ts'
 import {
@@ -66,6 +67,7 @@ describe('stored keys', () => {
       authenticate(`Bearer ${second.key}`).organization.id,
     )
     await revokeApiKey(store, first.id)
+    await nextTurn()
     expect(() => authenticate(`Bearer ${first.key}`)).toThrow(expect.objectContaining(WRONG))
     expect(authenticate(`Bearer ${second.key}`)).toMatchObject({ organization: { dailyLimit: null } })
   })
@@ -133,6 +135,7 @@ describe('own key', () => {
     await addOrganization(under, { id: 'a', dailyLimit: null, createdAtMs: 5 })
     expect(authenticate('Bearer own-key').organization).toEqual({ id: 'a', dailyLimit: null })
     await addOrganization(under, { id: 'b', dailyLimit: 3, createdAtMs: 4 })
+    await nextTurn()
     expect(authenticate('Bearer own-key').organization).toEqual({ id: 'b', dailyLimit: 3 })
   })
 

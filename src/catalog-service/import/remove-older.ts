@@ -4,8 +4,11 @@ import type { CatalogTables } from '../store/schema.ts'
 /** From so many offers on, the table is read from end to end instead of shop by shop, which reads its pages again for each. */
 const MANY_OFFERS = 200_000
 
-/** An import that has written everything: its number, and how many offers it has left. */
-export type WrittenImport = Readonly<{ importId: number; offers: number }>
+/**
+ * An import that has written everything: its number, and how many offers it has left. `manyOffers`: from how many offers of
+ * its shops on the table is read from end to end.
+ */
+export type WrittenImport = Readonly<{ importId: number; offers: number; manyOffers?: number }>
 
 /**
  * Removes what the shops of `temp.import_shops` had before and the import did not bring again, and products that nobody
@@ -16,7 +19,7 @@ export async function removeOlder(database: Kysely<CatalogTables>, written: Writ
   const removed = total - written.offers
   if (removed === 0) return 0
   await sql`create temp table removed_gtins (gtin text primary key not null) without rowid`.execute(database)
-  await sql`insert or ignore into removed_gtins ${selectOlder(written.importId, total)}`.execute(database)
+  await sql`insert or ignore into removed_gtins ${selectOlder(written, total)}`.execute(database)
   await sql`
     delete from offers where gtin in (select gtin from removed_gtins) and import_id is not ${written.importId}
       and exists (select 1 from import_shops s where s.merchant_id = offers.merchant_id
@@ -38,8 +41,11 @@ async function countOffersOfShops(database: Kysely<CatalogTables>): Promise<numb
   return counted.rows[0]?.count ?? 0
 }
 
-function selectOlder(importId: number, total: number): RawBuilder<unknown> {
-  if (total < MANY_OFFERS)
+function selectOlder(
+  { importId, manyOffers = MANY_OFFERS }: WrittenImport,
+  total: number,
+): RawBuilder<unknown> {
+  if (total < manyOffers)
     return sql`
       select o.gtin from import_shops s cross join offers o on o.merchant_id = s.merchant_id
         and o.network_id = s.network_id and o.network_channel_id = s.network_channel_id

@@ -37,8 +37,9 @@ type Kept = {
 /** Keeps what is at hand of an open store. */
 export function createAtHand(store: CatalogStore): AtHand {
   let kept = makeKept(-1)
-  // SQLite counts what other connections commit, of this process and of any other; the reader itself writes nothing.
   const getKept = (): Kept => {
+    if (!store.snapshot.begin()) return kept
+    // SQLite counts what other connections commit, of this process and of any other; the reader itself writes nothing.
     const version = store.read<{ data_version: number }>('pragma data_version', [])[0]?.data_version ?? -1
     if (version !== kept.version) kept = makeKept(version)
     return kept

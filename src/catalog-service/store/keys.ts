@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { hash as oneShotHash, randomBytes, randomUUID } from 'node:crypto'
 import { getOrMakeOrganizationId } from './organizations.ts'
 import type { CatalogStore } from './open-store.ts'
 
@@ -29,7 +29,7 @@ function makeApiKey(): string {
 
 /** SHA-256 of a key, hex. A key has 256 random bits: a slow, salted hash would protect nothing more. */
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex')
+  return oneShotHash('sha256', key)
 }
 
 /** Makes a key for the first organization, which is made too when there is none. */

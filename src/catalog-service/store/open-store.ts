@@ -5,15 +5,15 @@ import { type SqliteOptions, openSqlite } from '../../database/sqlite.ts'
 import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './migrations.ts'
 import { getCatalogId } from './meta.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
+import { type Snapshot, createSnapshot } from './snapshot.ts'
 
 // oxlint-disable typescript/no-unnecessary-type-parameters -- only who writes a statement knows its rows
 /** Runs one statement at once, on the calling thread; for what answers requests, where a promise costs as much as the work. */
 export type RunNow = <Row>(statement: string, parameters: readonly unknown[]) => readonly Row[]
 // oxlint-enable typescript/no-unnecessary-type-parameters
 
-/** Pages that a connection keeps: an import touches the tree of a million products all over, a look-up its upper parts. */
-const WRITER_CACHE_BYTES: number = 64 * 1024 * 1024
-const READER_CACHE_BYTES: number = 16 * 1024 * 1024
+/** Pages that a connection keeps, in bytes: an import touches the tree of a million products all over, a look-up its upper parts. */
+const CACHE_BYTES: number = 64 * 1024 * 1024
 
 /** The catalog's databases. Whoever opened the store closes it. */
 export type CatalogStore = Readonly<{
@@ -21,6 +21,8 @@ export type CatalogStore = Readonly<{
   reader: Database<CatalogTables>
   /** The same connection. */
   read: RunNow
+  /** What `read` sees. */
+  snapshot: Snapshot
   /** One transaction at a time, over all processes. */
   writer: Database<CatalogTables>
   /** Counts requests; a file of its own, because an import holds the write lock of the catalog for minutes. */
@@ -45,25 +47,24 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
     for (const { end } of opened.toReversed()) await end()
   }
   try {
-    const writer = openDatabase<CatalogTables>(
-      { path, role: 'writer', cacheBytes: WRITER_CACHE_BYTES },
-      opened,
-    )
+    const writer = openDatabase<CatalogTables>({ path, role: 'writer', cacheBytes: CACHE_BYTES }, opened)
     await migrateDatabase(writer.database, CATALOG_MIGRATIONS)
     const usage = openDatabase<UsageTables>({ path: toUsagePath(path), role: 'writer' }, opened)
     await migrateDatabase(usage.database, USAGE_MIGRATIONS)
-    const reader = openDatabase<CatalogTables>(
-      { path, role: 'reader', cacheBytes: READER_CACHE_BYTES },
-      opened,
-    )
+    const reader = openDatabase<CatalogTables>({ path, role: 'reader', cacheBytes: CACHE_BYTES }, opened)
+    const snapshot = createSnapshot(reader.run)
     const store: CatalogStore = {
       reader: reader.database,
       read: reader.run,
+      snapshot,
       writer: writer.database,
       usage: usage.database,
       runUsage: usage.run,
       clock,
-      close,
+      async close() {
+        snapshot.end()
+        await close()
+      },
     }
     await getCatalogId(store)
     return store

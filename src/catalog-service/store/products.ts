@@ -53,21 +53,16 @@ export function findVisibleProduct(read: RunNow, view: ChannelView, gtin: string
 }
 
 /**
- * A page of the products that the channel may show, ordered by GTIN; all of it is of one state. It seeks: a deep page
- * costs as much as the first, and a channel that shows few products of many does not read the others.
+ * A page of the products that the channel may show, ordered by GTIN. It seeks: a deep page costs as much as the first, and
+ * a channel that shows few products of many does not read the others. All of it is of one state when a snapshot is open.
  */
 export function fetchProductPage(read: RunNow, query: ProductPageQuery): ProductPage {
   const { view, afterGtin, limit } = query
   if (view.size === 0) return { items: [], lastGtin: null }
-  read('begin', [])
-  try {
-    // One more than the page holds tells whether another page follows.
-    const found = collectProducts(read, { view, afterGtin, limit: limit + 1 })
-    const items = found.slice(0, limit)
-    return { items, lastGtin: found.length > limit ? (items.at(-1)?.gtin ?? null) : null }
-  } finally {
-    read('commit', [])
-  }
+  // One more than the page holds tells whether another page follows.
+  const found = collectProducts(read, { view, afterGtin, limit: limit + 1 })
+  const items = found.slice(0, limit)
+  return { items, lastGtin: found.length > limit ? (items.at(-1)?.gtin ?? null) : null }
 }
 
 function collectProducts(read: RunNow, { view, afterGtin, limit }: ProductPageQuery): WireProduct[] {

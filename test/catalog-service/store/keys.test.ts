@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { type KeyHolder, createAtHand } from '../../../src/catalog-service/store/at-hand.ts'
 import { addApiKey, fetchApiKeys, hashApiKey, revokeApiKey } from '../../../src/catalog-service/store/keys.ts'
@@ -108,6 +109,7 @@ describe('API keys, finding', () => {
     const atHand = createAtHand(store)
     expect(atHand.findKeyHolder(key, hashApiKey(key))).toEqual(expected)
     await store.writer.updateTable('organizations').set({ daily_limit: 9 }).execute()
+    await nextTurn()
     const changed = atHand.findKeyHolder(key, hashApiKey(key))
     expect(changed?.organization.dailyLimit).toBe(9)
   })
@@ -118,6 +120,7 @@ describe('API keys, finding', () => {
     for (const other of [hashApiKey(key), 'other', '', `${key.slice(0, -1)}-`])
       expect(find(store, other)).toBeUndefined()
     await revokeApiKey(store, id)
+    await nextTurn()
     expect(find(store, key)).toBeUndefined()
   })
 
@@ -128,6 +131,7 @@ describe('API keys, finding', () => {
     const atHand = createAtHand(again)
     expect(atHand.findKeyHolder(key, hashApiKey(key))).toMatchObject({ keyId: id })
     await revokeApiKey(store, id)
+    await nextTurn()
     expect(atHand.findKeyHolder(key, hashApiKey(key))).toBeUndefined()
     await again.close()
   })
