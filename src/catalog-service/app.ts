@@ -10,6 +10,7 @@ import { type Clock, SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { ServiceError } from '../errors.ts'
 import { createAuthenticate } from './authenticate.ts'
+import { createOpenApiRouter } from './openapi/routes.ts'
 import { makeCursor, parseGtin, parsePageRequest } from './requests.ts'
 import { fetchChannels, hasChannel } from './store/channels.ts'
 import type { CatalogStore } from './store/open-store.ts'
@@ -31,6 +32,7 @@ export function createCatalogServiceApp(options: CatalogServiceOptions): Express
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', 'strong')
+  app.use(createOpenApiRouter())
   app.use(setHeaders, createGate(options))
   const channels = `${VERSION_PATH}/channels`
   app.route(channels).get(createChannelList(store)).all(refuseMethod)
