@@ -1,6 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { makeCursor, parseGtin, parsePageRequest } from '../../src/catalog-service/requests.ts'
+import {
+  makeCursor,
+  parseChannelId,
+  parseGtin,
+  parsePageRequest,
+} from '../../src/catalog-service/requests.ts'
 import { ServiceError } from '../../src/errors.ts'
 
 const GTIN = '00000000000017'
@@ -112,6 +117,21 @@ describe('page request, cursor', () => {
   ])('%s - 400', (_name, cursor) => {
     expect(findRefusal(() => parsePageRequest({ cursor }))).toEqual([400, CURSOR_REFUSED])
   })
+})
+
+describe('channel of an address', () => {
+  test('id in capital letters - is the same in small ones', () => {
+    expect(parseChannelId('952A0000-0000-4000-8000-00000000ABCD')).toBe(
+      '952a0000-0000-4000-8000-00000000abcd',
+    )
+  })
+
+  test.each([['nonsense'], [''], ['952a0000'], ['952a0000-0000-4000-8000-000000000001 '], [17], [undefined]])(
+    '%j - 404 like a channel that nobody has',
+    (text) => {
+      expect(findRefusal(() => parseChannelId(text))).toEqual([404, 'there is no such channel'])
+    },
+  )
 })
 
 describe('GTIN of an address', () => {
