@@ -86,10 +86,12 @@ export function ask(url: string): Ask {
   return Object.fromEntries(methods) as Ask
 }
 
-/** `fetch`, with every answer held to the document. */
+const plainFetch = fetch
+
+/** `fetch`, with every answer held to the document. It may stand in for the global one. */
 export const askByFetch: typeof fetch = async (input, init) => {
   const sent = new Request(input, init)
-  const response = await fetch(sent)
+  const response = await plainFetch(sent)
   const { pathname, search } = new URL(sent.url)
   expectValidAnswer({
     method: sent.method,
