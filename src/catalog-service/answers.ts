@@ -10,8 +10,8 @@ import { PRICE_PATTERN } from '../offers/money.ts'
 const channel = z
   .strictObject({
     id: z.guid().describe('Stands in the addresses of the other two operations. Sent in lower case.'),
-    name: z.string(),
-    kind: z.enum(CHANNEL_KINDS),
+    name: z.string().describe('What its organization calls it.'),
+    kind: z.enum(CHANNEL_KINDS).describe('What it is.'),
     url: z.string().nullable().describe('Where the channel is; `null` when it has no address.'),
   })
   .describe('A website, social account, app or similar of the organization.')
