@@ -1,9 +1,11 @@
 /**
  * `npm run docs`: writes docs/configuration.md and .env.example from the table of settings, docs/options.md from the list
- * of options. `npm run docs:check`: exit 1 when they are not in step with them.
+ * of options, docs/openapi.json from the schemas of the catalog service. `npm run docs:check`: exit 1 when they are not in
+ * step with them.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { createOpenApiDocument } from '../dist/catalog-service/openapi/document.js'
 import { SETTINGS } from '../dist/config/settings.js'
 import { OPTION_LIST } from '../dist/widgets/option-list.js'
 
@@ -74,6 +76,7 @@ for (const [file, text] of [
   ['docs/configuration.md', configuration],
   ['.env.example', env],
   ['docs/options.md', options],
+  ['docs/openapi.json', `${JSON.stringify(createOpenApiDocument(), null, 2)}\n`],
 ]) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
   const before = await readFile(path, 'utf8').catch(() => '')

@@ -7,6 +7,11 @@ export const PACKAGE_FOLDER: string = fileURLToPath(new URL('..', import.meta.ur
 /** Eta templates. */
 export const VIEWS_FOLDER: string = fileURLToPath(new URL('../views', import.meta.url))
 
+/** The style sheet of the catalog service's page, served as it is written. */
+export const CATALOG_STYLE_FILE: string = fileURLToPath(
+  new URL('../public/styles/catalog.css', import.meta.url),
+)
+
 /** Built scripts and styles with hashed names, and their manifest (made by `npm run build`). */
 export const BUILT_FOLDER: string = fileURLToPath(new URL('../public/built', import.meta.url))
 

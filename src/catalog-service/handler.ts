@@ -4,7 +4,7 @@ import type { Secret } from '../config/secrets.ts'
 import { ServiceError } from '../errors.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { sendFound, sendFailure } from './send.ts'
-import { type Operation, createOperations, parseAddress } from './operations.ts'
+import { createOperations, parseAddress } from './operations.ts'
 import { createAtHand } from './store/at-hand.ts'
 import type { CatalogStore } from './store/open-store.ts'
 import { createUsageCounter } from './store/usage.ts'
@@ -18,8 +18,13 @@ export type CatalogServiceOptions = Readonly<{
   ownKey?: Secret
 }>
 
-/** Answers one request of the interface, and never fails: what goes wrong is an answer, too. */
-export type CatalogHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+/** What answers requests of the interface. */
+export type CatalogHandler = Readonly<{
+  /** Answers one request, and never fails: what goes wrong is an answer, too. */
+  answer(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** Answers that something went wrong. */
+  fail(request: IncomingMessage, response: ServerResponse, error: unknown): void
+}>
 
 /**
  * Makes what answers the three operations, without a framework in between: it stands before Express and within it
@@ -33,29 +38,33 @@ export function createCatalogHandler(options: CatalogServiceOptions): CatalogHan
   const usage = createUsageCounter(store)
   const operations = createOperations(store, atHand)
 
-  const answer = async (request: IncomingMessage): Promise<unknown> => {
+  const find = async (request: IncomingMessage): Promise<unknown> => {
     const { organization, keyId } = authenticate(request.headers.authorization)
     if (!(await usage.count(organization)))
       throw new ServiceError(429, 'the daily request limit is reached; it resets at 00:00 UTC')
     if (keyId !== null) usage.noteKey(keyId)
     const address = parseAddress(request.url ?? '')
-    const operation: Operation = operations[address.operation]
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ServiceError(405, 'only GET is possible here')
-    return operation(organization.id, address)
+    return operations[address.operation](organization.id, address)
   }
-
-  return async (request, response) => {
-    try {
-      sendFound(request, response, { body: JSON.stringify(await answer(request)), nowMs: clock.nowMs() })
-    } catch (error) {
-      const failure = toServiceError(error)
-      if (failure.statusCode === 500) {
-        const path = (request.url ?? '').split('?', 1)[0]
-        options.logger.error({ err: error, path }, 'the catalog service failed to answer')
-      }
-      sendFailure(request, response, { failure, retryAfterSeconds: computeSecondsToMidnight(clock) })
+  const fail: CatalogHandler['fail'] = (request, response, error) => {
+    const failure = toServiceError(error)
+    if (failure.statusCode === 500) {
+      const path = (request.url ?? '').split('?', 1)[0]
+      options.logger.error({ err: error, path }, 'the catalog service failed to answer')
     }
+    sendFailure(request, response, { failure, retryAfterSeconds: computeSecondsToMidnight(clock) })
+  }
+  return {
+    async answer(request, response) {
+      try {
+        sendFound(request, response, { body: JSON.stringify(await find(request)), nowMs: clock.nowMs() })
+      } catch (error) {
+        fail(request, response, error)
+      }
+    },
+    fail,
   }
 }
 

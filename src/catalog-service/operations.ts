@@ -41,7 +41,7 @@ export function parseAddress(url: string): OperationAddress {
   const [, channelId, gtin] = parts
   return {
     operation: channelId === undefined ? 'listChannels' : gtin === undefined ? 'listProducts' : 'getProduct',
-    channelId: decode(channelId ?? '').toLowerCase(),
+    channelId: decode(channelId ?? ''),
     gtin: decode(gtin ?? ''),
     query: parseQuery(start === -1 ? '' : url.slice(start + 1)),
   }
@@ -61,7 +61,7 @@ export function createOperations(
   atHand: AtHand,
 ): Readonly<Record<OperationName, Operation>> {
   const getView = (organizationId: string, channelId: string): ChannelView => {
-    const view = atHand.findView(organizationId, channelId)
+    const view = atHand.findView(organizationId, channelId.toLowerCase())
     if (view === undefined) throw new ServiceError(404, 'there is no such channel')
     return view
   }

@@ -28,8 +28,8 @@ export type CatalogService = Readonly<{
 
 /** Makes the catalog service over an open store. It listens only when told to. */
 export function createCatalogService(options: CatalogServiceOptions): CatalogService {
-  const handle = createCatalogHandler(options)
-  const app = createCatalogServiceApp(handle)
+  const handler = createCatalogHandler(options)
+  const app = createCatalogServiceApp(handler)
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -38,7 +38,7 @@ export function createCatalogService(options: CatalogServiceOptions): CatalogSer
     },
     // What programs ask for does not pass through Express, which takes longer than a look-up does.
     (request, response) => {
-      if (request.url?.startsWith(`${VERSION_PATH}/`)) void handle(request, response)
+      if (request.url?.startsWith(`${VERSION_PATH}/`)) void handler.answer(request, response)
       else app(request, response)
     },
   )

@@ -7,7 +7,8 @@ const WHOLE_DIGITS = 12
 /** Digits of the exact price ratio, enough to tell any two prices of 16 digits apart (see docs/adr/0004). */
 const RATIO_DIGITS = 34
 
-const PRICE_PATTERN = /^\d{1,12}(?:\.\d{1,4})?$/
+/** The form of a price: one to twelve digits, up to four decimals. Zero has it, too. */
+export const PRICE_PATTERN: RegExp = /^\d{1,12}(?:\.\d{1,4})?$/
 
 /** A price of the catalog as it may be used: one to twelve digits, up to four decimals, above zero. */
 export function isPrice(text: string): boolean {

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import request from 'supertest'
 import { describe, expect, it } from 'vitest'
 import { createCatalogService } from '../../src/catalog-service/service.ts'
 import { addApiKey, fetchApiKeys, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
@@ -8,6 +7,7 @@ import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/logger.ts'
 import { type ServiceUnderTest, importRows, makeProduct, openTestStore, startTestService } from './harness.ts'
+import { ask } from './valid-answers.ts'
 
 async function setLimit(under: ServiceUnderTest, dailyLimit: number | null): Promise<void> {
   await under.store.writer.updateTable('organizations').set({ daily_limit: dailyLimit }).execute()
@@ -31,7 +31,7 @@ describe('contract, section 5: authentication', () => {
   ])('key - Authorization is %s - 401, not counted, for any address', async (authorization) => {
     const under = await startTestService()
     for (const path of ['/v0/channels', '/v0/channels/x/products', '/nowhere']) {
-      const answer = request(under.url).get(path)
+      const answer = ask(under.url).get(path)
       if (authorization !== undefined) answer.set('Authorization', authorization)
       const { status, headers, body } = await answer
       expect(status).toBe(401)
@@ -43,7 +43,7 @@ describe('contract, section 5: authentication', () => {
 
   it('key - scheme in any case - is accepted', async () => {
     const { url, key } = await startTestService()
-    expect((await request(url).get('/v0/channels').set('Authorization', `bearer ${key}`)).status).toBe(200)
+    expect((await ask(url).get('/v0/channels').set('Authorization', `bearer ${key}`)).status).toBe(200)
   })
 
   it('key - revoked - 401 at once', async () => {
@@ -88,7 +88,7 @@ describe('own key', () => {
     const ownKey = new Secret('own-key')
     const service = createCatalogService({ store: prepared.store, clock: prepared.clock, logger, ownKey })
     const { url } = await service.listen('127.0.0.1', 0)
-    const get = () => request(url).get('/v0/channels').set('Authorization', 'Bearer own-key')
+    const get = () => ask(url).get('/v0/channels').set('Authorization', 'Bearer own-key')
     expect(await get()).toMatchObject({
       status: 503,
       body: { error: 'the catalog is empty: import a feed first' },
@@ -96,15 +96,15 @@ describe('own key', () => {
     const { channelId } = await importRows(prepared, [makeProduct('17')])
     const { body } = await get().expect(200)
     expect(body.items[0].id).toBe(channelId)
-    expect((await request(url).get('/v0/channels').set('Authorization', 'Bearer own-kez')).status).toBe(401)
+    expect((await ask(url).get('/v0/channels').set('Authorization', 'Bearer own-kez')).status).toBe(401)
     await service.close()
   })
 
   it('own key - none given - no key is special', async () => {
     const under = await startTestService()
-    expect(
-      (await request(under.url).get('/v0/channels').set('Authorization', 'Bearer undefined')).status,
-    ).toBe(401)
+    expect((await ask(under.url).get('/v0/channels').set('Authorization', 'Bearer undefined')).status).toBe(
+      401,
+    )
   })
 })
 
@@ -130,7 +130,7 @@ describe('contract, section 8: daily request limit', () => {
     expect((await under.get('/v0/channels/x/products?limit=0')).status).toBe(400)
     expect((await under.get('/nowhere')).status).toBe(404)
     expect(
-      (await request(under.url).post('/v0/channels').set('Authorization', `Bearer ${under.key}`)).status,
+      (await ask(under.url).post('/v0/channels').set('Authorization', `Bearer ${under.key}`)).status,
     ).toBe(405)
     expect(await fetchUsage(under)).toBe(5)
     await setLimit(under, 5)

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { advanceUntilSettled } from '../helpers/fake-clock.ts'
 import { GTINS, type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
+import { type SeenAnswer, expectValidAnswer } from './valid-answers.ts'
 
 /** Five of these are more than the kernel takes for a reader who does not read. */
 const LONG_TITLE = 'x'.repeat(7 * 1024 * 1024)
@@ -19,9 +20,8 @@ async function askWithoutReading({ url, key }: ServiceUnderTest, channelId: stri
   const socket = connect(Number(port), hostname)
   onTestFinished(() => void socket.destroy())
   socket.on('error', () => {})
-  socket.write(
-    `GET /v0/channels/${channelId}/products HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`,
-  )
+  const path = `/v0/channels/${channelId}/products`
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`)
   await once(socket, 'readable')
   return {
     async readAll() {
@@ -32,9 +32,22 @@ async function askWithoutReading({ url, key }: ServiceUnderTest, channelId: stri
         end = (end + String(chunk)).slice(-END.length)
         if (end === END) break
       }
-      return text.slice(text.indexOf('\r\n\r\n') + 4)
+      const [head = ''] = text.split('\r\n\r\n', 1)
+      const body = text.slice(head.length + 4)
+      expectValidAnswer({ method: 'GET', path, ...readHead(head), text: body })
+      return body
     },
   }
+}
+
+/** Status and headers as they travelled. */
+function readHead(head: string): Pick<SeenAnswer, 'status' | 'headers'> {
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = lines.map((line) => {
+    const [name = ''] = line.split(':', 1)
+    return [name.toLowerCase(), line.slice(name.length + 1).trim()]
+  })
+  return { status: Number(first.split(' ')[1]), headers: Object.fromEntries(headers) }
 }
 
 async function startWithLargeProducts(): Promise<Readonly<{ under: ServiceUnderTest; channelId: string }>> {

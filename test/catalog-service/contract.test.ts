@@ -1,5 +1,5 @@
-import { request as httpRequest } from 'node:http'
-import request from 'supertest'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { putSampleData } from '../../src/catalog-service/sample/put-sample.ts'
 import { SAMPLE_CHANNELS } from '../../src/catalog-service/sample/shops.ts'
@@ -11,6 +11,7 @@ import {
   makeProduct,
   startTestService,
 } from './harness.ts'
+import { ask, expectValidAnswer } from './valid-answers.ts'
 
 async function startWithProducts(): Promise<ServiceUnderTest & { channelId: string }> {
   const under = await startTestService()
@@ -192,7 +193,7 @@ describe('contract, section 7: errors', () => {
     async (method) => {
       const { url, key, channelId } = await startWithProducts()
       for (const path of ['', `/${channelId}/products`, `/${channelId}/products/17`]) {
-        const answer = await request(url)[method](`/v0/channels${path}`).set('Authorization', `Bearer ${key}`)
+        const answer = await ask(url)[method](`/v0/channels${path}`).set('Authorization', `Bearer ${key}`)
         expect(answer.status).toBe(405)
         expect(answer.headers['allow']).toBe('GET, HEAD')
         expect(answer.body).toEqual({ error: expect.any(String) })
@@ -202,14 +203,17 @@ describe('contract, section 7: errors', () => {
 
   it('method - HEAD - is GET without a body', async () => {
     const { url, key } = await startWithProducts()
-    const answer = await request(url).head('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
+    const answer = await ask(url).head('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
     expect(answer.text).toBeUndefined()
   })
 
-  it.each(['/', '/v0', '/v1/channels', '/v0/channels/x/y'])('address - %s is unknown - 404', async (path) => {
-    const { get } = await startTestService()
-    expect(await get(path)).toMatchObject({ status: 404, body: { error: 'there is no such address' } })
-  })
+  it.each(['/v0', '/v1/channels', '/v0/channels/x/y', '/docs/'])(
+    'address - %s is unknown - 404',
+    async (path) => {
+      const { get } = await startTestService()
+      expect(await get(path)).toMatchObject({ status: 404, body: { error: 'there is no such address' } })
+    },
+  )
 
   it('address - badly encoded - 400', async () => {
     const { get } = await startTestService()
@@ -255,7 +259,7 @@ describe('contract, section 8: caching', () => {
     ['/v0/channels/x/products?limit=0', undefined, 400],
   ])('answer - %s with key %s - %d is not stored', async (path, key, status) => {
     const under = await startTestService()
-    const answer = await request(under.url)
+    const answer = await ask(under.url)
       .get(path)
       .set('Authorization', `Bearer ${key ?? under.key}`)
     expect(answer.status).toBe(status)
@@ -266,16 +270,17 @@ describe('contract, section 8: caching', () => {
 describe('service, life', () => {
   it('close - idle keep-alive connection - ends at once', async () => {
     const under = await startTestService()
-    await new Promise<void>((resolve, reject) => {
-      httpRequest(`${under.url}/v0/channels`, { agent: undefined }, (response) => {
-        response.resume().on('end', resolve)
-      })
+    const path = '/v0/channels'
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      httpRequest(under.url + path, { agent: undefined }, resolve)
         .on('error', reject)
         .end()
     })
+    const { statusCode: status = 0, headers } = response
+    expectValidAnswer({ method: 'GET', path, status, headers, text: await text(response) })
     await under.service.close()
     await under.service.close()
-    await expect(request(under.url).get('/v0/channels')).rejects.toThrow('ECONNREFUSED')
+    await expect(ask(under.url).get('/v0/channels')).rejects.toThrow('ECONNREFUSED')
   })
 
   it('listen - address taken - UsageError', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import request, { type Test } from 'supertest'
+import type { Test } from 'supertest'
 import { onTestFinished } from 'vitest'
 import {
   type ImportFeedOptions,
@@ -18,6 +18,7 @@ import type { WireProduct } from '../../src/catalog/contract.ts'
 import type { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { ask } from './valid-answers.ts'
 
 /** Half an hour before midnight UTC. */
 const START_MS: number = Date.UTC(2026, 4, 1, 23, 30)
@@ -48,7 +49,7 @@ export type ServiceUnderTest = StoreUnderTest & {
   url: string
   key: string
   logs: string[]
-  /** A GET with the valid key. */
+  /** A GET with the valid key, held to openapi.json. */
   get(path: string): Test
 }
 
@@ -65,7 +66,7 @@ export async function startTestService(
   const { url } = await service.listen('127.0.0.1', 0)
   onTestFinished(() => service.close())
   const { key } = await addApiKey(store, 'test')
-  const get = (path: string): Test => request(url).get(path).set('Authorization', `Bearer ${key}`)
+  const get = (path: string): Test => ask(url).get(path).set('Authorization', `Bearer ${key}`)
   return { ...prepared, service, url, key, logs, get }
 }
 

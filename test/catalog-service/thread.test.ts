@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
 import { makeFolder, makeSettings, runBuilt, startBuilt } from '../commands/cli-harness.ts'
-import { ask, read, startFleet } from '../workers/fleet-harness.ts'
+import { ask as askFleet, read, startFleet } from '../workers/fleet-harness.ts'
+import { ask } from './valid-answers.ts'
 
 /** Loaded into every thread: tells the key and port of the catalog's own, and makes it throw when the fuse is there. */
 function makeBomb(folder: string): Readonly<{ fuse: string; told: string; NODE_OPTIONS: string }> {
@@ -37,7 +38,7 @@ describe('embedded catalog in a thread of its own', () => {
       const settings = { ...LOOK_UP_AGAIN, NODE_OPTIONS, VITRINE_WORKERS: workers }
       const fleet = await startFleet(makeSettings(folder, settings))
       const box = `${fleet.publicUrl}/fragments/952a0000-0000-4000-8000-000000000001/where-to-buy/09520001001024`
-      expect(await ask(box)).toBe('200 shown')
+      expect(await askFleet(box)).toBe('200 shown')
       writeFileSync(fuse, '')
       await vi.waitFor(() => expect(fleet.lines('the embedded catalog ended')).toHaveLength(1))
       const lives = (): string[][] =>
@@ -51,7 +52,9 @@ describe('embedded catalog in a thread of its own', () => {
       expect(Number(secondPort)).toBeGreaterThan(0)
       // A product that nobody asked for yet is looked up there.
       const other = box.replace('09520001001024', '09520001001031')
-      await vi.waitFor(async () => expect(await ask(other)).toMatch(/^200 (?:shown|hidden)$/))
+      await vi.waitFor(async () => expect(await askFleet(other)).toMatch(/^200 (?:shown|hidden)$/))
+      const there = ask(`http://127.0.0.1:${secondPort}`).get('/v0/channels')
+      await there.set('Authorization', `Bearer ${key}`).expect(200)
       expect(fleet.lines('boom')).toMatchObject([{ level: 50 }])
       expect(fleet.running.said()).not.toContain(key)
       expect((await fleet.running.stop('SIGTERM')).code).toBe(0)

@@ -1,10 +1,10 @@
-import request from 'supertest'
 import { describe, expect, it, vi } from 'vitest'
 import { runCatalogChannels } from '../../src/commands/catalog-channels.ts'
 import { runCatalogKeys } from '../../src/commands/catalog-keys.ts'
 import { runCatalogServe } from '../../src/commands/catalog-serve.ts'
 import { putSampleData } from '../../src/catalog-service/sample/put-sample.ts'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
+import { ask } from '../catalog-service/valid-answers.ts'
 import { type CommandUnderTest, makeCommandContext, withJson } from './catalog-harness.ts'
 
 async function putSample({ context }: CommandUnderTest): Promise<void> {
@@ -20,7 +20,7 @@ describe('catalog serve', () => {
     await vi.waitFor(() => expect(under.err).toHaveLength(1))
     expect(under.err[0]).toContain('vitrine catalog keys add NAME')
     const url = under.out[0]?.replace('catalog service: ', '') ?? ''
-    expect((await request(url).get('/v0/channels')).status).toBe(401)
+    expect((await ask(url).get('/v0/channels')).status).toBe(401)
     under.stop.abort()
     expect(await running).toBe(0)
   })
@@ -33,7 +33,7 @@ describe('catalog serve', () => {
     const running = runCatalogServe(under.context)
     await vi.waitFor(() => expect(under.out).toHaveLength(2))
     const { url } = JSON.parse(under.out[1] ?? '') as { url: string }
-    const { body } = await request(url).get('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
+    const { body } = await ask(url).get('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
     expect(body.items).toHaveLength(3)
     expect(under.err).toEqual([])
     under.stop.abort()

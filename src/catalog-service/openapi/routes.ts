@@ -1,0 +1,50 @@
+import { type RequestHandler, type Response, Router } from 'express'
+import { CACHE_SECONDS } from '../../catalog/contract.ts'
+import { ServiceError } from '../../errors.ts'
+import type { Pages } from './pages.ts'
+
+/**
+ * What needs no key and counts as no request: `/openapi.json`, the same as a page at `/docs` with `/docs.css`, and `/`, which
+ * leads there. It tells nothing of what is in the catalog. All other addresses pass through. Nothing is made before
+ * somebody asks: most services are never asked.
+ */
+export function createOpenApiRouter(): Router {
+  const router = Router({ strict: true, caseSensitive: true })
+  let made: Promise<Pages> | undefined
+  const getPages = (): Promise<Pages> =>
+    (made ??= import('./pages.ts').then(({ createPages }) => createPages()))
+
+  const serve = (name: keyof Pages, contentType: string): RequestHandler => {
+    return async (_request, response) => {
+      setPublicHeaders(response)
+      response.type(contentType).send((await getPages())[name])
+    }
+  }
+  router.route('/openapi.json').get(serve('document', 'application/json')).all(refuseMethod)
+  router.route('/docs').get(serve('page', 'text/html')).all(refuseMethod)
+  router.route('/docs.css').get(serve('style', 'text/css')).all(refuseMethod)
+  router.route('/').get(leadToPage).all(refuseMethod)
+  return router
+}
+
+const leadToPage: RequestHandler = (_request, response) => {
+  setPublicHeaders(response)
+  // Relative: the service may stand below a path of a proxy.
+  response.redirect('docs')
+}
+
+const refuseMethod: RequestHandler = (_request, response) => {
+  setPublicHeaders(response)
+  response.set({ Allow: 'GET, HEAD', Connection: 'close' })
+  throw new ServiceError(405, 'only GET is possible here')
+}
+
+function setPublicHeaders(response: Response): void {
+  response.set({
+    'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Content-Security-Policy':
+      "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  })
+}

@@ -1,0 +1,240 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import request from 'supertest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createOpenApiDocument } from '../../src/catalog-service/openapi/document.ts'
+import type { ResponseObject } from '../../src/catalog-service/openapi/document-types.ts'
+import { PACKAGE_FOLDER } from '../../src/paths.ts'
+import { findHtmlFaults } from '../helpers/html-faults.ts'
+import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
+import { type SeenAnswer, ask, findAnswerFaults, findOperation } from './valid-answers.ts'
+
+const DOCUMENT = createOpenApiDocument()
+const PUBLIC = [
+  ['/openapi.json', 'application/json; charset=utf-8'],
+  ['/docs', 'text/html; charset=utf-8'],
+  ['/docs.css', 'text/css; charset=utf-8'],
+] as const
+
+/** In lines: the validator takes a text of one line for the name of a file. */
+const toText = (document: object): string => JSON.stringify(document, null, 2)
+
+async function countRequests({ store }: ServiceUnderTest): Promise<number> {
+  return (await store.usage.selectFrom('usage').selectAll().execute()).length
+}
+
+describe('document', () => {
+  test('the whole - by the schema of OpenAPI 3.1 - is valid', async () => {
+    const validator = new Validator()
+    expect(await validator.validate(toText(DOCUMENT))).toMatchObject({ valid: true })
+    expect(validator.version).toBe('3.1')
+  })
+
+  test('a changed one - by the same schema - is not', async () => {
+    const changed = { ...DOCUMENT, paths: { channels: { get: { responses: [] } } } }
+    expect((await new Validator().validate(toText(changed))).valid).toBe(false)
+  })
+
+  test('docs/openapi.json - is the document', () => {
+    expect(JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/openapi.json'), 'utf8'))).toEqual(DOCUMENT)
+  })
+
+  test('every reference - leads to a component, and every component is used', () => {
+    const text = JSON.stringify(DOCUMENT)
+    const used = new Set([...text.matchAll(/"\$ref":"#\/components\/([\w/-]+)"/g)].map(([, name]) => name))
+    const { securitySchemes: _, ...components } = DOCUMENT.components
+    const there = Object.entries(components).flatMap(([kind, all]) =>
+      Object.keys(all).map((name) => `${kind}/${name}`),
+    )
+    expect(used).toEqual(new Set(there.filter((name) => name !== 'responses/AddressNotFound')))
+  })
+
+  test('examples - of every operation - are valid by the document', () => {
+    for (const [path, { get }] of Object.entries(DOCUMENT.paths)) {
+      const { content } = get.responses['200'] as ResponseObject
+      const text = JSON.stringify(content?.['application/json'].example)
+      expect(findAnswerFaults({ ...GOOD, path, text })).toEqual([])
+    }
+  })
+})
+
+/** A good answer to change. */
+const GOOD: SeenAnswer = {
+  method: 'GET',
+  path: '/v0/channels',
+  status: 200,
+  headers: {
+    'cache-control': 'private, max-age=300',
+    'content-type': 'application/json; charset=utf-8',
+    etag: '"x"',
+    vary: 'Authorization',
+  },
+  text: '{"items":[]}',
+}
+
+describe('answers, held to the document', () => {
+  const product = { gtin: '09520001001024', title: 'T', images: [], offers: [] }
+  const list = '/v0/channels/952a0000-0000-4000-8000-000000000001/products'
+
+  test('a good one - has no fault', () => {
+    expect(findAnswerFaults(GOOD)).toEqual([])
+  })
+
+  test.each<[string, Partial<SeenAnswer>, string]>([
+    ['a status that is not documented', { status: 418 }, 'status 418'],
+    ['404 where nothing can be missing', { status: 404 }, 'status 404'],
+    ['200 to a POST', { method: 'POST' }, 'status 200'],
+    ['200 at an unknown address', { path: '/v0/nothing' }, 'status 200'],
+    ['no ETag', { headers: { ...GOOD.headers, etag: undefined } }, 'ETag is missing'],
+    ['a weak ETag', { headers: { ...GOOD.headers, etag: 'W/"x"' } }, 'ETag'],
+    ['another Cache-Control', { headers: { ...GOOD.headers, 'cache-control': 'public' } }, 'Cache-Control'],
+    ['no Vary', { headers: { ...GOOD.headers, vary: undefined } }, 'Vary is missing'],
+    ['another type', { headers: { ...GOOD.headers, 'content-type': 'text/html' } }, 'not sent as JSON'],
+    ['a body to HEAD', { method: 'HEAD' }, 'a body'],
+    ['a body of 304', { status: 304 }, 'a body'],
+    ['a field that is not documented', { text: '{"items":[],"total":0}' }, 'additional properties'],
+    ['a field missing', { text: '{}' }, "required property 'items'"],
+    [
+      'a channel of an unknown kind',
+      { text: '{"items":[{"id":"x","name":"","kind":"?","url":null}]}' },
+      'kind',
+    ],
+    ['no next_cursor', { path: list, text: '{"items":[]}' }, "required property 'next_cursor'"],
+    ['a product without offers', { path: `${list}/17`, text: JSON.stringify(product) }, 'offers'],
+    ['429 without Retry-After', { status: 429, text: '{"error":"x"}' }, 'Retry-After is missing'],
+    ['an error that is no text', { status: 500, text: '{"error":5}' }, 'error must be string'],
+  ])('%s - is a fault', (_name, change, fault) => {
+    expect(findAnswerFaults({ ...GOOD, ...change }).join()).toContain(fault)
+  })
+
+  test('requests of a test - with an answer that is none of the document - fail', async () => {
+    const under = await startTestService()
+    await under.store.writer
+      .insertInto('channels')
+      .values(await makeBadChannel(under))
+      .execute()
+    await expect(under.get('/v0/channels')).rejects.toThrow('GET /v0/channels: body')
+  })
+})
+
+async function makeBadChannel({ store }: ServiceUnderTest): Promise<{
+  id: string
+  organization_id: string
+  name: string
+  kind: 'website'
+  url: null
+  created_at_ms: number
+}> {
+  const { id } = await store.reader.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
+  return { id: 'no uuid', organization_id: id, name: 'x', kind: 'website', url: null, created_at_ms: 1 }
+}
+
+/** Every status of one operation, from a service of its own. */
+async function collectStatuses(path: string, bad: readonly string[]): Promise<Set<string>> {
+  const under = await startTestService()
+  const { channelId } = await importRows(under, [makeProduct('17')])
+  const address = path.replace('{channelId}', channelId).replace('{gtin}', '17')
+  const { headers } = await under.get(address).expect(200)
+  const answers = [
+    await under.get(address),
+    await under.get(address).set('If-None-Match', String(headers['etag'])),
+    await ask(under.url).get(address),
+    await ask(under.url).post(address).set('Authorization', `Bearer ${under.key}`),
+  ]
+  for (const badPath of bad) answers.push(await under.get(badPath.replace('{channelId}', channelId)))
+  await under.store.writer.updateTable('organizations').set({ daily_limit: 1 }).execute()
+  answers.push(await under.get(address))
+  await under.store.writer.updateTable('organizations').set({ daily_limit: null }).execute()
+  await under.store.writer.schema.alterTable('channels').renameTo('gone').execute()
+  answers.push(await under.get(address))
+  return new Set(answers.map(({ status }) => String(status)))
+}
+
+describe('statuses', () => {
+  test.each([
+    ['/v0/channels', []],
+    [
+      '/v0/channels/{channelId}/products',
+      [
+        '/v0/channels/{channelId}/products?limit=0',
+        '/v0/channels/952a0000-0000-4000-8000-000000000009/products',
+      ],
+    ],
+    [
+      '/v0/channels/{channelId}/products/{gtin}',
+      ['/v0/channels/{channelId}/products/x', '/v0/channels/{channelId}/products/18'],
+    ],
+  ])('%s - asked in every way - gives each documented status but 503, and no other', async (path, bad) => {
+    const documented = Object.keys(findOperation(path)?.responses ?? {})
+    // 503 needs the key of an embedded catalog without anything in it: access.test.ts has it.
+    expect(await collectStatuses(path, bad)).toEqual(new Set(documented.filter((status) => status !== '503')))
+  })
+})
+
+describe('what is served without a key', () => {
+  test.each(PUBLIC)(
+    '%s - no key, GET and HEAD - is there, for five minutes, and not counted',
+    async (path, type) => {
+      const under = await startTestService()
+      const got = await request(under.url).get(path).expect(200)
+      expect(got.headers).toMatchObject({ 'content-type': type, 'cache-control': 'public, max-age=300' })
+      expect(got.headers['content-security-policy']).toContain("default-src 'none'; style-src 'self';")
+      const { headers } = await request(under.url).head(path).expect(200)
+      expect(headers['etag']).toBe(got.headers['etag'])
+      await request(under.url).get(path).set('If-None-Match', String(headers['etag'])).expect(304)
+      await request(under.url).get(path).set('Authorization', 'Bearer wrong').expect(200)
+      await under.get(path).expect(200)
+      expect(await countRequests(under)).toBe(0)
+    },
+  )
+
+  test.each(['/openapi.json', '/docs', '/docs.css', '/'])('%s - POST - 405', async (path) => {
+    const { url } = await startTestService()
+    const { headers, body } = await request(url).post(path).expect(405)
+    expect([headers['allow'], headers['cache-control']]).toEqual(['GET, HEAD', 'no-store'])
+    expect(body).toEqual({ error: expect.any(String) })
+  })
+
+  test('/openapi.json - is the document', async () => {
+    const { url } = await startTestService()
+    expect((await request(url).get('/openapi.json')).body).toEqual(DOCUMENT)
+  })
+
+  test('/ - leads to the page, below any path of a proxy', async () => {
+    const { url } = await startTestService()
+    const { headers } = await request(url).get('/').expect(302)
+    expect(headers['location']).toBe('docs')
+  })
+})
+
+describe('page', () => {
+  let html: string
+  beforeAll(async () => {
+    const { createPages } = await import('../../src/catalog-service/openapi/pages.ts')
+    html = createPages().page
+  })
+
+  test('markup - by two validators - has no fault', async () => {
+    expect(await findHtmlFaults(html)).toEqual([])
+  })
+
+  test('what it loads - is its own style sheet; no script, no style of an element', () => {
+    expect([...html.matchAll(/<(?:link|img|script|iframe|style)[^>]*>/g)].map(String)).toEqual([
+      '<link rel="stylesheet" href="docs.css">',
+    ])
+    expect(html).not.toMatch(/ style=| on\w+=/)
+  })
+
+  test('what it says - is all of the document', () => {
+    for (const [path, { get }] of Object.entries(DOCUMENT.paths)) {
+      expect(html).toContain(path)
+      expect(html).toContain(`id="${get.operationId}"`)
+      for (const status of Object.keys(get.responses)) expect(html).toContain(`<code>${status}</code>`)
+    }
+    for (const name of Object.keys(DOCUMENT.components.schemas)) expect(html).toContain(`>${name}</h3>`)
+    for (const { name } of Object.values(DOCUMENT.components.parameters))
+      expect(html).toContain(`<code>${name}</code>`)
+    expect(html).not.toMatch(/undefined|\[object|NaN/)
+  })
+})
