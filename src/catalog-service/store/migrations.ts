@@ -4,11 +4,13 @@ import { type Kysely, type Migration, sql } from 'kysely'
 export const CATALOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-accounts': { up: createAccounts },
   '0002-offers': { up: createOffers },
+  '0004-network-merchants': { up: createNetworkMerchants },
 }
 
-/** The usage database's table. */
+/** The usage database's tables. */
 export const USAGE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-usage': { up: createUsage },
+  '0002-key-uses': { up: createKeyUses },
 }
 
 async function runAll(database: Kysely<unknown>, statements: readonly string[]): Promise<void> {
@@ -63,5 +65,20 @@ async function createUsage(database: Kysely<unknown>): Promise<void> {
     `create table usage (
       organization_id text not null, day text not null, requests integer not null,
       primary key (organization_id, day)) without rowid`,
+  ])
+}
+
+async function createNetworkMerchants(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table network_merchants (
+      network_id integer not null references networks (id) on delete cascade,
+      merchant_id integer not null references merchants (id) on delete cascade,
+      reference text not null, primary key (network_id, merchant_id)) without rowid`,
+  ])
+}
+
+async function createKeyUses(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table key_uses (key_id text primary key not null, used_at_ms integer not null) without rowid`,
   ])
 }

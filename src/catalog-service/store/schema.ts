@@ -48,6 +48,9 @@ type NetworkChannelsTable = {
 /** Shops, by the exact name that their feed gives. */
 type MerchantsTable = { id: Generated<number>; name: string }
 
+/** What a network calls a merchant: `{merchant}` of its link template. Without a row it is the merchant's name. */
+type NetworkMerchantsTable = { network_id: number; merchant_id: number; reference: string }
+
 /** Which merchants a network channel may advertise. A revoked row stays, so that an import does not approve again. */
 type ApprovalsTable = { network_channel_id: number; merchant_id: number; revoked_at_ms: number | null }
 
@@ -91,6 +94,7 @@ export type CatalogTables = {
   networks: NetworksTable
   network_channels: NetworkChannelsTable
   merchants: MerchantsTable
+  network_merchants: NetworkMerchantsTable
   approvals: ApprovalsTable
   products: ProductsTable
   offers: OffersTable
@@ -100,5 +104,8 @@ export type CatalogTables = {
 /** Requests of an organization on a UTC day (`2026-05-01`). */
 type UsageTable = { organization_id: string; day: string; requests: number }
 
-/** The one table of the usage database. */
-export type UsageTables = { usage: UsageTable }
+/** When a key was last used; the service notes it now and then, not at every request. */
+type KeyUsesTable = { key_id: string; used_at_ms: number }
+
+/** The tables of the usage database. */
+export type UsageTables = { usage: UsageTable; key_uses: KeyUsesTable }
