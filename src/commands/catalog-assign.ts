@@ -38,6 +38,7 @@ type Assigned = Readonly<{
   replaced: NetworkChannel | undefined
   /** The channel that the network channel served before. */
   movedFrom: string | null
+  after: readonly NetworkChannel[]
 }>
 
 /**
@@ -48,7 +49,7 @@ type Assigned = Readonly<{
 export async function runAssign(context: CommandContext, options: AssignOptions): Promise<void> {
   const publisher =
     options.publisher === undefined ? undefined : parseReference(options.publisher, '--publisher')
-  const { place, id, replaced, movedFrom } = await changeCatalog(context, async (database) => {
+  const { place, id, replaced, movedFrom, after } = await changeCatalog(context, async (database) => {
     const found = await getPlace(database, options)
     const chosen = await choose(database, found, { publisher, word: options.networkChannel })
     return assign(database, found, chosen)
@@ -62,6 +63,7 @@ export async function runAssign(context: CommandContext, options: AssignOptions)
     ...(network.linkTemplate === null
       ? [`${quote(network.name)} has no link template: only offers with links of their own are shown.`]
       : []),
+    ...warnOfNameless(network, after),
     `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${quote(network.name)}`,
   ]
   printDone(context, {
@@ -187,10 +189,25 @@ async function assign(database: Catalog, place: Place, id: number): Promise<Assi
   if (replaced !== undefined) await setChannel(database, replaced.id, null)
   const before = place.own.find((one) => one.id === id)?.channelId ?? null
   await setChannel(database, id, place.channel.id)
-  return { place, id, replaced, movedFrom: before === place.channel.id ? null : before }
+  const after = await fetchNetworkChannels(database, {
+    networkId: place.network.id,
+    channelId: place.channel.id,
+  })
+  return { place, id, replaced, movedFrom: before === place.channel.id ? null : before, after }
 }
 
 function describeOwn(own: readonly NetworkChannel[]): string {
   if (own.length === 0) return 'it has none there yet'
   return `there are ${own.map(({ id, reference }) => `${id} (publisher ${quote(reference)})`).join(', ')}`
+}
+
+/** A network channel that an import made does not know its publisher's reference: links made for it would lack the right one. */
+export function warnOfNameless(network: Network, networkChannels: readonly NetworkChannel[]): string[] {
+  if (!network.linkTemplate?.includes('{publisher}')) return []
+  return networkChannels
+    .filter(isPlaceholder)
+    .map(
+      ({ id, channelId }) =>
+        `Network channel ${id} has no publisher reference yet: vitrine catalog networks assign ${quote(network.name)} --channel ${channelId} --publisher REF`,
+    )
 }

@@ -60,9 +60,8 @@ async function list(context: CommandContext, word: string | undefined): Promise<
     rows,
     lines: rows.flatMap(({ url, organization, networks }, index) => [
       heads[index] ?? '',
-      indent(
-        `${url ?? '(no address)'}  ${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`,
-      ),
+      indent(url ?? '(no address)'),
+      indent(`${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`),
     ]),
     ifNone:
       'There is no channel yet: vitrine catalog channels add NAME makes one, and so does vitrine catalog import FILE.',

@@ -5,7 +5,6 @@ import {
   isPlaceholder,
 } from '../catalog-service/store/network-channels.ts'
 import {
-  type Network,
   fetchNetworks,
   insertNetwork,
   removeNetwork,
@@ -13,7 +12,13 @@ import {
 } from '../catalog-service/store/networks.ts'
 import { hasNetworkOffers, removeNetworkOffers } from '../catalog-service/store/remove-offers.ts'
 import { UsageError } from '../errors.ts'
-import { type AssignOptions, type UnassignOptions, runAssign, runUnassign } from './catalog-assign.ts'
+import {
+  type AssignOptions,
+  type UnassignOptions,
+  runAssign,
+  runUnassign,
+  warnOfNameless,
+} from './catalog-assign.ts'
 import { getNetwork, quote } from './catalog-find.ts'
 import { count, indent, printDone, printList } from './catalog-print.ts'
 import { type ParsedTemplate, parseName, parseNewName, parseTemplate } from './catalog-words.ts'
@@ -118,33 +123,23 @@ async function set(context: CommandContext, options: Action<'set'>): Promise<voi
   }
   const name = parseNewName(options.name, 'a network')
   const parsed = options.template === undefined ? undefined : parseTemplate(options.template)
-  const { after, nameless } = await changeCatalog(context, async (database) => {
+  const { after, networkChannels } = await changeCatalog(context, async (database) => {
     const before = await getNetwork(database, options.network)
     if (name !== undefined && name !== before.name) await refuseTaken(database, name)
     await updateNetwork(database, before.id, {
       ...(name !== undefined && { name }),
       ...(parsed !== undefined && { linkTemplate: parsed.template }),
     })
-    const networkChannels = await fetchNetworkChannels(database, { networkId: before.id })
     return {
       after: await getNetwork(database, name ?? before.name),
-      nameless: networkChannels.filter(isPlaceholder),
+      networkChannels: await fetchNetworkChannels(database, { networkId: before.id }),
     }
   })
   printDone(context, {
     json: { name: after.name, linkTemplate: after.linkTemplate },
     line: `${after.name}  ${after.linkTemplate ?? '(no link template)'}`,
-    notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, nameless)],
+    notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, networkChannels)],
   })
-}
-
-/** A network channel that an import made does not know its publisher reference; made links would carry a wrong one. */
-function warnOfNameless(network: Network, nameless: readonly NetworkChannel[]): string[] {
-  if (!network.linkTemplate?.includes('{publisher}')) return []
-  return nameless.map(
-    ({ id, channelId }) =>
-      `Network channel ${id} has no publisher reference yet: vitrine catalog networks assign ${quote(network.name)} --channel ${channelId} --publisher REF`,
-  )
 }
 
 async function remove(context: CommandContext, options: Action<'remove'>): Promise<void> {

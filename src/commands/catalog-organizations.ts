@@ -122,10 +122,14 @@ async function remove(context: CommandContext, options: Action<'remove'>): Promi
     await forgetKeys(store, gone.keyIds)
     return gone
   })
-  const { organization, belongings, offers, products } = removed
+  const { organization, belongings, offers, products, nowFirst } = removed
   printDone(context, {
     json: { id: organization.id, name: organization.name, removed: true, ...belongings, offers, products },
     line: `removed ${quote(organization.name)}, with ${listBelongings(belongings)}, ${count(offers, 'offer')} and ${count(products, 'product')}`,
+    notes:
+      nowFirst === null
+        ? []
+        : [`It was the oldest: a server that runs the catalog inside itself now shows ${quote(nowFirst)}.`],
   })
 }
 
@@ -133,13 +137,16 @@ type Gone = Readonly<{
   organization: NamedOrganization
   belongings: Belongings
   keyIds: readonly string[]
+  /** Who is the oldest now, where that has changed. */
+  nowFirst: string | null
   offers: number
   products: number
 }>
 
 async function removeWithBelongings(database: Catalog, options: Action<'remove'>): Promise<Gone> {
   const organization = await getOrganization(database, options.organization)
-  if ((await fetchOrganizations(database)).length === 1) {
+  const [first, second] = await fetchOrganizations(database)
+  if (second === undefined) {
     throw new UsageError(`${quote(organization.name)} is the only organization, and a catalog needs one`)
   }
   const belongings = await countBelongings(database, organization.id)
@@ -152,7 +159,8 @@ async function removeWithBelongings(database: Catalog, options: Action<'remove'>
   const keyIds = keys.filter(({ organizationId }) => organizationId === organization.id).map(({ id }) => id)
   const { offers, products } = await removeOrganizationOffers(database, organization.id)
   await removeOrganization(database, organization.id)
-  return { organization, belongings, keyIds, offers, products }
+  const nowFirst = first?.id === organization.id ? second.name : null
+  return { organization, belongings, keyIds, nowFirst, offers, products }
 }
 
 function listBelongings({ keys, channels, networkChannels }: Belongings): string {

@@ -87,6 +87,8 @@ describe('catalog networks assign', () => {
     const owner = await makePrepared()
     await importFor(owner, A, [makeRow('17', ['Shop'], ['Net'])])
     expect(await list(owner)).toEqual([{ id: 1, reference: A, channelId: A }])
+    const { err } = await owner.type('networks', 'assign', 'Net', '--channel', A)
+    expect(err).toContain('Network channel 1 has no publisher reference yet')
     expect(await assign(owner, A, '--publisher', 'p1')).toMatchObject({ networkChannelId: 1 })
     expect(await list(owner)).toEqual([{ id: 1, reference: 'p1', channelId: A }])
     expect(await assign(owner, A, '--publisher', 'p2', '--network-channel', '1')).toMatchObject({

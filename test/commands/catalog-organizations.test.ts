@@ -133,6 +133,13 @@ describe('catalog organizations, remove', () => {
     expect(await store.usage.selectFrom('key_uses').selectAll().execute()).toEqual([])
   })
 
+  it('oldest - says whom a server with the catalog inside shows now', async () => {
+    const owner = makeOwner()
+    for (const name of ['A', 'B', 'C']) await owner.ask('organizations', 'add', name)
+    expect((await owner.type('organizations', 'remove', 'C')).err).toBe('')
+    expect((await owner.type('organizations', 'remove', 'A')).err).toContain('now shows "B"')
+  })
+
   it('with channels - only with --yes; offers with its own links go, those of others stay', async () => {
     const owner = makeOwner()
     await owner.ask('organizations', 'add', 'A')

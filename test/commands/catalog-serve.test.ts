@@ -110,14 +110,15 @@ describe('catalog channels', () => {
     expect(under.err.join('')).toContain('catalog import')
   })
 
-  it('channels - sample - two lines each, or an array', async () => {
+  it('channels - sample - three lines each, or an array', async () => {
     const under = makeCommandContext()
     await putSample(under)
     await runCatalogChannels(under.context)
-    expect(under.out).toHaveLength(6)
-    expect(under.out[4]).toMatch(/^952a0000-0000-4000-8000-000000000003  youtube +Bench & Bean$/)
-    expect(under.out[5]).toMatch(/^ {4}\(no address\)  My organization; [A-Z]/)
+    expect(under.out).toHaveLength(9)
+    expect(under.out[6]).toMatch(/^952a0000-0000-4000-8000-000000000003  youtube +Bench & Bean$/)
+    expect(under.out[7]).toBe('    (no address)')
+    expect(under.out[8]).toMatch(/^ {4}My organization; [A-Z]/)
     await runCatalogChannels(withJson(under).context)
-    expect(JSON.parse(under.out[6] ?? '')).toHaveLength(3)
+    expect(JSON.parse(under.out[9] ?? '')).toHaveLength(3)
   })
 })
