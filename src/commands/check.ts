@@ -10,6 +10,7 @@ import type { CopyState, CopyStore } from '../copy/store.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { judgeCatalog } from './judge-catalog.ts'
 import { judgeQuota } from './judge-quota.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
 
@@ -65,6 +66,8 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   if (catalog !== undefined) {
     try {
       await checkCatalog(command, report, catalog.place)
+      if (isEmbedded)
+        findings.push(...((await attempt(report, 'catalog', () => judgeCatalog(command))) ?? []))
     } finally {
       await catalog.close()
     }

@@ -4,16 +4,14 @@ import { type Environment, parseConfig } from '../config/parse-config.ts'
 import { ConfigError, UsageError, VitrineError } from '../errors.ts'
 import { createLogger } from '../logger.ts'
 import { VERSION } from '../paths.ts'
+import { addCatalogCommands } from './catalog-program.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
+import { type JsonFlag, type Run, type Runner, withJson } from './declare.ts'
 
 /** Exit codes of sysexits.h: wrong usage, wrong settings; 1 for everything else that went wrong. */
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 const EXIT_FAILED = 1
-
-/** Each command is loaded when it is run: `serve` starts without the others. */
-type Run = (context: CommandContext) => Promise<ExitCode>
-type ImportFlags = Readonly<{ channel?: string; network?: string; merchant?: string; format?: string }>
 
 /**
  * Reads a command line and runs its one command. Never throws for what a user or a machine did wrong: that is said on
@@ -44,8 +42,6 @@ function toUsageText(text: string): string {
     .replace(/\.$/, '')
   return `vitrine: ${said}; "vitrine help" lists the commands (${new UsageError('').code})\n`
 }
-
-type Runner = (isJson: boolean | undefined, command: Run) => Promise<void>
 
 function createProgram(run: Runner, io: CommandIo): Command {
   const program = new Command('vitrine')
@@ -78,50 +74,6 @@ function addOwnCommands(program: Command, run: Runner): void {
   ).action((flags: JsonFlag) =>
     run(flags.json, async (context) => (await import('./check.ts')).runCheck(context)),
   )
-}
-
-function addCatalogCommands(catalog: Command, run: Runner): void {
-  withJson(catalog.command('serve').description('runs the catalog service alone')).action((flags: JsonFlag) =>
-    run(flags.json, async (context) => (await import('./catalog-serve.ts')).runCatalogServe(context)),
-  )
-  withJson(catalog.command('import').description('imports a feed into the catalog').argument('<file>'))
-    .option('--channel <id>', 'the channel that the feed is for')
-    .option('--network <name>', 'the network of every offer')
-    .option('--merchant <name>', 'the merchant of every offer')
-    .option('--format <name>', 'ndjson: one product a line, plain or gzip')
-    .action((file: string, flags: JsonFlag & ImportFlags) =>
-      run(flags.json, async (context) =>
-        (await import('./catalog-import.ts')).runCatalogImport(context, { ...flags, file }),
-      ),
-    )
-  withJson(catalog.command('channels').description('lists the channels')).action((flags: JsonFlag) =>
-    run(flags.json, async (context) => (await import('./catalog-channels.ts')).runCatalogChannels(context)),
-  )
-  const keys = catalog.command('keys').description('API keys of the catalog service')
-  withJson(keys.command('list', { isDefault: true }).description('lists the keys')).action(
-    (flags: JsonFlag) =>
-      run(flags.json, async (context) =>
-        (await import('./catalog-keys.ts')).runCatalogKeys(context, { action: 'list' }),
-      ),
-  )
-  withJson(keys.command('add').description('makes a key and prints it once').argument('<name>')).action(
-    (name: string, flags: JsonFlag) =>
-      run(flags.json, async (context) =>
-        (await import('./catalog-keys.ts')).runCatalogKeys(context, { action: 'add', name }),
-      ),
-  )
-  withJson(keys.command('revoke').description('ends a key at once').argument('<id>')).action(
-    (id: string, flags: JsonFlag) =>
-      run(flags.json, async (context) =>
-        (await import('./catalog-keys.ts')).runCatalogKeys(context, { action: 'revoke', id }),
-      ),
-  )
-}
-
-type JsonFlag = Readonly<{ json?: boolean }>
-
-function withJson(command: Command): Command {
-  return command.option('--json', 'results as JSON')
 }
 
 function createCommandContext(environment: Environment, io: CommandIo, json: boolean): CommandContext {

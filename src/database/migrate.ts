@@ -1,4 +1,4 @@
-import { type Kysely, type Migration, Migrator } from 'kysely'
+import { type Kysely, type Migration, Migrator, sql } from 'kysely'
 import { StoreError, StoreNewerError } from '../errors.ts'
 
 /**
@@ -10,6 +10,7 @@ export async function migrateDatabase<T>(
   database: Kysely<T>,
   migrations: Readonly<Record<string, Migration>>,
 ): Promise<void> {
+  if (await isUpToDate(database, migrations)) return
   makeTransactional(database)
   const migrator = new Migrator({
     db: database,
@@ -22,6 +23,22 @@ export async function migrateDatabase<T>(
     throw new StoreNewerError('the database was made by a newer version of Vitrine; nothing was changed')
   }
   throw new StoreError(`the database could not be brought to this version: ${reason}`, { cause: error })
+}
+
+/**
+ * Looking needs no lock: a database of this version opens while another process writes for minutes, as an import does.
+ * One without migrations, or that cannot be read, is the migrator's to judge.
+ */
+async function isUpToDate<T>(
+  database: Kysely<T>,
+  migrations: Readonly<Record<string, Migration>>,
+): Promise<boolean> {
+  try {
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(database)
+    return rows.length === Object.keys(migrations).length && rows.every(({ name }) => name in migrations)
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -126,9 +126,13 @@ function rollBack(statement: NativeStatement): ReturnType<NativeStatement['run']
   }
 }
 
-/** Leaves no log behind; where the disk is full it stays, and the next one who opens the database reads it. */
+/**
+ * Leaves no log behind. Where the disk is full, or another process writes, it stays, and whoever opens or closes the
+ * database next has it: a command that has its answer does not wait for an import.
+ */
 function shrinkLog(database: NativeDatabase): void {
   try {
+    database.exec('PRAGMA busy_timeout = 0')
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
     // The log holds everything that was committed.

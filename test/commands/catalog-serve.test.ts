@@ -55,11 +55,15 @@ describe('catalog keys', () => {
     expect(key).toMatch(/^vk_[\w-]{43}$/)
     const id = /[0-9a-f-]{36}/.exec(under.err.join(''))?.[0] ?? ''
     await runCatalogKeys(under.context, { action: 'list' })
-    expect(under.out[1]).toBe(`${id}  ${key.slice(0, 8)}…  web  made 2026-05-01T00:00:00.000Z, valid`)
+    expect(under.out.slice(1)).toEqual([
+      `${id}  web`,
+      `    ${key.slice(0, 8)}…  My organization`,
+      '    made 2026-05-01, never used, valid',
+    ])
     await runCatalogKeys(under.context, { action: 'revoke', id })
-    expect(under.out[2]).toBe(`revoked ${id}`)
+    expect(under.out[4]).toBe(`revoked ${id}`)
     await runCatalogKeys(under.context, { action: 'list' })
-    expect(under.out[3]).toContain('revoked 2026-05-01')
+    expect(under.out[7]).toContain('revoked 2026-05-01')
     expect([...under.out.slice(1), ...under.err].join('')).not.toContain(key)
   })
 
@@ -75,7 +79,10 @@ describe('catalog keys', () => {
         id,
         name: 'web',
         prefix: expect.stringMatching(/^vk_.{5}$/),
+        organizationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        organization: 'My organization',
         createdAt: '2026-05-01T00:00:00.000Z',
+        lastUsedAt: null,
         revokedAt: '2026-05-01T00:00:00.000Z',
       },
     ])
@@ -103,13 +110,15 @@ describe('catalog channels', () => {
     expect(under.err.join('')).toContain('catalog import')
   })
 
-  it('channels - sample - a line each, or an array', async () => {
+  it('channels - sample - three lines each, or an array', async () => {
     const under = makeCommandContext()
     await putSample(under)
     await runCatalogChannels(under.context)
-    expect(under.out).toHaveLength(3)
-    expect(under.out[2]).toBe('952a0000-0000-4000-8000-000000000003  youtube  Bench & Bean  (no address)')
+    expect(under.out).toHaveLength(9)
+    expect(under.out[6]).toMatch(/^952a0000-0000-4000-8000-000000000003  youtube +Bench & Bean$/)
+    expect(under.out[7]).toBe('    (no address)')
+    expect(under.out[8]).toMatch(/^ {4}My organization; [A-Z]/)
     await runCatalogChannels(withJson(under).context)
-    expect(JSON.parse(under.out[3] ?? '')).toHaveLength(3)
+    expect(JSON.parse(under.out[9] ?? '')).toHaveLength(3)
   })
 })

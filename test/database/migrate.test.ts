@@ -91,6 +91,21 @@ describe('migrations', () => {
     expect(await dump(database)).toEqual(before)
   })
 
+  it('database of this version, locked by another process - is opened without a wait', async () => {
+    const path = newPath()
+    const other = open(path)
+    await migrateDatabase(other, FIRST)
+    const database = open(path)
+    await sql`pragma busy_timeout = 0`.execute(database)
+    await other.transaction().execute(async (transaction) => {
+      await sql`insert into first values (8)`.execute(transaction)
+      await migrateDatabase(database, FIRST)
+      await expect(migrateDatabase(database, SECOND)).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
+    })
+    await migrateDatabase(database, SECOND)
+    expect(await listTables(database)).toEqual(['first', 'second'])
+  })
+
   it('a migration fails - StoreError, nothing of it stays, and the mended one goes through', async () => {
     const path = newPath()
     const database = open(path)

@@ -164,6 +164,19 @@ describe('reading and writing', () => {
     copyFileSync(path, copy)
     expect(await count(open(copy))).toBe(0)
   })
+
+  it('closing - while another process writes - does not wait for it', async () => {
+    const path = newPath()
+    const writer = await openWithTable(path)
+    const other = openKysely(path, 'writer')
+    await writer.transaction().execute(async (transaction) => {
+      await transaction.insertInto('items').values({ id: 1, text: null, flag: 0 }).execute()
+      const startedAtMs = performance.now()
+      await other.destroy()
+      expect(performance.now() - startedAtMs).toBeLessThan(2_000)
+    })
+    expect(await count(writer)).toBe(1)
+  })
 })
 
 describe('disk that has no room, and a place that is none', () => {

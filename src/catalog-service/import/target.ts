@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
-import { isCatalogEmpty, isSampleOnly, removeSampleData } from '../store/sample-state.ts'
+import { isSampleOnly, removeSampleData } from '../store/sample-state.ts'
 import type { CatalogTables } from '../store/schema.ts'
 
 /** For which channel a feed is imported. */
@@ -14,11 +14,11 @@ export type ImportTarget = Readonly<{
   replacedSample: boolean
 }>
 
-/** `channelId` as it was typed; `undefined`: the catalog's only channel, or a new one in an empty catalog. */
+/** `channelId` as it was typed; `undefined`: the catalog's only channel, or a new one where there is none. */
 export type TargetOptions = Readonly<{ channelId: string | undefined; nowMs: number }>
 
 /**
- * Finds the channel of an import. An empty catalog, or one that holds only sample data (which goes), gets a website
+ * Finds the channel of an import. A catalog without any, or one that holds only sample data (which goes), gets a website
  * channel, under the given id if there is one; its organization stays, because the key of a running server stands for it.
  * @throws UsageError when the channel is unknown, or not named though there are several.
  */
@@ -38,7 +38,7 @@ export async function prepareTarget(
   const known = channels.find((channel) => channel.id === channelId)
   if (known !== undefined)
     return { organizationId: known.organization_id, channelId: known.id, replacedSample }
-  if (await isCatalogEmpty(database)) {
+  if (channels.length === 0) {
     const newId = channelId ?? randomUUID()
     await makeChannel(database, { id: newId, organizationId, nowMs: options.nowMs })
     return { organizationId, channelId: newId, replacedSample }

@@ -1,6 +1,8 @@
 import { hash as oneShotHash, randomBytes, randomUUID } from 'node:crypto'
+import type { Kysely } from 'kysely'
 import { getOrMakeOrganizationId } from './organizations.ts'
 import type { CatalogStore } from './open-store.ts'
+import type { CatalogTables } from './schema.ts'
 
 /** Random bytes of a key; 256 bits cannot be guessed. */
 const KEY_BYTES = 32
@@ -11,6 +13,7 @@ export const KEY_PREFIX_CHARACTERS = 8
 /** A key as it may be listed: without the key. */
 export type ApiKey = Readonly<{
   id: string
+  organizationId: string
   name: string
   /** The first characters of the key. */
   prefix: string
@@ -32,39 +35,51 @@ export function hashApiKey(key: string): string {
   return oneShotHash('sha256', key)
 }
 
+/** Whose key is made, and what people call it. */
+export type NewApiKeyOwner = Readonly<{ organizationId: string; name: string; nowMs: number }>
+
 /** Makes a key for the first organization, which is made too when there is none. */
 export async function addApiKey(store: CatalogStore, name: string): Promise<NewApiKey> {
+  const nowMs = store.clock.nowMs()
+  return store.writer.transaction().execute(async (transaction) => {
+    const organizationId = await getOrMakeOrganizationId(transaction, nowMs)
+    return insertApiKey(transaction, { organizationId, name, nowMs })
+  })
+}
+
+/** Makes a key for an organization. */
+export async function insertApiKey(
+  database: Kysely<CatalogTables>,
+  { organizationId, name, nowMs }: NewApiKeyOwner,
+): Promise<NewApiKey> {
   const id = randomUUID()
   const key = makeApiKey()
-  const nowMs = store.clock.nowMs()
-  await store.writer.transaction().execute(async (transaction) => {
-    const organizationId = await getOrMakeOrganizationId(transaction, nowMs)
-    await transaction
-      .insertInto('api_keys')
-      .values({
-        id,
-        organization_id: organizationId,
-        name,
-        prefix: key.slice(0, KEY_PREFIX_CHARACTERS),
-        hash: hashApiKey(key),
-        created_at_ms: nowMs,
-        revoked_at_ms: null,
-      })
-      .execute()
-  })
+  await database
+    .insertInto('api_keys')
+    .values({
+      id,
+      organization_id: organizationId,
+      name,
+      prefix: key.slice(0, KEY_PREFIX_CHARACTERS),
+      hash: hashApiKey(key),
+      created_at_ms: nowMs,
+      revoked_at_ms: null,
+    })
+    .execute()
   return { id, key }
 }
 
 /** All keys, oldest first, revoked ones too. */
-export async function fetchApiKeys(store: CatalogStore): Promise<readonly ApiKey[]> {
+export async function fetchApiKeys(store: Pick<CatalogStore, 'reader'>): Promise<readonly ApiKey[]> {
   const rows = await store.reader
     .selectFrom('api_keys')
-    .select(['id', 'name', 'prefix', 'created_at_ms', 'revoked_at_ms'])
+    .select(['id', 'organization_id', 'name', 'prefix', 'created_at_ms', 'revoked_at_ms'])
     .orderBy('created_at_ms')
     .orderBy('id')
     .execute()
   return rows.map((row) => ({
     id: row.id,
+    organizationId: row.organization_id,
     name: row.name,
     prefix: row.prefix,
     createdAtMs: row.created_at_ms,
@@ -81,4 +96,9 @@ export async function revokeApiKey(store: CatalogStore, id: string): Promise<boo
     .where('revoked_at_ms', 'is', null)
     .executeTakeFirst()
   return result.numUpdatedRows > 0n
+}
+
+/** Takes a key off the list. Call it only for a revoked one: a list should tell which keys were ever valid. */
+export async function removeApiKey(database: Kysely<CatalogTables>, id: string): Promise<void> {
+  await database.deleteFrom('api_keys').where('id', '=', id).execute()
 }

@@ -8,7 +8,7 @@ export const CATALOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-network-merchants': { up: createNetworkMerchants },
 }
 
-/** The usage database's table. */
+/** The usage database's tables. */
 export const USAGE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-usage': { up: createUsage },
   '0002-key-uses': { up: createKeyUses },

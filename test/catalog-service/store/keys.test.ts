@@ -56,7 +56,8 @@ describe('API keys, list', () => {
     const second = await addApiKey(store, 'Zweiter "Schlüssel"')
     clock.advance(MINUTE_MS)
     await revokeApiKey(store, first.id)
-    const common = { prefix: expect.stringMatching(/^vk_[\w-]{5}$/) }
+    const organization = await findFirstOrganization(store.reader)
+    const common = { organizationId: organization?.id, prefix: expect.stringMatching(/^vk_[\w-]{5}$/) }
     expect(await fetchApiKeys(store)).toEqual([
       { ...common, id: first.id, name: 'first', createdAtMs: startMs, revokedAtMs: startMs + 2 * MINUTE_MS },
       {

@@ -1,0 +1,79 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { CatalogTables } from './schema.ts'
+
+/** What went: offers, and products that had no other offer. */
+export type Removed = Readonly<{ offers: number; products: number }>
+
+/** Removes every offer of a network. */
+export async function removeNetworkOffers(
+  database: Kysely<CatalogTables>,
+  networkId: number,
+): Promise<Removed> {
+  return removeOffers(database, ofNetwork(networkId))
+}
+
+/** Removes every offer of a merchant. */
+export async function removeMerchantOffers(
+  database: Kysely<CatalogTables>,
+  merchantId: number,
+): Promise<Removed> {
+  return removeOffers(database, sql`merchant_id = ${merchantId}`)
+}
+
+/**
+ * Removes the offers that serve only network channels of this organization: those with the feed's own links. An import
+ * approves each merchant that it writes for a network channel, so the approvals lead to them.
+ */
+export async function removeOrganizationOffers(
+  database: Kysely<CatalogTables>,
+  organizationId: string,
+): Promise<Removed> {
+  return removeOffers(
+    database,
+    sql`(merchant_id, network_id, network_channel_id) in (
+      select a.merchant_id, nc.network_id, nc.id from network_channels nc
+      join approvals a on a.network_channel_id = nc.id where nc.organization_id = ${organizationId})`,
+  )
+}
+
+/** Has a network any offer? */
+export async function hasNetworkOffers(database: Kysely<CatalogTables>, networkId: number): Promise<boolean> {
+  return hasOffers(database, ofNetwork(networkId))
+}
+
+/** Has a merchant any offer? */
+export async function hasMerchantOffers(
+  database: Kysely<CatalogTables>,
+  merchantId: number,
+): Promise<boolean> {
+  return hasOffers(database, sql`merchant_id = ${merchantId}`)
+}
+
+/** Offers are found by their merchants, whose index has the network in it; there is none by network alone. */
+function ofNetwork(networkId: number): RawBuilder<unknown> {
+  return sql`merchant_id in (select id from merchants) and network_id = ${networkId}`
+}
+
+async function hasOffers(database: Kysely<CatalogTables>, condition: RawBuilder<unknown>): Promise<boolean> {
+  const { rows } = await sql<{ found: number }>`
+    select exists (select 1 from offers where ${condition}) as found`.execute(database)
+  return rows[0]?.found === 1
+}
+
+/** The GTINs are noted first: looking for products without offers among all of them would read the whole catalog. */
+async function removeOffers(
+  database: Kysely<CatalogTables>,
+  condition: RawBuilder<unknown>,
+): Promise<Removed> {
+  await sql`create temp table touched_gtins (gtin text primary key not null) without rowid`.execute(database)
+  await sql`insert or ignore into touched_gtins select gtin from offers where ${condition}`.execute(database)
+  const offers = await sql`delete from offers where ${condition}`.execute(database)
+  const products = await sql`
+    delete from products where gtin in (select gtin from touched_gtins)
+      and not exists (select 1 from offers where offers.gtin = products.gtin)`.execute(database)
+  await sql`drop table touched_gtins`.execute(database)
+  return {
+    offers: Number(offers.numAffectedRows ?? 0),
+    products: Number(products.numAffectedRows ?? 0),
+  }
+}
