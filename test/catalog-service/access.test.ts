@@ -57,6 +57,20 @@ describe('contract, section 5: authentication', () => {
     })
   })
 
+  it('key - used - is noted to the minute, without a write for each request', async () => {
+    const under = await startTestService()
+    const readUses = () => under.store.usage.selectFrom('key_uses').selectAll().execute()
+    const firstMs = under.clock.nowMs()
+    const [{ id: key_id } = { id: '' }] = await fetchApiKeys(under.store)
+    await under.get('/v0/channels')
+    under.clock.advance(MINUTE_MS - 1)
+    await under.get('/v0/channels')
+    expect(await readUses()).toEqual([{ key_id, used_at_ms: firstMs }])
+    under.clock.advance(1)
+    await under.get('/v0/channels')
+    expect(await readUses()).toEqual([{ key_id, used_at_ms: firstMs + MINUTE_MS }])
+  })
+
   it('key - stored - only its hash is in the database', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
