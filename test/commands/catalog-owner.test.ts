@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import request, { type Test } from 'supertest'
+import type { Test } from 'supertest'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCatalogService } from '../../src/catalog-service/service.ts'
 import { systemClock } from '../../src/clock.ts'
 import { createLogger } from '../../src/logger.ts'
 import { writeFeed } from '../catalog-service/harness.ts'
+import { ask as askValid } from '../catalog-service/valid-answers.ts'
 import { runHere } from './cli-harness.ts'
 import { importFor, makeOwner, makeRow, type Owner } from './owner-harness.ts'
 
@@ -25,7 +26,7 @@ async function startService(owner: Owner): Promise<Ask> {
   })
   const { url } = await service.listen('127.0.0.1', 0)
   onTestFinished(() => service.close())
-  return (path, key) => request(url).get(path).set('Authorization', `Bearer ${key}`)
+  return (path, key) => askValid(url).get(path).set('Authorization', `Bearer ${key}`)
 }
 
 type Key = { id: string; key: string }
