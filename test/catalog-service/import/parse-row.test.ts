@@ -29,12 +29,14 @@ describe('row that is good', () => {
         offers: [
           {
             merchant: ' Shop  A ',
+            merchantReference: null,
             network: 'Net',
             price: '10.00',
             oldPrice: '012.5000',
             currency: 'EUR',
             availability: 'in_stock',
             url: 'https://track.example/a?b=1&c=%2F',
+            link: 'tracked',
           },
         ],
       },
