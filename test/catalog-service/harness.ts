@@ -112,3 +112,14 @@ export async function importRows(
   const file = writeFeed(join(under.folder, 'feed.ndjson'), rows)
   return importFeed({ store: under.store, file, currentFolder: under.folder, ...options })
 }
+
+/** Imports a feed of any format, written to a file in the store's folder as it is. */
+export async function importText(
+  under: StoreUnderTest,
+  content: string | Buffer,
+  options: Partial<ImportFeedOptions> = {},
+): Promise<ImportSummary> {
+  const file = join(under.folder, 'feed')
+  writeFileSync(file, content)
+  return importFeed({ store: under.store, file, currentFolder: under.folder, ...options })
+}
