@@ -32,11 +32,11 @@ export async function* toUtf8(feed: FeedHead, file: string): AsyncGenerator<Buff
     for await (const text of decodeChunks(feed, file, encoding)) yield Buffer.from(text)
     return
   }
-  let isFirst = true
+  let markBytes = feed.head.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0
   for await (const chunk of feed.chunks) {
-    const hasMark = isFirst && chunk.subarray(0, 3).toString('hex') === 'efbbbf'
-    isFirst = false
-    yield hasMark ? chunk.subarray(3) : chunk
+    const cutBytes = Math.min(markBytes, chunk.length)
+    markBytes -= cutBytes
+    yield chunk.subarray(cutBytes)
   }
 }
 

@@ -17,13 +17,12 @@ export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number):
     pieces.push(next.value)
     sizeBytes += next.value.length
   }
-  const head = Buffer.concat(pieces)
-  return { head, chunks: chain(head, iterator) }
+  return { head: Buffer.concat(pieces), chunks: chain(pieces, iterator) }
 }
 
-async function* chain(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+async function* chain(pieces: readonly Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   try {
-    if (head.length > 0) yield head
+    yield* pieces
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
   } finally {
     await rest.return?.()
