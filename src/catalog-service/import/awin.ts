@@ -68,16 +68,17 @@ function findPrice({ row, refuse }: RowTask): FeedPrice | undefined {
   return typeof price === 'string' ? refuse(field, price) : price
 }
 
-/** The shop's own former price. A recommended price (`rrp_price`) is none, and `base_price` is that of a unit. */
+/**
+ * The shop's own former price, in the currency of the price. A recommended price (`rrp_price`) is none, and `base_price`
+ * is that of a unit.
+ */
 function findOldPrice({ row, refuse }: RowTask, price: FeedPrice): string | null {
   const field = 'product_price_old'
   const text = row.read(field)
   if (isNoPrice(text)) return null
-  const old = parseFeedPrice(text, row.read('currency') || price.currency)
-  if (typeof old === 'string') refuse(field, `${old}; the offer is kept without it`)
-  else if (old.currency !== price.currency)
-    refuse(field, 'another currency than the price; the offer is kept without it')
-  else if (comparePrices(old.amount, price.amount) > 0) return old.amount
+  const old = parseFeedPrice(text, price.currency)
+  if (typeof old !== 'string') return comparePrices(old.amount, price.amount) > 0 ? old.amount : null
+  refuse(field, `${old}; the offer is kept without it`)
   return null
 }
 

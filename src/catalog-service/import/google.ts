@@ -51,13 +51,12 @@ function findPrices(task: RowTask): Prices | undefined {
   return { price: sale.amount, oldPrice: price.amount, currency: price.currency }
 }
 
+/** In the currency of the price, which a sale price may leave out. */
 function findSale({ row, refuse }: RowTask, price: FeedPrice): FeedPrice | undefined {
   const text = row.read('sale_price')
   if (isNoPrice(text)) return undefined
-  const sale = parseFeedPrice(text, row.read('currency'))
-  if (typeof sale === 'string') return refuse('sale_price', `${sale}; the price is kept`)
-  if (sale.currency === price.currency) return sale
-  return refuse('sale_price', 'another currency than the price, which is kept')
+  const sale = parseFeedPrice(text, price.currency)
+  return typeof sale === 'string' ? refuse('sale_price', `${sale}; the price is kept`) : sale
 }
 
 function isOnNow({ row, context, refuse }: RowTask): boolean {

@@ -17,6 +17,7 @@ const HEAD = 'gtin,title,link,price\n'
 const GOOD_ROW = '17,T,https://shop.example/,1.00 EUR\n'
 const ITEM =
   '<item><g:gtin>17</g:gtin><title>T</title><link>https://shop.example/</link><g:price>1 EUR</g:price>'
+const LONG = 'A long description, with words enough. '.repeat(100).replaceAll(',', '')
 const RSS = `<rss><channel>${ITEM}</item>`
 
 type Repeat = { count: number; end?: string }
@@ -78,10 +79,10 @@ describe('feed without an end', () => {
   })
 
   it.each([
-    ['table', [HEAD, GOOD_ROW, '']],
-    ['XML', ['<rss><channel>', `${ITEM}</item>`, '</channel></rss>']],
-  ])('%s - 10 MB of rows - in bounded memory', async (_, [head = '', row = '', end = '']) => {
-    const growth = await readGrowth(repeat(head, row, { count: 160, end }))
+    ['table', [`note,${HEAD}`, `${LONG},${GOOD_ROW}`, '']],
+    ['XML', ['<rss><channel>', `${ITEM}<note>${LONG}</note></item>`, '</channel></rss>']],
+  ])('%s - 50 MB of rows - in bounded memory', async (_, [head = '', row = '', end = '']) => {
+    const growth = await readGrowth(repeat(head, row, { count: 800, end }))
     expect(growth).toBeLessThan(MAX_GROWTH_BYTES)
   })
 })
