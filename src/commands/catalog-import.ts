@@ -1,13 +1,10 @@
+import { parseFeedFormat } from '../catalog-service/import/formats.ts'
 import { type ImportProgress, type ImportSummary, importFeed } from '../catalog-service/import/import-feed.ts'
 import { fetchChannels } from '../catalog-service/store/channels.ts'
 import { openCatalogStore } from '../catalog-service/store/open-store.ts'
-import { SECOND_MS } from '../clock.ts'
-import { UsageError } from '../errors.ts'
+import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../clock.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
-
-/** Feed formats that can be read. */
-const FORMATS = ['ndjson'] as const
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
 const REDRAW_MS: number = SECOND_MS / 10
@@ -25,7 +22,7 @@ export type CatalogImportOptions = Readonly<{
   network?: string | undefined
   /** The merchant of every offer, whatever the file says. */
   merchant?: string | undefined
-  /** Default `ndjson`. */
+  /** Default: told by the first bytes of the file. */
   format?: string | undefined
 }>
 
@@ -37,7 +34,7 @@ export async function runCatalogImport(
   context: CommandContext,
   options: CatalogImportOptions,
 ): Promise<ExitCode> {
-  checkFormat(options.format)
+  const format = options.format === undefined ? undefined : parseFeedFormat(options.format)
   const { clock, config, io } = context
   const progress = createProgressLine(context)
   const store = await openCatalogStore({ path: config.catalogDatabase.path, clock })
@@ -45,6 +42,7 @@ export async function runCatalogImport(
     const summary = await importFeed({
       store,
       file: options.file,
+      format,
       channelId: options.channel,
       network: options.network,
       merchant: options.merchant,
@@ -63,15 +61,12 @@ export async function runCatalogImport(
   }
 }
 
-function checkFormat(format: string | undefined): void {
-  if (format === undefined || FORMATS.some((known) => known === format)) return
-  throw new UsageError(`--format accepts ${FORMATS.join(', ')}`)
-}
-
 function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {
-  const { products, offers, removedOffers, rejected, channelId, rejectsPath, replacedSample } = summary
+  const { format, products, offers, removedOffers, rejected, channelId, rejectsPath, replacedSample } =
+    summary
   if (json) {
     const result = {
+      format,
       products,
       offers,
       removedOffers,
@@ -79,15 +74,31 @@ function printSummary({ io, json }: CommandContext, summary: ImportSummary): voi
       channel: channelId,
       rejects: rejectsPath,
       replacedSample,
+      untrackedNetworks: summary.untrackedNetworks,
     }
     return io.out(JSON.stringify(result))
   }
-  if (replacedSample) io.err('The sample data was replaced.\n')
-  if (removedOffers > 0)
-    io.err(`${count(removedOffers, 'older offer')} of the same shops, not in this file, removed.\n`)
+  explain(io, summary)
   if (rejectsPath !== null) io.out(`rejected rows: ${rejectsPath}`)
   const counts = [count(products, 'product'), count(offers, 'offer'), `${formatCount(rejected)} rejected`]
   io.out(`${counts.join(', ')}; channel ${channelId}`)
+}
+
+/** What the owner may want to know, or to change. */
+function explain(io: CommandContext['io'], summary: ImportSummary): void {
+  const { format, removedOffers, untrackedNetworks } = summary
+  io.err(`Read as ${format}.\n`)
+  if (summary.hasLinkMerchants)
+    io.err(
+      'The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.\n',
+    )
+  if (summary.replacedSample) io.err('The sample data was replaced.\n')
+  if (removedOffers > 0)
+    io.err(`${count(removedOffers, 'older offer')} of the same shops, not in this file, removed.\n`)
+  for (const network of untrackedNetworks)
+    io.err(
+      `Links of "${network}" lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:\n  vitrine catalog networks set "${network}" --template "https://…{publisher}…{url}"\n`,
+    )
 }
 
 function count(number: number, noun: string): string {
@@ -103,14 +114,15 @@ type ProgressLine = Readonly<{ show(progress: ImportProgress): void; end(): void
 /** On a terminal one line drawn over itself; elsewhere a plain line now and then. */
 function createProgressLine({ clock, io }: CommandContext): ProgressLine {
   const everyMs = io.isTerminal ? REDRAW_MS : PLAIN_LINE_MS
-  let shownAtMs = clock.nowMs()
+  const startedAtMs = clock.nowMs()
+  let shownAtMs = startedAtMs
   let isDrawn = false
   return {
     show(progress) {
       const nowMs = clock.nowMs()
       if (nowMs - shownAtMs < everyMs) return
       shownAtMs = nowMs
-      const line = describeProgress(progress)
+      const line = describeProgress(progress, nowMs - startedAtMs)
       io.err(io.isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
       isDrawn = io.isTerminal
     },
@@ -121,7 +133,18 @@ function createProgressLine({ clock, io }: CommandContext): ProgressLine {
   }
 }
 
-function describeProgress({ readBytes, totalBytes, products, rejected }: ImportProgress): string {
-  const percent = Math.min(100, Math.floor((100 * readBytes) / totalBytes))
-  return `${percent} % read, ${count(products, 'product')}, ${formatCount(rejected)} rejected`
+/** The time left is that of the bytes left, at the speed so far: how many rows they hold is not known. */
+function describeProgress(progress: ImportProgress, tookMs: number): string {
+  const { readBytes, totalBytes, rows, products, rejected } = progress
+  const share = Math.min(1, readBytes / totalBytes)
+  const counts = `${Math.floor(100 * share)} % read, ${count(products, 'product')}, ${formatCount(rejected)} rejected`
+  const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, tookMs)))
+  const left = share > 0 ? `, ${formatDuration(tookMs * (1 / share - 1))} left` : ''
+  return `${counts}; ${speed} rows/s${left}`
+}
+
+function formatDuration(durationMs: number): string {
+  const seconds = Math.ceil(durationMs / SECOND_MS)
+  if (durationMs < MINUTE_MS) return `${seconds} s`
+  return `${Math.floor(seconds / MINUTE_SECONDS)} min ${seconds % MINUTE_SECONDS} s`
 }

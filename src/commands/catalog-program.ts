@@ -14,7 +14,10 @@ export function addCatalogCommands(catalog: Command, run: Runner): void {
     .option('--channel <id>', 'the channel that the feed is for')
     .option('--network <name>', 'the network of every offer')
     .option('--merchant <name>', 'the merchant of every offer')
-    .option('--format <name>', 'ndjson: one product a line, plain or gzip')
+    .option(
+      '--format <name>',
+      'ndjson, google-xml, google-tsv, google-csv or awin-csv; default: as the file looks',
+    )
     .action((file: string, flags: JsonFlag & ImportFlags) =>
       run(flags.json, async (context) =>
         (await import('./catalog-import.ts')).runCatalogImport(context, { ...flags, file }),

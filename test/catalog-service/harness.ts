@@ -128,3 +128,14 @@ export function findProduct(under: StoreUnderTest, channelId: string, gtin: stri
   const { read } = under.store
   return findVisibleProduct(read, fetchChannelView(read, channelId), gtin)
 }
+
+/** Imports a feed of any format, written to a file in the store's folder as it is. */
+export async function importText(
+  under: StoreUnderTest,
+  content: string | Buffer,
+  options: Partial<ImportFeedOptions> = {},
+): Promise<ImportSummary> {
+  const file = join(under.folder, 'feed')
+  writeFileSync(file, content)
+  return importFeed({ store: under.store, file, currentFolder: under.folder, ...options })
+}

@@ -38,7 +38,17 @@ describe('catalog import', () => {
     const under = makeCommandContext()
     const config = { ...under.context.config, frameAncestors: ['https://magazine.example'] }
     await run({ ...under, context: { ...under.context, config } }, ROW)
-    expect(under.err).toEqual([])
+    expect(under.err).toEqual(['Read as ndjson.\n'])
+  })
+
+  it('table of a shop - links without tracking - says so, and how to make tracking links of them', async () => {
+    const under = makeCommandContext()
+    const table = 'gtin,title,link,price\n17,T,https://www.shop.example/p,1.00 EUR\n'
+    expect(await run(under, table)).toBe(0)
+    expect(under.err.join('')).toContain('shops are named after the hosts of their links')
+    expect(under.err.join('')).toContain('Links of "feed" lead to the shops\' own pages, without tracking')
+    expect(under.err.join('')).toContain('vitrine catalog networks set "feed" --template')
+    expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; /)
   })
 
   it('second feed of the same shop - says how much of the first it removed', async () => {
@@ -61,6 +71,7 @@ describe('catalog import', () => {
     await run(under, `x\n${ROW}\n`)
     expect(under.out).toHaveLength(1)
     expect(JSON.parse(under.out[0] ?? '')).toEqual({
+      format: 'ndjson',
       products: 1,
       offers: 2,
       removedOffers: 0,
@@ -68,6 +79,7 @@ describe('catalog import', () => {
       channel: expect.stringMatching(/^[0-9a-f-]{36}$/),
       rejects: join(under.folder, 'feed.ndjson.rejects'),
       replacedSample: false,
+      untrackedNetworks: [],
     })
   })
 
@@ -75,7 +87,7 @@ describe('catalog import', () => {
     const under = makeCommandContext()
     await expect(run(under, ROW, { format })).rejects.toMatchObject({
       code: 'VITRINE_USAGE',
-      message: '--format accepts ndjson',
+      message: '--format accepts ndjson, google-xml, google-tsv, google-csv, awin-csv',
     })
   })
 
@@ -100,10 +112,21 @@ describe('catalog import', () => {
       const rows = Array.from({ length: 1_100 }, () => ROW).join('\n')
       await run({ ...under, context: { ...under.context, clock } }, rows)
       const text = under.err.join('')
-      expect(text).toContain('% read, ')
+      expect(text).toMatch(/\d+ % read, 200 products, 0 rejected; \d+ rows\/s, \d+ s left/)
       expect(text.includes('\r')).toBe(isTerminal)
-      expect(text.includes('\r\u001b[2KThe channel has no address')).toBe(isTerminal)
+      expect(text.includes('\r\u001b[2KRead as ndjson')).toBe(isTerminal)
     }
+  })
+
+  it('feed - that names no shop - is told by its first bytes, and the shop by its links', async () => {
+    const under = makeCommandContext()
+    const table = 'gtin,title,link,price\n17,T,https://www.shop.example/t,1.00 EUR\n'
+    expect(await run(under, table)).toBe(0)
+    expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; channel /)
+    expect(under.err.slice(0, 2)).toEqual([
+      'Read as google-csv.\n',
+      'The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.\n',
+    ])
   })
 
   it('file - missing - ImportError', async () => {

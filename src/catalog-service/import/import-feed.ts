@@ -3,10 +3,10 @@ import { ImportError, StoreError, VitrineError } from '../../errors.ts'
 import { findMeta, putMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/open-store.ts'
 import type { CatalogTables } from '../store/schema.ts'
-import type { FeedProduct, RowNames } from './feed-product.ts'
-import { MAX_LINE_BYTES, readLines } from './lines.ts'
+import type { FeedProduct } from './feed-product.ts'
+import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
-import { parseRow } from './parse-row.ts'
+import { type FeedRows, readFeed } from './read-feed.ts'
 import { type Rejects, createRejects } from './rejects.ts'
 import { prepareTarget } from './target.ts'
 import { type FeedWriter, createFeedWriter } from './writer.ts'
@@ -19,6 +19,8 @@ const BATCH_BYTES: number = 2 * 1024 * 1024
 export type ImportProgress = Readonly<{
   readBytes: number
   totalBytes: number
+  /** Rows of the file that were read, usable or not. */
+  rows: number
   products: number
   rejected: number
 }>
@@ -26,8 +28,10 @@ export type ImportProgress = Readonly<{
 /** What to import, for which channel. */
 export type ImportFeedOptions = Readonly<{
   store: CatalogStore
-  /** Newline-delimited JSON in the Product shape, plain or gzip. */
+  /** In any of the formats, plain or gzip. */
   file: string
+  /** Default: told by the first bytes of the file. */
+  format?: FeedFormat | undefined
   /** Id of the channel; see `prepareTarget` for what happens without. */
   channelId?: string | undefined
   /** Stands in for the network of every offer. */
@@ -36,14 +40,15 @@ export type ImportFeedOptions = Readonly<{
   merchant?: string | undefined
   /** Where the rejects go when the feed's folder is not writable; default: the process's current folder. */
   currentFolder?: string | undefined
-  /** Lines above this are rejected. Default 8 MiB. */
-  maxLineBytes?: number | undefined
+  /** Longest line, record or item: a line above it is rejected, and of others the file. Default 8 MiB. */
+  maxRowBytes?: number | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
 
 /** What an import did. */
 export type ImportSummary = Readonly<{
+  format: FeedFormat
   products: number
   offers: number
   /** Offers of the file's merchants that the file no longer has. */
@@ -55,6 +60,10 @@ export type ImportSummary = Readonly<{
   rejectsPath: string | null
   /** Was sample data replaced? */
   replacedSample: boolean
+  /** Was a shop named after the host of its link, as the feed names none? */
+  hasLinkMerchants: boolean
+  /** Networks whose links lead to the shops' own pages, since there is no template to make tracking links by. */
+  untrackedNetworks: readonly string[]
 }>
 
 /**
@@ -65,24 +74,40 @@ export type ImportSummary = Readonly<{
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
   const feed = await openFeed(options.file)
-  const rejects = createRejects(options.file, options.currentFolder ?? process.cwd())
   try {
-    return await options.store.writer
+    const source = await readFeed({
+      file: options.file,
+      chunks: feed.chunks,
+      format: options.format,
+      names: { network: options.network, merchant: options.merchant },
+      nowMs: options.store.clock.nowMs(),
+      maxRowBytes: options.maxRowBytes,
+    })
+    return await importRows({ options, feed, source })
+  } finally {
+    await feed.close()
+  }
+}
+
+async function importRows(read: Omit<Run, 'rejects'>): Promise<ImportSummary> {
+  const { store, file, currentFolder } = read.options
+  const rejects = createRejects(file, currentFolder ?? process.cwd())
+  try {
+    return await store.writer
       .transaction()
-      .execute((transaction) => runImport(transaction, { options, feed, rejects }))
+      .execute((transaction) => runImport(transaction, { ...read, rejects }))
   } catch (error) {
     if (error instanceof VitrineError) throw error
     throw new StoreError('the catalog could not be written; is another import running?', { cause: error })
   } finally {
     rejects.close()
-    await feed.close()
   }
 }
 
-type Run = Readonly<{ options: ImportFeedOptions; feed: OpenFeed; rejects: Rejects }>
+type Run = Readonly<{ options: ImportFeedOptions; feed: OpenFeed; source: FeedRows; rejects: Rejects }>
 
 async function runImport(database: Kysely<CatalogTables>, run: Run): Promise<ImportSummary> {
-  const { options, rejects } = run
+  const { options, source, rejects } = run
   const target = await prepareTarget(database, {
     channelId: options.channelId,
     nowMs: options.store.clock.nowMs(),
@@ -95,21 +120,23 @@ async function runImport(database: Kysely<CatalogTables>, run: Run): Promise<Imp
   rejects.close()
   if (written.products === 0) throw new ImportError(describeNothing(options.file, rejects))
   return {
+    format: source.format,
     ...written,
     rejected: rejects.getCount(),
     channelId: target.channelId,
     rejectsPath: rejects.getPath(),
     replacedSample: target.replacedSample,
+    hasLinkMerchants: source.hasLinkMerchants(),
   }
 }
 
-/** Reads line by line and writes batch by batch; memory holds one batch. */
+/** Reads piece by piece and writes batch by batch; memory holds one batch and one piece. */
 async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
-  const { options, feed, rejects } = run
-  const names: RowNames = { network: options.network, merchant: options.merchant }
+  const { options, feed, source, rejects } = run
   let batch: FeedProduct[] = []
   let batchBytes = 0
   let products = 0
+  let rows = 0
   const flush = async (): Promise<void> => {
     if (options.signal?.aborted) throw new ImportError('the import was stopped; nothing was changed')
     await writer.write(batch)
@@ -119,22 +146,30 @@ async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
     options.onProgress?.({
       readBytes: feed.getReadBytes(),
       totalBytes: feed.totalBytes,
+      rows,
       products,
       rejected: rejects.getCount(),
     })
   }
-  for await (const line of readLines(feed.chunks, options.maxLineBytes ?? MAX_LINE_BYTES)) {
-    const parsed = parseRow(line, names)
-    rejects.add(parsed.rejects)
-    if (parsed.product !== undefined) batch.push(parsed.product)
-    batchBytes += line.bytes.length
-    if (batch.length >= BATCH_PRODUCTS || batchBytes >= BATCH_BYTES) await flush()
+  for await (const read of source.batches) {
+    for (const { parsed, bytes } of read) {
+      rejects.add(parsed.rejects)
+      if (parsed.product !== undefined) batch.push(parsed.product)
+      batchBytes += bytes
+      rows += 1
+      if (batch.length >= BATCH_PRODUCTS || batchBytes >= BATCH_BYTES) await flush()
+    }
   }
   await flush()
 }
 
+/** Why there is nothing to import, with the reasons that came most often. */
 function describeNothing(file: string, rejects: Rejects): string {
   const path = rejects.getPath()
-  const why = path === null ? '' : `; rejected rows: ${rejects.getCount()}, see ${path}`
-  return `${file} has no usable product${why}; nothing was changed`
+  if (path === null) return `${file} has no usable product; nothing was changed`
+  const rejected = rejects.getCount().toLocaleString('en-US')
+  const reasons = rejects
+    .getTopReasons()
+    .map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
+  return `${file} has no usable product: 0 products, ${rejected} rejected; most often: ${reasons.join('; ')}; see ${path}; nothing was changed`
 }

@@ -11,23 +11,25 @@ export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean
 
 /**
  * Splits a stream of bytes into lines; memory is bounded by `maxLineBytes` and one chunk.
- * @yields each line, blank ones too
+ * @yields the lines that end in each chunk, blank ones too
  */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
   maxLineBytes: number = MAX_LINE_BYTES,
-): AsyncGenerator<FeedLine> {
+): AsyncGenerator<FeedLine[]> {
   const collector = createCollector(maxLineBytes)
   for await (const chunk of chunks) {
+    const lines: FeedLine[] = []
     let start = 0
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
       collector.add(chunk.subarray(start, end))
-      yield collector.take()
+      lines.push(collector.take())
       start = end + 1
     }
     collector.add(chunk.subarray(start))
+    yield lines
   }
-  if (!collector.isEmpty()) yield collector.take()
+  if (!collector.isEmpty()) yield [collector.take()]
 }
 
 type Collector = Readonly<{ add(piece: Buffer): void; take(): FeedLine; isEmpty(): boolean }>

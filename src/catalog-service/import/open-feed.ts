@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { type FileHandle, open } from 'node:fs/promises'
 import { type Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -64,11 +63,13 @@ function unpack(source: Readable): Readable {
   return gunzip
 }
 
+/** One who stops reading in the middle leaves a stream that fails with an `AbortError`, which is no failure here. */
 async function closeStream(stream: Readable): Promise<void> {
   if (stream.closed) return
-  const closed = once(stream, 'close')
-  stream.destroy()
-  await closed
+  await new Promise<void>((resolve) => {
+    stream.on('error', () => {}).once('close', () => resolve())
+    stream.destroy()
+  })
 }
 
 async function* readChunks(stream: Readable, file: string): AsyncGenerator<Buffer> {

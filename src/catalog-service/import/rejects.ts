@@ -6,12 +6,20 @@ import type { Reject } from './feed-product.ts'
 /** Written lines are collected up to this size. */
 const BUFFER_CHARACTERS = 65_536
 
+/** Different reasons that are counted; those that come later only have their lines. */
+const MAX_REASONS = 100
+
+/** Reasons that are told when nothing could be used. */
+const TOP_REASONS = 3
+
 /** The `.rejects` file of an import. It exists only when something was rejected. */
 export type Rejects = Readonly<{
   add(rejects: readonly Reject[]): void
   /** Writes what is left and closes the file. Closing twice does nothing. */
   close(): void
   getCount(): number
+  /** The reasons that came most often, with how often each did. */
+  getTopReasons(): readonly (readonly [reason: string, count: number])[]
   /** Where the file is; `null` when nothing was rejected. */
   getPath(): string | null
 }>
@@ -27,6 +35,7 @@ export function createRejects(file: string, currentFolder: string): Rejects {
   let opened: { path: string; descriptor: number } | undefined
   let isClosed = false
   let count = 0
+  const reasons = new Map<string, number>()
   let buffer = ''
   const flush = (): void => {
     if (buffer === '') return
@@ -38,6 +47,8 @@ export function createRejects(file: string, currentFolder: string): Rejects {
     add(rejects) {
       for (const reject of rejects) {
         count += 1
+        const key = `${reject.field}: ${reject.reason}`
+        if (reasons.size < MAX_REASONS || reasons.has(key)) reasons.set(key, (reasons.get(key) ?? 0) + 1)
         buffer += `${JSON.stringify(reject)}\n`
       }
       if (buffer.length > BUFFER_CHARACTERS) flush()
@@ -49,6 +60,7 @@ export function createRejects(file: string, currentFolder: string): Rejects {
       if (opened !== undefined) closeSync(opened.descriptor)
     },
     getCount: () => count,
+    getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
     getPath: () => opened?.path ?? null,
   }
 }

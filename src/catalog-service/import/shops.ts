@@ -6,6 +6,9 @@ import type { ImportTarget } from './target.ts'
 /** Shops whose ids are kept at hand; a feed of marketplace sellers has many. */
 const MAX_CACHED_SHOPS = 50_000
 
+/** Networks that are named when their links are not tracked. */
+const MAX_UNTRACKED = 5
+
 /** A shop in a network, as the tables know it, and the target's network channel there. */
 export type ShopIds = Readonly<{
   networkId: number
@@ -24,11 +27,14 @@ export type Shops = Readonly<{
   find(offer: ShopOffer): ShopIds | undefined
   /** The ids of any shop: network, network channel, merchant and approval are made where they are missing. */
   make(offer: ShopOffer): Promise<ShopIds>
+  /** Networks without a link template whose links lead to the shops' own pages; a few of them, if there are many. */
+  listUntracked(): readonly string[]
 }>
 
 /** Begins with no shop at all. */
 export async function createShops(database: Kysely<CatalogTables>, target: ImportTarget): Promise<Shops> {
   const cache = new Map<string, ShopIds>()
+  const untracked = new Set<string>()
   await sql`drop table if exists temp.import_shops`.execute(database)
   await sql`
     create temp table import_shops (network_id integer not null, merchant_id integer not null,
@@ -40,10 +46,13 @@ export async function createShops(database: Kysely<CatalogTables>, target: Impor
     async make(offer) {
       const ids = await getOrMakeIds(database, target, offer)
       await noteShop(database, ids, offer.link === 'page' && ids.hasTemplate)
+      if (offer.link === 'page' && !ids.hasTemplate && untracked.size < MAX_UNTRACKED)
+        untracked.add(offer.network)
       if (cache.size >= MAX_CACHED_SHOPS) cache.clear()
       cache.set(nameShop(offer), ids)
       return ids
     },
+    listUntracked: () => [...untracked],
   }
 }
 

@@ -13,7 +13,13 @@ const VARIANT_DIGITS = 12
 const KEY_VALUES = 6
 
 /** The rows that an import has left in the catalog, and the older ones that it took out of it. */
-type Written = Readonly<{ products: number; offers: number; removedOffers: number }>
+type Written = Readonly<{
+  products: number
+  offers: number
+  removedOffers: number
+  /** See `Shops.listUntracked`. */
+  untrackedNetworks: readonly string[]
+}>
 
 /** Writes products in the import's transaction. */
 export type FeedWriter = Readonly<{
@@ -46,7 +52,7 @@ export async function createFeedWriter(
     },
     async finish() {
       const removedOffers = await removeOlder(database, { importId, offers })
-      return { products, offers, removedOffers }
+      return { products, offers, removedOffers, untrackedNetworks: shops.listUntracked() }
     },
   }
 }

@@ -13,8 +13,8 @@ async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buf
 
 async function collect(bytes: Buffer, sizes: readonly number[]): Promise<string[]> {
   const lines: string[] = []
-  for await (const line of readLines(cut(bytes, sizes)))
-    lines.push(`${line.row}:${line.bytes.toString('latin1')}`)
+  for await (const read of readLines(cut(bytes, sizes)))
+    lines.push(...read.map(({ row, bytes }) => `${row}:${bytes.toString('latin1')}`))
   return lines
 }
 
@@ -35,7 +35,7 @@ describe('lines', () => {
 
   it('line - exactly the limit - is whole; one byte more - only its head', async () => {
     const lines = []
-    for await (const line of readLines(cut(Buffer.from('1234\n12345\n1'), [2, 2, 5]), 4)) lines.push(line)
+    for await (const read of readLines(cut(Buffer.from('1234\n12345\n1'), [2, 2, 5]), 4)) lines.push(...read)
     expect(lines.map(({ isTooLong }) => isTooLong)).toEqual([false, true, false])
     expect(lines.map(({ row }) => row)).toEqual([1, 2, 3])
   })

@@ -103,7 +103,7 @@ describe('import, rejects', () => {
   it('line - longer than the limit - is rejected, the next one read', async () => {
     const under = await openTestStore()
     const rows = [makeProduct('17', { title: 'x'.repeat(100_000) }), makeProduct('24')]
-    const summary = await importRows(under, rows, { maxLineBytes: 50_000 })
+    const summary = await importRows(under, rows, { maxRowBytes: 50_000 })
     expect(summary).toMatchObject({ products: 1, rejected: 1 })
     expect(readRejects(summary.rejectsPath)[0]).toMatchObject({ row: 1, reason: 'the line is too long' })
   })

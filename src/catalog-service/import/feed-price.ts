@@ -1,0 +1,66 @@
+import { isPrice } from '../../offers/money.ts'
+
+/** A price as the catalog keeps it: decimal text and a code of three upper-case letters. */
+export type FeedPrice = Readonly<{ amount: string; currency: string }>
+
+const NOT_A_PRICE = 'not a price: one to twelve digits, up to four decimals, above zero'
+
+/** A code before or behind the number, which ends in a digit. */
+const PRICE = /^(?:([a-z]{3}) ?)?(\d(?:[\d., '’]*\d)?)(?: ?([a-z]{3}))?$/i
+
+/** Nothing, or zero in any form. */
+const NOTHING = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
+
+/** Whole part and decimals, in the ways that numbers are grouped. The last one has no groups. */
+const NUMBERS = [
+  /^([1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,4}))?$/,
+  /^([1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d{1,4}))?$/,
+  /^([1-9]\d{0,2}(?:\.\d{3}){2,})$/,
+  /^([1-9]\d{0,2}(?:\.\d{3})+),(\d{1,4})$/,
+  /^([1-9]\d{0,2}(?:[ '’]\d{3})+)(?:[.,](\d{1,4}))?$/,
+  /^(\d+)(?:[.,](\d{1,4}))?$/,
+] as const
+
+/** Currencies with three decimals (ISO 4217): `1.144` of them is no thousand. */
+const THREE_DECIMALS: ReadonlySet<string> = new Set(['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND'])
+
+/** Does the cell name no price? Feeds write zero as often as nothing. */
+export function isNoPrice(text: string): boolean {
+  return NOTHING.test(text)
+}
+
+/**
+ * Reads `15.00 USD`, `USD 15.00`, or a number whose currency has a column of its own (`''` when it has none). Digits
+ * stay text: nothing is rounded. Gives the reason, in words, when it is no price.
+ */
+export function parseFeedPrice(text: string, columnCurrency: string): FeedPrice | string {
+  const plain = text.replace(/\s+/g, ' ').trim()
+  if (/\p{Sc}/u.test(plain)) return 'the currency is a sign, not a code of three letters'
+  const [, before, number, after] = PRICE.exec(plain) ?? []
+  if (number === undefined) return NOT_A_PRICE
+  const column = columnCurrency.trim()
+  const codes = new Set([before, after, column].filter(Boolean).map((code) => (code ?? '').toUpperCase()))
+  const [currency] = codes
+  if (currency === undefined) return 'there is no currency'
+  if (codes.size > 1) return `names two currencies, ${[...codes].join(' and ')}`
+  if (!/^[A-Z]{3}$/.test(currency)) return 'not a currency code of three letters'
+  if (isAmbiguous(number, currency)) return `${number} may be a thousand or a decimal number`
+  return toPrice(number, currency)
+}
+
+/** Three digits behind a dot are decimals in one country and thousands in the next. A comma is taken for thousands. */
+function isAmbiguous(number: string, currency: string): boolean {
+  const pattern = THREE_DECIMALS.has(currency) ? /^[1-9]\d{0,2},\d{3}$/ : /^[1-9]\d{0,2}\.\d{3}$/
+  return pattern.test(number)
+}
+
+function toPrice(number: string, currency: string): FeedPrice | string {
+  for (const pattern of NUMBERS) {
+    const [, whole, decimals] = pattern.exec(number) ?? []
+    if (whole === undefined) continue
+    const digits = whole.replace(/\D/g, '')
+    const amount = decimals === undefined ? digits : `${digits}.${decimals}`
+    return isPrice(amount) ? { amount, currency } : NOT_A_PRICE
+  }
+  return NOT_A_PRICE
+}

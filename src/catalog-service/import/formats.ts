@@ -1,0 +1,65 @@
+import { ImportError, UsageError } from '../../errors.ts'
+import { findTableKind, readTableHead } from './columns.ts'
+import { findWideEncoding } from './decode.ts'
+
+/** Formats of feeds, as `--format` names them. Each of them plain or gzip. */
+export const FEED_FORMATS = ['ndjson', 'google-xml', 'google-tsv', 'google-csv', 'awin-csv'] as const
+
+/** One of them. */
+export type FeedFormat = (typeof FEED_FORMATS)[number]
+
+/** Bytes of a feed that are looked at to tell its format. */
+export const HEAD_BYTES: number = 64 * 1024
+
+/** What packed files begin with, and what unpacks them. gzip is not among them: it is read as it is. */
+const PACKED: readonly (readonly [hex: string, name: string])[] = [
+  ['504b0304', 'zip'],
+  ['504b0506', 'zip'],
+  ['425a68', 'bzip2'],
+  ['fd377a585a', 'xz'],
+  ['28b52ffd', 'zstd'],
+  ['377abcaf', '7-zip'],
+]
+
+/** @throws UsageError, which lists the names, for one that is not among them. */
+export function parseFeedFormat(name: string): FeedFormat {
+  const format = FEED_FORMATS.find((known) => known === name)
+  if (format === undefined) throw new UsageError(`--format accepts ${FEED_FORMATS.join(', ')}`)
+  return format
+}
+
+/**
+ * The format of a feed that begins with `head`; `file` is for messages.
+ * @throws ImportError that says what was looked for.
+ */
+export function detectFormat(head: Buffer, file: string): FeedFormat {
+  refusePacked(head, file)
+  const text = toHeadText(head)
+  if (/^\s*</.test(text)) return 'google-xml'
+  if (/^\s*\[/.test(text))
+    throw new ImportError(`${file} is one JSON list; write its products one a line, without the brackets`)
+  const { delimiter, names } = readTableHead(text)
+  const kind = findTableKind(names)
+  if (kind === 'awin') return 'awin-csv'
+  if (kind === 'google') return delimiter === '\t' ? 'google-tsv' : 'google-csv'
+  if (/^[ \t]*\{/m.test(text)) return 'ndjson'
+  throw new ImportError(
+    `${file} is no feed that is known: no JSON with one product a line, no XML, and no table whose first line names columns ` +
+      'such as gtin, title, link, price (Google Merchant) or product_name, aw_deep_link, search_price (Awin); ' +
+      `--format names one of ${FEED_FORMATS.join(', ')}`,
+  )
+}
+
+/** @throws ImportError for a packed file that is not gzip. */
+export function refusePacked(head: Buffer, file: string): void {
+  const begin = head.subarray(0, 8).toString('hex')
+  const packed = PACKED.find(([hex]) => begin.startsWith(hex))
+  if (packed !== undefined) throw new ImportError(`${file} is a ${packed[1]} file: unpack it first`)
+}
+
+/** The first bytes as text, whatever its encoding, for what is in ASCII there. */
+export function toHeadText(head: Buffer): string {
+  const encoding = findWideEncoding(head)
+  const text = encoding === undefined ? head.toString('utf8') : new TextDecoder(encoding).decode(head)
+  return text.replace(/^\ufeff/, '')
+}

@@ -1,0 +1,154 @@
+import { type Parser, parse } from 'csv-parse'
+import { ImportError } from '../../errors.ts'
+import type { Delimiter } from './columns.ts'
+import { type SourceRow, toColumnName } from './source-row.ts'
+
+/** Most columns of a table; an Awin export with everything has about a hundred. */
+const MAX_COLUMNS = 1_000
+
+/** What a table is read with. `file` is for messages. */
+export type TableOptions = Readonly<{
+  file: string
+  delimiter: Delimiter
+  /** A record above this, such as one behind a quote that nobody closed, ends the import. */
+  maxRowBytes: number
+}>
+
+/** A record as it came, byte by byte: one character a byte. */
+type Row = Readonly<{ record: readonly string[]; raw: string }>
+
+/** Columns by name; a name may stand above several. */
+type Columns = Readonly<{ count: number; byName: ReadonlyMap<string, readonly number[]> }>
+
+/**
+ * The rows of a table in UTF-8, with memory for one piece of it and one record.
+ * @yields the rows of each piece of the file, which may be none
+ * @throws ImportError when a quoted cell does not end, a record is too long, or there are too many columns.
+ */
+export async function* readTable(
+  chunks: AsyncIterable<Buffer>,
+  options: TableOptions,
+): AsyncGenerator<SourceRow[]> {
+  const splitter = createSplitter(options)
+  let columns: Columns | undefined
+  let row = 0
+  for await (const records of splitter.split(chunks)) {
+    const rows: SourceRow[] = []
+    for (const { record, raw } of records) {
+      row += 1
+      if (isBlank(record)) continue
+      if (columns === undefined) columns = readColumns(record, options.file)
+      else rows.push(toSourceRow({ record, raw }, row, columns))
+    }
+    yield rows
+  }
+}
+
+function isBlank(record: readonly string[]): boolean {
+  return record.length === 1 && record[0]?.trim() === ''
+}
+
+type Splitter = Readonly<{ split(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> }>
+
+/** Records of a stream of bytes. Cells stay bytes, so that a row that is no UTF-8 is known. */
+function createSplitter({ file, delimiter, maxRowBytes }: TableOptions): Splitter {
+  let rows: Row[] = []
+  let pendingBytes = 0
+  const parser = parse({
+    delimiter,
+    encoding: 'latin1',
+    raw: true,
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    relax_quotes: true,
+    on_record: (row) => {
+      // With `raw` a record comes in an object, which the types of csv-parse do not say.
+      rows.push(row as unknown as Row)
+      pendingBytes = 0
+      return null
+    },
+  })
+  parser.resume()
+  // Every failure is also handed to the one who wrote.
+  parser.on('error', () => {})
+  const feed = async (chunk: Buffer | undefined): Promise<readonly Row[]> => {
+    pendingBytes += chunk?.length ?? 0
+    await write(parser, chunk).catch((error: unknown) => {
+      throw toImportError(error, file)
+    })
+    if (pendingBytes > maxRowBytes)
+      throw new ImportError(`${file}: a row is longer than ${maxRowBytes} bytes; is a quote not closed?`)
+    const taken = rows
+    rows = []
+    return taken
+  }
+  return {
+    async *split(chunks) {
+      for await (const chunk of chunks) yield await feed(chunk)
+      yield await feed(undefined)
+    },
+  }
+}
+
+/** Settles when the parser has read the bytes, or all of them (`undefined`), or has failed. */
+function write(parser: Parser, chunk: Buffer | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (error?: Error | null): void => (error ? reject(error) : resolve())
+    if (chunk === undefined) parser.end(settle)
+    else parser.write(chunk, settle)
+  })
+}
+
+function toImportError(error: unknown, file: string): ImportError {
+  const isOpen = error instanceof Error && 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
+  const reason = isOpen
+    ? 'a quoted cell is not closed; its row reaches to the end of the file'
+    : String(error)
+  return new ImportError(`${file} is no whole table: ${reason}`, { cause: error })
+}
+
+function readColumns(record: readonly string[], file: string): Columns {
+  if (record.length > MAX_COLUMNS)
+    throw new ImportError(`${file} has ${record.length} columns; at most ${MAX_COLUMNS} are read`)
+  const byName = new Map<string, number[]>()
+  for (const [index, cell] of record.entries()) {
+    const name = toColumnName(decode(cell) ?? cell)
+    byName.set(name, [...(byName.get(name) ?? []), index])
+  }
+  return { count: record.length, byName }
+}
+
+function toSourceRow({ record, raw }: Row, row: number, columns: Columns): SourceRow {
+  const cells = record.map(decode)
+  const readAll = (name: string): readonly string[] => {
+    const indexes = columns.byName.get(name) ?? []
+    return indexes.map((index) => cells[index]?.trim() ?? '').filter((text) => text !== '')
+  }
+  return {
+    row,
+    bytes: raw.length,
+    fault: findFault(cells, columns.count),
+    read: (name) => readAll(name)[0] ?? '',
+    readAll,
+    describe: () => Buffer.from(raw, 'latin1').toString('utf8').trimEnd(),
+  }
+}
+
+function findFault(cells: readonly (string | undefined)[], count: number): string | undefined {
+  if (cells.length !== count) return `has ${cells.length} cells, the header has ${count}`
+  if (cells.includes(undefined)) return 'not UTF-8'
+  return cells.some((cell) => cell?.includes('\u0000')) ? 'holds the character U+0000' : undefined
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Bytes as text; `undefined` when they are no UTF-8. */
+function decode(cell: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex -- all of ASCII
+  if (/^[\u0000-\u007f]*$/.test(cell)) return cell
+  try {
+    return decoder.decode(Buffer.from(cell, 'latin1'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,173 @@
+import { SaxesParser, type SaxesTagNS } from 'saxes'
+import { ImportError } from '../../errors.ts'
+import { NAMED_CHARACTERS } from './entities.ts'
+import { type SourceRow, toColumnName } from './source-row.ts'
+
+/** Deepest nesting that is followed; a feed has about six levels. */
+const MAX_DEPTH = 100
+
+/** Characters before the first element: a document type that never ends is not collected. */
+const MAX_PROLOG_CHARACTERS: number = 64 * 1024
+
+const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/
+const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'
+
+/** What an XML feed is read with. `file` is for messages. */
+export type XmlOptions = Readonly<{
+  file: string
+  /** An item above this, or so much without an item, ends the import. */
+  maxItemCharacters: number
+}>
+
+/** Values by name: of Google's namespace, and of the feed's own. */
+type Fields = Readonly<{ google: Map<string, string[]>; own: Map<string, string[]> }>
+
+/**
+ * The items of an RSS feed and the entries of an Atom feed, with memory for one piece of the file and one item.
+ * @yields the items of each piece, which may be none
+ * @throws ImportError when it is not well-formed to its end, holds a document type with declarations, or an item is too long.
+ */
+export async function* readXmlItems(
+  texts: AsyncIterable<string>,
+  options: XmlOptions,
+): AsyncGenerator<SourceRow[]> {
+  const reader = createItemReader(options)
+  for await (const text of texts) yield reader.write(text)
+  reader.close()
+}
+
+type ItemReader = Readonly<{ write(text: string): SourceRow[]; close(): void }>
+
+/**
+ * Not even well-formed text is forgiven, but for two things that real feeds have and every reader knows: prefixes that are
+ * never declared, and the named characters of HTML.
+ */
+function createItemReader({ file, maxItemCharacters }: XmlOptions): ItemReader {
+  const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
+  Object.assign(parser.ENTITIES, Object.fromEntries(NAMED_CHARACTERS))
+  const collector = createCollector(file)
+  parser.on('doctype', (text) => {
+    if (text.includes('['))
+      throw new ImportError(
+        `${file} declares a document type of its own (<!DOCTYPE … [), which no feed needs`,
+      )
+  })
+  parser.on('opentag', (tag) => collector.open(tag, parser.position))
+  parser.on('text', collector.text)
+  parser.on('cdata', collector.text)
+  parser.on('closetag', (tag) => collector.close(tag, parser.position))
+  parser.on('error', (error) => {
+    throw new ImportError(`${file} is no whole XML: ${toReason(error.message)}`, { cause: error })
+  })
+  return {
+    write(text) {
+      if (text.includes('\u0000'))
+        throw new ImportError(`${file} holds the character U+0000, which XML has not`)
+      parser.write(text)
+      const sinceItem = parser.position - collector.getLastPosition()
+      if (sinceItem > (collector.hasRoot() ? maxItemCharacters : MAX_PROLOG_CHARACTERS))
+        throw new ImportError(`${file}: ${sinceItem} characters without the end of an <item> or <entry>`)
+      return collector.take()
+    },
+    close() {
+      parser.close()
+      if (!collector.hasItem()) throw new ImportError(`${file} has no <item> and no <entry>`)
+    },
+  }
+}
+
+function resolvePrefix(prefix: string): string {
+  return prefix === 'g' ? 'http://base.google.com/ns/1.0' : `undeclared:${prefix}`
+}
+
+/** `12:34: unclosed tag: item` in words. */
+function toReason(message: string): string {
+  const [, line, column, what] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? []
+  return what === undefined ? message : `line ${line}, column ${column}: ${what.replace(/\.$/, '')}`
+}
+
+type Collector = Readonly<{
+  open(tag: SaxesTagNS, position: number): void
+  text(text: string): void
+  close(tag: SaxesTagNS, position: number): void
+  take(): SourceRow[]
+  /** Where the last item began or ended. */
+  getLastPosition(): number
+  hasRoot(): boolean
+  hasItem(): boolean
+}>
+
+/** Puts items together. Only direct children of an item are its fields: the price of `g:shipping` is not the item's. */
+function createCollector(file: string): Collector {
+  let items: SourceRow[] = []
+  let fields: Fields | undefined
+  let row = 0
+  let depth = 0
+  let itemDepth = 0
+  let text = ''
+  let position = 0
+  return {
+    open(tag, at) {
+      depth += 1
+      text = ''
+      if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
+      if (fields === undefined && (tag.local === 'item' || tag.local === 'entry')) {
+        fields = { google: new Map(), own: new Map() }
+        itemDepth = depth
+        position = at
+      }
+    },
+    text(piece) {
+      if (fields !== undefined && depth === itemDepth + 1) text += piece
+    },
+    close(tag, at) {
+      if (fields !== undefined && depth === itemDepth + 1) addField(fields, tag, text)
+      if (fields !== undefined && depth === itemDepth) {
+        row += 1
+        items.push(toSourceRow(fields, row, at - position))
+        fields = undefined
+        position = at
+      }
+      depth -= 1
+    },
+    take() {
+      const taken = items
+      items = []
+      return taken
+    },
+    getLastPosition: () => position,
+    hasRoot: () => depth > 0 || row > 0,
+    hasItem: () => row > 0,
+  }
+}
+
+function addField(fields: Fields, tag: SaxesTagNS, text: string): void {
+  const value = (tag.uri === ATOM_NAMESPACE ? findAtomLink(tag) : undefined) ?? text.trim()
+  if (value === '') return
+  const isGoogle = GOOGLE_NAMESPACE.test(tag.uri)
+  if (!isGoogle && tag.uri !== '' && tag.uri !== ATOM_NAMESPACE && tag.prefix !== '') return
+  const target = isGoogle ? fields.google : fields.own
+  const name = toColumnName(tag.local)
+  const known = target.get(name)
+  if (known === undefined) target.set(name, [value])
+  else known.push(value)
+}
+
+/** The page of an entry (RFC 4287, section 4.2.7): `alternate`, which is also what a link without `rel` is. */
+function findAtomLink({ local, attributes }: SaxesTagNS): string | undefined {
+  if (local !== 'link') return undefined
+  const isPage = (attributes['rel']?.value ?? 'alternate') === 'alternate'
+  return isPage ? (attributes['href']?.value.trim() ?? '') : ''
+}
+
+function toSourceRow({ google, own }: Fields, row: number, bytes: number): SourceRow {
+  const readAll = (name: string): readonly string[] => google.get(name) ?? own.get(name) ?? []
+  return {
+    row,
+    bytes,
+    fault: undefined,
+    read: (name) => readAll(name)[0] ?? '',
+    readAll,
+    describe: () => JSON.stringify(Object.fromEntries([...own, ...google])),
+  }
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { toAvailability, toYesOrNo } from '../../../src/catalog-service/import/availability.ts'
+import { isWithinSale } from '../../../src/catalog-service/import/sale-window.ts'
+
+describe('availability of a feed', () => {
+  it.each([
+    ['in stock', 'in_stock'],
+    ['in_stock', 'in_stock'],
+    ['InStock', 'in_stock'],
+    ['https://schema.org/InStock', 'in_stock'],
+    ['http://schema.org/LimitedAvailability', 'in_stock'],
+    ['available for order', 'in_stock'],
+    ['Limited Availability', 'in_stock'],
+    ['out of stock', 'out_of_stock'],
+    ['OutofStock', 'out_of_stock'],
+    ['http://schema.org/SoldOut', 'out_of_stock'],
+    ['pre-order', 'preorder'],
+    ['preorder', 'preorder'],
+    ['BackOrder', 'backorder'],
+    ['discontinued', 'discontinued'],
+    ['ask us', 'unknown'],
+    ['', 'unknown'],
+  ])('%j - is %s', (text, availability) => {
+    expect(toAvailability(text)).toBe(availability)
+  })
+
+  it.each([
+    ['1', true],
+    ['Yes', true],
+    [' TRUE ', true],
+    ['0', false],
+    ['no', false],
+    ['false', false],
+    ['2', undefined],
+    ['', undefined],
+  ])('yes or no %j - is %s', (text, expected) => {
+    expect(toYesOrNo(text)).toBe(expected)
+  })
+})
+
+describe('dates of a sale', () => {
+  const nowMs = Date.UTC(2026, 4, 1, 12)
+
+  it.each([
+    ['2026-04-30T13:00-0800/2026-05-02T15:30-0800', true],
+    ['2026-05-01T12:00Z/2026-05-01T12:00:00.000Z', true],
+    ['2026-05-01T13:30+01:30/2026-05-02', true],
+    ['2026-05-01/2026-05-01', true],
+    [' 2026-04-01 / 2026-06-01 ', true],
+    ['2026-05-01T05:00-0800/2026-05-02T00:00-0800', false],
+    ['2026-04-01/2026-04-30', false],
+    ['2026-04-01T00:00/2026-05-01T11:59', false],
+    ['2026-05-02/2026-05-01', undefined],
+    ['2026-13-01/2026-14-01', undefined],
+    ['2026-05-01', undefined],
+    ['2026-05-01/2026-05-02/2026-05-03', undefined],
+    ['soon/later', undefined],
+  ])('%j - is %s', (text, expected) => {
+    expect(isWithinSale(text, nowMs)).toBe(expected)
+  })
+})

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { findTableKind, readTableHead } from '../../../src/catalog-service/import/columns.ts'
+import { detectFormat, parseFeedFormat } from '../../../src/catalog-service/import/formats.ts'
+import { toColumnName } from '../../../src/catalog-service/import/source-row.ts'
+
+const utf16 = (text: string, isBig = false): Buffer => {
+  const bytes = Buffer.from(`\ufeff${text}`, 'utf16le')
+  return isBig ? bytes.swap16() : bytes
+}
+
+describe('column names', () => {
+  it.each(['image_link', 'Image Link', ' g:image_link ', 'G:IMAGE  LINK', 'image__link'])(
+    '%j - is image_link',
+    (text) => {
+      expect(toColumnName(text)).toBe('image_link')
+    },
+  )
+
+  it.each([',', ';', '|', '\t'])('delimiter %j - is found, quoted or not', (delimiter) => {
+    const names = ['gtin', 'title', 'price', 'note, and more; of | it']
+    expect(readTableHead(names.slice(0, 3).join(delimiter)).delimiter).toBe(delimiter)
+    expect(readTableHead(names.map((name) => `"${name}"`).join(delimiter)).delimiter).toBe(delimiter)
+  })
+
+  it('kind - by names of which one alone says nothing', () => {
+    expect(findTableKind(['title', 'link'])).toBe('google')
+    expect(findTableKind(['title'])).toBeUndefined()
+    expect(findTableKind(['product_name', 'price'])).toBe('awin')
+    expect(findTableKind(['product_name', 'shoe'])).toBeUndefined()
+  })
+})
+
+describe('format', () => {
+  it.each([
+    ['{"gtin":"17"}', 'ndjson'],
+    ['\ufeff\n {"gtin":"17"}', 'ndjson'],
+    ['not JSON\n{"gtin":"17"}', 'ndjson'],
+    ['<?xml version="1.0"?><rss/>', 'google-xml'],
+    ['\ufeff \n<feed/>', 'google-xml'],
+    ['id\ttitle\tlink', 'google-tsv'],
+    ['\ufeffid,title,link', 'google-csv'],
+    ['\n"ID";"Title";"Link"', 'google-csv'],
+    ['aw_deep_link,product_name', 'awin-csv'],
+    ['product_id|product_name|price', 'awin-csv'],
+    ['product_id\tproduct_name\tprice\tdeep_link', 'awin-csv'],
+  ])('%j - is %s', (text, format) => {
+    expect(detectFormat(Buffer.from(text), 'feed')).toBe(format)
+  })
+
+  it('UTF-16 - either way - is looked into', () => {
+    expect(detectFormat(utf16('id,title,link'), 'feed')).toBe('google-csv')
+    expect(detectFormat(utf16('<rss/>', true), 'feed')).toBe('google-xml')
+  })
+
+  it.each(['', '\n\n', 'hello', 'a,b,c\n1,2,3', '%PDF-1.7'])(
+    '%j - ImportError that says what it looked for',
+    (text) => {
+      const detect = (): string => detectFormat(Buffer.from(text), 'a/feed')
+      expect(detect).toThrow(
+        /^a\/feed is no feed that is known: .*gtin, title.*aw_deep_link.*--format names one of ndjson/,
+      )
+    },
+  )
+
+  it.each([
+    ['504b0304', 'zip'],
+    ['425a6839', 'bzip2'],
+    ['fd377a585a00', 'xz'],
+    ['28b52ffd', 'zstd'],
+    ['377abcaf271c', '7-zip'],
+  ])('packed file %s - ImportError: unpack it first', (hex, name) => {
+    expect(() => detectFormat(Buffer.from(hex, 'hex'), 'feed')).toThrow(
+      `feed is a ${name} file: unpack it first`,
+    )
+  })
+
+  it('one JSON list - ImportError that says how it should be', () => {
+    expect(() => detectFormat(Buffer.from(' [{"gtin":"17"}]'), 'feed')).toThrow('one a line')
+  })
+
+  it('name - unknown - UsageError that lists all', () => {
+    expect(parseFeedFormat('awin-csv')).toBe('awin-csv')
+    expect(() => parseFeedFormat('csv')).toThrow('ndjson, google-xml, google-tsv, google-csv, awin-csv')
+  })
+})

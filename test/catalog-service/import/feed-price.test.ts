@@ -1,0 +1,90 @@
+import { assert, constantFrom, integer, property } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isNoPrice, parseFeedPrice } from '../../../src/catalog-service/import/feed-price.ts'
+
+describe('price of a feed', () => {
+  it.each([
+    ['15.00 USD', '', '15.00 USD'],
+    ['USD 15.00', '', '15.00 USD'],
+    ['15.00USD', '', '15.00 USD'],
+    ['15.00', 'usd', '15.00 USD'],
+    ['15.00 usd', ' USD ', '15.00 USD'],
+    ['98.0', 'USD', '98.0 USD'],
+    ['374990 KZT', '', '374990 KZT'],
+    ['99,99 SEK', '', '99.99 SEK'],
+    ['99,9 SEK', '', '99.9 SEK'],
+    ['10,000.00 SEK', '', '10000.00 SEK'],
+    ['10.000,50 SEK', '', '10000.50 SEK'],
+    ['1.144.000 SEK', '', '1144000 SEK'],
+    ['1.144.000,5 SEK', '', '1144000.5 SEK'],
+    ['1,299 USD', '', '1299 USD'],
+    ['1,299,000 USD', '', '1299000 USD'],
+    ['1,29,999.50 INR', '', '129999.50 INR'],
+    ['0,299 USD', '', '0.299 USD'],
+    ['0.299 USD', '', '0.299 USD'],
+    ['1234.567 USD', '', '1234.567 USD'],
+    ['1.144 KWD', '', '1.144 KWD'],
+    ["1'299.00 CHF", '', '1299.00 CHF'],
+    ['1’299 CHF', '', '1299 CHF'],
+    ['1 299,00 PLN', '', '1299.00 PLN'],
+    ['1\u00a0299,00\u00a0PLN', '', '1299.00 PLN'],
+    ['1\u202f299 EUR', '', '1299 EUR'],
+    ['123456789012.1234 EUR', '', '123456789012.1234 EUR'],
+  ])('%j with currency column %j - is %s', (text, column, expected) => {
+    const [amount, currency] = expected.split(' ')
+    expect(parseFeedPrice(text, column)).toEqual({ amount, currency })
+  })
+
+  it.each([
+    ['1.144 SEK', '', '1.144 may be a thousand or a decimal number'],
+    ['1,144 KWD', '', '1,144 may be a thousand or a decimal number'],
+    ['$100', '', 'the currency is a sign, not a code of three letters'],
+    ['100€', 'EUR', 'the currency is a sign, not a code of three letters'],
+    ['15.00', '', 'there is no currency'],
+    ['15.00', 'euro', 'not a currency code of three letters'],
+    ['15.00 USD', 'EUR', 'names two currencies, USD and EUR'],
+    ['EUR 15.00 USD', '', 'names two currencies, EUR and USD'],
+  ])('%j with currency column %j - is refused: %s', (text, column, reason) => {
+    expect(parseFeedPrice(text, column)).toBe(reason)
+  })
+
+  it.each([
+    '-5.00 USD',
+    '.99 USD',
+    '1.2.3 USD',
+    '1,23,4 USD',
+    '1.23456 USD',
+    '1234567890123 USD',
+    '1e3 USD',
+    '0.00 USD',
+    'free USD',
+    '5.00 US dollars',
+    '１５ USD',
+  ])('%j - is no price', (text) => {
+    expect(parseFeedPrice(text, '')).toContain('not a price')
+  })
+
+  it('any whole amount and cents - in any grouping - is the same digits', () => {
+    assert(
+      property(
+        integer({ min: 1_000, max: 999_999_999 }),
+        constantFrom([',', '.'], ['.', ','], [' ', ','], ["'", '.'], ['\u00a0', '.']),
+        (whole, [group, point]) => {
+          const grouped = String(whole).replace(/\B(?=(?:\d{3})+$)/g, group)
+          expect(parseFeedPrice(`${grouped}${point}05 EUR`, '')).toEqual({
+            amount: `${whole}.05`,
+            currency: 'EUR',
+          })
+        },
+      ),
+    )
+  })
+
+  it.each(['', '0', '0.00', '0,00 EUR', 'EUR 0', '0.00 USD'])('%j - names none', (text) => {
+    expect(isNoPrice(text)).toBe(true)
+  })
+
+  it.each(['0.01', '10', 'x', '5 EUR'])('%j - names one, or is a fault', (text) => {
+    expect(isNoPrice(text)).toBe(false)
+  })
+})

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { toFeedText } from '../../../src/catalog-service/import/feed-text.ts'
+
+describe('text of a feed', () => {
+  it.each([
+    ['Tom &amp; Jerry &quot;x&quot; &#39;y&#39; &#x201C;z&#X201d;', 'Tom & Jerry "x" \'y\' “z”'],
+    ['Cr&egrave;me br&ucirc;l&eacute;e &euro; 5&nbsp;kg &Eacute;t&eacute;', 'Crème brûlée € 5 kg Été'],
+    ['&lt;b&gt;Bold&lt;/b&gt; and <i class="x">thin</i>', 'Bold and thin'],
+    ['One<br/>two<p>three</p>four', 'One two three four'],
+    ['&amp;gt;', '&gt;'],
+    ['&gt; 5 < 10 > 3 <Pro> <3', '> 5 < 10 > 3 <Pro> <3'],
+    ['AT&T R&D &nonsense; &toString; &', 'AT&T R&D &nonsense; &toString; &'],
+    ['a&#0;b&#31;c&#55296;d&#x110000;e&#128;', 'a&#0;b&#31;c&#55296;d&#x110000;e&#128;'],
+    ['  a \t\n b\u200b  ', 'a b'],
+    ['&#10;a&#9;b', 'a b'],
+    ['=HYPERLINK("https://evil.example","x")', '=HYPERLINK("https://evil.example","x")'],
+    ["+cmd|' /C calc'!A0", "+cmd|' /C calc'!A0"],
+    ['StyloÂ®', 'StyloÂ®'],
+    ['<script>alert(1)</script>', '<script>alert(1)</script>'],
+  ])('%j - is %j', (text, expected) => {
+    expect(toFeedText(text)).toBe(expected)
+  })
+
+  it('very long - is cut, with an ellipsis', () => {
+    expect(toFeedText('x'.repeat(100_000))).toBe(`${'x'.repeat(999)}…`)
+  })
+
+  it('hostile for the patterns - is read in no time', () => {
+    const texts = ['<a '.repeat(50_000), '&#'.repeat(50_000), `<b ${' '.repeat(100_000)}`]
+    const startedAtMs = performance.now()
+    for (const text of texts) toFeedText(text)
+    expect(performance.now() - startedAtMs).toBeLessThan(2_000)
+  })
+})

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { type ReadText, readCells } from './read-text.ts'
+
+const ROW = {
+  id: '1',
+  title: 'Arne 2 headphones',
+  link: 'https://www.shop.example/arne?a=1&b=%2F',
+  price: '15.00 EUR',
+  gtin: '9520001001024',
+}
+
+const read = (changes: Record<string, string>): Promise<ReadText> => readCells({ ...ROW, ...changes })
+
+const readOffer = async (changes: Record<string, string>): Promise<unknown> =>
+  (await read(changes)).products[0]?.offers[0]
+
+describe('google row that is good', () => {
+  it('every column - is a product with one offer of the page', async () => {
+    const result = await read({
+      image_link: 'https://img.example/1.jpg',
+      additional_image_link:
+        'https://img.example/2,w_9.jpg, http://img.example/3.jpg,https://img.example/1.jpg',
+      availability: 'in stock',
+      brand: 'Sonderby &amp; Sons',
+      condition: 'new',
+      sale_price: '12,50 EUR',
+      unknown: 'x',
+    })
+    expect(result).toEqual({
+      format: 'google-csv',
+      rejects: [],
+      hasLinkMerchants: true,
+      products: [
+        {
+          gtin: '09520001001024',
+          title: 'Arne 2 headphones',
+          brand: 'Sonderby & Sons',
+          images: ['https://img.example/1.jpg', 'https://img.example/2,w_9.jpg', 'http://img.example/3.jpg'],
+          offers: [
+            {
+              merchant: 'shop.example',
+              merchantReference: null,
+              network: 'feed',
+              price: '12.50',
+              oldPrice: '15.00',
+              currency: 'EUR',
+              availability: 'in_stock',
+              url: 'https://www.shop.example/arne?a=1&b=%2F',
+              link: 'page',
+            },
+          ],
+        },
+      ],
+    })
+  })
+
+  it('names - of the command - stand in for network and shop', async () => {
+    const { products, hasLinkMerchants } = await readCells(ROW, { names: { network: 'N', merchant: 'M' } })
+    expect(products[0]?.offers[0]).toMatchObject({ network: 'N', merchant: 'M' })
+    expect(hasLinkMerchants).toBe(false)
+  })
+
+  it.each([
+    ['12.00 EUR', '', ['12.00', '15.00']],
+    ['12.00', '', ['12.00', '15.00']],
+    ['15.00 EUR', '', ['15.00', null]],
+    ['16.00 EUR', '', ['15.00', null]],
+    ['0.00 EUR', '', ['15.00', null]],
+    ['', '', ['15.00', null]],
+    ['12.00 EUR', '2026-04-01/2026-06-01', ['12.00', '15.00']],
+    ['12.00 EUR', '2026-04-01/2026-04-30', ['15.00', null]],
+  ])('sale price %j in %j - price and former price are %j', async (sale, window, expected) => {
+    const result = await read({ sale_price: sale, sale_price_effective_date: window })
+    const offer = result.products[0]?.offers[0]
+    expect([offer?.price, offer?.oldPrice]).toEqual(expected)
+    expect(result.rejects).toEqual([])
+  })
+
+  it.each([
+    [{ sale_price: '12.00 USD' }, 'sale_price'],
+    [{ sale_price: 'cheap' }, 'sale_price'],
+    [{ sale_price: '12.00 EUR', sale_price_effective_date: 'soon' }, 'sale_price_effective_date'],
+  ])('sale price malformed %j - the price is kept, with a line', async (changes, field) => {
+    const { products, rejects } = await read(changes)
+    expect(products[0]?.offers[0]).toMatchObject({ price: '15.00', oldPrice: null })
+    expect(rejects).toMatchObject([{ row: 2, field }])
+  })
+
+  it('currency - in a column of its own - is read', async () => {
+    expect(await readOffer({ price: '15,00', currency: 'sek' })).toMatchObject({
+      price: '15.00',
+      currency: 'SEK',
+    })
+  })
+
+  it('title - a formula - arrives as it was', async () => {
+    const title = '=HYPERLINK("https://evil.example","+cmd|x")'
+    expect((await read({ title })).products[0]?.title).toBe(title)
+  })
+
+  it('gtins - several in a list - the first that is right, and a line for the one before', async () => {
+    const { products, rejects } = await read({ gtin: 'SKU1, 9520001001024' })
+    expect(products[0]?.gtin).toBe('09520001001024')
+    expect(rejects).toMatchObject([
+      { field: 'gtin', reason: 'not 1 to 14 digits; another gtin of the row is used' },
+    ])
+  })
+
+  it('images - relative, or of another kind - cost only themselves', async () => {
+    const { products, rejects } = await read({
+      image_link: '/img/1.jpg',
+      additional_image_link: 'data:image/png;base64x, https://img.example/2.jpg',
+    })
+    expect(products[0]?.images).toEqual(['https://img.example/2.jpg'])
+    expect(rejects.map(({ field }) => field)).toEqual(['image_link', 'additional_image_link'])
+  })
+
+  it('images - more than twenty - the first twenty, with a line', async () => {
+    const list = Array.from({ length: 30 }, (_, index) => `https://img.example/${index}.jpg`).join(',')
+    const { products, rejects } = await read({ additional_image_link: list })
+    expect(products[0]?.images).toHaveLength(20)
+    expect(rejects).toMatchObject([{ reason: '30 pictures; the first 20 are kept' }])
+  })
+})
+
+describe('google row that cannot be used', () => {
+  it.each<[Record<string, string>, string, string]>([
+    [{ gtin: '' }, 'gtin', 'there is no gtin'],
+    [{ gtin: ' - ' }, 'gtin', 'there is no gtin'],
+    [{ gtin: 'LNG11ENCH' }, 'gtin', 'not 1 to 14 digits'],
+    [{ gtin: '1.23E+11' }, 'gtin', 'rounded by a spreadsheet: its last digits are lost'],
+    [{ gtin: '2001234567893' }, 'gtin', 'a number for one shop only, or a coupon'],
+    [{ title: ' <b></b> ' }, 'title', 'the title is empty'],
+    [{ condition: 'Refurbished' }, 'condition', 'not new: Refurbished'],
+    [{ condition: 'used' }, 'condition', 'not new: used'],
+    [{ link: '' }, 'link', 'there is no link'],
+    [{ link: '/p/1' }, 'link', 'not an absolute http or https address without credentials'],
+    [{ link: 'javascript:alert(1)' }, 'link', 'not an absolute http or https address without credentials'],
+    [{ price: '' }, 'price', 'there is no price'],
+    [{ price: '0.00 EUR' }, 'price', 'there is no price'],
+    [{ price: '15.00' }, 'price', 'there is no currency'],
+    [{ price: '$15' }, 'price', 'the currency is a sign, not a code of three letters'],
+  ])('%j - %s: %s', async (changes, field, reason) => {
+    const { products, rejects } = await read(changes)
+    expect(products).toEqual([])
+    expect(rejects).toMatchObject([{ row: 2, field, reason }])
+    expect(rejects[0]?.raw).toContain(changes['title'] ?? 'Arne 2 headphones')
+  })
+})

