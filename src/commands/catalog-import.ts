@@ -1,8 +1,11 @@
 import { parseFeedFormat } from '../catalog-service/import/formats.ts'
 import { type ImportProgress, type ImportSummary, importFeed } from '../catalog-service/import/import-feed.ts'
 import { fetchChannels } from '../catalog-service/store/channels.ts'
-import { openCatalogStore } from '../catalog-service/store/open-store.ts'
+import { fetchNetworkChannels } from '../catalog-service/store/network-channels.ts'
+import { fetchNetworks } from '../catalog-service/store/networks.ts'
+import { type CatalogStore, openCatalogStore } from '../catalog-service/store/open-store.ts'
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../clock.ts'
+import { warnOfNameless } from './catalog-assign.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
 
@@ -53,6 +56,7 @@ export async function runCatalogImport(
     printSummary(context, summary)
     const channels = await fetchChannels(store)
     const channel = channels.find(({ id }) => id === summary.channelId)
+    for (const hint of await findNameless(store.reader, summary)) io.err(`${hint}\n`)
     if (channel !== undefined && isUnframed(config, channel)) io.err(`${UNFRAMED_HINT}\n`)
     return 0
   } finally {
@@ -74,7 +78,7 @@ function printSummary({ io, json }: CommandContext, summary: ImportSummary): voi
       channel: channelId,
       rejects: rejectsPath,
       replacedSample,
-      untrackedNetworks: summary.untrackedNetworks,
+      untrackedNetworks: summary.pageNetworks.untracked,
     }
     return io.out(JSON.stringify(result))
   }
@@ -84,9 +88,26 @@ function printSummary({ io, json }: CommandContext, summary: ImportSummary): voi
   io.out(`${counts.join(', ')}; channel ${channelId}`)
 }
 
+/** Links by a template that name no publisher earn nothing: an import knows no reference, and only the owner does. */
+async function findNameless(
+  reader: CatalogStore['reader'],
+  { channelId, pageNetworks }: ImportSummary,
+): Promise<readonly string[]> {
+  const networks = await fetchNetworks(reader)
+  const networkChannels = await fetchNetworkChannels(reader)
+  return networks
+    .filter(({ name }) => pageNetworks.byTemplate.includes(name))
+    .flatMap((network) =>
+      warnOfNameless(
+        network,
+        networkChannels.filter((own) => own.networkId === network.id && own.channelId === channelId),
+      ),
+    )
+}
+
 /** What the owner may want to know, or to change. */
 function explain(io: CommandContext['io'], summary: ImportSummary): void {
-  const { format, removedOffers, untrackedNetworks } = summary
+  const { format, removedOffers, pageNetworks } = summary
   io.err(`Read as ${format}.\n`)
   if (summary.hasLinkMerchants)
     io.err(
@@ -94,8 +115,10 @@ function explain(io: CommandContext['io'], summary: ImportSummary): void {
     )
   if (summary.replacedSample) io.err('The sample data was replaced.\n')
   if (removedOffers > 0)
-    io.err(`${count(removedOffers, 'older offer')} of the same shops, not in this file, removed.\n`)
-  for (const network of untrackedNetworks)
+    io.err(
+      `${count(removedOffers, 'older offer')} of the same shops removed: the file has them no more, or with other links.\n`,
+    )
+  for (const network of pageNetworks.untracked)
     io.err(
       `Links of "${network}" lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:\n  vitrine catalog networks set "${network}" --template "https://…{publisher}…{url}"\n`,
     )

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type CatalogImportOptions, runCatalogImport } from '../../src/commands/catalog-import.ts'
 import { SECOND_MS } from '../../src/clock.ts'
+import { runHere } from './cli-harness.ts'
 import { type CommandUnderTest, makeCommandContext, withJson } from './catalog-harness.ts'
 
 const OFFER = {
@@ -51,11 +52,30 @@ describe('catalog import', () => {
     expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; /)
   })
 
+  it('table of a shop - a template for a publisher that nobody named - says so, until somebody does', async () => {
+    const under = makeCommandContext()
+    const table = 'gtin,title,link,price\n17,T,https://www.shop.example/p,1.00 EUR\n'
+    await run(under, table)
+    const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
+    const template = 'https://net.example/?p={publisher}&u={url}'
+    await runHere(['catalog', 'networks', 'set', 'feed', '--template', template], path)
+    await run(under, table)
+    expect(under.err.join('')).toContain('has no publisher reference yet')
+    expect(under.err.join('')).toContain('1 older offer of the same shops removed')
+    const [, channel = ''] = / channel (\S+)$/.exec(under.out[0] ?? '') ?? []
+    await runHere(['catalog', 'networks', 'assign', 'feed', '--channel', channel, '--publisher', '47'], path)
+    under.err.length = 0
+    await run(under, table)
+    expect(under.err.join('')).not.toContain('publisher')
+  })
+
   it('second feed of the same shop - says how much of the first it removed', async () => {
     const under = makeCommandContext()
     await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
     await run(under, ROW)
-    expect(under.err).toContain('2 older offers of the same shops, not in this file, removed.\n')
+    expect(under.err).toContain(
+      '2 older offers of the same shops removed: the file has them no more, or with other links.\n',
+    )
     expect(under.out[1]).toMatch(/^1 product, 2 offers, /)
   })
 

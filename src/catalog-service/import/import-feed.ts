@@ -8,6 +8,7 @@ import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
 import { type Rejects, createRejects } from './rejects.ts'
+import type { PageNetworks } from './shops.ts'
 import { prepareTarget } from './target.ts'
 import { type FeedWriter, createFeedWriter } from './writer.ts'
 
@@ -62,8 +63,8 @@ export type ImportSummary = Readonly<{
   replacedSample: boolean
   /** Was a shop named after the host of its link, as the feed names none? */
   hasLinkMerchants: boolean
-  /** Networks whose links lead to the shops' own pages, since there is no template to make tracking links by. */
-  untrackedNetworks: readonly string[]
+  /** What became of links to the shops' own pages. */
+  pageNetworks: PageNetworks
 }>
 
 /**

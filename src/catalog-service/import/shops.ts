@@ -6,8 +6,8 @@ import type { ImportTarget } from './target.ts'
 /** Shops whose ids are kept at hand; a feed of marketplace sellers has many. */
 const MAX_CACHED_SHOPS = 50_000
 
-/** Networks that are named when their links are not tracked. */
-const MAX_UNTRACKED = 5
+/** Networks of which it is told what becomes of their links. */
+const MAX_NAMED_NETWORKS = 5
 
 /** A shop in a network, as the tables know it, and the target's network channel there. */
 export type ShopIds = Readonly<{
@@ -27,14 +27,18 @@ export type Shops = Readonly<{
   find(offer: ShopOffer): ShopIds | undefined
   /** The ids of any shop: network, network channel, merchant and approval are made where they are missing. */
   make(offer: ShopOffer): Promise<ShopIds>
-  /** Networks without a link template whose links lead to the shops' own pages; a few of them, if there are many. */
-  listUntracked(): readonly string[]
+  /** Networks that have pages of shops; a few of them, if there are many. */
+  listPageNetworks(): PageNetworks
 }>
+
+/** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
+export type PageNetworks = Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
 
 /** Begins with no shop at all. */
 export async function createShops(database: Kysely<CatalogTables>, target: ImportTarget): Promise<Shops> {
   const cache = new Map<string, ShopIds>()
   const untracked = new Set<string>()
+  const byTemplate = new Set<string>()
   await sql`drop table if exists temp.import_shops`.execute(database)
   await sql`
     create temp table import_shops (network_id integer not null, merchant_id integer not null,
@@ -46,13 +50,13 @@ export async function createShops(database: Kysely<CatalogTables>, target: Impor
     async make(offer) {
       const ids = await getOrMakeIds(database, target, offer)
       await noteShop(database, ids, offer.link === 'page' && ids.hasTemplate)
-      if (offer.link === 'page' && !ids.hasTemplate && untracked.size < MAX_UNTRACKED)
-        untracked.add(offer.network)
+      const named = ids.hasTemplate ? byTemplate : untracked
+      if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
       if (cache.size >= MAX_CACHED_SHOPS) cache.clear()
       cache.set(nameShop(offer), ids)
       return ids
     },
-    listUntracked: () => [...untracked],
+    listPageNetworks: () => ({ untracked: [...untracked], byTemplate: [...byTemplate] }),
   }
 }
 

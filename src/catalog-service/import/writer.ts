@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
 import type { FeedOffer, FeedProduct } from './feed-product.ts'
 import { removeOlder } from './remove-older.ts'
-import { type ShopIds, type Shops, createShops } from './shops.ts'
+import { type PageNetworks, type ShopIds, type Shops, createShops } from './shops.ts'
 import type { ImportTarget } from './target.ts'
 
 /** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */
@@ -17,8 +17,7 @@ type Written = Readonly<{
   products: number
   offers: number
   removedOffers: number
-  /** See `Shops.listUntracked`. */
-  untrackedNetworks: readonly string[]
+  pageNetworks: PageNetworks
 }>
 
 /** Writes products in the import's transaction. */
@@ -52,7 +51,7 @@ export async function createFeedWriter(
     },
     async finish() {
       const removedOffers = await removeOlder(database, { importId, offers })
-      return { products, offers, removedOffers, untrackedNetworks: shops.listUntracked() }
+      return { products, offers, removedOffers, pageNetworks: shops.listPageNetworks() }
     },
   }
 }
