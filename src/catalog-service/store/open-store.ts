@@ -12,8 +12,12 @@ import { type Snapshot, createSnapshot } from './snapshot.ts'
 export type RunNow = <Row>(statement: string, parameters: readonly unknown[]) => readonly Row[]
 // oxlint-enable typescript/no-unnecessary-type-parameters
 
-/** Pages that a connection keeps, in bytes: an import touches the tree of a million products all over, a look-up its upper parts. */
-const CACHE_BYTES: number = 64 * 1024 * 1024
+/**
+ * Pages that a connection keeps, in bytes. A feed of a million products in any order is imported a fifth faster with twice as
+ * many; look-ups in a million want the upper parts of both trees.
+ */
+const WRITER_CACHE_BYTES: number = 32 * 1024 * 1024
+const READER_CACHE_BYTES: number = 64 * 1024 * 1024
 
 /** The catalog's databases. Whoever opened the store closes it. */
 export type CatalogStore = Readonly<{
@@ -47,11 +51,17 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
     for (const { end } of opened.toReversed()) await end()
   }
   try {
-    const writer = openDatabase<CatalogTables>({ path, role: 'writer', cacheBytes: CACHE_BYTES }, opened)
+    const writer = openDatabase<CatalogTables>(
+      { path, role: 'writer', cacheBytes: WRITER_CACHE_BYTES },
+      opened,
+    )
     await migrateDatabase(writer.database, CATALOG_MIGRATIONS)
     const usage = openDatabase<UsageTables>({ path: toUsagePath(path), role: 'writer' }, opened)
     await migrateDatabase(usage.database, USAGE_MIGRATIONS)
-    const reader = openDatabase<CatalogTables>({ path, role: 'reader', cacheBytes: CACHE_BYTES }, opened)
+    const reader = openDatabase<CatalogTables>(
+      { path, role: 'reader', cacheBytes: READER_CACHE_BYTES },
+      opened,
+    )
     const snapshot = createSnapshot(reader.run)
     const store: CatalogStore = {
       reader: reader.database,

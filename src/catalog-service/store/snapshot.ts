@@ -17,7 +17,11 @@ export function createSnapshot(read: RunNow): Snapshot {
   const end = (): void => {
     if (!isOpen) return
     isOpen = false
-    read('commit', [])
+    try {
+      read('commit', [])
+    } catch {
+      // Nothing was written; the next one begins anew, and says what is wrong to whoever asks.
+    }
   }
   return {
     begin() {

@@ -19,7 +19,7 @@ export type UsageCounter = Readonly<{
    * @throws when the database cannot be written.
    */
   count(organization: Organization): Promise<boolean>
-  /** Notes that a key was used, to the minute. */
+  /** Notes that a key was used, to the minute. A note that cannot be written is tried again a minute later. */
   noteKey(keyId: string): void
 }>
 
@@ -60,11 +60,15 @@ export function createUsageCounter(store: CatalogStore): UsageCounter {
       if (nowMs - (notedAtMs.get(keyId) ?? -Infinity) < NOTED_EVERY_MS) return
       if (notedAtMs.size >= MAX_NOTED_KEYS) notedAtMs.clear()
       notedAtMs.set(keyId, nowMs)
-      store.runUsage(
-        `insert into key_uses (key_id, used_at_ms) values (?, ?)
-        on conflict (key_id) do update set used_at_ms = max(used_at_ms, excluded.used_at_ms)`,
-        [keyId, nowMs],
-      )
+      try {
+        store.runUsage(
+          `insert into key_uses (key_id, used_at_ms) values (?, ?)
+          on conflict (key_id) do update set used_at_ms = max(used_at_ms, excluded.used_at_ms)`,
+          [keyId, nowMs],
+        )
+      } catch {
+        // The request was counted: whoever made it has no part in this.
+      }
     },
   }
 }
