@@ -216,10 +216,13 @@ export class ServiceError extends VitrineError {
   readonly code = 'VITRINE_SERVICE_ANSWER'
   override readonly statusCode: number
   override readonly publicMessage: string
+  /** When it is worth to ask again; `null` when that is not known. */
+  readonly retryAfterSeconds: number | null
 
-  constructor(statusCode: number, publicMessage: string) {
+  constructor(statusCode: number, publicMessage: string, retryAfterSeconds: number | null = null) {
     super(publicMessage)
     this.statusCode = statusCode
     this.publicMessage = publicMessage
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock, SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
-import { ServiceError } from '../errors.ts'
+import { ServiceError, StoreError } from '../errors.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { sendFound, sendFailure } from './send.ts'
 import { createOperations, parseAddress } from './operations.ts'
@@ -40,8 +40,8 @@ export function createCatalogHandler(options: CatalogServiceOptions): CatalogHan
 
   const find = async (request: IncomingMessage): Promise<unknown> => {
     const { organization, keyId } = authenticate(request.headers.authorization)
-    if (!(await usage.count(organization)))
-      throw new ServiceError(429, 'the daily request limit is reached; it resets at 00:00 UTC')
+    const askedAtMs = clock.nowMs()
+    if (!(await usage.count(organization))) throw toLimitError(askedAtMs, clock.nowMs())
     if (keyId !== null) usage.noteKey(keyId)
     const address = parseAddress(request.url ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
@@ -50,11 +50,11 @@ export function createCatalogHandler(options: CatalogServiceOptions): CatalogHan
   }
   const fail: CatalogHandler['fail'] = (request, response, error) => {
     const failure = toServiceError(error)
-    if (failure.statusCode === 500) {
+    if (failure !== error) {
       const path = (request.url ?? '').split('?', 1)[0]
       options.logger.error({ err: error, path }, 'the catalog service failed to answer')
     }
-    sendFailure(request, response, { failure, retryAfterSeconds: computeSecondsToMidnight(clock) })
+    sendFailure(request, response, failure)
   }
   return {
     async answer(request, response) {
@@ -71,10 +71,13 @@ export function createCatalogHandler(options: CatalogServiceOptions): CatalogHan
 /** Anything but an error of ours is a fault of ours. */
 function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
+  if (error instanceof StoreError) return new ServiceError(503, 'the catalog is busy; try again in a moment')
   return new ServiceError(500, 'something went wrong in the catalog service')
 }
 
-function computeSecondsToMidnight(clock: Clock): number {
-  const nowMs = clock.nowMs()
-  return Math.max(1, Math.ceil((nextMidnightUtcMs(nowMs) - nowMs) / SECOND_MS))
+/** Asked before midnight and refused after it, a request was counted on the day that is over. */
+function toLimitError(askedAtMs: number, nowMs: number): ServiceError {
+  const waitMs = Math.max(0, nextMidnightUtcMs(askedAtMs) - nowMs)
+  const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS))
+  return new ServiceError(429, 'the daily request limit is reached; it resets at 00:00 UTC', seconds)
 }

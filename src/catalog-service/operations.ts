@@ -1,5 +1,5 @@
 import { type ParsedUrlQuery, parse as parseQuery } from 'node:querystring'
-import type { WireProductPage } from '../catalog/contract.ts'
+import { VERSION_PATH, type WireProductPage } from '../catalog/contract.ts'
 import { ServiceError } from '../errors.ts'
 import { makeCursor, parseGtin, parsePageRequest } from './requests.ts'
 import type { AtHand } from './store/at-hand.ts'
@@ -24,13 +24,17 @@ export type OperationAddress = Readonly<{
 export type Operation = (organizationId: string, address: OperationAddress) => unknown
 
 /** A path of the interface; a slash at its end is forgiven. */
-const PATH = /^\/v0\/channels(?:\/([^/]+)\/products(?:\/([^/]+))?)?\/?$/i
+const PATH = new RegExp(`^${VERSION_PATH}/channels(?:/([^/]+)/products(?:/([^/]+))?)?/?$`, 'i')
+
+/** What a whole address has before its path (RFC 9112, section 3.2.2). */
+const ORIGIN = /^https?:\/\/[^/?]*/i
 
 /**
- * Reads the path and query of a request.
+ * Reads the path and query of a request's target, which may be a whole address.
  * @throws ServiceError 404 for an address that is none of the three, 400 for one that is badly encoded.
  */
-export function parseAddress(url: string): OperationAddress {
+export function parseAddress(target: string): OperationAddress {
+  const url = target.startsWith('/') ? target : target.replace(ORIGIN, '')
   const start = url.indexOf('?')
   const path = start === -1 ? url : url.slice(0, start)
   const parts = PATH.exec(path)
@@ -43,7 +47,7 @@ export function parseAddress(url: string): OperationAddress {
     operation: channelId === undefined ? 'listChannels' : gtin === undefined ? 'listProducts' : 'getProduct',
     channelId: decode(channelId ?? ''),
     gtin: decode(gtin ?? ''),
-    query: parseQuery(start === -1 ? '' : url.slice(start + 1)),
+    query: start === -1 ? {} : parseQuery(url.slice(start + 1), '&', '=', { maxKeys: 0 }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { CACHE_SECONDS } from '../catalog/contract.ts'
 import type { ServiceError } from '../errors.ts'
 import { isNoneMatch } from '../http/etag.ts'
@@ -39,26 +40,35 @@ export function sendFound(request: IncomingMessage, response: ServerResponse, fo
   response.end(body ?? undefined)
 }
 
-/** `retryAfterSeconds` counts for a 429 alone. */
-type Failed = Readonly<{ failure: ServiceError; retryAfterSeconds: number }>
-
 /** Sends `{ "error": … }`. */
-export function sendFailure(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { failure, retryAfterSeconds }: Failed,
-): void {
+export function sendFailure(request: IncomingMessage, response: ServerResponse, failure: ServiceError): void {
   // The connection broke in the middle of an answer: nothing more can be said.
   if (response.headersSent) return void response.destroy()
-  const { statusCode, publicMessage } = failure
+  const { statusCode, publicMessage, retryAfterSeconds } = failure
   const bytes = Buffer.from(JSON.stringify({ error: publicMessage }))
   // A product that nobody sells is an answer like any other; every other error should be asked about again.
   const caching = statusCode === 404 ? CACHEABLE : 'no-store'
   const headers = ['Cache-Control', caching, ...SHARED.flat(), ...TYPE]
   if (statusCode === 401) headers.push('WWW-Authenticate', 'Bearer')
-  if (statusCode === 429) headers.push('Retry-After', String(retryAfterSeconds))
-  // An unread body would otherwise stay in the way of the next request on this connection.
+  if (retryAfterSeconds !== null) headers.push('Retry-After', String(retryAfterSeconds))
+  // Nobody waits for the body that such a request may bring.
   if (statusCode === 405) headers.push('Allow', 'GET, HEAD', 'Connection', 'close')
   response.writeHead(statusCode, [...headers, 'Content-Length', String(bytes.length)])
   response.end(request.method === 'HEAD' ? undefined : bytes)
+}
+
+/** What Node calls requests that it could not read. */
+const UNREADABLE: Readonly<Record<string, readonly [status: string, words: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the address or the headers are too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request took too long'],
+}
+
+/** Answers a request that never became one, and ends its connection. `error` is what Node says of it. */
+export function refuseUnreadable(error: Error, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy()
+  const code = 'code' in error ? String(error.code) : ''
+  const [status, words] = UNREADABLE[code] ?? ['400 Bad Request', 'the request is malformed']
+  const body = JSON.stringify({ error: words })
+  const head = ['Cache-Control: no-store', `${TYPE[0]}: ${TYPE[1]}`, `Content-Length: ${body.length}`]
+  socket.end(`HTTP/1.1 ${status}\r\n${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`)
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type Server, createServer } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
@@ -7,6 +7,7 @@ import { createConnections } from '../http/connections.ts'
 import { VERSION_PATH } from '../catalog/contract.ts'
 import { createCatalogServiceApp } from './app.ts'
 import { type CatalogServiceOptions, createCatalogHandler } from './handler.ts'
+import { refuseUnreadable } from './send.ts'
 import { getCatalogId } from './store/meta.ts'
 
 /** How long a client may take to send its headers, and its whole request; then the connection is closed. */
@@ -30,18 +31,22 @@ export type CatalogService = Readonly<{
 export function createCatalogService(options: CatalogServiceOptions): CatalogService {
   const handler = createCatalogHandler(options)
   const app = createCatalogServiceApp(handler)
+  // What programs ask for does not pass through Express, which takes longer than a look-up does.
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.url?.startsWith(`${VERSION_PATH}/`)) void handler.answer(request, response)
+    else app(request, response)
+  }
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: SECOND_MS,
     },
-    // What programs ask for does not pass through Express, which takes longer than a look-up does.
-    (request, response) => {
-      if (request.url?.startsWith(`${VERSION_PATH}/`)) void handler.answer(request, response)
-      else app(request, response)
-    },
+    answer,
   )
+  // Whoever expects something before the body gets an answer like others: no body is ever read.
+  server.on('checkExpectation', answer)
+  server.on('clientError', refuseUnreadable)
   const connections = createConnections(server)
   server.on('request', (request, response) => connections.noteAnswer(request.socket, response))
   return {

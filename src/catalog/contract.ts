@@ -14,6 +14,9 @@ export const VERSION_PATH = '/v0'
 /** Most products in a page of a list (contract, section 8). */
 export const MAX_PAGE_PRODUCTS = 200
 
+/** Offers of one product that are read or kept, of both sides; the rest is left out. No page shows so many. */
+export const MAX_OFFERS = 500
+
 /** How long an answer may be cached, in seconds (contract, section 8). */
 export const CACHE_SECONDS = 300
 

@@ -7,6 +7,7 @@ import {
   type Channel,
   type DropReason,
   MAX_NAME_CHARACTERS,
+  MAX_OFFERS,
   type Offer,
   type Product,
   isTextOrNothing,
@@ -19,8 +20,6 @@ import {
 
 /** Longest title and brand that are kept, in UTF-16 units: more is a feed gone wrong. */
 const MAX_TITLE_CHARACTERS = 300
-/** Offers of one product that are read; the rest is counted as dropped. */
-const MAX_OFFERS = 500
 /** Usable pictures of one product that are kept. */
 const MAX_IMAGES = 5
 

@@ -1,6 +1,6 @@
 import { parseFeedFormat } from '../catalog-service/import/formats.ts'
 import { type ImportProgress, type ImportSummary, importFeed } from '../catalog-service/import/import-feed.ts'
-import { fetchChannels } from '../catalog-service/store/channels.ts'
+import { fetchOwnedChannels } from '../catalog-service/store/channels.ts'
 import { fetchNetworkChannels } from '../catalog-service/store/network-channels.ts'
 import { fetchNetworks } from '../catalog-service/store/networks.ts'
 import { type CatalogStore, openCatalogStore } from '../catalog-service/store/open-store.ts'
@@ -54,7 +54,7 @@ export async function runCatalogImport(
     })
     progress.end()
     printSummary(context, summary)
-    const channels = await fetchChannels(store)
+    const channels = await fetchOwnedChannels(store.reader)
     const channel = channels.find(({ id }) => id === summary.channelId)
     for (const hint of await findNameless(store.reader, summary)) io.err(`${hint}\n`)
     if (channel !== undefined && isUnframed(config, channel)) io.err(`${UNFRAMED_HINT}\n`)

@@ -1,12 +1,19 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createCatalogService } from '../../src/catalog-service/service.ts'
-import { addApiKey, fetchApiKeys, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
+import { fetchApiKeys, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/logger.ts'
-import { type ServiceUnderTest, importRows, makeProduct, openTestStore, startTestService } from './harness.ts'
+import {
+  type ServiceUnderTest,
+  importRows,
+  makeProduct,
+  openTestStore,
+  startTestService,
+  addApiKey,
+} from './harness.ts'
 import { ask } from './valid-answers.ts'
 
 async function setLimit(under: ServiceUnderTest, dailyLimit: number | null): Promise<void> {

@@ -1,16 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticate } from '../../src/catalog-service/authenticate.ts'
-import {
-  KEY_PREFIX_CHARACTERS,
-  addApiKey,
-  hashApiKey,
-  revokeApiKey,
-} from '../../src/catalog-service/store/keys.ts'
+import { KEY_PREFIX_CHARACTERS, hashApiKey, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
 import type { CatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { createAtHand } from '../../src/catalog-service/store/at-hand.ts'
 import { Secret } from '../../src/config/secrets.ts'
-import { type StoreUnderTest, openTestStore } from './harness.ts'
+import { type StoreUnderTest, openTestStore, addApiKey } from './harness.ts'
 
 const MISSING = { statusCode: 401, message: 'the header "Authorization: Bearer <API key>" is missing' }
 const WRONG = { statusCode: 401, message: 'the API key is wrong or revoked' }

@@ -7,7 +7,6 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import request from 'supertest'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { addApiKey } from '../../src/catalog-service/store/keys.ts'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
 import type { Visit } from '../clients/visit.ts'
 import {
@@ -17,6 +16,7 @@ import {
   makeFolder,
   makeProduct,
   startTestService,
+  addApiKey,
 } from './harness.ts'
 import { askByFetch } from './valid-answers.ts'
 

@@ -11,7 +11,8 @@ import {
 } from '../../src/catalog-service/import/import-feed.ts'
 import { type CatalogService, createCatalogService } from '../../src/catalog-service/service.ts'
 import { fetchChannelView } from '../../src/catalog-service/store/channel-view.ts'
-import { addApiKey } from '../../src/catalog-service/store/keys.ts'
+import { type NewApiKey, insertApiKey } from '../../src/catalog-service/store/keys.ts'
+import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
 import { type CatalogStore, openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { fetchProductPage, findVisibleProduct } from '../../src/catalog-service/store/products.ts'
 import type { WireProduct } from '../../src/catalog/contract.ts'
@@ -138,4 +139,13 @@ export async function importText(
   const file = join(under.folder, 'feed')
   writeFileSync(file, content)
   return importFeed({ store: under.store, file, currentFolder: under.folder, ...options })
+}
+
+/** Makes a key for the first organization, which is made too when there is none. */
+export async function addApiKey(store: CatalogStore, name: string): Promise<NewApiKey> {
+  const nowMs = store.clock.nowMs()
+  return store.writer.transaction().execute(async (transaction) => {
+    const organizationId = await getOrMakeOrganizationId(transaction, nowMs)
+    return insertApiKey(transaction, { organizationId, name, nowMs })
+  })
 }

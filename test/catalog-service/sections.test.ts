@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { revokeApiKey, addApiKey, insertApiKey } from '../../src/catalog-service/store/keys.ts'
+import { revokeApiKey, insertApiKey } from '../../src/catalog-service/store/keys.ts'
 import { CHANNEL_KINDS } from '../../src/catalog/contract.ts'
 import {
   GTINS,
@@ -8,6 +8,7 @@ import {
   makeOffer,
   makeProduct,
   startTestService,
+  addApiKey,
 } from './harness.ts'
 import { ask } from './valid-answers.ts'
 

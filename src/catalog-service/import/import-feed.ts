@@ -3,14 +3,13 @@ import { ImportError, StoreError, VitrineError } from '../../errors.ts'
 import { findMeta, putMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/open-store.ts'
 import type { CatalogTables } from '../store/schema.ts'
-import type { FeedProduct } from './feed-product.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
 import { type Rejects, createRejects } from './rejects.ts'
 import type { PageNetworks } from './shops.ts'
 import { prepareTarget } from './target.ts'
-import { type FeedWriter, createFeedWriter } from './writer.ts'
+import { type FeedWriter, type NumberedProduct, createFeedWriter } from './writer.ts'
 
 /** Products, or bytes of their lines, that are written at once; more of them are no faster, and double the memory. */
 const BATCH_PRODUCTS = 200
@@ -65,6 +64,8 @@ export type ImportSummary = Readonly<{
   hasLinkMerchants: boolean
   /** What became of links to the shops' own pages. */
   pageNetworks: PageNetworks
+  /** Networks whose offers nobody sees: their network channel was taken from the channel, and stays so. */
+  unassignedNetworks: readonly string[]
 }>
 
 /**
@@ -118,6 +119,7 @@ async function runImport(database: Kysely<CatalogTables>, run: Run): Promise<Imp
   const writer = await createFeedWriter(database, target, importId)
   await writeFeed(writer, run)
   const written = await writer.finish()
+  refuseStopped(options.signal)
   rejects.close()
   if (written.products === 0) throw new ImportError(describeNothing(options.file, rejects))
   return {
@@ -134,13 +136,13 @@ async function runImport(database: Kysely<CatalogTables>, run: Run): Promise<Imp
 /** Reads piece by piece and writes batch by batch; memory holds one batch and one piece. */
 async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
   const { options, feed, source, rejects } = run
-  let batch: FeedProduct[] = []
+  let batch: NumberedProduct[] = []
   let batchBytes = 0
   let products = 0
   let rows = 0
   const flush = async (): Promise<void> => {
-    if (options.signal?.aborted) throw new ImportError('the import was stopped; nothing was changed')
-    await writer.write(batch)
+    refuseStopped(options.signal)
+    rejects.add(await writer.write(batch))
     products += batch.length
     batch = []
     batchBytes = 0
@@ -153,15 +155,20 @@ async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
     })
   }
   for await (const read of source.batches) {
-    for (const { parsed, bytes } of read) {
+    refuseStopped(options.signal)
+    for (const { row, parsed, bytes } of read) {
       rejects.add(parsed.rejects)
-      if (parsed.product !== undefined) batch.push(parsed.product)
+      if (parsed.product !== undefined) batch.push({ row, product: parsed.product })
       batchBytes += bytes
       rows += 1
       if (batch.length >= BATCH_PRODUCTS || batchBytes >= BATCH_BYTES) await flush()
     }
   }
   await flush()
+}
+
+function refuseStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new ImportError('the import was stopped; nothing was changed')
 }
 
 /** Why there is nothing to import, with the reasons that came most often. */

@@ -11,8 +11,8 @@ import { type RowContext, type RowMapper, type SourceRow, readSourceRow } from '
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
 
-/** What a row gave, and its size for batches of even weight. */
-export type ReadRow = Readonly<{ parsed: ParsedRow; bytes: number }>
+/** What a row gave, its number, and its size for batches of even weight. */
+export type ReadRow = Readonly<{ row: number; parsed: ParsedRow; bytes: number }>
 
 /** How a feed is read. `file` is for messages. */
 export type ReadFeedOptions = Readonly<{
@@ -83,7 +83,11 @@ async function* readRows(
   context: RowContext,
 ): AsyncGenerator<ReadRow[]> {
   for await (const rows of batches)
-    yield rows.map((row) => ({ parsed: readSourceRow(row, mapper, context), bytes: row.bytes }))
+    yield rows.map((row) => ({
+      row: row.row,
+      parsed: readSourceRow(row, mapper, context),
+      bytes: row.bytes,
+    }))
 }
 
 async function* readJson(
@@ -91,5 +95,5 @@ async function* readJson(
   { names, maxRowBytes }: ReadFeedOptions,
 ): AsyncGenerator<ReadRow[]> {
   for await (const lines of readLines(chunks, maxRowBytes))
-    yield lines.map((line) => ({ parsed: parseRow(line, names), bytes: line.bytes.length }))
+    yield lines.map((line) => ({ row: line.row, parsed: parseRow(line, names), bytes: line.bytes.length }))
 }

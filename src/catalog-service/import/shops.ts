@@ -9,10 +9,12 @@ const MAX_CACHED_SHOPS = 50_000
 /** Networks of which it is told what becomes of their links. */
 const MAX_NAMED_NETWORKS = 5
 
-/** A shop in a network, as the tables know it, and the target's network channel there. */
+/** A shop in a network, as the tables know it, and the network channel whose offers they are. */
 export type ShopIds = Readonly<{
   networkId: number
   networkChannelId: number
+  /** Does the channel have it, so that its offers are shown? */
+  isAssigned: boolean
   merchantId: number
   /** Can the network make a tracking link of a shop's page? */
   hasTemplate: boolean
@@ -29,6 +31,8 @@ export type Shops = Readonly<{
   make(offer: ShopOffer): Promise<ShopIds>
   /** Networks that have pages of shops; a few of them, if there are many. */
   listPageNetworks(): PageNetworks
+  /** Networks whose offers nobody sees until the channel has their network channel again; a few of them. */
+  listUnassigned(): readonly string[]
 }>
 
 /** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
@@ -39,6 +43,7 @@ export async function createShops(database: Kysely<CatalogTables>, target: Impor
   const cache = new Map<string, ShopIds>()
   const untracked = new Set<string>()
   const byTemplate = new Set<string>()
+  const unassigned = new Set<string>()
   await sql`drop table if exists temp.import_shops`.execute(database)
   await sql`
     create temp table import_shops (network_id integer not null, merchant_id integer not null,
@@ -52,10 +57,12 @@ export async function createShops(database: Kysely<CatalogTables>, target: Impor
       await noteShop(database, ids, offer.link === 'page' && ids.hasTemplate)
       const named = ids.hasTemplate ? byTemplate : untracked
       if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
+      if (!ids.isAssigned && unassigned.size < MAX_NAMED_NETWORKS) unassigned.add(offer.network)
       if (cache.size >= MAX_CACHED_SHOPS) cache.clear()
       cache.set(nameShop(offer), ids)
       return ids
     },
+    listUnassigned: () => [...unassigned],
     listPageNetworks: () => ({ untracked: [...untracked], byTemplate: [...byTemplate] }),
   }
 }
@@ -77,14 +84,15 @@ async function getOrMakeIds(
   offer: ShopOffer,
 ): Promise<ShopIds> {
   const network = await getOrMakeNetwork(database, offer.network)
-  const networkChannelId = await getOrMakeNetworkChannel(database, target, network.id)
+  const networkChannel = await getOrMakeNetworkChannel(database, target, network.id)
+  const networkChannelId = networkChannel.id
   const merchantId = await getOrMakeMerchant(database, offer.merchant)
   if (offer.merchantReference !== null) {
     const row = { network_id: network.id, merchant_id: merchantId, reference: offer.merchantReference }
     await database
       .insertInto('network_merchants')
       .values(row)
-      .onConflict((conflict) => conflict.doNothing())
+      .onConflict((conflict) => conflict.doUpdateSet({ reference: row.reference }))
       .execute()
   }
   // A revoked approval has a row: it stays revoked.
@@ -93,7 +101,13 @@ async function getOrMakeIds(
     .values({ network_channel_id: networkChannelId, merchant_id: merchantId, revoked_at_ms: null })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  return { networkId: network.id, networkChannelId, merchantId, hasTemplate: network.link_template !== null }
+  return {
+    networkId: network.id,
+    networkChannelId,
+    isAssigned: networkChannel.isAssigned,
+    merchantId,
+    hasTemplate: network.link_template !== null,
+  }
 }
 
 type Network = Readonly<{ id: number; link_template: string | null }>
@@ -127,28 +141,37 @@ async function getOrMakeMerchant(database: Kysely<CatalogTables>, name: string):
   return made.id
 }
 
+type NetworkChannel = Readonly<{ id: number; isAssigned: boolean }>
+
+/**
+ * The channel's own; else one of the organization that serves no channel, which stays so: somebody has taken it away; else a
+ * new one. An import cannot know the publisher's reference: the new one has none.
+ */
 async function getOrMakeNetworkChannel(
   database: Kysely<CatalogTables>,
   target: ImportTarget,
   networkId: number,
-): Promise<number> {
+): Promise<NetworkChannel> {
   const known = await database
     .selectFrom('network_channels')
-    .select('id')
+    .select(['id', 'channel_id'])
     .where('network_id', '=', networkId)
-    .where('channel_id', '=', target.channelId)
-    .executeTakeFirst()
-  if (known !== undefined) return known.id
-  // The feed brings its own links, so the network's reference is not known; a link template needs the real one.
+    .where('organization_id', '=', target.organizationId)
+    .orderBy('id')
+    .execute()
+  const own = known.find((one) => one.channel_id === target.channelId)
+  if (own !== undefined) return { id: own.id, isAssigned: true }
+  const free = known.find((one) => one.channel_id === null)
+  if (free !== undefined) return { id: free.id, isAssigned: false }
   const made = await database
     .insertInto('network_channels')
     .values({
       organization_id: target.organizationId,
       network_id: networkId,
-      reference: target.channelId,
+      reference: '',
       channel_id: target.channelId,
     })
     .returning('id')
     .executeTakeFirstOrThrow()
-  return made.id
+  return { id: made.id, isAssigned: true }
 }

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
+import { MAX_OFFERS } from '../../catalog/contract.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
-import type { FeedOffer, FeedProduct } from './feed-product.ts'
+import type { FeedOffer, FeedProduct, Reject } from './feed-product.ts'
 import { removeOlder } from './remove-older.ts'
 import { type PageNetworks, type ShopIds, type Shops, createShops } from './shops.ts'
 import type { ImportTarget } from './target.ts'
@@ -18,15 +19,20 @@ type Written = Readonly<{
   offers: number
   removedOffers: number
   pageNetworks: PageNetworks
+  /** See `Shops.listUnassigned`. */
+  unassignedNetworks: readonly string[]
 }>
 
 /** Writes products in the import's transaction. */
 export type FeedWriter = Readonly<{
-  /** Adds products. A GTIN that came before is merged: newest title, all offers. */
-  write(products: readonly FeedProduct[]): Promise<void>
+  /** Adds products. A GTIN that came before is merged: newest title, all offers. Answers what was too much of them. */
+  write(products: readonly NumberedProduct[]): Promise<readonly Reject[]>
   /** Removes what the imported shops no longer offer, and counts. */
   finish(): Promise<Written>
 }>
+
+/** A product and the row that it came from. */
+export type NumberedProduct = Readonly<{ row: number; product: FeedProduct }>
 
 /** An offer as the statement takes it. */
 type OfferRow = readonly unknown[]
@@ -41,17 +47,26 @@ export async function createFeedWriter(
   let [products, offers] = [0, 0]
   return {
     async write(batch) {
+      const counts = await countOffers(database, batch, importId)
+      for (const count of counts.values()) if (count === 0) products += 1
+      const { kept, rejects } = limitOffers(batch, counts)
       // Products that lie side by side in the file on disk are written one after the other.
-      const sorted = batch.toSorted(compareGtins)
+      const sorted = kept.toSorted(compareGtins)
       const rows = await toOfferRows(sorted, shops)
-      products += await countNew(database, sorted, importId)
       offers += await countNewOffers(database, rows, importId)
       await writeProducts(database, sorted)
       await writeOffers(database, rows, importId)
+      return rejects
     },
     async finish() {
       const removedOffers = await removeOlder(database, { importId, offers })
-      return { products, offers, removedOffers, pageNetworks: shops.listPageNetworks() }
+      return {
+        products,
+        offers,
+        removedOffers,
+        pageNetworks: shops.listPageNetworks(),
+        unassignedNetworks: shops.listUnassigned(),
+      }
     },
   }
 }
@@ -80,17 +95,36 @@ function toRow(gtin: string, offer: FeedOffer, ids: ShopIds): OfferRow {
   return [gtin, networkId, merchantId, channel, currency, variant, price, oldPrice, availability, url]
 }
 
-/** Products of a batch that this import has not brought before. */
-async function countNew(
+/** How many offers this import has brought so far, for each product of a batch. */
+async function countOffers(
   database: Kysely<CatalogTables>,
-  products: readonly FeedProduct[],
+  batch: readonly NumberedProduct[],
   importId: number,
-): Promise<number> {
-  const gtins = [...new Set(products.map(({ gtin }) => gtin))]
-  const known = await sql<{ count: number }>`
-    select count(*) as count from json_each(${JSON.stringify(gtins)}) g
-    where exists (select 1 from offers where gtin = g.value and import_id = ${importId})`.execute(database)
-  return gtins.length - (known.rows[0]?.count ?? 0)
+): Promise<Map<string, number>> {
+  const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
+  const counted = await sql<{ gtin: string; count: number }>`
+    select g.value as gtin, (select count(*) from offers where gtin = g.value and import_id = ${importId}) as count
+    from json_each(${JSON.stringify(gtins)}) g`.execute(database)
+  return new Map(counted.rows.map(({ gtin, count }) => [gtin, count]))
+}
+
+type Limited = Readonly<{ kept: FeedProduct[]; rejects: Reject[] }>
+
+/** `counts` are those before the batch, by GTIN, and afterwards those after it. */
+function limitOffers(batch: readonly NumberedProduct[], counts: Map<string, number>): Limited {
+  const limited: Limited = { kept: [], rejects: [] }
+  for (const { row, product } of batch) {
+    const { gtin, offers } = product
+    const count = counts.get(gtin) ?? 0
+    const room = Math.max(0, MAX_OFFERS - count)
+    counts.set(gtin, count + offers.length)
+    limited.kept.push(offers.length > room ? { ...product, offers: offers.slice(0, room) } : product)
+    if (offers.length > room) {
+      const reason = `more than ${MAX_OFFERS} offers of one product; ${offers.length - room} left out`
+      limited.rejects.push({ row, field: 'offers', reason, raw: gtin })
+    }
+  }
+  return limited
 }
 
 async function countNewOffers(

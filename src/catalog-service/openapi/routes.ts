@@ -11,8 +11,16 @@ import type { Pages } from './pages.ts'
 export function createOpenApiRouter(): Router {
   const router = Router({ strict: true, caseSensitive: true })
   let made: Promise<Pages> | undefined
-  const getPages = (): Promise<Pages> =>
-    (made ??= import('./pages.ts').then(({ createPages }) => createPages()))
+  const getPages = (): Promise<Pages> => {
+    made ??= import('./pages.ts')
+      .then(({ createPages }) => createPages())
+      .catch((error: unknown) => {
+        // The next one who asks tries again.
+        made = undefined
+        throw error
+      })
+    return made
+  }
 
   const serve = (name: keyof Pages, contentType: string): RequestHandler => {
     return async (_request, response) => {
@@ -33,9 +41,7 @@ const leadToPage: RequestHandler = (_request, response) => {
   response.redirect('docs')
 }
 
-const refuseMethod: RequestHandler = (_request, response) => {
-  setPublicHeaders(response)
-  response.set({ Allow: 'GET, HEAD', Connection: 'close' })
+const refuseMethod: RequestHandler = () => {
   throw new ServiceError(405, 'only GET is possible here')
 }
 

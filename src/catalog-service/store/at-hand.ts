@@ -8,8 +8,8 @@ import type { Organization } from './organizations.ts'
 /** Keys, channels and organizations that are kept: more than one service has; the rest is read again. */
 const MAX_KEPT = 1_000
 
-/** Approvals that all kept channels have together: some 20 MB. */
-const MAX_APPROVALS = 200_000
+/** Approvals that all kept channels have together, some 50 MB; a channel that has more of them is kept alone. */
+const MAX_APPROVALS = 500_000
 
 /** A valid key, and whose it is. */
 export type KeyHolder = Readonly<{ keyId: string; organization: Organization }>
@@ -37,11 +37,14 @@ type Kept = {
 /** Keeps what is at hand of an open store. */
 export function createAtHand(store: CatalogStore): AtHand {
   let kept = makeKept(-1)
+  let isChecked = false
   const getKept = (): Kept => {
-    if (!store.snapshot.begin()) return kept
+    if (!store.snapshot.begin() && isChecked) return kept
+    isChecked = false
     // SQLite counts what other connections commit, of this process and of any other; the reader itself writes nothing.
     const version = store.read<{ data_version: number }>('pragma data_version', [])[0]?.data_version ?? -1
     if (version !== kept.version) kept = makeKept(version)
+    isChecked = true
     return kept
   }
   return {
@@ -74,9 +77,13 @@ function makeKept(version: number): Kept {
     views: new LRUCache({
       max: MAX_KEPT,
       maxSize: MAX_APPROVALS,
-      sizeCalculation: (view) => [...view.values()].reduce((sum, { merchants }) => sum + merchants.size, 1),
+      sizeCalculation: (view) => Math.min(countApprovals(view), MAX_APPROVALS),
     }),
   }
+}
+
+function countApprovals(view: ChannelView): number {
+  return [...view.values()].reduce((sum, { merchants }) => sum + merchants.size, 1)
 }
 
 const SELECT_FIRST = `

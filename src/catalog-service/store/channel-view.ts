@@ -4,6 +4,7 @@ import type { RunNow } from './open-store.ts'
 type ViewNetwork = Readonly<{
   name: string
   networkChannelId: number
+  /** `null` also when it needs the publisher's reference, and there is none. */
   linkTemplate: string | null
   /** What the network knows the publisher as. */
   publisher: string
@@ -28,14 +29,17 @@ type ViewRow = Readonly<{
   reference: string | null
 }>
 
-/** The rule of visibility (contract, sections 1 and 4.2): assigned to the channel, and approved for the merchant. */
+/**
+ * The rule of visibility (contract, sections 1 and 4.2): assigned to the channel, and approved for the merchant. Joined in
+ * this order: the planner would begin with the approvals of everybody.
+ */
 const SELECT_VIEW = `
   select n.id as network_id, n.name as network, nc.id as network_channel_id, n.link_template, nc.reference as publisher,
     m.id as merchant_id, m.name as merchant, nm.reference
   from network_channels nc
-  join networks n on n.id = nc.network_id
-  join approvals a on a.network_channel_id = nc.id and a.revoked_at_ms is null
-  join merchants m on m.id = a.merchant_id
+  cross join networks n on n.id = nc.network_id
+  cross join approvals a on a.network_channel_id = nc.id and a.revoked_at_ms is null
+  cross join merchants m on m.id = a.merchant_id
   left join network_merchants nm on nm.network_id = nc.network_id and nm.merchant_id = a.merchant_id
   where nc.channel_id = ?`
 
@@ -50,11 +54,16 @@ export function fetchChannelView(read: RunNow, channelId: string): ChannelView {
   return view
 }
 
+/** A link that names no publisher earns nothing, and networks may refuse it to readers. */
+function isUsable({ link_template: template, publisher }: ViewRow): boolean {
+  return publisher !== '' || !template?.includes('{publisher}')
+}
+
 function toNetwork(row: ViewRow): Omit<ViewNetwork, 'merchants'> {
   return {
     name: row.network,
     networkChannelId: row.network_channel_id,
-    linkTemplate: row.link_template,
+    linkTemplate: isUsable(row) ? row.link_template : null,
     publisher: row.publisher,
   }
 }

@@ -9,18 +9,18 @@ export type OwnedChannel = WireChannel & Readonly<{ organizationId: string; orga
 /** A channel to be made; its id is in lower case. */
 export type NewChannel = WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>
 
-/** The channels of an organization, or of all, oldest first. */
+/** The channels of an organization, oldest first. */
 export async function fetchChannels(
   store: CatalogStore,
-  organizationId?: string,
+  organizationId: string,
 ): Promise<readonly WireChannel[]> {
-  let query = store.reader
+  const rows = await store.reader
     .selectFrom('channels')
     .select(['id', 'name', 'kind', 'url'])
+    .where('organization_id', '=', organizationId)
     .orderBy('created_at_ms')
     .orderBy('id')
-  if (organizationId !== undefined) query = query.where('organization_id', '=', organizationId)
-  const rows = await query.execute()
+    .execute()
   return rows.map((row) => ({ id: row.id, name: row.name, kind: row.kind, url: row.url }))
 }
 

@@ -1,6 +1,5 @@
 import { hash as oneShotHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import { getOrMakeOrganizationId } from './organizations.ts'
 import type { CatalogStore } from './open-store.ts'
 import type { CatalogTables } from './schema.ts'
 
@@ -37,15 +36,6 @@ export function hashApiKey(key: string): string {
 
 /** Whose key is made, and what people call it. */
 export type NewApiKeyOwner = Readonly<{ organizationId: string; name: string; nowMs: number }>
-
-/** Makes a key for the first organization, which is made too when there is none. */
-export async function addApiKey(store: CatalogStore, name: string): Promise<NewApiKey> {
-  const nowMs = store.clock.nowMs()
-  return store.writer.transaction().execute(async (transaction) => {
-    const organizationId = await getOrMakeOrganizationId(transaction, nowMs)
-    return insertApiKey(transaction, { organizationId, name, nowMs })
-  })
-}
 
 /** Makes a key for an organization. */
 export async function insertApiKey(

@@ -11,8 +11,8 @@ import type { CatalogTables, MetaTable } from './schema.ts'
 type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
 
 /**
- * The uuid of the catalog's content. It changes when sample data is made, made again for another address, or
- * replaced by an import, so that a stored copy of the old content is not taken for one of the new.
+ * The uuid of the catalog's content. It changes when sample data is made, or made again for another address. An
+ * import keeps it, so that a running widget server goes on with the copy that it has open.
  */
 export async function getCatalogId(store: CatalogStore): Promise<string> {
   const known = await findMeta(store.reader, 'catalog_id')

@@ -78,6 +78,10 @@ async function orderOffersByGtin(database: Kysely<unknown>): Promise<void> {
     `drop table former_offers`,
     `create index offers_merchant on offers (merchant_id, network_id, network_channel_id, gtin)`,
     `create index api_keys_prefix on api_keys (prefix)`,
+    // An import put the channel's id where it did not know the publisher's reference.
+    `update network_channels set reference = '' where reference = channel_id`,
+    `create index network_channels_channel on network_channels (channel_id)`,
+    `delete from products where not exists (select 1 from offers where offers.gtin = products.gtin)`,
   ])
 }
 

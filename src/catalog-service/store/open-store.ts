@@ -19,6 +19,9 @@ export type RunNow = <Row>(statement: string, parameters: readonly unknown[]) =>
 const WRITER_CACHE_BYTES: number = 32 * 1024 * 1024
 const READER_CACHE_BYTES: number = 64 * 1024 * 1024
 
+/** A count takes no time: whoever holds its file longer than this is no process of ours, and nobody waits for it. */
+const USAGE_BUSY_MS = 250
+
 /** The catalog's databases. Whoever opened the store closes it. */
 export type CatalogStore = Readonly<{
   /** Answers requests; sees the last committed state, also while an import runs. */
@@ -58,6 +61,7 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
     await migrateDatabase(writer.database, CATALOG_MIGRATIONS)
     const usage = openDatabase<UsageTables>({ path: toUsagePath(path), role: 'writer' }, opened)
     await migrateDatabase(usage.database, USAGE_MIGRATIONS)
+    usage.run(`pragma busy_timeout = ${USAGE_BUSY_MS}`, [])
     const reader = openDatabase<CatalogTables>(
       { path, role: 'reader', cacheBytes: READER_CACHE_BYTES },
       opened,

@@ -3,16 +3,13 @@ import { makeAffiliateLink } from '../affiliate-link.ts'
 import type { ChannelView } from './channel-view.ts'
 import type { RunNow } from './open-store.ts'
 import { PAGE_OF_SHOP } from './schema.ts'
-import { findVisibleGtins } from './visible-gtins.ts'
+import { countStrands, findVisibleGtins } from './visible-gtins.ts'
 
 /** Which page of a channel's products: those after `afterGtin` (`''`: from the start). */
 export type ProductPageQuery = Readonly<{ view: ChannelView; afterGtin: string; limit: number }>
 
 /** `lastGtin` is where the next page starts after; `null` on the last page. */
 export type ProductPage = Readonly<{ items: readonly WireProduct[]; lastGtin: string | null }>
-
-/** Below this share of products that the channel may show, they are found by their shops instead of one by one. */
-const SPARSE_SHARE = 1 / 4
 
 /** Most products that are looked at in one statement. */
 const MAX_LOOKED_AT = 1_000
@@ -67,20 +64,24 @@ export function fetchProductPage(read: RunNow, query: ProductPageQuery): Product
 
 function collectProducts(read: RunNow, { view, afterGtin, limit }: ProductPageQuery): WireProduct[] {
   const found: WireProduct[] = []
+  const strands = countStrands(view)
   let after = afterGtin
+  let lookedAt = 0
   let count = limit
   while (found.length < limit) {
     const rows = read<ProductRow>(SELECT_AFTER, [after, count])
-    const visible = toProducts(rows, view)
-    found.push(...visible)
+    found.push(...toProducts(rows, view))
     const last = rows.at(-1)
     if (last === undefined || rows.length < count) break
     after = last.gtin
-    if (visible.length < rows.length * SPARSE_SHARE) {
+    lookedAt += rows.length
+    // So many more would have to be looked at, one by one, as far as those before tell.
+    const expected = ((limit - found.length) * lookedAt) / Math.max(found.length, 1 / 2)
+    if (expected > strands + limit) {
       const gtins = findVisibleGtins(read, { view, afterGtin: after, limit: limit - found.length })
       return [...found, ...toProducts(read<ProductRow>(SELECT_THESE, [JSON.stringify(gtins)]), view)]
     }
-    count = Math.min(MAX_LOOKED_AT, Math.ceil((limit - found.length) / SPARSE_SHARE))
+    count = Math.min(MAX_LOOKED_AT, Math.ceil(expected))
   }
   return found.slice(0, limit)
 }

@@ -40,7 +40,7 @@ type NetworkChannelsTable = {
   id: Generated<number>
   organization_id: string
   network_id: number
-  /** What the network knows the publisher as: `{publisher}` of its link template. */
+  /** What the network knows the publisher as: `{publisher}` of its link template; empty while nobody has said. */
   reference: string
   channel_id: string | null
 }

@@ -20,7 +20,7 @@ export function createSnapshot(read: RunNow): Snapshot {
     try {
       read('commit', [])
     } catch {
-      // Nothing was written; the next one begins anew, and says what is wrong to whoever asks.
+      // SQLite has ended it by itself, where the disk fails or the database is closed; the next one begins anew.
     }
   }
   return {

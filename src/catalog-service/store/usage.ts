@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../../clock.ts'
+import { StoreError } from '../../errors.ts'
 import type { Organization } from './organizations.ts'
 import type { CatalogStore } from './open-store.ts'
 
@@ -16,7 +17,7 @@ export type UsageCounter = Readonly<{
   /**
    * Counts one request of an organization on the current UTC day. Answers `false`, and counts nothing, when the daily limit
    * is reached: processes that share the file never let one too many through. Requests of one moment are written together.
-   * @throws when the database cannot be written.
+   * @throws StoreError when the database cannot be written.
    */
   count(organization: Organization): Promise<boolean>
   /** Notes that a key was used, to the minute. A note that cannot be written is tried again a minute later. */
@@ -80,7 +81,8 @@ function settleAll(store: CatalogStore, { organization, settle, fail }: Waiting)
     else if (settle.length === 1) settle[0]?.(false)
     else for (const resolve of settle) resolve(add(store, organization, 1))
   } catch (error) {
-    for (const reject of fail) reject(error)
+    const failure = new StoreError('the daily count cannot be written', { cause: error })
+    for (const reject of fail) reject(failure)
   }
 }
 

@@ -1,14 +1,12 @@
 import type { CatalogStore } from './open-store.ts'
-
-/** Characters of `2026-05-01` in an ISO time. */
-const DAY_CHARACTERS = 10
+import { toUtcDay } from './usage.ts'
 
 /** Requests of the current UTC day, by organization; one without any is absent. */
 export async function fetchRequestsToday(store: CatalogStore): Promise<ReadonlyMap<string, number>> {
   const rows = await store.usage
     .selectFrom('usage')
     .select(['organization_id', 'requests'])
-    .where('day', '=', new Date(store.clock.nowMs()).toISOString().slice(0, DAY_CHARACTERS))
+    .where('day', '=', toUtcDay(store.clock.nowMs()))
     .execute()
   return new Map(rows.map((row) => [row.organization_id, row.requests]))
 }

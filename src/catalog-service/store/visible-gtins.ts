@@ -5,66 +5,92 @@ import { PAGE_OF_SHOP } from './schema.ts'
 /** Which GTINs: the first `limit` after `afterGtin` that the channel may show. */
 export type GtinQuery = Readonly<{ view: ChannelView; afterGtin: string; limit: number }>
 
-/** Offers of one shop that the channel may show, as the index has them: in the order of their GTINs. */
-type Strand = readonly [merchantId: number, networkId: number, networkChannelId: number]
+/** Offers of one shop that the channel may show, as the index has them. */
+type StrandKey = readonly [merchantId: number, networkId: number, networkChannelId: number]
 
-/** How much longer each look is than the one before. */
+/** What was read of them and not yet taken, in the order of their GTINs; `length` is how many are read next. */
+type Strand = {
+  readonly key: StrandKey
+  gtins: string[]
+  /** The last GTIN that was read: what follows begins after it. */
+  after: string
+  length: number
+  /** Is there anything after it? */
+  hasMore: boolean
+}
+
+/** How much more is read of a strand each time that it runs out. */
 const GROWTH = 4
 
 /** The next GTINs of each strand; `distinct`, because a shop may offer a product several times. */
 const SELECT_NEXT = `
   select (select json_group_array(gtin) from (
     select distinct gtin from offers
-    where merchant_id = s.value ->> 0 and network_id = s.value ->> 1 and network_channel_id = s.value ->> 2 and gtin > ?
+    where merchant_id = s.value ->> 0 and network_id = s.value ->> 1 and network_channel_id = s.value ->> 2
+      and gtin > s.value ->> 3
     order by gtin limit ?)) as gtins
   from json_each(?) s`
 
+/** How many strands a channel has: what it costs at least to find its GTINs shop by shop. */
+export function countStrands(view: ChannelView): number {
+  return [...view.values()].reduce((sum, { merchants, linkTemplate }) => {
+    return sum + merchants.size * (linkTemplate === null ? 1 : 2)
+  }, 0)
+}
+
 /**
  * Finds them shop by shop: each shop's offers are in the order of their GTINs in the index, and what all shops have up to
- * the nearest end is complete. Costs as much as the channel has shops, however many products it does not show.
+ * the nearest end of what was read is complete. A shop is read again only when all that was read of it is taken; so it
+ * costs about as much as the channel has shops, however many products it does not show.
  */
-export function findVisibleGtins(read: RunNow, query: GtinQuery): string[] {
-  const { limit } = query
+export function findVisibleGtins(read: RunNow, { view, afterGtin, limit }: GtinQuery): string[] {
+  const keys = listKeys(view)
+  const length = Math.ceil((2 * limit) / Math.max(1, keys.length)) + 1
+  let strands = keys.map((key): Strand => ({ key, gtins: [], after: afterGtin, length, hasMore: true }))
   const found: string[] = []
-  let strands = listStrands(query.view)
-  let after = query.afterGtin
-  let length = Math.ceil((2 * limit) / Math.max(1, strands.length)) + 1
   while (found.length < limit && strands.length > 0) {
-    const rows = read<{ gtins: string }>(SELECT_NEXT, [after, length, JSON.stringify(strands)])
-    const lists = rows.map(({ gtins }) => JSON.parse(gtins) as string[])
-    const end = findNearestEnd(lists, length)
-    const complete = new Set(
-      lists.flatMap((gtins) => gtins.filter((gtin) => end === undefined || gtin <= end)),
-    )
-    found.push(...[...complete].sort())
-    if (end === undefined) break
-    // A strand whose list was not full has nothing after it but what lies beyond the nearest end.
-    strands = strands.filter((_, index) => (lists[index]?.at(-1) ?? '') > end || isFull(lists[index], length))
-    after = end
-    length = Math.min(limit, length * GROWTH)
+    readOn(read, strands, limit)
+    found.push(...takeComplete(strands))
+    strands = strands.filter(({ gtins, hasMore }) => gtins.length > 0 || hasMore)
   }
   return found.slice(0, limit)
 }
 
-function listStrands(view: ChannelView): Strand[] {
+/** Reads what follows of each strand that has run out. */
+function readOn(read: RunNow, strands: readonly Strand[], limit: number): void {
+  const empty = strands.filter(({ gtins, hasMore }) => gtins.length === 0 && hasMore)
+  const length = empty.reduce((longest, strand) => Math.max(longest, strand.length), 0)
+  const wanted = empty.map(({ key, after }) => [...key, after])
+  const rows = read<{ gtins: string }>(SELECT_NEXT, [length, JSON.stringify(wanted)])
+  for (const [index, strand] of empty.entries()) {
+    strand.gtins = JSON.parse(rows[index]?.gtins ?? '[]') as string[]
+    strand.after = strand.gtins.at(-1) ?? strand.after
+    strand.hasMore = strand.gtins.length >= length
+    strand.length = Math.min(limit, length * GROWTH)
+  }
+}
+
+/** Takes what is complete: up to the nearest end of a strand that goes on. */
+function takeComplete(strands: readonly Strand[]): string[] {
+  let end: string | undefined
+  for (const { after, hasMore } of strands) {
+    if (hasMore && (end === undefined || after < end)) end = after
+  }
+  const taken = new Set<string>()
+  for (const strand of strands) {
+    const isTaken = (gtin: string): boolean => end === undefined || gtin <= end
+    const firstLeft = strand.gtins.findIndex((gtin) => !isTaken(gtin))
+    const count = firstLeft === -1 ? strand.gtins.length : firstLeft
+    for (const gtin of strand.gtins.splice(0, count)) taken.add(gtin)
+  }
+  return [...taken].toSorted()
+}
+
+function listKeys(view: ChannelView): StrandKey[] {
   return [...view].flatMap(([networkId, { networkChannelId, linkTemplate, merchants }]) => {
     const channels = linkTemplate === null ? [networkChannelId] : [networkChannelId, PAGE_OF_SHOP]
     return [...merchants.keys()].flatMap((merchantId) =>
-      channels.map((channel): Strand => [merchantId, networkId, channel]),
+      channels.map((channel): StrandKey => [merchantId, networkId, channel]),
     )
   })
-}
-
-/** Up to where every list is complete; `undefined`: to the end of the catalog. */
-function findNearestEnd(lists: readonly (readonly string[])[], length: number): string | undefined {
-  let end: string | undefined
-  for (const gtins of lists) {
-    const last = gtins.at(-1)
-    if (last !== undefined && isFull(gtins, length) && (end === undefined || last < end)) end = last
-  }
-  return end
-}
-
-function isFull(gtins: readonly string[] | undefined, length: number): boolean {
-  return gtins !== undefined && gtins.length >= length
 }

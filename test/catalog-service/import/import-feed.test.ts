@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
 import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
 import { SAMPLE_CHANNELS } from '../../../src/catalog-service/sample/shops.ts'
-import { fetchChannels } from '../../../src/catalog-service/store/channels.ts'
+import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
 import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { findFirstOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
@@ -36,7 +36,7 @@ describe('import, into an empty catalog', () => {
       rejectsPath: null,
       replacedSample: false,
     })
-    const [channel, ...others] = await fetchChannels(under.store)
+    const [channel, ...others] = await fetchOwnedChannels(under.store.reader)
     expect(others).toEqual([])
     expect(channel).toMatchObject({ id: summary.channelId, kind: 'website' })
     const [first] = fetchAll(under, summary.channelId)
@@ -144,7 +144,7 @@ describe('import, over sample data', () => {
     const catalogId = await getCatalogId(under.store)
     const summary = await importRows(under, [makeProduct('17')])
     expect(summary.replacedSample).toBe(true)
-    expect((await fetchChannels(under.store)).map(({ id }) => id)).toEqual([summary.channelId])
+    expect((await fetchOwnedChannels(under.store.reader)).map(({ id }) => id)).toEqual([summary.channelId])
     expect(fetchAll(under, summary.channelId)).toHaveLength(1)
     expect(await findFirstOrganization(under.store.reader)).toEqual(organization)
     expect(await getCatalogId(under.store)).toBe(catalogId)
@@ -157,7 +157,7 @@ describe('import, over sample data', () => {
     const under = await openTestStore()
     await putSampleData(under.store, 'http://127.0.0.1:3000')
     await expect(importRows(under, ['{}'])).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
-    expect(await fetchChannels(under.store)).toHaveLength(SAMPLE_CHANNELS.length)
+    expect(await fetchOwnedChannels(under.store.reader)).toHaveLength(SAMPLE_CHANNELS.length)
   })
 })
 
@@ -228,7 +228,7 @@ describe('import, files', () => {
     await expect(importFeed({ store: under.store, file })).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
     })
-    expect(await fetchChannels(under.store)).toEqual([])
+    expect(await fetchOwnedChannels(under.store.reader)).toEqual([])
     expect(await findFirstOrganization(under.store.reader)).toBeUndefined()
   })
 
@@ -242,7 +242,7 @@ describe('import, files', () => {
     const under = await openTestStore()
     const signal = AbortSignal.abort()
     await expect(importRows(under, [makeProduct('17')], { signal })).rejects.toThrow('stopped')
-    expect(await fetchChannels(under.store)).toEqual([])
+    expect(await fetchOwnedChannels(under.store.reader)).toEqual([])
   })
 
   it('progress - at the end - has read the whole file', async () => {

@@ -6,13 +6,21 @@ import { removeOlder } from '../../../src/catalog-service/import/remove-older.ts
 import { createShops } from '../../../src/catalog-service/import/shops.ts'
 import { prepareTarget } from '../../../src/catalog-service/import/target.ts'
 import { createFeedWriter } from '../../../src/catalog-service/import/writer.ts'
+import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
 import { type StoreUnderTest, fetchAll, openTestStore } from '../harness.ts'
 
 const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 const CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
+const OTHER_CHANNEL = '952a0000-0000-4000-8000-0000000000a2'
 
 /** What an import left, took away, and for which channel it was. */
-type Imported = Readonly<{ products: number; offers: number; removedOffers: number; channelId: string }>
+type Imported = Readonly<{
+  products: number
+  offers: number
+  removedOffers: number
+  channelId: string
+  unassignedNetworks: readonly string[]
+}>
 
 let importId = 0
 
@@ -22,7 +30,7 @@ async function write(under: StoreUnderTest, ...batches: readonly FeedProduct[][]
   return under.store.writer.transaction().execute(async (transaction) => {
     const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
     const writer = await createFeedWriter(transaction, target, importId)
-    for (const batch of batches) await writer.write(batch)
+    for (const batch of batches) await writer.write(batch.map((product) => ({ row: 1, product })))
     return { ...(await writer.finish()), channelId: target.channelId }
   })
 }
@@ -57,6 +65,10 @@ async function setTemplate({ store }: StoreUnderTest, link_template: string | nu
     .execute()
 }
 
+async function setPublisher({ store }: StoreUnderTest, reference: string): Promise<void> {
+  await store.writer.updateTable('network_channels').set({ reference }).execute()
+}
+
 function fetchLinks(under: StoreUnderTest): string[] {
   return fetchAll(under, CHANNEL).flatMap(({ offers }) => offers.map((offer) => offer.affiliate_url))
 }
@@ -83,8 +95,11 @@ describe('links of a feed, to the pages of shops', () => {
     const under = await openWithChannel()
     await setTemplate(under, TEMPLATE)
     await write(under, [makeFeedProduct(17, { merchantReference: 'm 9' })])
+    // Nobody has said what the network knows the publisher as: a link without it would earn nothing.
+    expect(fetchLinks(under)).toEqual([])
+    await setPublisher(under, 'pub')
     const page = 'https%3A%2F%2Fshop.example%2Fp%3Fa%3D1'
-    expect(fetchLinks(under)).toEqual([`https://net.example/c?m=m%209&p=${CHANNEL}&u=${page}`])
+    expect(fetchLinks(under)).toEqual([`https://net.example/c?m=m%209&p=pub&u=${page}`])
     const rows = await under.store.reader.selectFrom('offers').select('network_channel_id').execute()
     expect(rows).toEqual([{ network_channel_id: 0 }])
   })
@@ -93,6 +108,7 @@ describe('links of a feed, to the pages of shops', () => {
     const under = await openWithChannel()
     await write(under, [makeFeedProduct(17, {}), makeFeedProduct(24, {})])
     await setTemplate(under, TEMPLATE)
+    await setPublisher(under, 'pub')
     expect(await write(under, [makeFeedProduct(17, {})])).toMatchObject({ offers: 1, removedOffers: 2 })
     expect(fetchLinks(under)).toEqual([expect.stringContaining('https://net.example/c?m=Shop&')])
   })
@@ -104,12 +120,72 @@ describe('links of a feed, to the pages of shops', () => {
     expect(fetchLinks(under)).toEqual(['https://track.example/?u=%2F'])
   })
 
-  test('own name of a shop in its network - the one that was there first stays', async () => {
+  test('own name of a shop in its network - another one in a later feed - that one holds', async () => {
     const under = await openWithChannel()
     await write(under, [makeFeedProduct(17, { merchantReference: 'first' })])
     await write(under, [makeFeedProduct(17, { merchantReference: 'second' })])
     const rows = await under.store.reader.selectFrom('network_merchants').select('reference').execute()
-    expect(rows).toEqual([{ reference: 'first' }])
+    expect(rows).toEqual([{ reference: 'second' }])
+  })
+})
+
+describe('network channel of an import', () => {
+  test('taken from the channel by its owner - is used, and stays unassigned, with its approvals', async () => {
+    const under = await openWithChannel()
+    const { writer, reader } = under.store
+    await write(under, [makeFeedProduct(17, {})])
+    await writer.updateTable('approvals').set({ revoked_at_ms: 1 }).execute()
+    await writer.updateTable('network_channels').set({ channel_id: null }).execute()
+    const imported = await write(under, [makeFeedProduct(17, {}), makeFeedProduct(24, {})])
+    expect(imported).toMatchObject({ offers: 2, unassignedNetworks: ['Net'] })
+    expect(fetchLinks(under)).toEqual([])
+    const rows = await reader.selectFrom('network_channels').select(['channel_id', 'reference']).execute()
+    expect(rows).toEqual([{ channel_id: null, reference: '' }])
+    await writer.updateTable('network_channels').set({ channel_id: CHANNEL }).execute()
+    expect(fetchLinks(under)).toEqual([])
+    await writer.updateTable('approvals').set({ revoked_at_ms: null }).execute()
+    expect(fetchLinks(under)).toHaveLength(2)
+  })
+
+  test('of another channel - is left to it, and a new one is made', async () => {
+    const under = await openWithChannel()
+    await write(under, [makeFeedProduct(17, {})])
+    const { id: organizationId } = await under.store.reader
+      .selectFrom('organizations')
+      .select('id')
+      .executeTakeFirstOrThrow()
+    const other = { id: OTHER_CHANNEL, name: 'Other', kind: 'website', url: null } as const
+    await insertChannel(under.store.writer, { ...other, organizationId, createdAtMs: 1 })
+    await under.store.writer.updateTable('network_channels').set({ channel_id: OTHER_CHANNEL }).execute()
+    expect(await write(under, [makeFeedProduct(17, {})])).toMatchObject({ unassignedNetworks: [] })
+    expect(fetchLinks(under)).toHaveLength(1)
+  })
+})
+
+function makeOffers(from: number, count: number): Partial<FeedOffer>[] {
+  return Array.from({ length: count }, (_, index) => ({ url: `https://shop.example/${from + index}` }))
+}
+
+describe('offers of one product', () => {
+  test('more than 500 - the first 500 stay, and each row that brought more has a line', async () => {
+    const under = await openWithChannel()
+    importId += 1
+    const result = await under.store.writer.transaction().execute(async (transaction) => {
+      const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
+      const writer = await createFeedWriter(transaction, target, importId)
+      const first = [
+        { row: 1, product: makeFeedProduct(17, ...makeOffers(0, 400)) },
+        { row: 2, product: makeFeedProduct(17, ...makeOffers(400, 150)) },
+      ]
+      const second = [{ row: 3, product: makeFeedProduct(17, ...makeOffers(900, 7)) }]
+      const rejects = [...(await writer.write(first)), ...(await writer.write(second))]
+      return { rejects, ...(await writer.finish()) }
+    })
+    expect(result).toMatchObject({ products: 1, offers: 500 })
+    expect(result.rejects.map(({ row, field, reason }) => [row, field, reason])).toEqual([
+      [2, 'offers', 'more than 500 offers of one product; 50 left out'],
+      [3, 'offers', 'more than 500 offers of one product; 7 left out'],
+    ])
   })
 })
 

@@ -10,7 +10,7 @@ import {
   refreshSampleData,
 } from '../../../src/catalog-service/sample/put-sample.ts'
 import { SAMPLE_CHANNELS, SAMPLE_NETWORKS, SAMPLE_SHOPS } from '../../../src/catalog-service/sample/shops.ts'
-import { fetchChannels } from '../../../src/catalog-service/store/channels.ts'
+import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
 import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { parseProduct } from '../../../src/catalog/parse.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
@@ -58,7 +58,7 @@ describe('sample data, as the catalog gives it', () => {
     expect(counts[1]).toBeLessThan(counts[0] ?? 0)
     expect(counts[2]).toBeLessThan(counts[1] ?? 0)
     expect(counts[2]).toBeGreaterThan(20)
-    const channels = await fetchChannels(under.store)
+    const channels = await fetchOwnedChannels(under.store.reader)
     expect(channels.map(({ kind }) => kind)).toEqual(['website', 'website', 'youtube'])
     expect(channels.map(({ url }) => url === null)).toEqual([false, false, true])
   })
@@ -209,7 +209,7 @@ describe('putSampleData and refreshSampleData', () => {
     const catalogId = await getCatalogId(under.store)
     expect(await putSampleData(under.store, BASE)).toBe(false)
     expect(await refreshSampleData(under.store, BASE)).toBe(false)
-    expect(await fetchChannels(under.store)).toHaveLength(1)
+    expect(await fetchOwnedChannels(under.store.reader)).toHaveLength(1)
     expect(await getCatalogId(under.store)).toBe(catalogId)
   })
 

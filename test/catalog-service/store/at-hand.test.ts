@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createAtHand } from '../../../src/catalog-service/store/at-hand.ts'
+import { fetchChannelView } from '../../../src/catalog-service/store/channel-view.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { createSnapshot } from '../../../src/catalog-service/store/snapshot.ts'
 import { type StoreUnderTest, importRows, makeProduct, openTestStore } from '../harness.ts'
@@ -46,6 +47,49 @@ describe('what is at hand', () => {
     const atHand = createAtHand(under.store)
     expect(atHand.findView('other', under.channelId)).toBeUndefined()
     expect(atHand.findView(under.organizationId, 'other')).toBeUndefined()
+  })
+})
+
+describe('reading that fails', () => {
+  test('version that cannot be read - nothing kept is trusted, and the next turn reads again', async () => {
+    const under = await openWithProduct()
+    let isBroken = false
+    const read: typeof under.store.read = (statement, parameters) => {
+      if (isBroken && statement.startsWith('pragma')) throw new Error('disk I/O error')
+      return under.store.read(statement, parameters)
+    }
+    const atHand = createAtHand({ ...under.store, read, snapshot: createSnapshot(read) })
+    expect(atHand.findFirstOrganization()?.id).toBe(under.organizationId)
+    await nextTurn()
+    isBroken = true
+    expect(() => atHand.findFirstOrganization()).toThrow('disk I/O error')
+    expect(() => atHand.findFirstOrganization()).toThrow('disk I/O error')
+    isBroken = false
+    expect(atHand.findFirstOrganization()?.id).toBe(under.organizationId)
+  })
+
+  test('snapshot that the database has ended by itself - its end is no failure', async () => {
+    const snapshot = createSnapshot((statement) => {
+      if (statement === 'commit') throw new Error('cannot commit - no transaction is active')
+      return []
+    })
+    expect(snapshot.begin()).toBe(true)
+    await nextTurn()
+    expect(snapshot.begin()).toBe(true)
+    snapshot.end()
+  })
+
+  test('view of a channel - read through its own network channels, never by the approvals of everybody', async () => {
+    const under = await openWithProduct()
+    const statements: string[] = []
+    fetchChannelView((statement, parameters) => {
+      statements.push(statement)
+      return under.store.read(statement, parameters)
+    }, under.channelId)
+    const plan = under.store.read<{ detail: string }>(`explain query plan ${statements[0]}`, [
+      under.channelId,
+    ])
+    expect(plan.map(({ detail }) => detail).join('; ')).not.toContain('SCAN')
   })
 })
 

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { type KeyHolder, createAtHand } from '../../../src/catalog-service/store/at-hand.ts'
-import { addApiKey, fetchApiKeys, hashApiKey, revokeApiKey } from '../../../src/catalog-service/store/keys.ts'
+import { fetchApiKeys, hashApiKey, revokeApiKey } from '../../../src/catalog-service/store/keys.ts'
 import { type CatalogStore, openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { findFirstOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import { MINUTE_MS } from '../../../src/clock.ts'
-import { openTestStore } from '../harness.ts'
+import { openTestStore, addApiKey } from '../harness.ts'
 
 describe('API keys, making', () => {
   test('hash - of a known text - SHA-256 in hex, so that stored keys stay valid', () => {

@@ -6,7 +6,7 @@ import { openCatalogStore } from '../../../src/catalog-service/store/open-store.
 import { migrateDatabase } from '../../../src/database/migrate.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
-import { fetchAll, makeFolder } from '../harness.ts'
+import { fetchAll, importRows, makeFolder, makeOffer, makeProduct } from '../harness.ts'
 
 /** A catalog as it was before offers lay by GTIN: an own link, a page of a shop, and an offer without any link. */
 const FORMER_ROWS = [
@@ -16,7 +16,7 @@ const FORMER_ROWS = [
   `insert into network_channels values (5, 'o', 1, 'pub', 'c')`,
   `insert into merchants values (1, 'A'), (2, 'B')`,
   `insert into approvals values (5, 1, null), (5, 2, null)`,
-  `insert into products values ('00000000000017', 'T', null, '[]')`,
+  `insert into products values ('00000000000017', 'T', null, '[]'), ('00000000000024', 'offered by nobody', null, '[]')`,
   `insert into offers values
     (1, '00000000000017', 1, 1, 5, '10', '12', 'EUR', 'in_stock', null, 'https://track.example/1', 3),
     (2, '00000000000017', 1, 1, 5, '11', null, 'EUR', 'in_stock', null, 'https://track.example/2', 3),
@@ -25,7 +25,7 @@ const FORMER_ROWS = [
 ] as const
 
 describe('migrations of the catalog', () => {
-  test('catalog of the former layout - opened - gives the same offers, and keeps taking imports', async () => {
+  test('catalog of the former layout - opened - gives the same offers, and the next import of their shop replaces them', async () => {
     const folder = makeFolder()
     const path = join(folder, 'catalog.db')
     const sqlite = openSqlite({ path, role: 'writer' })
@@ -46,6 +46,14 @@ describe('migrations of the catalog', () => {
       ['11', undefined, 'https://track.example/2'],
       ['9', undefined, 'https://net.example/?p=pub&u=https%3A%2F%2Fshop.example%2F'],
     ])
+    const orphans = await store.reader.selectFrom('products').select('gtin').execute()
+    expect(orphans).toEqual([{ gtin: '00000000000017' }])
+    const under = { store, folder, path, clock }
+    const own = { network: 'Net', merchant: { name: 'A' }, affiliate_url: 'https://track.example/1' }
+    const { removedOffers } = await importRows(under, [makeProduct('17', { offers: [makeOffer(own)] })])
+    expect(removedOffers).toBe(2)
+    const prices = fetchAll(under, 'c').flatMap(({ offers }) => offers.map(({ price }) => price))
+    expect(prices.toSorted()).toEqual(['10.00', '9'])
     await store.close()
   })
 })

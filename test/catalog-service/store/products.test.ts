@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type ChannelView, fetchChannelView } from '../../../src/catalog-service/store/channel-view.ts'
 import { fetchProductPage } from '../../../src/catalog-service/store/products.ts'
 import { PAGE_OF_SHOP } from '../../../src/catalog-service/store/schema.ts'
-import { findVisibleGtins } from '../../../src/catalog-service/store/visible-gtins.ts'
+import { countStrands, findVisibleGtins } from '../../../src/catalog-service/store/visible-gtins.ts'
 import { type StoreUnderTest, openTestStore } from '../harness.ts'
 
 const CHANNEL = '952a0000-0000-4000-8000-0000000000c1'
@@ -182,6 +182,26 @@ describe('pages of any catalog', () => {
     const page = fetchProductPage(read, { view, afterGtin: '', limit: 50 })
     expect(page.items.map(({ gtin }) => Number(gtin))).toEqual([7, 2_007, 4_007])
     expect(productsRead).toBeLessThan(60)
+  })
+
+  test('GTINs of many shops, one of them dense - each shop that ran out is read again, the others are not', async () => {
+    const under = await openWithAccounts()
+    const dense = Array.from({ length: 300 }, (_, index) => index + 1)
+    await putOffers(
+      under,
+      dense
+        .map((gtin) => ({ gtin, network: 1, merchant: 1, via: PAGE_OF_SHOP }))
+        .concat({ gtin: 999, network: 1, merchant: 2, via: PAGE_OF_SHOP }),
+    )
+    const view = fetchChannelView(under.store.read, CHANNEL)
+    let strandsRead = 0
+    const read: typeof under.store.read = (statement, parameters) => {
+      strandsRead += (JSON.parse(String(parameters[1])) as unknown[]).length
+      return under.store.read(statement, parameters)
+    }
+    const found = findVisibleGtins(read, { view, afterGtin: '', limit: 250 })
+    expect(found).toEqual(dense.slice(0, 250).map(toGtin))
+    expect(strandsRead).toBeLessThanOrEqual(countStrands(view) + 2)
   })
 
   test('page of a channel without any network - empty, and reads nothing', () => {

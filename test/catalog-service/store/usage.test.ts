@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type CatalogStore, openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import type { CatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { createUsageCounter } from '../../../src/catalog-service/store/usage.ts'
 import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore } from '../harness.ts'
@@ -65,6 +67,31 @@ describe('usage, limit', () => {
   })
 })
 
+describe('usage, several processes', () => {
+  test('four of them at once - together as many as are allowed', async () => {
+    const { store, path } = await openTestStore()
+    const dist = new URL('../../../dist/', import.meta.url).href
+    const program = `
+      const { openCatalogStore } = await import('${dist}catalog-service/store/open-store.js')
+      const { createUsageCounter } = await import('${dist}catalog-service/store/usage.js')
+      const store = await openCatalogStore({ path: process.argv[1], clock: { nowMs: () => 0 } })
+      const usage = createUsageCounter(store)
+      let counted = 0
+      for (let round = 0; round < 100; round += 1) {
+        const answers = await Promise.all([1, 2, 3].map(() => usage.count({ id: 'a', dailyLimit: 700 })))
+        counted += answers.filter(Boolean).length
+      }
+      console.log(counted)
+      await store.close()`
+    const run = promisify(execFile)
+    const parameters = ['--input-type=module', '-e', program, path]
+    const outputs = await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, parameters)))
+    const counts = outputs.map(({ stdout }) => Number(stdout))
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(700)
+    expect(await readUsage(store)).toEqual(['a 1970-01-01 700'])
+  })
+})
+
 describe('usage, whose and when', () => {
   test('two organizations - each has its own count', async () => {
     const { store } = await openTestStore()
@@ -92,18 +119,5 @@ describe('usage, whose and when', () => {
     expect(await countAll(store, 'a', [1])).toEqual([true])
     clock.advance(-DAY_MS)
     expect(await countAll(store, 'a', [1])).toEqual([false])
-  })
-
-  test('two processes on one file - share one count', async () => {
-    const { store, path, clock } = await openTestStore()
-    const other = await openCatalogStore({ path, clock })
-    const counters = [createUsageCounter(store), createUsageCounter(other)] as const
-    const organization = { id: 'a', dailyLimit: 5 }
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => counters[index % 2 === 0 ? 0 : 1].count(organization)),
-    )
-    expect(answers.filter(Boolean)).toHaveLength(5)
-    expect(await readUsage(other)).toEqual(['a 2026-05-01 5'])
-    await other.close()
   })
 })
