@@ -31,12 +31,16 @@ export const DECISIONS: readonly Decision[] = [
     text: 'They are left out of lists, and a look-up of one is 404. So every product that is sent has at least one offer.',
   },
   {
+    about: 'Links',
+    text: 'Every offer has a link of the network channel that the channel is assigned there: made by the network’s link template with the publisher’s reference, or the feed’s own, which serves only the network channel that it was imported for. An offer without such a link is not sent. Of one shop in one network and currency, the feed’s own links stand before those of the template.',
+  },
+  {
     about: 'Error bodies',
     text: 'Every answer of 400 and above, 404 included, has the body `{ "error": "…" }`, with words for a person. Do not parse the words: go by the status.',
   },
   {
     about: 'What counts',
-    text: 'A request counts as soon as its key is found valid, whatever the answer is: 200, 304, 400, 404, 405 and 500. A 401 does not count, and neither does a 429. All keys of an organization share its limit, which starts again at 00:00 UTC.',
+    text: 'A request counts as soon as its key is found valid, whatever the answer is: 200, 304, 400, 404, 405 and 500. A 401 does not count, and neither do 429 and 503. All keys of an organization share its limit, which starts again at 00:00 UTC.',
   },
   {
     about: 'Methods',

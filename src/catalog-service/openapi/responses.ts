@@ -102,7 +102,8 @@ export const RESPONSES: Readonly<Record<string, ResponseObject>> = {
     error: 'something went wrong in the catalog service',
   }),
   Unavailable: makeError({
-    description: 'The service has nothing to answer with yet, because nothing was imported. Ask again later.',
+    description:
+      'The service cannot answer now: nothing was imported yet, or something else holds its files for a moment. Ask again later.',
     error: 'the catalog is empty: import a feed first',
   }),
 }
