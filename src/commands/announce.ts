@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { isStudioReachable } from '../routes/admin-gate.ts'
 import type { CommandContext } from './command.ts'
+import { toPlainJson } from './plain-text.ts'
 
 /** What a newcomer opens next, on standard output. */
 export async function announce(command: CommandContext, context: Context, localUrl: string): Promise<void> {
@@ -11,7 +12,7 @@ export async function announce(command: CommandContext, context: Context, localU
   const nothing: Addresses = { publicUrl: context.publicUrl, box: null, grid: null }
   // Without a stored copy there is nothing to choose an address from; the log says why.
   const addresses = { studio, ...(await findAddresses(context).catch(() => nothing)) }
-  if (json) return io.out(JSON.stringify(addresses))
+  if (json) return io.out(toPlainJson(addresses))
   io.out('')
   io.out('Vitrine is ready.')
   if (addresses.studio !== null) io.out(`  studio       ${addresses.studio}`)

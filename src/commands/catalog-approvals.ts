@@ -9,9 +9,10 @@ import type { OwnedChannel } from '../catalog-service/store/channels.ts'
 import type { Merchant } from '../catalog-service/store/merchants.ts'
 import { type NetworkChannel, fetchNetworkChannels } from '../catalog-service/store/network-channels.ts'
 import { UsageError } from '../errors.ts'
-import { getChannel, getMerchant, getNetwork, quote } from './catalog-find.ts'
+import { getChannel, getMerchant, getNetwork } from './catalog-find.ts'
 import { count, indent, printDone, printList, toDay, toIso } from './catalog-print.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, withCatalog } from './with-catalog.ts'
 
 /** Whom to approve or revoke, as typed: a merchant, or `all` that have offers; for the networks of a channel, or one. */

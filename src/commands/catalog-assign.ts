@@ -9,10 +9,11 @@ import {
 } from '../catalog-service/store/network-channels.ts'
 import type { Network } from '../catalog-service/store/networks.ts'
 import { UsageError } from '../errors.ts'
-import { getChannel, getNetwork, quote } from './catalog-find.ts'
+import { getChannel, getNetwork } from './catalog-find.ts'
 import { printDone } from './catalog-print.ts'
 import { parseReference } from './catalog-words.ts'
 import type { CommandContext } from './command.ts'
+import { quote, toShellWord } from './plain-text.ts'
 import { type Catalog, changeCatalog } from './with-catalog.ts'
 
 /** `publisher` is what the network calls the publisher, `networkChannel` the number of one that there is. */
@@ -64,7 +65,7 @@ export async function runAssign(context: CommandContext, options: AssignOptions)
       ? [`${quote(network.name)} has no link template: only offers with links of their own are shown.`]
       : []),
     ...warnOfNameless(network, after),
-    `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${quote(network.name)}`,
+    `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
   ]
   printDone(context, {
     json: {
@@ -167,10 +168,10 @@ async function chooseByReference(database: Catalog, place: Place, publisher: str
 async function chooseAny(database: Catalog, place: Place): Promise<number> {
   const current = findCurrent(place)
   if (current !== undefined) return current.id
-  const { network, own, channel } = place
+  const { network, own } = place
   const [only, ...others] = own
   if (only === undefined && !network.linkTemplate?.includes('{publisher}')) {
-    return make(database, place, channel.id)
+    return make(database, place, '')
   }
   if (only !== undefined && only.channelId === null && others.length === 0) return only.id
   throw new UsageError(
@@ -198,16 +199,27 @@ async function assign(database: Catalog, place: Place, id: number): Promise<Assi
 
 function describeOwn(own: readonly NetworkChannel[]): string {
   if (own.length === 0) return 'it has none there yet'
-  return `there are ${own.map(({ id, reference }) => `${id} (publisher ${quote(reference)})`).join(', ')}`
+  return `there are ${own.map((one) => `${one.id} (${describePublisher(one)})`).join(', ')}`
 }
 
-/** A network channel that an import made does not know its publisher's reference: links made for it would lack the right one. */
+function describePublisher(networkChannel: NetworkChannel): string {
+  return isPlaceholder(networkChannel)
+    ? 'no publisher reference'
+    : `publisher ${quote(networkChannel.reference)}`
+}
+
+/** A network channel that an import made does not know its publisher's reference: no link can be made for it. */
 export function warnOfNameless(network: Network, networkChannels: readonly NetworkChannel[]): string[] {
   if (!network.linkTemplate?.includes('{publisher}')) return []
   return networkChannels
     .filter(isPlaceholder)
     .map(
-      ({ id, channelId }) =>
-        `Network channel ${id} has no publisher reference yet: vitrine catalog networks assign ${quote(network.name)} --channel ${channelId} --publisher REF`,
+      (one) =>
+        `Network channel ${one.id} has no publisher reference yet; its offers are not shown until it has one: ${toCure(one)}`,
     )
+}
+
+function toCure({ id, network, channelId }: NetworkChannel): string {
+  const which = channelId === null ? `--channel ID --network-channel ${id}` : `--channel ${channelId}`
+  return `vitrine catalog networks assign ${toShellWord(network)} ${which} --publisher REF`
 }

@@ -7,6 +7,7 @@ import {
   getOrMakeOrganizationId,
 } from '../catalog-service/store/organizations.ts'
 import { UsageError } from '../errors.ts'
+import { quote } from './plain-text.ts'
 import type { Catalog } from './with-catalog.ts'
 
 /** The organization of this id or exact name. @throws UsageError when there is none, or several have the name. */
@@ -75,11 +76,6 @@ export async function getMerchant(database: Catalog, name: string): Promise<Merc
   throw new UsageError(
     `there is no merchant ${quote(name)}${hint}; "vitrine catalog merchants" lists the merchants`,
   )
-}
-
-/** A text of somebody else's in a message: in quotes, without anything that a terminal would obey. */
-export function quote(text: string): string {
-  return `"${text.replace(/\p{Cc}/gu, '\ufffd')}"`
 }
 
 function describe({ id, name }: NamedOrganization): string {

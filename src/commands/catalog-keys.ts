@@ -8,10 +8,11 @@ import {
 import { fetchOrganizations } from '../catalog-service/store/organizations.ts'
 import { fetchKeyUses, forgetKeys } from '../catalog-service/store/uses.ts'
 import { UsageError } from '../errors.ts'
-import { getOrganization, getOwnerId, quote } from './catalog-find.ts'
+import { getOrganization, getOwnerId } from './catalog-find.ts'
 import { indent, printDone, printList, toDay, toIso, toMinute } from './catalog-print.ts'
 import { parseName } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { quote } from './plain-text.ts'
 import { changeCatalog, withCatalog } from './with-catalog.ts'
 
 /** What `catalog keys` is to do. `organization` is an id or a name. */

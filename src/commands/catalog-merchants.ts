@@ -10,10 +10,11 @@ import {
 import { hasMerchantOffers, removeMerchantOffers } from '../catalog-service/store/remove-offers.ts'
 import { UsageError } from '../errors.ts'
 import { runApprovalChange } from './catalog-approvals.ts'
-import { getMerchant, getNetwork, quote } from './catalog-find.ts'
+import { getMerchant, getNetwork } from './catalog-find.ts'
 import { count, indent, printDone, printList } from './catalog-print.ts'
 import { parseLimit, parseName, parseReference, parseReferenceOrNone } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { quote, toShellWord } from './plain-text.ts'
 import { changeCatalog, makeRoom, withCatalog } from './with-catalog.ts'
 
 /** What `catalog merchants` is to do, as typed. `merchant` and `network` are names, `channel` is an id. */
@@ -115,7 +116,7 @@ async function add(context: CommandContext, options: Action<'add'>): Promise<voi
     line: `made the merchant ${quote(name)}`,
     notes: [
       ...(removedSample ? ['The sample data was removed.'] : []),
-      `No channel shows it yet: vitrine catalog merchants approve ${quote(name)} --channel ID`,
+      `No channel shows it yet: vitrine catalog merchants approve ${toShellWord(name)} --channel ID`,
     ],
   })
 }

@@ -19,10 +19,11 @@ import {
   runUnassign,
   warnOfNameless,
 } from './catalog-assign.ts'
-import { getNetwork, quote } from './catalog-find.ts'
+import { getNetwork } from './catalog-find.ts'
 import { count, indent, printDone, printList } from './catalog-print.ts'
 import { type ParsedTemplate, parseName, parseNewName, parseTemplate } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, makeRoom, withCatalog } from './with-catalog.ts'
 
 /** What `catalog networks` is to do, as typed. `network` is a name, `channel` an id, `template` may be `none`. */
@@ -44,7 +45,7 @@ type Action<Name> = Extract<CatalogNetworksOptions, { action: Name }>
 /**
  * `vitrine catalog networks [list]`, `add`, `set`, `remove`, `assign` and `unassign`.
  * @throws UsageError for a bad name, template or reference, for something unknown, and for a removal that would take
- * offers along and has no `--yes`.
+ * offers or network channels along and has no `--yes`.
  */
 export async function runCatalogNetworks(
   context: CommandContext,
@@ -145,12 +146,18 @@ async function set(context: CommandContext, options: Action<'set'>): Promise<voi
 async function remove(context: CommandContext, options: Action<'remove'>): Promise<void> {
   const done = await changeCatalog(context, async (database) => {
     const { id: networkId, name } = await getNetwork(database, options.network)
-    const networkChannels = (await fetchNetworkChannels(database, { networkId })).length
+    const own = await fetchNetworkChannels(database, { networkId })
+    const networkChannels = own.length
     const approvals = (await fetchApprovals(database, { networkId })).length
-    if (options.yes !== true && (await hasNetworkOffers(database, networkId))) {
-      throw new UsageError(
-        `${quote(name)} has offers; they would go with it, and with them ${count(networkChannels, 'network channel')} and ${count(approvals, 'approval')}: add --yes`,
-      )
+    if (options.yes !== true) {
+      const belongings = `${count(networkChannels, 'network channel')} and ${count(approvals, 'approval')}`
+      if (await hasNetworkOffers(database, networkId)) {
+        throw new UsageError(
+          `${quote(name)} has offers; they would go with it, and with them ${belongings}: add --yes`,
+        )
+      }
+      if (own.length > 1 || own.some((one) => !isPlaceholder(one)))
+        throw new UsageError(`${quote(name)} would take ${belongings} with it: add --yes`)
     }
     const removed = await removeNetworkOffers(database, networkId)
     await removeNetwork(database, networkId)

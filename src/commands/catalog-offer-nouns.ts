@@ -39,7 +39,7 @@ const NETWORKS: Noun = {
     {
       words: 'remove <network>',
       about: 'removes a network, with its network channels, approvals and offers',
-      options: [['--yes', 'also when it has offers']],
+      options: [['--yes', 'also when it has offers or network channels']],
       examples: ['remove awin --yes'],
     },
     {

@@ -1,4 +1,5 @@
 import type { CommandContext } from './command.ts'
+import { toPlain, toPlainJson } from './plain-text.ts'
 
 /** Characters of `2026-05-01` and of `2026-05-01T10:30` in an ISO time. */
 const DAY_CHARACTERS = 10
@@ -9,7 +10,7 @@ export type Done = Readonly<{ json: object; line: string; notes?: readonly strin
 
 /** Says what was done on standard output, and what follows from it on standard error. */
 export function printDone({ io, json }: CommandContext, done: Done): void {
-  io.out(json ? JSON.stringify(done.json) : toPlain(done.line))
+  io.out(json ? toPlainJson(done.json) : toPlain(done.line))
   for (const note of done.notes ?? []) io.err(`${toPlain(note)}\n`)
 }
 
@@ -18,8 +19,8 @@ export type Listing = Readonly<{ rows: readonly unknown[]; lines: readonly strin
 
 /** Prints a list on standard output; where it is empty, says on standard error how to fill it. */
 export function printList({ io, json }: CommandContext, { rows, lines, ifNone }: Listing): void {
-  if (json) return io.out(JSON.stringify(rows))
-  if (rows.length === 0) return io.err(`${ifNone}\n`)
+  if (json) return io.out(toPlainJson(rows))
+  if (rows.length === 0) return io.err(`${toPlain(ifNone)}\n`)
   for (const line of lines) io.out(toPlain(line))
 }
 
@@ -60,9 +61,4 @@ export function toMinute(timeMs: number): string {
 /** `1,236 offers`, `1 offer`. */
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`
-}
-
-/** Names come from feeds: nothing in them moves the cursor of a terminal. */
-function toPlain(line: string): string {
-  return line.replace(/\p{Cc}/gu, '\ufffd')
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { CHANNEL_KINDS, type ChannelKind, MAX_NAME_CHARACTERS } from '../catalog/contract.ts'
 import { makeAffiliateLink } from '../catalog-service/affiliate-link.ts'
 import { UsageError } from '../errors.ts'
-import { isUsableLink } from '../offers/links.ts'
+import { MAX_LINK_CHARACTERS, isUsableLink } from '../offers/links.ts'
 
 /** Largest daily limit that makes sense; more is no limit. */
 const MAX_DAILY_LIMIT = 1_000_000_000
@@ -50,7 +50,19 @@ export function parseKind(text: string): ChannelKind {
 export function parseUrl(text: string): string | null {
   if (text === NONE) return null
   if (isUsableLink(text)) return text
-  throw new UsageError('--url accepts an address that begins with https:// or http://, or none')
+  throw new UsageError(`--url accepts an address ${describeAddressFault(text)}, or none`)
+}
+
+/** What an address must be that this one is not. */
+function describeAddressFault(address: string): string {
+  if (!/^https?:\/\//i.test(address)) return 'that begins with https:// or http://'
+  if (/\s/.test(address)) return 'without blanks'
+  if (/^https?:\/\/[^/?#]*@/i.test(address)) return 'without a user name or password'
+  if (address.length > MAX_LINK_CHARACTERS) return `of at most ${MAX_LINK_CHARACTERS} characters`
+  // oxlint-disable-next-line no-control-regex -- these are what no address has
+  if (/[\u0000-\u001f\u007f-\u009f"<>`\\]/.test(address))
+    return 'without quotes, angle brackets, back-ticks, backslashes and control characters'
+  return 'with a host that there may be, after https:// or http://'
 }
 
 /** A new channel's id, in lower case. @throws UsageError when it is no uuid. */
@@ -98,9 +110,10 @@ export function parseTemplate(text: string): ParsedTemplate {
   if (!template.includes('{url}')) {
     throw new UsageError("--template needs {url} in it: that is where the merchant's page goes, encoded")
   }
-  if (!isUsableLink(makeAffiliateLink({ ...TRIAL, template }))) {
+  const link = makeAffiliateLink({ ...TRIAL, template })
+  if (!isUsableLink(link)) {
     throw new UsageError(
-      '--template accepts an address that begins with https:// or http://, with {url}, {merchant} and {publisher} in it',
+      `--template accepts an address ${describeAddressFault(link)}, with {url}, {merchant} and {publisher} in it`,
     )
   }
   const unknown = [...new Set(template.match(/\{[^{}]*\}/g))].filter(

@@ -10,6 +10,7 @@ import type { CopyState, CopyStore } from '../copy/store.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { toPlain, toPlainJson } from './plain-text.ts'
 import { judgeCatalog } from './judge-catalog.ts'
 import { judgeQuota } from './judge-quota.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
@@ -220,9 +221,9 @@ function bad(subject: string, found: string, cure: string): Finding {
 }
 
 function print({ io, json }: CommandContext, findings: readonly Finding[]): void {
-  if (json) return io.out(JSON.stringify(findings))
+  if (json) return io.out(toPlainJson(findings))
   for (const { subject, isGood, found, cure } of findings) {
-    io.out(`${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`)
+    io.out(toPlain(`${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`))
     if (cure !== null) io.out(`       ${cure}`)
   }
 }

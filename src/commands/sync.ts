@@ -4,6 +4,7 @@ import { type Context, createContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
+import { toPlain, toPlainJson } from './plain-text.ts'
 
 /** `--channel ID` narrows the walk to one channel. */
 export type SyncOptions = Readonly<{ channel: string | null }>
@@ -66,8 +67,8 @@ function printReport({ io, json }: CommandContext, report: WalkReport): void {
   if (report.failure !== null) {
     io.err(`The catalog could not be walked: ${report.failure}. "vitrine check" says more.\n`)
   }
-  if (json) return io.out(JSON.stringify(report.walks))
-  for (const walk of report.walks) io.out(describeWalk(walk))
+  if (json) return io.out(toPlainJson(report.walks))
+  for (const walk of report.walks) io.out(toPlain(describeWalk(walk)))
 }
 
 function checkChannel({ config }: CommandContext, channel: string | null): void {
@@ -78,7 +79,7 @@ function checkChannel({ config }: CommandContext, channel: string | null): void 
 /** A terminal gets one line that is drawn over; a log gets one line a channel at its end. */
 function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void {
   return ({ channel, productCount, isDone }) => {
-    const text = `${channel.name}: ${productCount.toLocaleString('en')} products`
+    const text = toPlain(`${channel.name}: ${productCount.toLocaleString('en')} products`)
     if (io.isTerminal) io.err(`\r\u001b[K${text}${isDone ? '\n' : ' …'}`)
     else if (isDone) io.err(`${text}\n`)
   }

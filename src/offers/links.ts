@@ -1,5 +1,5 @@
 /** Longest address that is used; affiliate links carry long query strings. */
-const MAX_URL_CHARACTERS = 4_096
+export const MAX_LINK_CHARACTERS = 4_096
 
 /**
  * White space, controls, double quotes, angle brackets, back-ticks and backslashes: no well-formed address has them raw
@@ -31,11 +31,11 @@ export function isUsableImage(address: string, ownOrigin: string): boolean {
 }
 
 function isPlain(address: string): boolean {
-  return address.length <= MAX_URL_CHARACTERS && PLAIN.test(address)
+  return address.length <= MAX_LINK_CHARACTERS && PLAIN.test(address)
 }
 
 function parseAddress(address: string): URL | undefined {
-  if (address.length > MAX_URL_CHARACTERS || FORBIDDEN.test(address)) return undefined
+  if (address.length > MAX_LINK_CHARACTERS || FORBIDDEN.test(address)) return undefined
   if (!/^https?:\/\/[^/]/i.test(address) || !URL.canParse(address)) return undefined
   const url = new URL(address)
   return url.username === '' && url.password === '' && url.hostname !== '' ? url : undefined

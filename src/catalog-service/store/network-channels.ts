@@ -8,7 +8,7 @@ export type NetworkChannel = Readonly<{
   network: string
   organizationId: string
   organization: string
-  /** `{publisher}` of the network's link template; see `isPlaceholder`. */
+  /** `{publisher}` of the network's link template; `''`: nobody has named it, see `isPlaceholder`. */
   reference: string
   channelId: string | null
   channel: string | null
@@ -49,11 +49,11 @@ export async function fetchNetworkChannels(
 }
 
 /**
- * Does the id of the channel stand in for the reference that nobody has named? An import knows no better: good enough
- * for links that the feed brings, wrong in a link that is made.
+ * Has nobody named the reference? An import knows none: links that the feed brings need none, and a link that would need
+ * it is not made.
  */
-export function isPlaceholder({ reference, channelId }: NetworkChannel): boolean {
-  return reference === channelId
+export function isPlaceholder({ reference }: NetworkChannel): boolean {
+  return reference === ''
 }
 
 /** A network channel to be made. */
