@@ -8,12 +8,17 @@ import {
 import type { OwnedChannel } from '../catalog-service/store/channels.ts'
 import type { Merchant } from '../catalog-service/store/merchants.ts'
 import { type NetworkChannel, fetchNetworkChannels } from '../catalog-service/store/network-channels.ts'
+import { fetchNetworks } from '../catalog-service/store/networks.ts'
 import { UsageError } from '../errors.ts'
 import { getChannel, getMerchant, getNetwork } from './catalog-find.ts'
+import { explainUnassigned, explainUnshown } from './catalog-unshown.ts'
 import { count, indent, printDone, printList, toDay, toIso } from './catalog-print.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, withCatalog } from './with-catalog.ts'
+
+const NO_APPROVAL =
+  'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.'
 
 /** Whom to approve or revoke, as typed: a merchant, or `all` that have offers; for the networks of a channel, or one. */
 type Change = Readonly<{
@@ -48,13 +53,17 @@ async function list(
   context: CommandContext,
   words: Readonly<{ channel?: string | undefined; network?: string | undefined }>,
 ): Promise<void> {
-  const approvals = await withCatalog(context, async ({ reader }) => {
+  const { approvals, ifNone } = await withCatalog(context, async ({ reader }) => {
     const channel = words.channel === undefined ? undefined : await getChannel(reader, words.channel)
     const network = words.network === undefined ? undefined : await getNetwork(reader, words.network)
-    return fetchApprovals(reader, {
-      ...(channel !== undefined && { channelId: channel.id }),
-      ...(network !== undefined && { networkId: network.id }),
-    })
+    const ofNetwork = network !== undefined && { networkId: network.id }
+    return {
+      approvals: await fetchApprovals(reader, {
+        ...(channel !== undefined && { channelId: channel.id }),
+        ...ofNetwork,
+      }),
+      ifNone: (channel && (await explainUnassigned(reader, channel, { ...ofNetwork }))) ?? NO_APPROVAL,
+    }
   })
   printList(context, {
     rows: approvals.map(({ revokedAtMs, ...approval }) => ({
@@ -63,8 +72,7 @@ async function list(
       revokedAt: revokedAtMs === null ? null : toIso(revokedAtMs),
     })),
     lines: toGroups(approvals),
-    ifNone:
-      'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.',
+    ifNone,
   })
 }
 
@@ -86,12 +94,16 @@ function toGroups(approvals: readonly Approval[]): string[] {
   return lines
 }
 
-/** What an approval or its end did in one network. `before` is `null` where it was about all merchants. */
+/**
+ * What an approval or its end did in one network. `before` is `null` where it was about all merchants; `unshown` says why
+ * an approval shows nothing yet.
+ */
 type Changed = Readonly<{
   network: string
   networkChannelId: number
   changes: number
   before: ApprovalState | null
+  unshown: readonly string[]
 }>
 
 /**
@@ -126,10 +138,10 @@ export async function runApprovalChange(
       channelId: channel.id,
       merchant: merchant?.name ?? null,
       approved: isApproved,
-      networks: changed.map(({ before: _before, ...rest }) => rest),
+      networks: changed.map(({ before: _before, unshown: _unshown, ...rest }) => rest),
     },
     line: `${verb} ${describeWhom(merchant, changed)} for ${quote(channel.name)} in ${networks}`,
-    notes: changed.flatMap((one) => explain(one, isApproved)),
+    notes: changed.flatMap((one) => [...explain(one, isApproved), ...one.unshown]),
   })
 }
 
@@ -158,7 +170,10 @@ async function changeAll(
   { merchant, revokedAtMs }: Whom,
 ): Promise<readonly Changed[]> {
   const changed: Changed[] = []
-  for (const { id: networkChannelId, networkId, network } of places) {
+  const networks = await fetchNetworks(database)
+  for (const networkChannel of places) {
+    const { id: networkChannelId, networkId, network: name } = networkChannel
+    const network = networks.find(({ id }) => id === networkId)
     const before =
       merchant === null
         ? null
@@ -169,7 +184,9 @@ async function changeAll(
       merchantId: merchant?.id ?? null,
       revokedAtMs,
     })
-    changed.push({ network, networkChannelId, changes, before })
+    const isOne = network !== undefined && merchant !== null && revokedAtMs === null
+    const unshown = isOne ? await explainUnshown(database, { networkChannel, network, merchant }) : []
+    changed.push({ network: name, networkChannelId, changes, before, unshown })
   }
   return changed
 }

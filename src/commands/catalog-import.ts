@@ -3,11 +3,16 @@ import { type ImportProgress, type ImportSummary, importFeed } from '../catalog-
 import { fetchOwnedChannels } from '../catalog-service/store/channels.ts'
 import { fetchNetworkChannels } from '../catalog-service/store/network-channels.ts'
 import { fetchNetworks } from '../catalog-service/store/networks.ts'
-import { type CatalogStore, openCatalogStore } from '../catalog-service/store/open-store.ts'
+import type { CatalogStore } from '../catalog-service/store/open-store.ts'
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../clock.ts'
+import { describeStoreFailure } from '../copy/healing-store.ts'
+import { StoreError } from '../errors.ts'
 import { warnOfNameless } from './catalog-assign.ts'
+import { parseNewName } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { quote, toPlain, toPlainJson, toShellWord } from './plain-text.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
+import { toStoreError, withCatalog } from './with-catalog.ts'
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
 const REDRAW_MS: number = SECOND_MS / 10
@@ -31,38 +36,59 @@ export type CatalogImportOptions = Readonly<{
 
 /**
  * `vitrine catalog import FILE`.
- * @throws UsageError for an unknown format or channel; ImportError when the file cannot be imported.
+ * @throws UsageError for an unknown format or channel and for a bad name; ImportError when the file cannot be imported;
+ * StoreError when the catalog cannot be written, for example while another import runs.
  */
 export async function runCatalogImport(
   context: CommandContext,
   options: CatalogImportOptions,
 ): Promise<ExitCode> {
   const format = options.format === undefined ? undefined : parseFeedFormat(options.format)
-  const { clock, config, io } = context
-  const progress = createProgressLine(context)
-  const store = await openCatalogStore({ path: config.catalogDatabase.path, clock })
-  try {
-    const summary = await importFeed({
-      store,
-      file: options.file,
-      format,
-      channelId: options.channel,
-      network: options.network,
-      merchant: options.merchant,
-      signal: io.signal,
-      onProgress: progress.show,
-    })
-    progress.end()
-    printSummary(context, summary)
-    const channels = await fetchOwnedChannels(store.reader)
-    const channel = channels.find(({ id }) => id === summary.channelId)
-    for (const hint of await findNameless(store.reader, summary)) io.err(`${hint}\n`)
-    if (channel !== undefined && isUnframed(config, channel)) io.err(`${UNFRAMED_HINT}\n`)
-    return 0
-  } finally {
-    progress.end()
-    await store.close()
-  }
+  const network = parseNewName(options.network, '--network')
+  const merchant = parseNewName(options.merchant, '--merchant')
+  await withCatalog(context, async (store) => {
+    const progress = createProgressLine(context)
+    try {
+      const summary = await importFeed({
+        store,
+        file: options.file,
+        format,
+        channelId: options.channel,
+        network,
+        merchant,
+        signal: context.io.signal,
+        onProgress: progress.show,
+      }).catch(explainFailure)
+      progress.end()
+      printSummary(context, summary)
+      await printHints(context, store, summary)
+    } finally {
+      progress.end()
+    }
+  })
+  return 0
+}
+
+/** An import wraps whatever failed: what the database, or a disk, said of it is the reason. */
+function explainFailure(error: unknown): never {
+  const isWrapped = error instanceof StoreError && error.cause !== undefined
+  const reason = toStoreError(isWrapped ? error.cause : error)
+  if (!isWrapped || reason instanceof StoreError) throw reason
+  throw new StoreError(
+    `the feed could not be imported: ${describeStoreFailure(error)}. Nothing was changed`,
+    { cause: error },
+  )
+}
+
+async function printHints(
+  { config, io }: CommandContext,
+  store: CatalogStore,
+  summary: ImportSummary,
+): Promise<void> {
+  const channels = await fetchOwnedChannels(store.reader)
+  const channel = channels.find(({ id }) => id === summary.channelId)
+  for (const hint of await findNameless(store.reader, summary)) io.err(`${toPlain(hint)}\n`)
+  if (channel !== undefined && isUnframed(config, channel)) io.err(`${UNFRAMED_HINT}\n`)
 }
 
 function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {
@@ -79,11 +105,12 @@ function printSummary({ io, json }: CommandContext, summary: ImportSummary): voi
       rejects: rejectsPath,
       replacedSample,
       untrackedNetworks: summary.pageNetworks.untracked,
+      unassignedNetworks: getUnassigned(summary),
     }
-    return io.out(JSON.stringify(result))
+    return io.out(toPlainJson(result))
   }
-  explain(io, summary)
-  if (rejectsPath !== null) io.out(`rejected rows: ${rejectsPath}`)
+  for (const line of explain(summary)) io.err(`${toPlain(line)}\n`)
+  if (rejectsPath !== null) io.out(toPlain(`rejected rows: ${rejectsPath}`))
   const counts = [count(products, 'product'), count(offers, 'offer'), `${formatCount(rejected)} rejected`]
   io.out(`${counts.join(', ')}; channel ${channelId}`)
 }
@@ -106,22 +133,37 @@ async function findNameless(
 }
 
 /** What the owner may want to know, or to change. */
-function explain(io: CommandContext['io'], summary: ImportSummary): void {
-  const { format, removedOffers, pageNetworks } = summary
-  io.err(`Read as ${format}.\n`)
-  if (summary.hasLinkMerchants)
-    io.err(
-      'The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.\n',
-    )
-  if (summary.replacedSample) io.err('The sample data was replaced.\n')
-  if (removedOffers > 0)
-    io.err(
-      `${count(removedOffers, 'older offer')} of the same shops removed: the file has them no more, or with other links.\n`,
-    )
-  for (const network of pageNetworks.untracked)
-    io.err(
-      `Links of "${network}" lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:\n  vitrine catalog networks set "${network}" --template "https://…{publisher}…{url}"\n`,
-    )
+function explain(summary: ImportSummary): readonly string[] {
+  const { format, hasLinkMerchants, replacedSample, removedOffers, pageNetworks } = summary
+  return [
+    `Read as ${format}.`,
+    ...(hasLinkMerchants
+      ? ['The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.']
+      : []),
+    ...(replacedSample ? ['The sample data was replaced.'] : []),
+    ...(removedOffers > 0
+      ? [
+          `${count(removedOffers, 'older offer')} of the same shops removed: the file has them no more, or with other links, or they were rejected.`,
+        ]
+      : []),
+    ...pageNetworks.untracked.flatMap(explainUntracked),
+    ...getUnassigned(summary).map(
+      (network) =>
+        `The channel has no network channel of ${quote(network)} now: its offers are stored, and shown when it is assigned again: vitrine catalog networks assign ${toShellWord(network)} --channel ${summary.channelId}`,
+    ),
+  ]
+}
+
+function explainUntracked(network: string): readonly string[] {
+  return [
+    `Links of ${quote(network)} lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:`,
+    `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
+  ]
+}
+
+/** Networks that were taken from the channel: an import leaves them so. */
+function getUnassigned(summary: ImportSummary): readonly string[] {
+  return summary.unassignedNetworks
 }
 
 function count(number: number, noun: string): string {

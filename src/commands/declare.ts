@@ -46,6 +46,7 @@ export function declareNoun(parent: Command, noun: Noun, run: Runner): void {
   for (const [index, verb] of noun.verbs.entries()) {
     addExamples(declareVerb(command, { noun, verb, isDefault: index === 0 }, run), path, verb.examples ?? [])
   }
+  command.hook('preSubcommand', refuseUnknownVerb)
   const first = noun.verbs[0]?.words ?? ''
   command.addHelpText('after', `\n"${noun.name}" alone is "${noun.name} ${first}"; all of them take --json.`)
   addExamples(
@@ -53,6 +54,15 @@ export function declareNoun(parent: Command, noun: Noun, run: Runner): void {
     path,
     noun.verbs.flatMap(({ examples }) => examples ?? []),
   )
+}
+
+/** Commander itself takes an unknown verb for an argument of the one that the noun does alone. */
+function refuseUnknownVerb(noun: Command, verb: Command): void {
+  const [typed] = noun.args
+  if (typed === undefined || typed.startsWith('-')) return
+  if (typed === verb.name() || verb.aliases().includes(typed)) return
+  // What commander says of a noun without a verb to do alone, with what was meant; its types do not have it.
+  ;(noun as Command & { unknownCommand(): void }).unknownCommand()
 }
 
 type Declared = Readonly<{ noun: Noun; verb: Verb; isDefault: boolean }>
@@ -73,7 +83,8 @@ function declareVerb(parent: Command, { noun, verb, isDefault }: Declared, run: 
   return command
 }
 
-function addExamples(command: Command, path: string, examples: readonly string[]): void {
+/** Command lines at the end of a command's help; `examples` are what follows `path`. */
+export function addExamples(command: Command, path: string, examples: readonly string[]): void {
   if (examples.length === 0) return
   const lines = examples.map((example) => `  ${path} ${example}`.trimEnd())
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

@@ -7,6 +7,7 @@ import { VERSION } from '../paths.ts'
 import { addCatalogCommands } from './catalog-program.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { type JsonFlag, type Run, type Runner, withJson } from './declare.ts'
+import { toPlain, toPlainLines } from './plain-text.ts'
 
 /** Exit codes of sysexits.h: wrong usage, wrong settings; 1 for everything else that went wrong. */
 const EXIT_USAGE = 64
@@ -34,13 +35,20 @@ export async function runCommandLine(
   }
 }
 
-/** What commander says of a wrong command line, in the one form of all errors. */
-function toUsageText(text: string): string {
+/** What commander says of a wrong command line, in the one form of all errors; `path` is the command that said it. */
+function toUsageText(text: string, path: string): string {
   const said = text
     .replace(/^error: /, '')
+    .replace(/\s*\(Did you mean (.*)\?\)\s*$/, '; did you mean $1?')
     .trim()
     .replace(/\.$/, '')
-  return `vitrine: ${said}; "vitrine help" lists the commands (${new UsageError('').code})\n`
+  return `vitrine: ${toPlain(said)}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${new UsageError('').code})\n`
+}
+
+/** Errors point to the help that is nearest: of the command that could not go on. */
+function pointToHelp(command: Command, path: string): void {
+  command.configureOutput({ outputError: (text, write) => write(toUsageText(text, path)) })
+  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`)
 }
 
 function createProgram(run: Runner, io: CommandIo): Command {
@@ -51,10 +59,10 @@ function createProgram(run: Runner, io: CommandIo): Command {
     .configureOutput({
       writeOut: (text) => io.out(text.trimEnd()),
       writeErr: (text) => io.err(text),
-      outputError: (text, write) => write(toUsageText(text)),
     })
   addOwnCommands(program, run)
   addCatalogCommands(program.command('catalog').description('the embedded catalog service'), run)
+  pointToHelp(program, program.name())
   return program
 }
 
@@ -84,7 +92,9 @@ function createCommandContext(environment: Environment, io: CommandIo, json: boo
 function explain(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error
-  io.err(`vitrine: ${error.message} (${error.code})\n`)
+  // Settings are told line by line; what is in any other message may be of a feed.
+  const said = error instanceof ConfigError ? toPlainLines(error.message) : toPlain(error.message)
+  io.err(`vitrine: ${said} (${error.code})\n`)
   if (error instanceof ConfigError) return EXIT_CONFIG
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED
 }

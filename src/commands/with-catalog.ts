@@ -53,7 +53,8 @@ export async function makeRoom(database: Catalog): Promise<boolean> {
   return true
 }
 
-function toStoreError(error: unknown): unknown {
+/** The failure of a catalog in plain words: that another holds it, or what its database said. */
+export function toStoreError(error: unknown): unknown {
   const code = findSqliteCode(error)
   if (code === undefined) return error
   if (LOCKED_CODES.has(code & PRIMARY_CODE_BITS)) {

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { importFor, makeOwner, makeRow, type Owner } from './owner-harness.ts'
+import { importFor, makeOwner, makeRow, type Owner, unnamePublishers } from './owner-harness.ts'
 
 const ID = '952a0000-0000-4000-8000-0000000000a1'
 const OTHER = '952a0000-0000-4000-8000-0000000000b2'
@@ -23,6 +25,7 @@ const list = async (owner: Owner, ...words: string[]): Promise<string[]> =>
 describe('catalog approvals, list', () => {
   it('none - says what gives one', async () => {
     const owner = makeOwner()
+    await owner.ask('networks', 'add', 'Net')
     expect((await owner.type('approvals')).err).toContain('approvals add MERCHANT --channel ID')
     expect(await owner.ask('approvals')).toEqual([])
   })
@@ -55,6 +58,22 @@ describe('catalog approvals, list', () => {
         revokedAt: expect.stringMatching(/Z$/),
       },
     ])
+  })
+
+  it('channel without a network channel - says so, and which keeps approvals for it', async () => {
+    const owner = await makeFilled()
+    await owner.ask('networks', 'unassign', 'Net', '--channel', ID)
+    const one = await owner.type('approvals', '--channel', ID, '--network', 'Net')
+    expect([one.code, one.out]).toEqual([0, ''])
+    expect(one.err).toContain(
+      'The channel has no network channel there now; approvals of network channel 1 ("Net") are kept, without effect',
+    )
+    expect(await list(owner, '--channel', ID)).toEqual(['Other Anna approved'])
+    await owner.ask('channels', 'add', 'B', '--id', OTHER, '--organization', 'My organization')
+    await owner.ask('networks', 'unassign', 'Other', '--channel', ID)
+    const { err } = await owner.type('approvals', '--channel', OTHER)
+    expect(err).toContain('network channel 1 ("Net"), network channel 2 ("Other") are kept, without effect')
+    expect(err).toContain(`networks assign NETWORK --channel ${OTHER}`)
   })
 
   it('unknown channel or network - refused', async () => {
@@ -111,8 +130,41 @@ describe('catalog approvals, remove and add', () => {
   it('approve of a merchant without offers - waits for them', async () => {
     const owner = await makeFilled()
     await owner.ask('merchants', 'add', 'Cleo')
-    await owner.ask('merchants', 'approve', 'Cleo', '--channel', ID, '--network', 'Other')
+    const { err } = await owner.type('merchants', 'approve', 'Cleo', '--channel', ID, '--network', 'Other')
+    expect(err).toBe(
+      '"Other": nothing of "Cleo" is shown yet: it has no offers there; an import brings them.\n',
+    )
     expect(await list(owner, '--network', 'Other')).toEqual(['Other Anna approved', 'Other Cleo approved'])
+  })
+
+  it('approve of a merchant with links of another network channel - says that they are not for this one', async () => {
+    const owner = await makeFilled()
+    await owner.ask('channels', 'add', 'B', '--id', OTHER)
+    await owner.ask('networks', 'assign', 'Net', '--channel', OTHER, '--publisher', 'p2')
+    const { out, err } = await owner.type('approvals', 'add', 'Anna', '--channel', OTHER)
+    expect(out).toBe('approved "Anna" for "B" in "Net"')
+    expect(err).toContain('"Net": nothing of "Anna" is shown yet: its offers there have links that a feed')
+    await importFor(owner, OTHER, [makeRow('17', ['Anna'], ['Net'])])
+    expect((await owner.type('approvals', 'add', 'Anna', '--channel', OTHER)).err).toBe(
+      '"Net": it was approved before.\n',
+    )
+  })
+
+  it('approve of a merchant whose pages need a template, or a publisher - says which', async () => {
+    const owner = makeOwner()
+    await owner.ask('channels', 'add', 'A', '--id', ID)
+    await owner.ask('networks', 'add', 'Net', '--template', 'https://a.example/?u={url}')
+    const file = join(owner.folder, 'shop.csv')
+    writeFileSync(file, 'gtin,title,link,price\n17,T,https://shop.example/t,1.00 EUR\n')
+    await owner.ask('import', file, '--network', 'Net', '--merchant', 'Shop')
+    await unnamePublishers(owner.path)
+    const approve = async (): Promise<string> =>
+      (await owner.type('approvals', 'add', 'Shop', '--channel', ID)).err
+    expect(await approve()).toBe('"Net": it was approved before.\n')
+    await owner.ask('networks', 'set', 'Net', '--template', 'https://a.example/?p={publisher}&u={url}')
+    expect(await approve()).toContain('its offers are not shown until it has one: vitrine catalog networks')
+    await owner.ask('networks', 'set', 'Net', '--template', 'none')
+    expect(await approve()).toContain('no link template: vitrine catalog networks set "Net" --template')
   })
 })
 

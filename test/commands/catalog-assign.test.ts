@@ -80,15 +80,21 @@ describe('catalog networks assign', () => {
     await owner.ask('networks', 'set', 'Net', '--template', 'none')
     const { err } = await owner.type('networks', 'assign', 'Net', '--channel', A)
     expect(err).toContain('no link template')
-    expect(await list(owner)).toEqual([{ id: 1, reference: A, channelId: A }])
+    expect(await list(owner)).toEqual([{ id: 1, reference: '', channelId: A }])
+    expect((await owner.type('networks')).out).toContain('(no publisher reference)')
+    expect(await owner.refused('networks', 'assign', 'Net', '--channel', B)).toContain(
+      '1 (no publisher reference)',
+    )
   })
 
   it('reference for what an import made - the same network channel gets it, with approvals and links', async () => {
     const owner = await makePrepared()
     await importFor(owner, A, [makeRow('17', ['Shop'], ['Net'])])
-    expect(await list(owner)).toEqual([{ id: 1, reference: A, channelId: A }])
+    expect(await list(owner)).toEqual([{ id: 1, reference: '', channelId: A }])
     const { err } = await owner.type('networks', 'assign', 'Net', '--channel', A)
-    expect(err).toContain('Network channel 1 has no publisher reference yet')
+    expect(err).toContain(
+      `Network channel 1 has no publisher reference yet; its offers are not shown until it has one: vitrine catalog networks assign "Net" --channel ${A} --publisher REF`,
+    )
     expect(await assign(owner, A, '--publisher', 'p1')).toMatchObject({ networkChannelId: 1 })
     expect(await list(owner)).toEqual([{ id: 1, reference: 'p1', channelId: A }])
     expect(await assign(owner, A, '--publisher', 'p2', '--network-channel', '1')).toMatchObject({

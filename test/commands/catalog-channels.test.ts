@@ -41,7 +41,7 @@ describe('catalog channels, add', () => {
   it.each([
     [['--kind', 'blog'], 'website, instagram, tiktok, youtube, facebook, pinterest, newsletter, app, other'],
     [['--url', 'video.example'], 'https://'],
-    [['--url', 'https://user:pass@video.example/'], 'https://'],
+    [['--url', 'https://user:pass@video.example/'], 'without a user name or password'],
     [['--url', 'javascript:alert(1)'], 'https://'],
     [['--id', 'x'], 'uuid'],
     [['--organization', 'C'], 'no organization "C"'],

@@ -1,10 +1,12 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { type CatalogImportOptions, runCatalogImport } from '../../src/commands/catalog-import.ts'
-import { SECOND_MS } from '../../src/clock.ts'
+import { SECOND_MS, systemClock } from '../../src/clock.ts'
 import { runHere } from './cli-harness.ts'
 import { type CommandUnderTest, makeCommandContext, withJson } from './catalog-harness.ts'
+import { unnamePublishers } from './owner-harness.ts'
 
 const OFFER = {
   merchant: { name: 'Shop' },
@@ -56,6 +58,7 @@ describe('catalog import', () => {
     const under = makeCommandContext()
     const table = 'gtin,title,link,price\n17,T,https://www.shop.example/p,1.00 EUR\n'
     await run(under, table)
+    await unnamePublishers(join(under.folder, 'catalog.db'))
     const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
     const template = 'https://net.example/?p={publisher}&u={url}'
     await runHere(['catalog', 'networks', 'set', 'feed', '--template', template], path)
@@ -74,9 +77,58 @@ describe('catalog import', () => {
     await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
     await run(under, ROW)
     expect(under.err).toContain(
-      '2 older offers of the same shops removed: the file has them no more, or with other links.\n',
+      '2 older offers of the same shops removed: the file has them no more, or with other links, or they were rejected.\n',
     )
     expect(under.out[1]).toMatch(/^1 product, 2 offers, /)
+  })
+
+  it.each(['', '   ', 'x'.repeat(101), 'a\u001bb', 'a\nb'])(
+    'network or merchant %j - UsageError, before the file is opened',
+    async (name) => {
+      const { context, folder } = makeCommandContext()
+      for (const option of ['network', 'merchant'])
+        await expect(
+          runCatalogImport(context, { file: join(folder, 'missing'), [option]: name }),
+        ).rejects.toMatchObject({
+          code: 'VITRINE_USAGE',
+          message: `--${option} needs a name of 1 to 100 characters on one line`,
+        })
+      expect(existsSync(join(folder, 'catalog.db'))).toBe(false)
+    },
+  )
+
+  it('names of a feed - with controls - move no cursor, in lines and in JSON', async () => {
+    const under = makeCommandContext()
+    const table = 'gtin,title,link,price\n17,T,https://www.shop.example/p,1.00 EUR\n'
+    const row = ROW.replaceAll('"Net"', '"Net\\u009b2J"')
+    expect(await run(under, row)).toBe(0)
+    const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
+    const { out } = await runHere(['catalog', 'networks', '--json'], path)
+    expect(out).toContain(String.raw`"Net\u009b2J"`)
+    expect(JSON.parse(out)).toMatchObject([{ name: 'Net\u009b2J' }])
+    await run(under, table, { network: '  N  ' })
+    expect([...under.err, ...under.out].join('')).not.toMatch(/[\u0080-\u009f]/)
+    expect(under.err.join('')).toContain('Links of "N" lead')
+  })
+
+  it('catalog that another holds - the plain words of every command; one that fails - those of the database', async () => {
+    const under = makeCommandContext()
+    await run(under, ROW)
+    const path = join(under.folder, 'catalog.db')
+    const store = await openCatalogStore({ path, clock: systemClock })
+    onTestFinished(() => store.close())
+    await store.writer.transaction().execute(async (transaction) => {
+      await transaction.updateTable('products').set({ title: 'T' }).execute()
+      await expect(run(under, ROW)).rejects.toMatchObject({
+        code: 'VITRINE_STORE_FAILED',
+        message: expect.stringMatching(/^another import is running.*Nothing was changed; try again/),
+      })
+    })
+    await store.writer.schema.dropTable('approvals').execute()
+    await expect(run(under, ROW)).rejects.toMatchObject({
+      code: 'VITRINE_STORE_FAILED',
+      message: expect.stringContaining('no such table: '),
+    })
   })
 
   it('feed - over a thousand, with rejects - thousands are marked, the path is said before', async () => {
@@ -100,6 +152,7 @@ describe('catalog import', () => {
       rejects: join(under.folder, 'feed.ndjson.rejects'),
       replacedSample: false,
       untrackedNetworks: [],
+      unassignedNetworks: [],
     })
   })
 

@@ -62,11 +62,16 @@ describe('catalog merchants, list', () => {
   })
 
   it.each(['0', '-1', 'x', '1.5'])('limit %j - refused', async (limit) => {
-    expect(await makeOwner().refused('merchants', `--limit=${limit}`)).toContain('--limit accepts')
+    const owner = makeOwner()
+    await owner.ask('networks', 'add', 'Net')
+    expect(await owner.refused('merchants', `--limit=${limit}`)).toContain('--limit accepts')
   })
 
   it('unknown network - refused', async () => {
-    expect(await makeOwner().refused('merchants', '--network', 'x')).toContain('no network "x"')
+    const owner = makeOwner()
+    expect(await owner.refused('merchants', '--network', 'x')).toContain('no catalog at')
+    await owner.ask('networks', 'add', 'Net')
+    expect(await owner.refused('merchants', '--network', 'x')).toContain('no network "x"')
   })
 })
 

@@ -34,8 +34,11 @@ describe('catalog networks, add and list', () => {
     ['{url}', 'https://'],
     ['https://{url}', 'https://'],
     ['javascript:alert({url})', 'https://'],
-    ['https://user:pass@a.example/?u={url}', 'https://'],
-    ['https://a.example/ ?u={url}', 'https://'],
+    ['https://user:pass@a.example/?u={url}', 'without a user name or password'],
+    ['https://a.example/ ?u={url}', 'without blanks'],
+    ['https://a.example/<x>?u={url}', 'without quotes, angle brackets'],
+    ['https://a..example:99999/?u={url}', 'a host that there may be'],
+    [`https://a.example/${'x'.repeat(4_096)}?u={url}`, 'of at most 4096 characters'],
     ['', '{url}'],
   ])('template %j - refused', async (template, said) => {
     expect(await makeOwner().refused('networks', 'add', 'a', '--template', template)).toContain(said)
@@ -92,6 +95,9 @@ describe('catalog networks, set', () => {
     expect((await owner.type('networks')).out).toContain('(no publisher reference)')
     const { err } = await owner.type('networks', 'set', 'Net', '--template', AWIN)
     expect(err).toContain(`networks assign "Net" --channel ${ID} --publisher REF`)
+    await owner.ask('networks', 'unassign', 'Net', '--channel', ID)
+    const again = await owner.type('networks', 'set', 'Net', '--template', AWIN)
+    expect(again.err).toContain('--channel ID --network-channel 1 --publisher REF')
     const other = await owner.type('networks', 'set', 'Net', '--template', 'https://a.example/?u={url}')
     expect(other.err).toBe('')
   })
@@ -105,6 +111,28 @@ describe('catalog networks, remove', () => {
       'removed "a", with 0 network channels',
     )
     expect(await owner.refused('networks', 'remove', 'a')).toContain('no network "a"')
+  })
+
+  it('with a publisher reference, or several network channels - only with --yes', async () => {
+    const owner = makeOwner()
+    await owner.ask('channels', 'add', 'A', '--id', ID)
+    await owner.ask('networks', 'add', 'a')
+    await owner.ask('networks', 'assign', 'a', '--channel', ID)
+    expect((await owner.type('networks', 'remove', 'a')).code).toBe(0)
+    await owner.ask('networks', 'add', 'a')
+    await owner.ask('networks', 'assign', 'a', '--channel', ID, '--publisher', 'p1')
+    expect(await owner.refused('networks', 'remove', 'a')).toContain(
+      '"a" would take 1 network channel and 0 approvals with it: add --yes',
+    )
+    expect(await owner.ask('networks', 'remove', 'a', '--yes')).toMatchObject({ networkChannels: 1 })
+  })
+
+  it('name with quotes and dollar signs - printed as a shell takes it', async () => {
+    const owner = makeOwner()
+    await owner.ask('channels', 'add', 'A', '--id', ID)
+    await owner.ask('networks', 'add', `a"$b's`)
+    const { err } = await owner.type('networks', 'assign', `a"$b's`, '--channel', ID)
+    expect(err).toContain(String.raw`--network 'a"$b'\''s'`)
   })
 
   it('with offers - only with --yes; products without another offer go, others stay', async () => {

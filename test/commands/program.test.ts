@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { makeFolder, makeSettings, runBuilt, runHere } from './cli-harness.ts'
 
@@ -68,9 +68,46 @@ describe('command line, small manners', () => {
 
   it('wrong usage - has the form of every error: what, what helps, and a code', async () => {
     const { err } = await runHere(['frobnicate'])
-    expect(err).toBe(
-      'vitrine: unknown command \'frobnicate\'; "vitrine help" lists the commands (VITRINE_USAGE)\n',
-    )
+    expect(err).toBe('vitrine: unknown command \'frobnicate\'; see "vitrine --help" (VITRINE_USAGE)\n')
+  })
+
+  it.each([
+    [['catalog', 'chanels'], 'vitrine catalog', "unknown command 'chanels'; did you mean channels?"],
+    [['catalog', 'keys', 'ad', 'x'], 'vitrine catalog keys', "unknown command 'ad'; did you mean add?"],
+    [['catalog', 'keys', 'xyzzy'], 'vitrine catalog keys', "unknown command 'xyzzy';"],
+    [['catalog', 'keys', 'list', 'x'], 'vitrine catalog keys list', 'too many arguments'],
+    [['catalog', 'keys', 'add'], 'vitrine catalog keys add', "missing required argument 'name'"],
+    [['catalog', 'import', 'f', '--chanel'], 'vitrine catalog import', 'did you mean --channel?'],
+    [['serve', '--js\u001bon'], 'vitrine serve', '--js\ufffdon'],
+  ])('%j - points to %s --help, on one line', async (words, path, said) => {
+    const { code, out, err } = await runHere(words)
+    expect([code, out]).toEqual([64, ''])
+    expect(err).toContain(said)
+    expect(err).toMatch(/^[^\n]*\n$/)
+    expect(err).toContain(` see "${path} --help" (VITRINE_USAGE)\n`)
+  })
+
+  it.each(['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])(
+    '%s of a catalog that is not there - says so, and makes none',
+    async (noun) => {
+      const folder = makeFolder()
+      const settings = makeSettings(folder, {
+        VITRINE_CATALOG_DATABASE_URL: `sqlite:${folder}/mistyped/x.db`,
+      })
+      expect(await runHere(['catalog', noun], settings)).toEqual({
+        code: 0,
+        out: '',
+        err: expect.stringContaining(`there is no catalog at ${folder}/mistyped/x.db yet; `),
+      })
+      expect(await runHere(['catalog', noun, '--json'], settings)).toMatchObject({ code: 0, out: '[]' })
+      expect(existsSync(`${folder}/mistyped`)).toBe(false)
+    },
+  )
+
+  it.each(['import', 'serve'])('catalog %s --help - has examples', async (word) => {
+    const { out } = await runHere(['catalog', word, '--help'])
+    expect(out).toContain('Examples:')
+    expect(out).toContain(`vitrine catalog ${word}`)
   })
 })
 

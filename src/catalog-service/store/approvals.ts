@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { CatalogTables } from './schema.ts'
+import { type CatalogTables, PAGE_OF_SHOP } from './schema.ts'
 
 /** Whether a network channel may advertise a merchant. `unknown`: nobody has said, and an import may approve. */
 export type ApprovalState = 'approved' | 'revoked' | 'unknown'
@@ -95,4 +95,20 @@ function toCondition({
   if (revokedAtMs === null) return hasOffers
   return sql`(${hasOffers} or exists (
     select 1 from approvals a where a.network_channel_id = ${networkChannelId} and a.merchant_id = m.id))`
+}
+
+/** Which offers a merchant has in a network: any, with links of this network channel's own, with the shop's own pages. */
+export type ShopLinks = Readonly<{ any: boolean; own: boolean; pages: boolean }>
+
+/** Looks whether there are such offers: three looks into an index, however many there are. */
+export async function findShopLinks(
+  database: Kysely<CatalogTables>,
+  { networkChannelId, networkId, merchantId }: ApprovalPlace & Readonly<{ networkId: number }>,
+): Promise<ShopLinks> {
+  const some = sql`select 1 from offers where merchant_id = ${merchantId} and network_id = ${networkId}`
+  const { rows } = await sql<Record<keyof ShopLinks, number>>`
+    select exists (${some}) as "any", exists (${some} and network_channel_id = ${networkChannelId}) as own,
+      exists (${some} and network_channel_id = ${PAGE_OF_SHOP}) as pages`.execute(database)
+  const [row] = rows
+  return { any: row?.any === 1, own: row?.own === 1, pages: row?.pages === 1 }
 }
