@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'supertest'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCatalogService } from '../../src/catalog-service/service.ts'
 import { systemClock } from '../../src/clock.ts'
 import { createLogger } from '../../src/logger.ts'
-import { writeFeed } from '../catalog-service/harness.ts'
 import { ask as askValid } from '../catalog-service/valid-answers.ts'
 import { runHere } from './cli-harness.ts'
 import { importFor, makeOwner, makeRow, type Owner } from './owner-harness.ts'
@@ -132,23 +131,41 @@ describe('catalog built by commands alone, asked over HTTP', () => {
 })
 
 describe('docs/catalog.md', () => {
-  it('its worked example - every line ends with 0, and the last prints a key that sees the channel', async () => {
+  it('its worked example - every line ends with 0, and both keys see the product, each with links of its own', async () => {
     const owner = makeOwner()
-    const feed = writeFeed(join(owner.folder, 'products.ndjson'), [makeRow('17', ['Kopje'], ['awin'])])
-    const [, example = ''] =
-      /## From nothing[^`]*```sh\n([^`]*)```/.exec(readFileSync('docs/catalog.md', 'utf8')) ?? []
-    let last = ''
+    const [, table = '', example = ''] =
+      /## From nothing[^]*?```csv\n([^`]*)```[^`]*```sh\n([^`]*)```/.exec(
+        readFileSync('docs/catalog.md', 'utf8'),
+      ) ?? []
+    const feed = join(owner.folder, 'shop.csv')
+    writeFileSync(feed, table)
+    const said: string[] = []
     for (const line of example.trim().split('\n')) {
       const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
-      const typed = words.slice(2).map((word) => (word === 'products.ndjson' ? feed : word))
+      const typed = words.slice(2).map((word) => (word === 'shop.csv' ? feed : word))
       const { code, out, err } = await owner.type(...typed)
       expect(code, `${line}: ${err}`).toBe(0)
-      last = out
+      said.push(out)
     }
+    const [first = '', second = ''] = said.slice(-2)
     const ask = await startService(owner)
-    expect((await ask('/v0/channels', last)).body.items).toEqual([
+    expect((await ask('/v0/channels', second)).body.items).toEqual([
       { id: B, name: 'Lenses', kind: 'website', url: 'https://lenses.example/' },
     ])
+    for (const [channel, key, publisher] of [
+      [A, first, '67890'],
+      [B, second, '67891'],
+    ] as const) {
+      const { items } = (await ask(`/v0/channels/${channel}/products`, key)).body
+      expect(items).toHaveLength(2)
+      const page = encodeURIComponent('https://kopje.example/arne-2')
+      expect(items[0].offers).toMatchObject([
+        {
+          merchant: { name: 'Kopje' },
+          affiliate_url: `https://www.awin1.com/cread.php?awinmid=12345&awinaffid=${publisher}&ued=${page}`,
+        },
+      ])
+    }
     expect(await owner.ask('approvals')).toMatchObject([{ channelId: A }, { channelId: B }])
   })
 
