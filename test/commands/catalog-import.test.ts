@@ -131,6 +131,33 @@ describe('catalog import', () => {
     })
   })
 
+  it('import that something else than the database ends - says what, and that nothing was changed', async () => {
+    const { context, clock, folder } = makeCommandContext()
+    const { nowMs } = context.clock
+    const broken = {
+      ...context,
+      clock: {
+        ...context.clock,
+        nowMs: () => {
+          clock.advance(2 * SECOND_MS)
+          return nowMs()
+        },
+      },
+      io: {
+        ...context.io,
+        err: () => {
+          throw new Error('no space left on device')
+        },
+      },
+    }
+    const file = join(folder, 'feed.ndjson')
+    writeFileSync(file, Array.from({ length: 1_100 }, () => ROW).join('\n'))
+    await expect(runCatalogImport(broken, { file })).rejects.toMatchObject({
+      code: 'VITRINE_STORE_FAILED',
+      message: 'the feed could not be imported: no space left on device. Nothing was changed',
+    })
+  })
+
   it('feed - over a thousand, with rejects - thousands are marked, the path is said before', async () => {
     const under = makeCommandContext()
     await run(under, `${'x\n'.repeat(1_200)}${ROW}\n`)
