@@ -11,6 +11,9 @@ const EXIT_INTERRUPTED = 130
 /** How often a process that npm started looks whether npm's shell is still there. */
 const PARENT_LOOK_MS = 250
 
+// What serves until it is told to stop is done then, also where a slow reader has to be cut off.
+if (process.argv.slice(2, 4).includes('serve')) process.exitCode = 0
+
 const ending = createEnding(() => createLogger({ level: 'fatal' }))
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

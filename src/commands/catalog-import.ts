@@ -105,7 +105,7 @@ function printSummary({ io, json }: CommandContext, summary: ImportSummary): voi
       rejects: rejectsPath,
       replacedSample,
       untrackedNetworks: summary.pageNetworks.untracked,
-      unassignedNetworks: getUnassigned(summary),
+      unassignedNetworks: summary.unassignedNetworks,
     }
     return io.out(toPlainJson(result))
   }
@@ -147,7 +147,7 @@ function explain(summary: ImportSummary): readonly string[] {
         ]
       : []),
     ...pageNetworks.untracked.flatMap(explainUntracked),
-    ...getUnassigned(summary).map(
+    ...summary.unassignedNetworks.map(
       (network) =>
         `The channel has no network channel of ${quote(network)} now: its offers are stored, and shown when it is assigned again: vitrine catalog networks assign ${toShellWord(network)} --channel ${summary.channelId}`,
     ),
@@ -159,11 +159,6 @@ function explainUntracked(network: string): readonly string[] {
     `Links of ${quote(network)} lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:`,
     `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
   ]
-}
-
-/** Networks that were taken from the channel: an import leaves them so. */
-function getUnassigned(summary: ImportSummary): readonly string[] {
-  return summary.unassignedNetworks
 }
 
 function count(number: number, noun: string): string {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { importFor, makeOwner, makeRow, type Owner, unnamePublishers } from './owner-harness.ts'
+import { importFor, makeOwner, makeRow, type Owner } from './owner-harness.ts'
 
 const ID = '952a0000-0000-4000-8000-0000000000a1'
 const OTHER = '952a0000-0000-4000-8000-0000000000b2'
@@ -157,7 +157,6 @@ describe('catalog approvals, remove and add', () => {
     const file = join(owner.folder, 'shop.csv')
     writeFileSync(file, 'gtin,title,link,price\n17,T,https://shop.example/t,1.00 EUR\n')
     await owner.ask('import', file, '--network', 'Net', '--merchant', 'Shop')
-    await unnamePublishers(owner.path)
     const approve = async (): Promise<string> =>
       (await owner.type('approvals', 'add', 'Shop', '--channel', ID)).err
     expect(await approve()).toBe('"Net": it was approved before.\n')

@@ -6,7 +6,6 @@ import { type CatalogImportOptions, runCatalogImport } from '../../src/commands/
 import { SECOND_MS, systemClock } from '../../src/clock.ts'
 import { runHere } from './cli-harness.ts'
 import { type CommandUnderTest, makeCommandContext, withJson } from './catalog-harness.ts'
-import { unnamePublishers } from './owner-harness.ts'
 
 const OFFER = {
   merchant: { name: 'Shop' },
@@ -58,7 +57,6 @@ describe('catalog import', () => {
     const under = makeCommandContext()
     const table = 'gtin,title,link,price\n17,T,https://www.shop.example/p,1.00 EUR\n'
     await run(under, table)
-    await unnamePublishers(join(under.folder, 'catalog.db'))
     const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
     const template = 'https://net.example/?p={publisher}&u={url}'
     await runHere(['catalog', 'networks', 'set', 'feed', '--template', template], path)

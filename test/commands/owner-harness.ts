@@ -74,16 +74,4 @@ export function makeRow(gtin: string, shops: readonly string[], networks: readon
 export async function importFor(owner: Owner, channelId: string, rows: readonly unknown[]): Promise<void> {
   const file = writeFeed(join(owner.folder, 'feed.ndjson'), rows)
   await owner.ask('import', file, '--channel', channelId)
-  await unnamePublishers(owner.path)
-}
-
-/** Network channels that an import made have no reference, whatever an older import wrote in its place. */
-export async function unnamePublishers(path: string): Promise<void> {
-  const store = await openCatalogStore({ path, clock: systemClock })
-  await store.writer
-    .updateTable('network_channels')
-    .set({ reference: '' })
-    .whereRef('reference', '=', 'channel_id')
-    .execute()
-  await store.close()
 }
