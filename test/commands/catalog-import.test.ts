@@ -45,7 +45,7 @@ describe('catalog import', () => {
 
   it('table of a shop - links without tracking - says so, and how to make tracking links of them', async () => {
     const under = makeCommandContext()
-    const table = 'gtin,title,link,price\n17,T,https://www.shop.example/p,1.00 EUR\n'
+    const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
     expect(under.err.join('')).toContain('shops are named after the hosts of their links')
     expect(under.err.join('')).toContain('Links of "feed" lead to the shops\' own pages, without tracking')
@@ -55,7 +55,7 @@ describe('catalog import', () => {
 
   it('table of a shop - a template for a publisher that nobody named - says so, until somebody does', async () => {
     const under = makeCommandContext()
-    const table = 'gtin,title,link,price\n17,T,https://www.shop.example/p,1.00 EUR\n'
+    const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     await run(under, table)
     const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
     const template = 'https://net.example/?p={publisher}&u={url}'
@@ -218,7 +218,7 @@ describe('catalog import', () => {
 
   it('feed - that names no shop - is told by its first bytes, and the shop by its links', async () => {
     const under = makeCommandContext()
-    const table = 'gtin,title,link,price\n17,T,https://www.shop.example/t,1.00 EUR\n'
+    const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/t,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
     expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; channel /)
     expect(under.err.slice(0, 2)).toEqual([

@@ -1,9 +1,17 @@
-import { comparePrices } from '../../offers/money.ts'
 import { type Availability, toAvailability, toYesOrNo } from './availability.ts'
 import { collectImages } from './feed-images.ts'
-import { type FeedPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
+import { type FeedPrice, describeNoPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
 import type { FeedOffer, FeedProduct } from './feed-product.ts'
-import { findGtinOf, findLink, findMerchant, findText, findTitle, isNew } from './row-parts.ts'
+import {
+  findBrand,
+  findGtinOf,
+  findLink,
+  findMerchant,
+  findReference,
+  findTitle,
+  isFormerPrice,
+  isNew,
+} from './row-parts.ts'
 import type { RowMapper, RowTask, SourceRow } from './source-row.ts'
 
 const DEFAULT_NETWORK = 'awin'
@@ -25,7 +33,7 @@ export const mapAwinRow: RowMapper = (task): FeedProduct | undefined => {
   if (title === undefined || !isNew(task) || !isForSale(task)) return undefined
   const offer = findOffer(task)
   if (offer === undefined) return undefined
-  const brand = findText(task, ['brand_name', 'brand']) ?? null
+  const brand = findBrand(task, ['brand_name', 'brand'])
   return { gtin, title, brand, images: collectImages(task, IMAGES), offers: [offer] }
 }
 
@@ -46,7 +54,7 @@ function findOffer(task: RowTask): FeedOffer | undefined {
   if (merchant === undefined) return undefined
   return {
     merchant,
-    merchantReference: row.read('merchant_id') || null,
+    merchantReference: findReference(task, 'merchant_id'),
     network: context.names.network ?? DEFAULT_NETWORK,
     price: price.amount,
     oldPrice: findOldPrice(task, price),
@@ -63,7 +71,7 @@ function readFirst(row: SourceRow, fields: readonly string[]): string {
 
 function findPrice({ row, refuse }: RowTask): FeedPrice | undefined {
   const field = PRICES.find((name) => !isNoPrice(row.read(name)))
-  if (field === undefined) return refuse('price', 'there is no price')
+  if (field === undefined) return refuse('price', describeNoPrice(readFirst(row, PRICES)))
   const price = parseFeedPrice(row.read(field), row.read('currency'))
   return typeof price === 'string' ? refuse(field, price) : price
 }
@@ -72,14 +80,18 @@ function findPrice({ row, refuse }: RowTask): FeedPrice | undefined {
  * The shop's own former price, in the currency of the price. A recommended price (`rrp_price`) is none, and `base_price`
  * is that of a unit.
  */
-function findOldPrice({ row, refuse }: RowTask, price: FeedPrice): string | null {
+function findOldPrice(task: RowTask, price: FeedPrice): string | null {
+  const { row, refuse } = task
   const field = 'product_price_old'
   const text = row.read(field)
   if (isNoPrice(text)) return null
   const old = parseFeedPrice(text, price.currency)
-  if (typeof old !== 'string') return comparePrices(old.amount, price.amount) > 0 ? old.amount : null
-  refuse(field, `${old}; the offer is kept without it`)
-  return null
+  if (typeof old === 'string') {
+    refuse(field, `${old}; the offer is kept without it`)
+    return null
+  }
+  const fault = { field, reason: 'the former price is not above the price' }
+  return isFormerPrice(task, fault, { price: price.amount, former: old.amount }) ? old.amount : null
 }
 
 function readStock(row: SourceRow): Availability {

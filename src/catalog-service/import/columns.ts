@@ -42,7 +42,7 @@ const ENOUGH_NAMES = 2
 
 /** Splits a header by each delimiter, and takes the one that finds the most known names, and then the most names. */
 export function readTableHead(text: string): TableHead {
-  const line = /^\s*([^\r\n]*)/.exec(text)?.[1] ?? ''
+  const line = /^\s*(?:"?sep=.?"?[ \t]*[\r\n]+)?\s*([^\r\n]*)/i.exec(text)?.[1] ?? ''
   let best: TableHead = { delimiter: ',', names: [] }
   let bestScore = -1
   for (const delimiter of DELIMITERS) {

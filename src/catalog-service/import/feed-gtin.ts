@@ -2,30 +2,47 @@ import { computeCheckDigit, findGtin, isCheckDigitRight } from '../../offers/gti
 
 /**
  * Numbers that name a product in one shop only, and coupons (GS1 General Specifications, section 1.4: prefixes 02, 04,
- * 05, 2, 98, 99), padded to 14 digits.
+ * 05, 2, 98, 99), padded to 14 digits; the digit before them tells packages apart.
  */
-const RESTRICTED = /^0(?:0[245]|2|9[89])/
+const RESTRICTED = /^\d(?:0[245]|2|9[89])/
+
+/** The same of eight digits, perhaps padded (section 1.4.3: prefixes 0 and 2). */
+const RESTRICTED_SHORT = /^(?:0{6}2\d{7}|[02]\d{7})$/
+
+/** Lengths of GTINs, and eleven: the first zero of a UPC that a spreadsheet took for a number. */
+const LENGTHS: ReadonlySet<number> = new Set([8, 11, 12, 13, 14])
+
+/** What nobody sees, and what stands for blanks and hyphens. */
+const UNSEEN = /[\s\u00ad\u061c\u200b-\u200f\u2010-\u2013\u202a-\u202e\u2060-\u2069\ufeff-]+/g
 
 /** `1.23457E+11`: the other digits are lost. */
 const ROUNDED = /^\d+(?:[.,]\d+)?e\+?\d+$/i
 
 const CHECK_DIGIT = 'the check digit is wrong'
 
-/** Blanks and hyphens stand between the digits of some feeds. */
+/**
+ * The code without the blanks, hyphens and invisible characters that some feeds have between the digits, and without what
+ * spreadsheets need to take digits for text (`'95…`, `="95…"`) or make of them (`95….0`).
+ */
 export function trimCode(text: string): string {
-  return text.replace(/[\s\u2010-\u2013-]+/g, '')
+  return text
+    .replace(UNSEEN, '')
+    .replace(/^(?:'|="([^"]*)"$)/, '$1')
+    .replace(/^(\d{8,14})\.0$/, '$1')
 }
 
 /**
- * The padded GTIN of a code without blanks and hyphens (`trimCode`). Gives the reason, in words, when it is none.
+ * The padded GTIN of a code as `trimCode` leaves it. Gives the reason, in words, when it is none.
  */
 export function parseFeedGtin(code: string): Readonly<{ gtin: string }> | string {
   if (ROUNDED.test(code)) return 'rounded by a spreadsheet: its last digits are lost'
-  const gtin = findGtin(code)
-  if (gtin === undefined) return 'not 1 to 14 digits'
+  const gtin = LENGTHS.has(code.length) ? findGtin(code) : undefined
+  if (gtin === undefined) return 'not 8, 12, 13 or 14 digits'
   if (/^0+$/.test(gtin)) return 'only zeros'
   if (!isCheckDigitRight(gtin)) return CHECK_DIGIT
-  return RESTRICTED.test(gtin) ? 'a number for one shop only, or a coupon' : { gtin }
+  return RESTRICTED.test(gtin) || RESTRICTED_SHORT.test(code)
+    ? 'a number for one shop only, or a coupon'
+    : { gtin }
 }
 
 /** The same for a book: ten digits become the thirteen that begin with 978, with a check digit of their own. */

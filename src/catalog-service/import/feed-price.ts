@@ -11,6 +11,11 @@ const PRICE = /^(?:([a-z]{3}) ?)?(\d(?:[\d., '’]*\d)?)(?: ?([a-z]{3}))?$/i
 /** Nothing, or zero in any form. */
 const NOTHING = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
 
+/** Longest cell that is looked at. */
+const MAX_CHARACTERS = 100
+
+const NOT_A_CODE = 'not a currency code of three letters'
+
 /** Whole part and decimals, in the ways that numbers are grouped. The last one has no groups. */
 const NUMBERS = [
   /^([1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,4}))?$/,
@@ -26,7 +31,12 @@ const THREE_DECIMALS: ReadonlySet<string> = new Set(['BHD', 'IQD', 'JOD', 'KWD',
 
 /** Does the cell name no price? Feeds write zero as often as nothing. */
 export function isNoPrice(text: string): boolean {
-  return NOTHING.test(text)
+  return text.length <= MAX_CHARACTERS && NOTHING.test(text.replace(/\s+/g, ' ').trim())
+}
+
+/** Why a cell, or an empty one, names no price. */
+export function describeNoPrice(text: string): string {
+  return text.trim() === '' ? 'there is no price' : 'the price is zero'
 }
 
 /**
@@ -34,16 +44,18 @@ export function isNoPrice(text: string): boolean {
  * stay text: nothing is rounded. Gives the reason, in words, when it is no price.
  */
 export function parseFeedPrice(text: string, columnCurrency: string): FeedPrice | string {
+  if (text.length > MAX_CHARACTERS) return NOT_A_PRICE
+  const column = columnCurrency.trim()
+  // Before anything is told of it: a cell of the feed may hold anything.
+  if (!/^(?:[a-z]{3})?$/i.test(column)) return NOT_A_CODE
   const plain = text.replace(/\s+/g, ' ').trim()
   if (/\p{Sc}/u.test(plain)) return 'the currency is a sign, not a code of three letters'
   const [, before, number, after] = PRICE.exec(plain) ?? []
   if (number === undefined) return NOT_A_PRICE
-  const column = columnCurrency.trim()
   const codes = new Set([before, after, column].filter(Boolean).map((code) => (code ?? '').toUpperCase()))
   const [currency] = codes
   if (currency === undefined) return 'there is no currency'
   if (codes.size > 1) return `names two currencies, ${[...codes].join(' and ')}`
-  if (!/^[A-Z]{3}$/.test(currency)) return 'not a currency code of three letters'
   if (isAmbiguous(number, currency)) return `${number} may be a thousand or a decimal number`
   return toPrice(number, currency)
 }
@@ -58,7 +70,7 @@ function toPrice(number: string, currency: string): FeedPrice | string {
   for (const pattern of NUMBERS) {
     const [, whole, decimals] = pattern.exec(number) ?? []
     if (whole === undefined) continue
-    const digits = whole.replace(/\D/g, '')
+    const digits = whole.replace(/\D/g, '').replace(/^0+(?=\d)/, '')
     const amount = decimals === undefined ? digits : `${digits}.${decimals}`
     return isPrice(amount) ? { amount, currency } : NOT_A_PRICE
   }

@@ -46,5 +46,8 @@ export type ParsedRow = Readonly<{ product: FeedProduct | undefined; rejects: re
 /** Names that stand in for those of the file. */
 export type RowNames = Readonly<{ network?: string | undefined; merchant?: string | undefined }>
 
+/** The network of offers that name none. */
+export const DEFAULT_NETWORK = 'feed'
+
 /** Characters of a rejected row or offer that are written down. */
 export const MAX_RAW_CHARACTERS = 2_000

@@ -4,19 +4,82 @@ import { decodeEntities } from './entities.ts'
 /** Characters of a title, a brand or a shop's name that are kept; longer ones end in an ellipsis. */
 const MAX_TEXT_CHARACTERS = 1_000
 
+/** Characters that are looked at, markup and all. */
+const MAX_MARKUP_CHARACTERS: number = 16 * 1024
+
+/** Longest tag that is known as one; so none is searched for to the end of the text, again and again. */
+const MAX_TAG_CHARACTERS = 1_000
+
+/** A tag, whose attributes may hold `>` in quotes. */
+const TAG = /^<\/?([a-z][a-z\d]*)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?\/?>/i
+
 /** Names of HTML only, so that `<Pro>` and `5 < 10` stay. */
-const BLOCK_TAG = /<\/?(?:br|div|h[1-6]|hr|li|ol|p|table|tbody|td|th|tr|ul)(?:\s[^<>]*)?\/?>/gi
-const INLINE_TAG =
-  /<\/?(?:a|abbr|b|big|center|em|font|i|img|mark|s|small|span|strike|strong|sub|sup|u)(?:\s[^<>]*)?\/?>/gi
+const BLOCK_TAGS: ReadonlySet<string> = new Set(
+  'br div h1 h2 h3 h4 h5 h6 hr li ol p table tbody td th tr ul'.split(' '),
+)
+const INLINE_TAGS: ReadonlySet<string> = new Set(
+  'a abbr b big center em font i img mark s small span strike strong sub sup u'.split(' '),
+)
+
+/** Characters that tell hidden markup from other text. */
+const MAX_HIDDEN_BEGIN = 10
+
+/** What is no text, with all that is in it, and its end. */
+const HIDDEN: readonly (readonly [begin: RegExp, end: string])[] = [
+  [/^<!--/, '-->'],
+  [/^<script[\s>]/i, '</script>'],
+  [/^<style[\s>]/i, '</style>'],
+]
 
 /**
- * Text of a table or an XML feed as a reader should see it: entities decoded once, tags of HTML gone, runs of white space
- * as one space, invisible characters gone. Letters that were decoded wrongly long ago (`StyloÂ®`) stay as they came.
+ * Text of a table or an XML feed as a reader should see it: entities decoded once, tags of HTML, scripts, styles and
+ * comments gone, runs of white space as one space, invisible characters gone. Letters that were decoded wrongly long ago (`StyloÂ®`)
+ * stay as they came.
  */
 export function toFeedText(text: string): string {
-  return cleanText(stripTags(decodeEntities(text)), MAX_TEXT_CHARACTERS)
+  const head = text.length > MAX_MARKUP_CHARACTERS ? text.slice(0, MAX_MARKUP_CHARACTERS) : text
+  return cleanText(stripTags(decodeEntities(head)), MAX_TEXT_CHARACTERS)
+}
+
+/** Does an element of this name stand for a space between words? */
+export function isBlockTag(name: string): boolean {
+  return BLOCK_TAGS.has(name.toLowerCase())
 }
 
 function stripTags(text: string): string {
-  return text.includes('<') ? text.replace(BLOCK_TAG, ' ').replace(INLINE_TAG, '') : text
+  let open = text.indexOf('<')
+  if (open === -1) return text
+  const lowerCase = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  let plain = ''
+  let start = 0
+  for (; open !== -1; open = text.indexOf('<', open)) {
+    const markup = findMarkup(text, open) ?? findHidden(text, lowerCase, open)
+    if (markup === undefined) {
+      open += 1
+      continue
+    }
+    plain += text.slice(start, open) + markup.instead
+    open = markup.end
+    start = open
+  }
+  return plain + text.slice(start)
+}
+
+type Markup = Readonly<{ end: number; instead: string }>
+
+function findMarkup(text: string, at: number): Markup | undefined {
+  if (!/[a-z/]/i.test(text.charAt(at + 1))) return undefined
+  const [tag, name = ''] = TAG.exec(text.slice(at, at + MAX_TAG_CHARACTERS)) ?? []
+  if (tag === undefined) return undefined
+  if (isBlockTag(name)) return { end: at + tag.length, instead: ' ' }
+  return INLINE_TAGS.has(name.toLowerCase()) ? { end: at + tag.length, instead: '' } : undefined
+}
+
+/** What never ends is hidden to the end of the text, as browsers do. */
+function findHidden(text: string, lowerCase: string, at: number): Markup | undefined {
+  const head = text.slice(at, at + MAX_HIDDEN_BEGIN)
+  const endTag = HIDDEN.find(([begin]) => begin.test(head))?.[1]
+  if (endTag === undefined) return undefined
+  const end = lowerCase.indexOf(endTag, at)
+  return { end: end === -1 ? text.length : end + endTag.length, instead: ' ' }
 }

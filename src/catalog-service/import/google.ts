@@ -1,14 +1,18 @@
-import { comparePrices } from '../../offers/money.ts'
 import { toAvailability } from './availability.ts'
 import { collectImages } from './feed-images.ts'
-import { type FeedPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
-import type { FeedProduct } from './feed-product.ts'
-import { findGtinOf, findLink, findMerchant, findText, findTitle, isNew } from './row-parts.ts'
+import { type FeedPrice, describeNoPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
+import { DEFAULT_NETWORK, type FeedProduct } from './feed-product.ts'
+import {
+  findBrand,
+  findGtinOf,
+  findLink,
+  findMerchant,
+  findTitle,
+  isFormerPrice,
+  isNew,
+} from './row-parts.ts'
 import { isWithinSale } from './sale-window.ts'
 import type { RowMapper, RowTask } from './source-row.ts'
-
-/** The network of feeds that name none. */
-const DEFAULT_NETWORK = 'feed'
 
 const IMAGES = { main: ['image_link'], more: ['additional_image_link'] } as const
 
@@ -33,22 +37,44 @@ export const mapGoogleRow: RowMapper = (task): FeedProduct | undefined => {
     url,
     link: 'page' as const,
   }
-  const brand = findText(task, ['brand']) ?? null
-  return { gtin, title, brand, images: collectImages(task, IMAGES), offers: [offer] }
+  return {
+    gtin,
+    title,
+    brand: findBrand(task, ['brand']),
+    images: collectImages(task, IMAGES),
+    offers: [offer],
+  }
 }
 
 type Prices = Readonly<{ price: string; oldPrice: string | null; currency: string }>
 
 /** A sale price that is on now is the price, and the price is the former one then. */
 function findPrices(task: RowTask): Prices | undefined {
-  const text = task.row.read('price')
-  if (isNoPrice(text)) return task.refuse('price', 'there is no price')
-  const price = parseFeedPrice(text, task.row.read('currency'))
-  if (typeof price === 'string') return task.refuse('price', price)
+  const { row, refuse } = task
+  const text = row.read('price')
+  if (isNoPrice(text)) return findOnlySale(task, text)
+  const price = parseFeedPrice(text, row.read('currency'))
+  if (typeof price === 'string') return refuse('price', price)
+  const regular = { price: price.amount, oldPrice: null, currency: price.currency }
   const sale = findSale(task, price)
-  const isOn = sale !== undefined && comparePrices(sale.amount, price.amount) < 0 && isOnNow(task)
-  if (!isOn) return { price: price.amount, oldPrice: null, currency: price.currency }
+  if (sale === undefined) return regular
+  const fault = { field: 'sale_price', reason: 'the sale price is not below the price' }
+  if (!isFormerPrice(task, fault, { price: sale.amount, former: price.amount })) return regular
+  if (isOnNow(task) !== true) return regular
   return { price: sale.amount, oldPrice: price.amount, currency: price.currency }
+}
+
+/** A row with a sale price only has that price, and no former one. */
+function findOnlySale(task: RowTask, price: string): Prices | undefined {
+  const { row, refuse } = task
+  const text = row.read('sale_price')
+  if (isNoPrice(text)) return refuse('price', describeNoPrice(price))
+  const sale = parseFeedPrice(text, row.read('currency'))
+  if (typeof sale === 'string') return refuse('sale_price', sale)
+  const isOn = isOnNow(task)
+  if (isOn === undefined) return undefined
+  if (!isOn) return refuse('price', `${describeNoPrice(price)}, and the sale is not on now`)
+  return { price: sale.amount, oldPrice: null, currency: sale.currency }
 }
 
 /** In the currency of the price, which a sale price may leave out. */
@@ -59,11 +85,11 @@ function findSale({ row, refuse }: RowTask, price: FeedPrice): FeedPrice | undef
   return typeof sale === 'string' ? refuse('sale_price', `${sale}; the price is kept`) : sale
 }
 
-function isOnNow({ row, context, refuse }: RowTask): boolean {
+/** `undefined` when it has said by a reject that nobody can know. */
+function isOnNow({ row, context, refuse }: RowTask): boolean | undefined {
   const window = row.read('sale_price_effective_date')
   if (window === '') return true
   const isOn = isWithinSale(window, context.nowMs)
-  if (isOn === undefined)
-    refuse('sale_price_effective_date', 'not two dates with a / between; the sale price is left out')
-  return isOn ?? false
+  if (isOn !== undefined) return isOn
+  return refuse('sale_price_effective_date', 'not two dates with a / between; the sale price is left out')
 }

@@ -80,8 +80,19 @@ async function* readChunks(stream: Readable, file: string): AsyncGenerator<Buffe
   }
 }
 
+/** What the codes of zlib and of the file system mean. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['Z_BUF_ERROR', 'it is cut off'],
+  ['Z_DATA_ERROR', 'the packed data are damaged'],
+  ['ENOENT', 'there is no such file'],
+  ['ENOTDIR', 'there is no such file'],
+  ['EACCES', 'this account may not read it'],
+  ['EPERM', 'this account may not read it'],
+  ['EISDIR', 'it is a folder'],
+  ['EIO', 'the disk cannot read it'],
+])
+
 function toReason(error: unknown): string {
-  // What zlib says of a stream that ends too early.
-  if (error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR') return 'it is cut off'
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+  return REASONS.get(code) ?? code
 }

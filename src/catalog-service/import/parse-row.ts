@@ -8,20 +8,21 @@ import {
   wireProductSchema,
 } from '../../catalog/contract.ts'
 import { findGtin, isCheckDigitRight } from '../../offers/gtin.ts'
+import { isUsableLink } from '../../offers/links.ts'
 import { isPrice } from '../../offers/money.ts'
 import { cleanText } from '../../offers/text.ts'
 import {
   type FeedOffer,
   type FeedProduct,
+  DEFAULT_NETWORK,
   MAX_RAW_CHARACTERS,
   type ParsedRow,
-  type Reject,
   type RowNames,
 } from './feed-product.ts'
+import { NO_PICTURE } from './feed-images.ts'
 import type { FeedLine } from './lines.ts'
-
-/** The network of offers that name none. */
-const DEFAULT_NETWORK = 'feed'
+import { cutRaw } from './raw-text.ts'
+import { collectRefusals } from './refusals.ts'
 
 /** The availability of offers that name none. */
 const UNKNOWN_AVAILABILITY = 'unknown'
@@ -52,13 +53,14 @@ export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
   const refusal = findLineRefusal(line, text, json) ?? findRowRefusal(wire.data, json)
   if (refusal !== undefined || !wire.success) {
     const [field, reason] = refusal ?? describeIssue(wire.error?.issues[0], json)
-    const raw = (text ?? line.bytes.toString('utf8')).slice(0, MAX_RAW_CHARACTERS)
+    const raw = cutRaw(text ?? line.bytes.toString('utf8'))
     return { product: undefined, rejects: [{ row: line.row, field, reason, raw }] }
   }
-  const rejects: Reject[] = []
-  const collect: Collect = (field, reason, value) =>
-    rejects.push({ row: line.row, field, reason, raw: describeValue(value) })
-  return { product: toFeedProduct(wire.data, names, collect), rejects }
+  const refusals = collectRefusals(line.row)
+  const collect: Collect = (field, reason, value) => {
+    refusals.add(field, reason, () => describeValue(value))
+  }
+  return { product: toFeedProduct(wire.data, names, collect), rejects: refusals.list() }
 }
 
 function findLineRefusal(line: FeedLine, text: string | undefined, json: unknown): Refusal | undefined {
@@ -101,8 +103,10 @@ type Collect = (field: string, reason: string, value: unknown) => void
 function collectImages(items: readonly unknown[], collect: Collect): string[] {
   return items.flatMap((item, index) => {
     const image = wireImageSchema.safeParse(item)
-    if (image.success && image.data.url !== '') return [image.data.url]
-    collect(`images[${index}]`, 'not an image with a url', item)
+    const url = image.data?.url ?? ''
+    if (url !== '' && isUsableLink(url)) return [url]
+    const reason = url === '' ? 'not an image with a url' : NO_PICTURE
+    collect(`images[${index}]`, reason, item)
     return []
   })
 }
@@ -211,7 +215,7 @@ function parseJson(text: string | undefined): unknown {
 
 function describeValue(value: unknown): string {
   try {
-    return (JSON.stringify(value) ?? '').slice(0, MAX_RAW_CHARACTERS)
+    return cutRaw(JSON.stringify(value) ?? '')
   } catch {
     return 'nested too deeply to be written down'
   }

@@ -1,3 +1,4 @@
+import { ImportError } from '../../errors.ts'
 import { mapAwinRow } from './awin.ts'
 import { readTableHead } from './columns.ts'
 import { decodeXml, toUtf8 } from './decode.ts'
@@ -48,6 +49,30 @@ const MAPPERS: Readonly<Record<Exclude<FeedFormat, 'ndjson'>, RowMapper>> = {
  * @throws ImportError when the format is not known; and while reading, when the file as a whole cannot be used.
  */
 export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
+  try {
+    const feed = await openFormat(options)
+    return { ...feed, batches: sayUnchangedWhenBroken(feed.batches) }
+  } catch (error) {
+    throw sayUnchanged(error)
+  }
+}
+
+async function* sayUnchangedWhenBroken<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* batches
+  } catch (error) {
+    throw sayUnchanged(error)
+  }
+}
+
+/** A file that cannot be read to its end changes nothing, whatever is wrong with it. */
+function sayUnchanged(error: unknown): unknown {
+  return error instanceof ImportError
+    ? new ImportError(`${error.message}; nothing was changed`, { cause: error })
+    : error
+}
+
+async function openFormat(options: ReadFeedOptions): Promise<FeedRows> {
   const feed = await readHead(options.chunks, HEAD_BYTES)
   refusePacked(feed.head, options.file)
   const format = options.format ?? detectFormat(feed.head, options.file)
@@ -73,8 +98,10 @@ function openRows(
 ): AsyncIterable<SourceRow[]> {
   if (format === 'google-xml')
     return readXmlItems(decodeXml(feed, file), { file, maxItemCharacters: maxRowBytes })
-  const delimiter = format === 'google-tsv' ? '\t' : readTableHead(toHeadText(feed.head)).delimiter
-  return readTable(toUtf8(feed, file), { file, delimiter, maxRowBytes })
+  const head = toHeadText(feed.head)
+  const delimiter = format === 'google-tsv' ? '\t' : readTableHead(head).delimiter
+  const hasBareReturns = !head.includes('\n')
+  return readTable(toUtf8(feed, file), { file, delimiter, hasBareReturns, maxRowBytes })
 }
 
 async function* readRows(

@@ -1,6 +1,7 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ImportError } from '../../errors.ts'
+import { cleanText } from '../../offers/text.ts'
 import type { Reject } from './feed-product.ts'
 
 /** Written lines are collected up to this size. */
@@ -9,18 +10,26 @@ const BUFFER_CHARACTERS = 65_536
 /** Different reasons that are counted; those that come later only have their lines. */
 const MAX_REASONS = 100
 
+/** Characters of a field and of a reason: neither is a place for the feed's own words. */
+const MAX_FIELD_CHARACTERS = 100
+const MAX_REASON_CHARACTERS = 300
+
 /** Reasons that are told when nothing could be used. */
 const TOP_REASONS = 3
 
 /** The `.rejects` file of an import. It exists only when something was rejected. */
 export type Rejects = Readonly<{
+  /** @throws ImportError when they cannot be written down. */
   add(rejects: readonly Reject[]): void
-  /** Writes what is left and closes the file. Closing twice does nothing. */
+  /** Writes what is left and closes the file. Closing twice does nothing. It never throws: `getPath` tells. */
   close(): void
   getCount(): number
   /** The reasons that came most often, with how often each did. */
   getTopReasons(): readonly (readonly [reason: string, count: number])[]
-  /** Where the file is; `null` when nothing was rejected. */
+  /**
+   * Where the file is; `null` when nothing was rejected.
+   * @throws ImportError when not all of it could be written: nothing is left out without a word.
+   */
   getPath(): string | null
 }>
 
@@ -31,21 +40,25 @@ export type Rejects = Readonly<{
 export function createRejects(file: string, currentFolder: string): Rejects {
   const name = `${basename(file)}.rejects`
   const candidates = [join(dirname(file), name), join(currentFolder, name)]
-  for (const candidate of candidates) removeIfPossible(candidate)
-  let opened: { path: string; descriptor: number } | undefined
+  // The current folder may hold the file of another feed with this name: it is touched only when it is needed.
+  candidates.some(removeIfWritable)
+  let opened: OpenFile | undefined
+  let failure: ImportError | undefined
   let isClosed = false
   let count = 0
   const reasons = new Map<string, number>()
   let buffer = ''
   const flush = (): void => {
     if (buffer === '') return
-    opened ??= openFirst(candidates)
-    writeSync(opened.descriptor, buffer)
+    const text = buffer
     buffer = ''
+    opened ??= openFirst(candidates)
+    writeAll(opened, text)
   }
   return {
     add(rejects) {
-      for (const reject of rejects) {
+      for (const given of rejects) {
+        const reject = boundReject(given)
         count += 1
         const key = `${reject.field}: ${reject.reason}`
         if (reasons.size < MAX_REASONS || reasons.has(key)) reasons.set(key, (reasons.get(key) ?? 0) + 1)
@@ -55,17 +68,52 @@ export function createRejects(file: string, currentFolder: string): Rejects {
     },
     close() {
       if (isClosed) return
-      flush()
       isClosed = true
-      if (opened !== undefined) closeSync(opened.descriptor)
+      try {
+        flush()
+        if (opened !== undefined) closeSync(opened.descriptor)
+      } catch (error) {
+        failure = toImportError(error, opened?.path ?? candidates.join(' or '))
+      }
     },
     getCount: () => count,
     getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
-    getPath: () => opened?.path ?? null,
+    getPath: () => {
+      if (failure !== undefined) throw failure
+      return opened?.path ?? null
+    },
   }
 }
 
-function openFirst(candidates: readonly string[]): { path: string; descriptor: number } {
+type OpenFile = Readonly<{ path: string; descriptor: number }>
+
+function boundReject({ row, field, reason, raw }: Reject): Reject {
+  return {
+    row,
+    field: cleanText(field, MAX_FIELD_CHARACTERS),
+    reason: cleanText(reason, MAX_REASON_CHARACTERS),
+    raw,
+  }
+}
+
+function writeAll({ path, descriptor }: OpenFile, text: string): void {
+  try {
+    const bytes = Buffer.from(text)
+    for (let start = 0; start < bytes.length;) start += writeSync(descriptor, bytes, start)
+  } catch (error) {
+    throw toImportError(error, path)
+  }
+}
+
+function toImportError(error: unknown, path: string): ImportError {
+  if (error instanceof ImportError) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+  return new ImportError(`rejected rows cannot be written to ${path} (${code}); nothing was changed`, {
+    cause: error,
+  })
+}
+
+function openFirst(candidates: readonly string[]): OpenFile {
   let cause: unknown
   for (const path of candidates) {
     try {
@@ -77,11 +125,13 @@ function openFirst(candidates: readonly string[]): { path: string; descriptor: n
   throw new ImportError(`rejected rows cannot be written to ${candidates.join(' or ')}`, { cause })
 }
 
-/** A folder that is not writable keeps the file of an earlier import: the new one then goes elsewhere. */
-function removeIfPossible(path: string): void {
+/** Removes the file of an earlier import. `false` when another place is needed: this one is not writable, or taken. */
+function removeIfWritable(path: string): boolean {
   try {
+    accessSync(dirname(path), constants.W_OK)
     rmSync(path, { force: true })
+    return true
   } catch {
-    // Nothing is lost: opening decides where the new file goes.
+    return false
   }
 }

@@ -1,18 +1,37 @@
 import { isUsableLink } from '../../offers/links.ts'
+import { comparePrices } from '../../offers/money.ts'
+import { cleanText } from '../../offers/text.ts'
 import { parseFeedGtin, parseIsbn, trimCode } from './feed-gtin.ts'
 import { toFeedText } from './feed-text.ts'
 import type { RowTask } from './source-row.ts'
 
-/** Conditions that the contract cannot tell readers of, in lower case, letters only. */
-const NOT_NEW: ReadonlySet<string> = new Set([
+/** Longest name of a shop or a brand, and longest word of a network for a shop. */
+const MAX_NAME_CHARACTERS = 100
+
+/** Codes of one cell that are looked at. */
+const MAX_CODES = 20
+
+/** Conditions of new things that have a word of the others in them. */
+const NEW: ReadonlySet<string> = new Set([
+  'new',
+  'brandnew',
+  'unused',
+  'newunused',
+  'newandunused',
+  'newneverused',
+])
+
+/** Words in conditions that the contract cannot tell readers of, in lower case, letters only. */
+const NOT_NEW = [
   'used',
-  'refurbished',
-  'renewed',
-  'reconditioned',
+  'refurb',
+  'renew',
+  'recondition',
   'openbox',
   'preowned',
   'secondhand',
-])
+  'likenew',
+] as const
 
 /** The first GTIN of these columns that is right; those before it that are wrong get a line each. */
 export function findGtinOf(task: RowTask, fields: readonly string[]): string | undefined {
@@ -35,8 +54,10 @@ export function findGtinOf(task: RowTask, fields: readonly string[]): string | u
 function readCodes({ row }: RowTask, field: string): string[] {
   return row
     .readAll(field)
-    .flatMap((text) => text.split(','))
-    .map(trimCode)
+    .slice(0, MAX_CODES)
+    .flatMap((text) => text.split(',', MAX_CODES))
+    .slice(0, MAX_CODES)
+    .map((text) => trimCode(text.slice(0, MAX_NAME_CHARACTERS)))
     .filter((code) => code !== '')
 }
 
@@ -56,10 +77,46 @@ export function findTitle(task: RowTask, field: string): string | undefined {
 
 /** Is the product new, as far as the feed says? Otherwise it is a reject. */
 export function isNew(task: RowTask): boolean {
-  const condition = task.row.read('condition')
-  if (!NOT_NEW.has(condition.replace(/[^a-z]/gi, '').toLowerCase())) return true
-  task.refuse('condition', `not new: ${condition.slice(0, 40)}`)
+  const condition = task.row
+    .read('condition')
+    .replace(/^(?:https?:\/\/(?:www\.)?schema\.org\/|schema:)/i, '')
+    .replace(/[^a-z]/gi, '')
+    .toLowerCase()
+    .replace(/condition$/, '')
+  const word = NEW.has(condition) ? undefined : NOT_NEW.find((part) => condition.includes(part))
+  if (word === undefined) return true
+  task.refuse('condition', `not new: the condition has "${word}" in it`)
   return false
+}
+
+/** The brand; one that is too long for a name costs only itself, and has a line. */
+export function findBrand(task: RowTask, fields: readonly string[]): string | null {
+  const brand = findText(task, fields) ?? null
+  if (brand === null || brand.length <= MAX_NAME_CHARACTERS) return brand
+  task.refuse(fields[0] ?? 'brand', `longer than ${MAX_NAME_CHARACTERS} characters; the brand is left out`)
+  return null
+}
+
+/** What the network calls the shop; `null` when it says nothing, or something that is too long, which has a line. */
+export function findReference(task: RowTask, field: string): string | null {
+  const text = cleanText(task.row.read(field), MAX_NAME_CHARACTERS + 1)
+  if (text.length <= MAX_NAME_CHARACTERS) return text || null
+  task.refuse(field, `longer than ${MAX_NAME_CHARACTERS} characters; it is left out`)
+  return null
+}
+
+/**
+ * A former price is above the price, or it is none: an equal one is no fault, one below has a line, for it may be the price
+ * that readers were to see.
+ */
+export function isFormerPrice(
+  task: RowTask,
+  fault: Readonly<{ field: string; reason: string }>,
+  prices: Readonly<{ price: string; former: string }>,
+): boolean {
+  const difference = comparePrices(prices.former, prices.price)
+  if (difference < 0) task.refuse(fault.field, `${fault.reason}; it is left out`)
+  return difference > 0
 }
 
 /** The first of these columns that is filled, unchanged; a reject when it is no address for readers. */
@@ -76,10 +133,17 @@ export function findLink(task: RowTask, fields: readonly string[]): string | und
  * `''` when the row has only a network's link).
  */
 export function findMerchant(task: RowTask, pageUrl: string): string | undefined {
-  const named = task.context.names.merchant ?? findText(task, ['merchant_name'])
+  const { merchant } = task.context.names
+  if (merchant !== undefined) return merchant
+  const named = findText(task, ['merchant_name'])
+  if (named !== undefined && named.length > MAX_NAME_CHARACTERS)
+    return task.refuse('merchant_name', `longer than ${MAX_NAME_CHARACTERS} characters`)
   if (named !== undefined) return named
   if (!isUsableLink(pageUrl))
     return task.refuse('merchant_name', 'no shop is named; --merchant NAME names one')
+  const host = new URL(pageUrl).hostname.replace(/^www\./, '')
+  if (host.length > MAX_NAME_CHARACTERS)
+    return task.refuse('merchant_name', 'no shop is named, and the host of its page is too long for a name')
   task.context.noteLinkMerchant()
-  return new URL(pageUrl).hostname.replace(/^www\./, '')
+  return host
 }

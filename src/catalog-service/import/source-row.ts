@@ -1,10 +1,8 @@
-import {
-  type FeedProduct,
-  MAX_RAW_CHARACTERS,
-  type ParsedRow,
-  type Reject,
-  type RowNames,
-} from './feed-product.ts'
+import type { FeedProduct, ParsedRow, RowNames } from './feed-product.ts'
+import { collectRefusals } from './refusals.ts'
+
+/** Why nothing of a row can be used. */
+export type RowFault = Readonly<{ field: string; reason: string }>
 
 /** A record of a table or an item of an XML feed. Names are those of `toColumnName`. */
 export type SourceRow = Readonly<{
@@ -13,12 +11,14 @@ export type SourceRow = Readonly<{
   /** Its size, roughly, for batches of even weight. */
   bytes: number
   /** Why nothing of it can be used; `undefined` when it can be read. */
-  fault: string | undefined
+  fault: RowFault | undefined
+  /** May one value be a list of addresses with commas between them? Elements of XML repeat instead. */
+  hasLists: boolean
   /** The first value under the name that is not empty, without white space around; `''` when there is none. */
   read(name: string): string
   /** Every value under the name that is not empty, without white space around. */
   readAll(name: string): readonly string[]
-  /** The row as it came, for the rejects file. */
+  /** The row as it came, for the rejects file: at most `MAX_RAW_CHARACTERS`. */
   describe(): string
 }>
 
@@ -43,12 +43,15 @@ export type RowMapper = (task: RowTask) => FeedProduct | undefined
 
 /** Reads one row. Never throws: what cannot be used is a reject. */
 export function readSourceRow(row: SourceRow, mapper: RowMapper, context: RowContext): ParsedRow {
-  const rejects: Reject[] = []
+  const refusals = collectRefusals(row.row)
+  let raw: string | undefined
+  const describe = (): string => (raw ??= row.describe())
   const refuse = (field: string, reason: string): undefined => {
-    rejects.push({ row: row.row, field, reason, raw: row.describe().slice(0, MAX_RAW_CHARACTERS) })
+    refusals.add(field, reason, describe)
   }
-  if (row.fault !== undefined) return { product: refuse('row', row.fault), rejects }
-  return { product: mapper({ row, context, refuse }), rejects }
+  const product =
+    row.fault === undefined ? mapper({ row, context, refuse }) : refuse(row.fault.field, row.fault.reason)
+  return { product, rejects: refusals.list() }
 }
 
 /** `image_link` from `g:image link`, `Image_Link` and ` IMAGE LINK `: the names of columns and elements are written freely. */

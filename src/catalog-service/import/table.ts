@@ -1,15 +1,23 @@
 import { type Parser, parse } from 'csv-parse'
 import { ImportError } from '../../errors.ts'
 import type { Delimiter } from './columns.ts'
-import { type SourceRow, toColumnName } from './source-row.ts'
+import { MAX_RAW_CHARACTERS } from './feed-product.ts'
+import { countLines, findQuoteFault, unquoteCell } from './quoting.ts'
+import { cutRaw } from './raw-text.ts'
+import { type RowFault, type SourceRow, toColumnName } from './source-row.ts'
 
 /** Most columns of a table; an Awin export with everything has about a hundred. */
 const MAX_COLUMNS = 1_000
+
+/** What Excel is told its delimiter with. */
+const SEPARATOR_LINE = /^"?sep=.?"?\s*$/i
 
 /** What a table is read with. `file` is for messages. */
 export type TableOptions = Readonly<{
   file: string
   delimiter: Delimiter
+  /** Are carriage returns alone line ends, too, as on old Macintoshes? */
+  hasBareReturns: boolean
   /** A record above this, such as one behind a quote that nobody closed, ends the import. */
   maxRowBytes: number
 }>
@@ -17,8 +25,15 @@ export type TableOptions = Readonly<{
 /** A record as it came, byte by byte: one character a byte. */
 type Row = Readonly<{ record: readonly string[]; raw: string }>
 
+/** Where a row stands in the file, from 1. */
+type Place = Readonly<{ row: number; firstLine: number; lines: number }>
+
 /** Columns by name; a name may stand above several. */
-type Columns = Readonly<{ count: number; byName: ReadonlyMap<string, readonly number[]> }>
+type Columns = Readonly<{
+  count: number
+  byName: ReadonlyMap<string, readonly number[]>
+  delimiter: Delimiter
+}>
 
 /**
  * The rows of a table in UTF-8, with memory for one piece of it and one record.
@@ -32,13 +47,16 @@ export async function* readTable(
   const splitter = createSplitter(options)
   let columns: Columns | undefined
   let row = 0
+  let firstLine = 1
   for await (const records of splitter.split(chunks)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
       row += 1
-      if (isBlank(record)) continue
-      if (columns === undefined) columns = readColumns(record, options.file)
-      else rows.push(toSourceRow({ record, raw }, row, columns))
+      const lines = countLines(raw)
+      if (columns === undefined) {
+        if (!isBlank(record) && !SEPARATOR_LINE.test(raw)) columns = readColumns({ record, raw }, options)
+      } else if (!isBlank(record)) rows.push(toSourceRow({ record, raw }, { row, firstLine, lines }, columns))
+      firstLine += lines
     }
     yield rows
   }
@@ -51,14 +69,16 @@ function isBlank(record: readonly string[]): boolean {
 type Splitter = Readonly<{ split(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> }>
 
 /** Records of a stream of bytes. Cells stay bytes, so that a row that is no UTF-8 is known. */
-function createSplitter({ file, delimiter, maxRowBytes }: TableOptions): Splitter {
+function createSplitter({ file, delimiter, hasBareReturns, maxRowBytes }: TableOptions): Splitter {
   let rows: Row[] = []
   let pendingBytes = 0
   const parser = parse({
     delimiter,
     encoding: 'latin1',
+    // Between tabs a line break always ends a row: a quote that nobody closed cannot take in the next one.
+    quote: delimiter === '\t' ? null : '"',
     raw: true,
-    record_delimiter: ['\r\n', '\n'],
+    record_delimiter: hasBareReturns ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
     relax_column_count: true,
     relax_quotes: true,
     on_record: (row) => {
@@ -107,37 +127,71 @@ function toImportError(error: unknown, file: string): ImportError {
   return new ImportError(`${file} is no whole table: ${reason}`, { cause: error })
 }
 
-function readColumns(record: readonly string[], file: string): Columns {
+function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): Columns {
+  const fault = delimiter === '\t' ? undefined : findQuoteFault({ raw, delimiter, columns: Infinity })
+  if (fault !== undefined) throw new ImportError(`${file} is no whole table: in its first line ${fault}`)
   if (record.length > MAX_COLUMNS)
     throw new ImportError(`${file} has ${record.length} columns; at most ${MAX_COLUMNS} are read`)
   const byName = new Map<string, number[]>()
   for (const [index, cell] of record.entries()) {
-    const name = toColumnName(decode(cell) ?? cell)
+    const name = toColumnName(readCell(cell, delimiter) ?? cell)
     byName.set(name, [...(byName.get(name) ?? []), index])
   }
-  return { count: record.length, byName }
+  return { count: record.length, byName, delimiter }
 }
 
-function toSourceRow({ record, raw }: Row, row: number, columns: Columns): SourceRow {
-  const cells = record.map(decode)
+function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): SourceRow {
+  const cells = record.map((cell) => readCell(cell, columns.delimiter))
   const readAll = (name: string): readonly string[] => {
     const indexes = columns.byName.get(name) ?? []
     return indexes.map((index) => cells[index]?.trim() ?? '').filter((text) => text !== '')
   }
   return {
-    row,
+    row: place.row,
     bytes: raw.length,
-    fault: findFault(cells, columns.count),
+    fault: findFault({ cells, raw }, place, columns),
+    hasLists: true,
     read: (name) => readAll(name)[0] ?? '',
     readAll,
-    describe: () => Buffer.from(raw, 'latin1').toString('utf8').trimEnd(),
+    describe: () => describeRaw(raw),
   }
 }
 
-function findFault(cells: readonly (string | undefined)[], count: number): string | undefined {
+/** Four bytes are a character at most, so that these are enough. */
+function describeRaw(raw: string): string {
+  return cutRaw(
+    Buffer.from(raw.slice(0, MAX_RAW_CHARACTERS * 4), 'latin1')
+      .toString('utf8')
+      .trimEnd(),
+  )
+}
+
+type Cells = Readonly<{ cells: readonly (string | undefined)[]; raw: string }>
+
+function findFault(row: Cells, place: Place, { count, delimiter }: Columns): RowFault | undefined {
+  const reason = findQuoteFaultOf(row.raw, place, { count, delimiter }) ?? findCellFault(row.cells, count)
+  return reason === undefined ? undefined : { field: 'row', reason }
+}
+
+/** Names the lines: each of them may be a row that is lost. */
+function findQuoteFaultOf(
+  raw: string,
+  { firstLine, lines }: Place,
+  { count, delimiter }: Pick<Columns, 'count' | 'delimiter'>,
+): string | undefined {
+  const fault = delimiter === '\t' ? undefined : findQuoteFault({ raw, delimiter, columns: count })
+  if (fault === undefined || lines === 1) return fault
+  return `${fault}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
+}
+
+function findCellFault(cells: Cells['cells'], count: number): string | undefined {
   if (cells.length !== count) return `has ${cells.length} cells, the header has ${count}`
   if (cells.includes(undefined)) return 'not UTF-8'
   return cells.some((cell) => cell?.includes('\u0000')) ? 'holds the character U+0000' : undefined
+}
+
+function readCell(cell: string, delimiter: Delimiter): string | undefined {
+  return decode(delimiter === '\t' ? unquoteCell(cell) : cell)
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -104,7 +104,6 @@ describe('awin row that is good', () => {
 
   it.each([
     [{ product_price_old: '98.00' }, null],
-    [{ product_price_old: '50' }, null],
     [{ product_price_old: '0' }, null],
     [{ product_price_old: 'EUR 99.00' }, '99.00'],
     [{ rrp_price: '150.00' }, null],
@@ -144,7 +143,7 @@ describe('awin row that is good', () => {
   })
 
   it.each([
-    [{ product_GTIN: '', ean: '9520001001024', upc: '17' }, '09520001001024', []],
+    [{ product_GTIN: '', ean: '9520001001024', upc: '96385074' }, '09520001001024', []],
     [{ product_GTIN: 'X1', ean: '', upc: '96385074' }, '00000096385074', ['product_gtin']],
     [{ product_GTIN: '', ean: '1.2E+12', isbn: '0-306-40615-2' }, '09780306406157', ['ean']],
   ])('numbers %j - the gtin is %s', async (changes, gtin, fields) => {
@@ -166,10 +165,10 @@ describe('awin row that is good', () => {
 describe('awin row that cannot be used', () => {
   it.each([
     [{ product_GTIN: '' }, 'gtin', 'there is no gtin'],
-    [{ product_GTIN: '', ean: 'LNG11ENCH' }, 'ean', 'not 1 to 14 digits'],
+    [{ product_GTIN: '', ean: 'LNG11ENCH' }, 'ean', 'not 8, 12, 13 or 14 digits'],
     [{ product_name: '' }, 'product_name', 'the title is empty'],
     [{ is_for_sale: '0' }, 'is_for_sale', 'not for sale'],
-    [{ condition: 'used' }, 'condition', 'not new: used'],
+    [{ condition: 'used' }, 'condition', 'not new: the condition has "used" in it'],
     [
       { aw_deep_link: 'awin1.com/x' },
       'aw_deep_link',

@@ -6,15 +6,15 @@ describe('gtin of a feed', () => {
     ['9520001001024', '09520001001024'],
     ['952-0001 00102\u00a04', '09520001001024'],
     ['96385074', '00000096385074'],
-    ['17', '00000000000017'],
+    ['00000000000017', '00000000000017'],
     ['19520001001021', '19520001001021'],
   ])('%j - is %j', (text, gtin) => {
     expect(parseFeedGtin(trimCode(text))).toEqual({ gtin })
   })
 
   it.each([
-    ['LNG11ENCH', 'not 1 to 14 digits'],
-    ['123456789012345', 'not 1 to 14 digits'],
+    ['LNG11ENCH', 'not 8, 12, 13 or 14 digits'],
+    ['123456789012345', 'not 8, 12, 13 or 14 digits'],
     ['1.23E+11', 'rounded by a spreadsheet: its last digits are lost'],
     ['4,26E+12', 'rounded by a spreadsheet: its last digits are lost'],
     ['642015000000', 'the check digit is wrong'],
@@ -41,7 +41,7 @@ describe('gtin of a feed', () => {
 
   it.each([
     ['0306406153', 'the check digit is wrong'],
-    ['X306406152', 'not 1 to 14 digits'],
+    ['X306406152', 'not 8, 12, 13 or 14 digits'],
   ])('isbn %j - is refused: %s', (text, reason) => {
     expect(parseIsbn(text)).toBe(reason)
   })

@@ -21,9 +21,9 @@ const MIB = 1024 * 1024
 const MAX_GROWTH_BYTES = 400 * MIB
 
 const HEAD = 'gtin,title,link,price\n'
-const GOOD_ROW = '17,T,https://shop.example/,1.00 EUR\n'
+const GOOD_ROW = '00000000000017,T,https://shop.example/,1.00 EUR\n'
 const ITEM =
-  '<item><g:gtin>17</g:gtin><title>T</title><link>https://shop.example/</link><g:price>1 EUR</g:price>'
+  '<item><g:gtin>00000000000017</g:gtin><title>T</title><link>https://shop.example/</link><g:price>1 EUR</g:price>'
 const LONG = 'A long description, with words enough. '.repeat(100).replaceAll(',', '')
 const RSS = `<rss><channel>${ITEM}</item>`
 
@@ -51,10 +51,10 @@ function fetchGtins(under: StoreUnderTest, channelId: string): string[] {
 
 describe('feed without an end', () => {
   it.each([
-    ['cell in quotes', `${HEAD}${GOOD_ROW}17,"`, 'x'],
-    ['cell without quotes', `${HEAD}${GOOD_ROW}17,`, 'x'],
+    ['cell in quotes', `${HEAD}${GOOD_ROW}00000000000017,"`, 'x'],
+    ['cell without quotes', `${HEAD}${GOOD_ROW}00000000000017,`, 'x'],
     ['row of empty cells', `${HEAD}${GOOD_ROW}`, ','],
-    ['row of quotes', `${HEAD}${GOOD_ROW}17,`, '"'],
+    ['row of quotes', `${HEAD}${GOOD_ROW}00000000000017,`, '"'],
     ['header', 'gtin,title,', 'x'],
     ['cell of U+0000', `${HEAD}${GOOD_ROW}"`, '\u0000'],
     ['text of an element', `${RSS}<item><title>`, 'x'],
@@ -67,7 +67,7 @@ describe('feed without an end', () => {
     ['name of an entity', `${RSS}<item><title>&`, 'x'],
     ['white space', RSS, ' '],
     ['elements in an item', `${RSS}<item>`, '<a>b</a>'],
-    ['elements that are no items', '<rss><channel>', '<product><g:gtin>17</g:gtin></product>'],
+    ['elements that are no items', '<rss><channel>', '<product><g:gtin>00000000000017</g:gtin></product>'],
     ['document type', '<!DOCTYPE rss [', '<!ENTITY a "b">'],
     ['document type of brackets', '<!DOCTYPE rss [', '['],
     ['beginning', '<', 'x'],
@@ -98,8 +98,12 @@ describe('feed that fails as a whole', () => {
   const columns = Array.from({ length: 10_000 }, (_, index) => `c${index}`).join(',')
 
   it.each([
-    ['quote not closed', `${HEAD}${GOOD_ROW}24,"T`, 'a quoted cell is not closed'],
-    ['cell of 9 MiB', `${HEAD}${GOOD_ROW}24,"${'x'.repeat(9 * MIB)}",`, 'a row is longer than 8388608 bytes'],
+    ['quote not closed', `${HEAD}${GOOD_ROW}00000000000024,"T`, 'a quoted cell is not closed'],
+    [
+      'cell of 9 MiB',
+      `${HEAD}${GOOD_ROW}00000000000024,"${'x'.repeat(9 * MIB)}",`,
+      'a row is longer than 8388608 bytes',
+    ],
     ['10,000 columns', `${HEAD.trim()},${columns}\n${GOOD_ROW}`, '10004 columns'],
     ['XML cut off', `${RSS}<item>`, 'unclosed tag'],
     ['XML nested deep', deep, 'more than 100 deep'],
@@ -107,7 +111,11 @@ describe('feed that fails as a whole', () => {
     ['XML with a bomb', `<!DOCTYPE a [<!ENTITY b "c">]>${RSS}</channel></rss>`, 'document type'],
     ['zip', 'PK\u0003\u0004x', 'unpack it first'],
     ['none that is known', 'hello', 'no feed that is known'],
-    ['no usable row', `${HEAD}18,T,https://shop.example/,1 EUR\n`, 'gtin: the check digit is wrong (1)'],
+    [
+      'no usable row',
+      `${HEAD}00000000000018,T,https://shop.example/,1 EUR\n`,
+      'gtin: the check digit is wrong (1)',
+    ],
   ])('%s - ImportError, nothing changed', async (_, text, message) => {
     const under = await openTestStore()
     const { channelId } = await importRows(under, [makeProduct('31')])
@@ -135,7 +143,7 @@ describe('feed that fails as a whole', () => {
   it('gzip - a little file of 200 MB of nothing - ImportError, in bounded memory', async () => {
     const under = await openTestStore()
     const zeros = Buffer.alloc(200 * MIB, 'x')
-    const packed = Buffer.concat([gzipSync(`${HEAD}17,"`), gzipSync(zeros, { level: 1 })])
+    const packed = Buffer.concat([gzipSync(`${HEAD}00000000000017,"`), gzipSync(zeros, { level: 1 })])
     await expect(importText(under, packed)).rejects.toThrow('a row is longer than')
   })
 })
@@ -159,7 +167,9 @@ describe('feed with hostile cells', () => {
       for (const cell of [`"a${piece}b"`, `"1${piece}1"`]) {
         const cells = names.split(',').map(() => cell)
         await readText(`${names},${HEAD}${cells.join(',')},${GOOD_ROW}`)
-        await readText(`${names},${HEAD}${cells.join(',')},17,${cell},https://shop.example/,${cell}\n`)
+        await readText(
+          `${names},${HEAD}${cells.join(',')},00000000000017,${cell},https://shop.example/,${cell}\n`,
+        )
       }
     }
     expect(performance.now() - startedAtMs).toBeLessThan(10_000)
@@ -176,7 +186,7 @@ describe('feed with hostile cells', () => {
     const under = await openTestStore()
     const summary = await importText(
       under,
-      `gtin,title,link,price,brand\n17,"${title}",https://shop.example/,1.00 EUR,+cmd|' /C calc'!A0\n`,
+      `gtin,title,link,price,brand\n00000000000017,"${title}",https://shop.example/,1.00 EUR,+cmd|' /C calc'!A0\n`,
     )
     const items = fetchAll(under, summary.channelId)
     expect(items).toMatchObject([

@@ -12,7 +12,7 @@ const ADVERTISER = 'themeowpicks-awin-advertiser.csv.gz'
 const PUBLISHER = 'lululemon-us-awin-publisher-sample.csv'
 
 const TABLE =
-  'gtin\ttitle\tlink\tprice\n17\tT\thttps://www.shop.example/\t1.00 EUR\n18\tT\thttps://www.shop.example/\t1 EUR\n'
+  'gtin\ttitle\tlink\tprice\n00000000000017\tT\thttps://www.shop.example/\t1.00 EUR\n00000000000018\tT\thttps://www.shop.example/\t1 EUR\n'
 
 function readRejects(path: string | null): Reject[] {
   const lines = readFileSync(path ?? '', 'utf8').trimEnd()
@@ -59,10 +59,12 @@ describe('import of other formats', () => {
 
   it('nothing usable - says how many were rejected, the reasons that came most often, and where', async () => {
     const under = await openTestStore()
-    const rows = ['18', '18', '18', 'a', 'a', '0', ''].map((gtin) => `${gtin},T,https://shop.example/,1 EUR`)
+    const rows = ['9520001001023', '9520001001023', '9520001001023', 'a', 'a', '00000000', ''].map(
+      (gtin) => `${gtin},T,https://shop.example/,1 EUR`,
+    )
     await expect(importText(under, ['gtin,title,link,price', ...rows].join('\n'))).rejects.toThrow(
       'no usable product: 0 products, 7 rejected; most often: gtin: the check digit is wrong (3); ' +
-        `gtin: not 1 to 14 digits (2); gtin: only zeros (1); see ${join(under.folder, 'feed.rejects')}; nothing was changed`,
+        `gtin: not 8, 12, 13 or 14 digits (2); gtin: only zeros (1); see ${join(under.folder, 'feed.rejects')}; nothing was changed`,
     )
   })
 })
@@ -79,7 +81,7 @@ describe('import of real feeds', () => {
       const rejects = readRejects(summary.rejectsPath)
       expect(countReasons(rejects)).toEqual({
         'gtin: there is no gtin': 2_309,
-        'ean: not 1 to 14 digits': 20,
+        'ean: not 8, 12, 13 or 14 digits': 20,
       })
       expect(new Set(rejects.map(({ row }) => row)).size).toBe(2_329)
       const merchants = await under.store.reader.selectFrom('merchants').select('name').execute()

@@ -18,14 +18,14 @@ const readOffer = (offer: unknown, names: RowNames = {}): ParsedRow =>
 
 describe('row that is good', () => {
   test('every field - stays byte by byte, the GTIN padded, the currency in upper case', () => {
-    const images = [{ url: 'http://shop.example/a.png', width: 9 }, { url: 'not even an address' }]
+    const images = [{ url: 'http://shop.example/a.png', width: 9 }]
     const offer = makeOffer({ merchant: { name: ' Shop  A ' }, old_price: '012.5000', currency: 'eUr' })
     expect(readChanged({ title: ' A\u00a0"b" ', images, offers: [offer], more: 1 })).toEqual({
       product: {
         gtin: '00000000000017',
         title: ' A\u00a0"b" ',
         brand: 'Brand',
-        images: ['http://shop.example/a.png', 'not even an address'],
+        images: ['http://shop.example/a.png'],
         offers: [
           {
             merchant: ' Shop  A ',
@@ -196,8 +196,10 @@ describe('offer that is refused', () => {
   test.each([[{}], [null], ['https://a.example/x.png'], [{ url: '' }], [{ url: 5 }]])(
     'image %j - a line, the other pictures stay',
     (image) => {
-      const { product, rejects } = readChanged({ images: [{ url: 'a' }, image, { url: 'b' }] })
-      expect(product?.images).toEqual(['a', 'b'])
+      const { product, rejects } = readChanged({
+        images: [{ url: 'https://a.example/' }, image, { url: 'http://b.example/' }],
+      })
+      expect(product?.images).toEqual(['https://a.example/', 'http://b.example/'])
       const reason = 'not an image with a url'
       expect(rejects).toEqual([{ row: 7, field: 'images[1]', reason, raw: JSON.stringify(image) }])
     },

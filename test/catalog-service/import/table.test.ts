@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { readText } from './read-text.ts'
 
 const HEAD = 'gtin,title,link,price'
-const row = (gtin: string, title: string): string => `${gtin},${title},https://shop.example/p,1.00 EUR`
+const row = (gtin: string, title: string): string =>
+  `${gtin.padStart(14, '0')},${title},https://shop.example/p,1.00 EUR`
 
 describe('table', () => {
   it('cut anywhere, quotes and line breaks inside - the same rows', async () => {
@@ -30,7 +31,7 @@ describe('table', () => {
 
   it('header - names written freely - are known; of columns with one name the first that is filled', async () => {
     const text =
-      'G:GTIN,"Title ",title,LINK,Price,Image Link\n17,,Second,https://a.example/,1 EUR,https://i.example/1'
+      'G:GTIN,"Title ",title,LINK,Price,Image Link\n00000000000017,,Second,https://a.example/,1 EUR,https://i.example/1'
     expect((await readText(text)).products).toMatchObject([
       { title: 'Second', images: ['https://i.example/1'] },
     ])
@@ -43,7 +44,7 @@ describe('table', () => {
       [2, 'there is no gtin'],
       [3, 'there is no gtin'],
     ])
-    const { rejects: unpriced } = await readText('gtin,title,link\n17,T,https://a.example/')
+    const { rejects: unpriced } = await readText('gtin,title,link\n00000000000017,T,https://a.example/')
     expect(unpriced).toMatchObject([{ row: 2, field: 'price', reason: 'there is no price' }])
   })
 
@@ -89,9 +90,13 @@ describe('table', () => {
     })
   })
 
-  it('quotes - wild - never anything but rows, rejects or an ImportError', async () => {
-    const { products } = await readText(`${HEAD}\n${row('17', '"Arne" 2 "x"')}\n${row('24', 'T')}\n`)
-    expect(products.map(({ title }) => title)).toEqual(['"Arne" 2 "x"', 'T'])
+  it('quotes - around words of a cell - refused between commas, letters like others between tabs', async () => {
+    const rows = [HEAD, row('17', '"Arne" 2 "x"'), row('24', 'T "x"')]
+    const { products, rejects } = await readText(rows.join('\n'))
+    expect(products.map(({ title }) => title)).toEqual(['T "x"'])
+    expect(rejects).toMatchObject([{ row: 2, reason: 'a cell begins with a quote that is not closed' }])
+    const tabs = await readText(rows.join('\n').replaceAll(',', '\t'))
+    expect(tabs.products.map(({ title }) => title)).toEqual(['"Arne" 2 "x"', 'T "x"'])
   })
 
   it('header - 10,000 columns - ImportError', async () => {

@@ -86,7 +86,7 @@ describe('xml feed', () => {
 
   it('item - without a price - a line with its fields, from 1', async () => {
     const text = rss(
-      `<item>${FIELDS}</item><item><title>T</title><g:gtin>17</g:gtin><link>https://a.example/</link><g:price/></item>`,
+      `<item>${FIELDS}</item><item><title>T</title><g:gtin>00000000000017</g:gtin><link>https://a.example/</link><g:price/></item>`,
     )
     const { rejects } = await readText(text)
     expect(rejects).toEqual([
@@ -94,7 +94,7 @@ describe('xml feed', () => {
         row: 2,
         field: 'price',
         reason: 'there is no price',
-        raw: '{"title":["T"],"link":["https://a.example/"],"gtin":["17"]}',
+        raw: '{"title":["T"],"link":["https://a.example/"],"gtin":["00000000000017"]}',
       },
     ])
   })

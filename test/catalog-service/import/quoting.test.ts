@@ -1,0 +1,118 @@
+import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ImportError } from '../../../src/errors.ts'
+import { type ReadText, readText } from './read-text.ts'
+
+const NAMES = ['gtin', 'title', 'link', 'price']
+
+/** Numbers of eight digits with their check digits. */
+const GTINS = ['10000007', '10000014', '10000021', '10000038', '10000045', '10000052']
+
+const makeRow = (index: number, title = `Title ${index}`): string[] => [
+  GTINS[index] ?? '',
+  title,
+  `https://shop.example/${index}`,
+  `${index + 1}.00 EUR`,
+]
+
+const toTable = (rows: readonly (readonly string[])[], delimiter: string): string =>
+  `${[NAMES, ...rows].map((cells) => cells.join(delimiter)).join('\n')}\n`
+
+/** What each product costs and where it leads, by its GTIN. */
+const listOffers = ({ products }: ReadText): Record<string, string> =>
+  Object.fromEntries(
+    products.map(({ gtin, offers: [offer] }) => [gtin.slice(6), `${offer?.price} ${offer?.url}`]),
+  )
+
+const OFFERS = Object.fromEntries(
+  GTINS.map((gtin, index) => [gtin, `${index + 1}.00 https://shop.example/${index}`]),
+)
+
+async function readOrFail(text: string): Promise<ReadText | undefined> {
+  try {
+    return await readText(text)
+  } catch (error) {
+    if (error instanceof ImportError) return undefined
+    throw error
+  }
+}
+
+describe('quote that is not closed', () => {
+  const pairs = [
+    ['two at the beginnings of cells', '"Best title', '"Other title'],
+    ['an inch mark later', '"Best title', 'Monitor 24"'],
+  ] as const
+
+  it.each(pairs)('%s - between commas - both rows are rejected, the others stay', async (_, one, other) => {
+    const rows = [makeRow(0), makeRow(1, one), makeRow(2, other), makeRow(3)]
+    const result = await readText(toTable(rows, ','))
+    expect(listOffers(result)).toEqual({ 10000007: OFFERS['10000007'], 10000038: OFFERS['10000038'] })
+    expect(result.rejects).toMatchObject([
+      { row: 3, field: 'row', reason: expect.stringContaining('lines 3 to 4 of the file are left out') },
+    ])
+  })
+
+  it.each(pairs)('%s - between tabs - every row stays what it is', async (_, one, other) => {
+    const result = await readText(toTable([makeRow(0), makeRow(1, one), makeRow(2, other)], '\t'))
+    expect(result.products.map(({ title }) => title)).toEqual(['Title 0', one, other])
+    expect(listOffers(result)).toEqual(Object.fromEntries(Object.entries(OFFERS).slice(0, 3)))
+  })
+
+  it('cells in quotes - between tabs - lose them', async () => {
+    const result = await readText(toTable([makeRow(0, '"A ""b"", c"'), makeRow(1, '"')], '\t'))
+    expect(result.products.map(({ title }) => title)).toEqual(['A "b", c', '"'])
+  })
+
+  it('line breaks in quotes - between commas - are text, with commas and quotes beside them', async () => {
+    const result = await readText(toTable([makeRow(0, '"A, ""b""\n\r\nc, d"'), makeRow(1)], ','))
+    expect(result.products.map(({ title }) => title)).toEqual(['A, "b" c, d', 'Title 1'])
+    expect(result.rejects).toEqual([])
+  })
+
+  it('header - not closed - ImportError that says so', async () => {
+    const text = toTable([makeRow(0, '"A"')], ',').replace('title', '"title')
+    await expect(readText(text)).rejects.toThrow('in its first line a cell begins with a quote')
+  })
+
+  it.each([',', ';', '|', '\t'])(
+    'quotes anywhere, delimiter %j - a product has the price and the link of its own row, or is none',
+    async (delimiter) => {
+      const clean = toTable(
+        GTINS.map((_, index) => makeRow(index, index % 2 === 0 ? `Title ${index}` : `"Title, ${index}"`)),
+        delimiter,
+      )
+      const start = clean.indexOf('\n') + 1
+      const places = array(
+        record({
+          at: integer({ min: start, max: clean.length }),
+          quote: constantFrom('"', '""', '"x', 'x"'),
+        }),
+        { maxLength: 6 },
+      )
+      const borders = [...clean.matchAll(/[,;|\t\n]/g)].map(({ index }) => index).filter((at) => at >= start)
+      const atBorders = array(
+        record({
+          at: constantFrom(...borders.flatMap((at) => [at, at + 1])),
+          quote: constantFrom('"', '""'),
+        }),
+        { maxLength: 6 },
+      )
+      await assert(
+        asyncProperty(places, atBorders, async (some, others) => {
+          const spots = [...some, ...others].toSorted((a, b) => b.at - a.at)
+          let text = clean
+          for (const { at, quote } of spots) text = text.slice(0, at) + quote + text.slice(at)
+          const result = await readOrFail(text)
+          for (const { gtin, offers } of result?.products ?? []) {
+            const expected = OFFERS[gtin.slice(6)]
+            const url = (offers[0]?.url ?? '')
+              .replaceAll(/["x]/g, '')
+              .replace('https://shop.emple', 'https://shop.example')
+            expect(`${offers[0]?.price} ${url}`).toBe(expected)
+          }
+        }),
+        { numRuns: 500 },
+      )
+    },
+  )
+})
