@@ -1,10 +1,8 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
 import { NAMED_CHARACTERS } from './entities.ts'
-import { MAX_RAW_CHARACTERS } from './feed-product.ts'
-import { isBlockTag } from './feed-text.ts'
-import { cutRaw } from './raw-text.ts'
-import { type RowFault, type SourceRow, toColumnName } from './source-row.ts'
+import type { SourceRow } from './source-row.ts'
+import { type ItemFields, collectFields } from './xml-fields.ts'
 
 /** Deepest nesting that is followed; a feed has about six levels. */
 const MAX_DEPTH = 100
@@ -12,33 +10,12 @@ const MAX_DEPTH = 100
 /** Characters before the first element: a document type that never ends is not collected. */
 const MAX_PROLOG_CHARACTERS: number = 64 * 1024
 
-const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/
-const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'
-
 /** What an XML feed is read with. `file` is for messages. */
 export type XmlOptions = Readonly<{
   file: string
   /** An item above this, or so much without an item, ends the import. */
   maxItemCharacters: number
 }>
-
-/** Characters of a field that are kept: more than any title with its markup. */
-const MAX_FIELD_CHARACTERS: number = 16 * 1024
-
-/** Fields of one name that are kept: more than there are pictures of a product. */
-const MAX_VALUES = 200
-
-/** Fields whose text must stand alone: `100<i/>5.00 EUR` is no price. */
-const PLAIN_FIELDS = ['gtin', 'link', 'price', 'sale_price', 'availability', 'currency'] as const
-
-/** Where links of an Atom entry are kept that lead to something else than a page, such as a PDF. */
-const OTHER_LINK = 'link of another type'
-
-/** Values by name, and the names of those that held elements. */
-type Fields = Readonly<{ values: Map<string, string[]>; nested: Set<string> }>
-
-/** Of Google's namespace, and of the feed's own. */
-type Item = Readonly<{ google: Fields; own: Fields }>
 
 /**
  * The items of an RSS feed and the entries of an Atom feed, with memory for one piece of the file and one item.
@@ -115,45 +92,33 @@ type Collector = Readonly<{
   hasItem(): boolean
 }>
 
-/** Puts items together. Only direct children of an item are its fields: the price of `g:shipping` is not the item's. */
+/** Puts items together. */
 function createCollector(file: string): Collector {
   let items: SourceRow[] = []
-  let item: Item | undefined
+  let item: ItemFields | undefined
   let row = 0
   let depth = 0
   let itemDepth = 0
-  let text = ''
-  let isNested = false
   let position = 0
-  const append = (piece: string): void => {
-    const room = MAX_FIELD_CHARACTERS - text.length
-    if (room > 0) text += piece.length > room ? piece.slice(0, room) : piece
-  }
   return {
     open(tag, at) {
       depth += 1
-      if (depth > itemDepth + 1) {
-        isNested = true
-        if (isBlockTag(tag.local)) append(' ')
-      } else {
-        isNested = false
-        text = ''
-      }
       if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
-      if (item === undefined && (tag.local === 'item' || tag.local === 'entry')) {
-        item = { google: makeFields(), own: makeFields() }
+      if (item !== undefined) item.open(tag, depth - itemDepth)
+      else if (tag.local === 'item' || tag.local === 'entry') {
+        item = collectFields()
         itemDepth = depth
         position = at
       }
     },
     text(piece) {
-      if (item !== undefined && depth > itemDepth) append(piece)
+      if (depth > itemDepth) item?.text(piece)
     },
     close(tag, at) {
-      if (item !== undefined && depth === itemDepth + 1) addField(item, tag, { text: text.trim(), isNested })
+      item?.close(tag, depth - itemDepth)
       if (item !== undefined && depth === itemDepth) {
         row += 1
-        items.push(toSourceRow(item, row, at - position))
+        items.push(item.toSourceRow(row, at - position))
         item = undefined
         position = at
       }
@@ -168,70 +133,4 @@ function createCollector(file: string): Collector {
     hasRoot: () => depth > 0 || row > 0,
     hasItem: () => row > 0,
   }
-}
-
-function makeFields(): Fields {
-  return { values: new Map(), nested: new Set() }
-}
-
-type FieldText = Readonly<{ text: string; isNested: boolean }>
-
-function addField({ google, own }: Item, tag: SaxesTagNS, { text, isNested }: FieldText): void {
-  const isGoogle = GOOGLE_NAMESPACE.test(tag.uri)
-  if (!isGoogle && tag.uri !== '' && tag.uri !== ATOM_NAMESPACE && tag.prefix !== '') return
-  const link = tag.uri === ATOM_NAMESPACE ? findAtomLink(tag) : undefined
-  const value = link?.address ?? text
-  if (value === '') return
-  const target = isGoogle ? google : own
-  const name = link?.isPage === false ? OTHER_LINK : toColumnName(tag.local)
-  if (isNested && link === undefined) target.nested.add(name)
-  const known = target.values.get(name)
-  if (known === undefined) target.values.set(name, [value])
-  else if (known.length < MAX_VALUES) known.push(value)
-}
-
-/**
- * The page of an entry (RFC 4287, section 4.2.7): `alternate`, which is also what a link without `rel` is. One that says
- * it leads to something else than a page counts only where there is no other.
- */
-function findAtomLink({ local, attributes }: SaxesTagNS): { address: string; isPage: boolean } | undefined {
-  if (local !== 'link') return undefined
-  const isAlternate = (attributes['rel']?.value ?? 'alternate') === 'alternate'
-  const address = isAlternate ? (attributes['href']?.value.trim() ?? '') : ''
-  const type = attributes['type']?.value ?? ''
-  return { address, isPage: /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(type) }
-}
-
-function toSourceRow({ google, own }: Item, row: number, bytes: number): SourceRow {
-  const otherLinks = own.values.get(OTHER_LINK)
-  if (otherLinks !== undefined && !own.values.has('link')) own.values.set('link', otherLinks)
-  own.values.delete(OTHER_LINK)
-  const readAll = (name: string): readonly string[] => google.values.get(name) ?? own.values.get(name) ?? []
-  return {
-    row,
-    bytes,
-    fault: findFault({ google, own }),
-    hasLists: false,
-    read: (name) => readAll(name)[0] ?? '',
-    readAll,
-    describe: () => describeItem({ google, own }),
-  }
-}
-
-function findFault({ google, own }: Item): RowFault | undefined {
-  const field = PLAIN_FIELDS.find((name) => (google.values.has(name) ? google : own).nested.has(name))
-  return field === undefined ? undefined : { field, reason: 'holds other elements, where only text may be' }
-}
-
-/** Its fields, as far as they are shown: none is made into JSON that is cut off again. */
-function describeItem({ google, own }: Item): string {
-  const shown: [name: string, values: readonly string[]][] = []
-  let room = MAX_RAW_CHARACTERS
-  for (const [name, values] of new Map([...own.values, ...google.values])) {
-    const cut = values.slice(0, Math.max(room, 1)).map((value) => value.slice(0, Math.max(room, 1)))
-    shown.push([name, cut])
-    room -= name.length + cut.join('').length
-    if (room <= 0) break
-  }
-  return cutRaw(JSON.stringify(Object.fromEntries(shown)))
 }

@@ -1,4 +1,4 @@
-import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check'
+import { array, assert, asyncProperty, constantFrom, integer, oneof, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ImportError } from '../../../src/errors.ts'
 import { type ReadText, readText } from './read-text.ts'
@@ -82,33 +82,23 @@ describe('quote that is not closed', () => {
         delimiter,
       )
       const start = clean.indexOf('\n') + 1
-      const places = array(
-        record({
-          at: integer({ min: start, max: clean.length }),
-          quote: constantFrom('"', '""', '"x', 'x"'),
-        }),
-        { maxLength: 6 },
-      )
-      const borders = [...clean.matchAll(/[,;|\t\n]/g)].map(({ index }) => index).filter((at) => at >= start)
-      const atBorders = array(
-        record({
-          at: constantFrom(...borders.flatMap((at) => [at, at + 1])),
-          quote: constantFrom('"', '""'),
-        }),
-        { maxLength: 6 },
+      const anywhere = integer({ min: start, max: clean.length })
+      const borders = [...clean.slice(start).matchAll(/[,;|\t\n]/g)].flatMap(({ index }) => [
+        start + index,
+        start + index + 1,
+      ])
+      const spots = array(
+        record({ at: oneof(anywhere, constantFrom(...borders)), quote: constantFrom('"', '""') }),
+        { maxLength: 8 },
       )
       await assert(
-        asyncProperty(places, atBorders, async (some, others) => {
-          const spots = [...some, ...others].toSorted((a, b) => b.at - a.at)
+        asyncProperty(spots, async (chosen) => {
           let text = clean
-          for (const { at, quote } of spots) text = text.slice(0, at) + quote + text.slice(at)
+          for (const { at, quote } of chosen.toSorted((a, b) => b.at - a.at))
+            text = text.slice(0, at) + quote + text.slice(at)
           const result = await readOrFail(text)
           for (const { gtin, offers } of result?.products ?? []) {
-            const expected = OFFERS[gtin.slice(6)]
-            const url = (offers[0]?.url ?? '')
-              .replaceAll(/["x]/g, '')
-              .replace('https://shop.emple', 'https://shop.example')
-            expect(`${offers[0]?.price} ${url}`).toBe(expected)
+            expect(`${offers[0]?.price} ${offers[0]?.url}`).toBe(OFFERS[gtin.slice(6)])
           }
         }),
         { numRuns: 500 },
