@@ -38,15 +38,22 @@ export async function openFeed(file: string): Promise<OpenFeed> {
     }
   } catch (error) {
     await handle.close()
-    throw error
+    throw sayUnchanged(error)
   }
+}
+
+/** A file that cannot be read to its end changes nothing, whatever is wrong with it. */
+export function sayUnchanged(error: unknown): unknown {
+  return error instanceof ImportError
+    ? new ImportError(`${error.message}; nothing was changed`, { cause: error })
+    : error
 }
 
 async function openFile(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'r')
   } catch (error) {
-    throw new ImportError(`${file} cannot be opened (${toReason(error)})`, { cause: error })
+    throw sayUnchanged(new ImportError(`${file} cannot be opened (${toReason(error)})`, { cause: error }))
   }
 }
 

@@ -1,4 +1,3 @@
-import { ImportError } from '../../errors.ts'
 import { mapAwinRow } from './awin.ts'
 import { readTableHead } from './columns.ts'
 import { decodeXml, toUtf8 } from './decode.ts'
@@ -7,6 +6,7 @@ import type { ParsedRow, RowNames } from './feed-product.ts'
 import { type FeedFormat, HEAD_BYTES, detectFormat, refusePacked, toHeadText } from './formats.ts'
 import { mapGoogleRow } from './google.ts'
 import { MAX_LINE_BYTES, readLines } from './lines.ts'
+import { sayUnchanged } from './open-feed.ts'
 import { parseRow } from './parse-row.ts'
 import { type RowContext, type RowMapper, type SourceRow, readSourceRow } from './source-row.ts'
 import { readTable } from './table.ts'
@@ -63,13 +63,6 @@ async function* sayUnchangedWhenBroken<T>(batches: AsyncIterable<T>): AsyncGener
   } catch (error) {
     throw sayUnchanged(error)
   }
-}
-
-/** A file that cannot be read to its end changes nothing, whatever is wrong with it. */
-function sayUnchanged(error: unknown): unknown {
-  return error instanceof ImportError
-    ? new ImportError(`${error.message}; nothing was changed`, { cause: error })
-    : error
 }
 
 async function openFormat(options: ReadFeedOptions): Promise<FeedRows> {

@@ -112,7 +112,7 @@ describe('awin row that is good', () => {
     expect([products[0]?.offers[0]?.oldPrice, rejects]).toEqual([oldPrice, []])
   })
 
-  it.each([{ product_price_old: 'was more' }, { product_price_old: '1.500' }])(
+  it.each([{ product_price_old: '50' }, { product_price_old: 'was more' }, { product_price_old: '1.500' }])(
     'former price malformed %j - costs only itself, with a line',
     async (changes) => {
       const { products, rejects } = await read(changes)
@@ -152,6 +152,15 @@ describe('awin row that is good', () => {
     expect(rejects.map(({ field }) => field)).toEqual(fields)
   })
 
+  it.each([
+    ['30 347\u0007', '30 347', 0],
+    ['x'.repeat(101), null, 1],
+  ])('merchant_id %j - cleaned and bounded', async (text, expected, lines) => {
+    const { products, rejects } = await read({ merchant_id: text })
+    expect(products[0]?.offers[0]?.merchantReference).toBe(expected)
+    expect(rejects).toHaveLength(lines)
+  })
+
   it('pictures - the first malformed - the next column stands in', async () => {
     const { products, rejects } = await read({
       merchant_image_url: 'none',
@@ -176,6 +185,7 @@ describe('awin row that cannot be used', () => {
     ],
     [{ aw_deep_link: '' }, 'merchant_deep_link', 'there is no link'],
     [{ search_price: '' }, 'price', 'there is no price'],
+    [{ search_price: '0.00' }, 'price', 'the price is zero'],
     [{ search_price: '98.000' }, 'search_price', '98.000 may be a thousand or a decimal number'],
     [{ search_price: '98.0', currency: '' }, 'search_price', 'there is no currency'],
   ])('%j - %s: %s', async (changes, field, reason) => {

@@ -10,6 +10,9 @@ describe('price of a feed', () => {
     ['15.00', 'usd', '15.00 USD'],
     ['15.00 usd', ' USD ', '15.00 USD'],
     ['98.0', 'USD', '98.0 USD'],
+    ['000012', 'USD', '12 USD'],
+    ['007.50 USD', '', '7.50 USD'],
+    ['00.50 USD', '', '0.50 USD'],
     ['374990 KZT', '', '374990 KZT'],
     ['99,99 SEK', '', '99.99 SEK'],
     ['99,9 SEK', '', '99.9 SEK'],
@@ -42,6 +45,8 @@ describe('price of a feed', () => {
     ['100€', 'EUR', 'the currency is a sign, not a code of three letters'],
     ['15.00', '', 'there is no currency'],
     ['15.00', 'euro', 'not a currency code of three letters'],
+    ['15.00 USD', '\u001b[31m'.repeat(1_000), 'not a currency code of three letters'],
+    ['$15', '<script>', 'not a currency code of three letters'],
     ['15.00 USD', 'EUR', 'names two currencies, USD and EUR'],
     ['EUR 15.00 USD', '', 'names two currencies, EUR and USD'],
   ])('%j with currency column %j - is refused: %s', (text, column, reason) => {
@@ -80,9 +85,12 @@ describe('price of a feed', () => {
     )
   })
 
-  it.each(['', '0', '0.00', '0,00 EUR', 'EUR 0', '0.00 USD'])('%j - names none', (text) => {
-    expect(isNoPrice(text)).toBe(true)
-  })
+  it.each(['', '0', '0.00', '0,00 EUR', 'EUR 0', '0.00 USD', '0,00\u00a0EUR', ' 0 '])(
+    '%j - names none',
+    (text) => {
+      expect(isNoPrice(text)).toBe(true)
+    },
+  )
 
   it.each(['0.01', '10', 'x', '5 EUR'])('%j - names one, or is a fault', (text) => {
     expect(isNoPrice(text)).toBe(false)

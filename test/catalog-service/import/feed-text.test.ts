@@ -8,6 +8,12 @@ describe('text of a feed', () => {
     ['&lt;b&gt;Bold&lt;/b&gt; and <i class="x">thin</i>', 'Bold and thin'],
     ['One<br/>two<p>three</p>four', 'One two three four'],
     ['&amp;gt;', '&gt;'],
+    ['<a title="1 > 0" href=\'x>y\'>Link</a> <img alt=">">end', 'Link end'],
+    ['A<SCRIPT type="x">if (a < b) alert("</b>")</Script>B', 'A B'],
+    ['A<style>b > c {}</style>B<!-- <b>no</b> > -->C', 'A B C'],
+    ['A<!-- never closed <b>', 'A'],
+    ['<scripture> <stylish>', '<scripture> <stylish>'],
+    ['İ<script>x</script>İ', 'İ İ'],
     ['&gt; 5 < 10 > 3 <Pro> <3', '> 5 < 10 > 3 <Pro> <3'],
     ['AT&T R&D &nonsense; &toString; &', 'AT&T R&D &nonsense; &toString; &'],
     ['a&#0;b&#31;c&#55296;d&#x110000;e&#128;', 'a&#0;b&#31;c&#55296;d&#x110000;e&#128;'],
@@ -26,7 +32,15 @@ describe('text of a feed', () => {
   })
 
   it('hostile for the patterns - is read in no time', () => {
-    const texts = ['<a '.repeat(50_000), '&#'.repeat(50_000), `<b ${' '.repeat(100_000)}`]
+    const texts = [
+      '<a '.repeat(50_000),
+      '&#'.repeat(50_000),
+      `<b ${' '.repeat(100_000)}`,
+      '<a "'.repeat(50_000),
+      '<!--'.repeat(50_000),
+      '<script>'.repeat(30_000),
+      '<style '.repeat(30_000),
+    ]
     const startedAtMs = performance.now()
     for (const text of texts) toFeedText(text)
     expect(performance.now() - startedAtMs).toBeLessThan(2_000)

@@ -65,6 +65,7 @@ describe('google row that is good', () => {
     ['12.00', '', ['12.00', '15.00']],
     ['15.00 EUR', '', ['15.00', null]],
     ['0.00 EUR', '', ['15.00', null]],
+    ['12.00 EUR', '2026-04-01/', ['12.00', '15.00']],
     ['', '', ['15.00', null]],
     ['12.00 EUR', '2026-04-01/2026-06-01', ['12.00', '15.00']],
     ['12.00 EUR', '2026-04-01/2026-04-30', ['15.00', null]],
@@ -78,11 +79,43 @@ describe('google row that is good', () => {
   it.each([
     [{ sale_price: '12.00 USD' }, 'sale_price'],
     [{ sale_price: 'cheap' }, 'sale_price'],
+    [{ sale_price: '16.00 EUR' }, 'sale_price'],
     [{ sale_price: '12.00 EUR', sale_price_effective_date: 'soon' }, 'sale_price_effective_date'],
   ])('sale price malformed %j - the price is kept, with a line', async (changes, field) => {
     const { products, rejects } = await read(changes)
     expect(products[0]?.offers[0]).toMatchObject({ price: '15.00', oldPrice: null })
     expect(rejects).toMatchObject([{ row: 2, field }])
+  })
+
+  it('sale price - alone - is the price, while the sale is on', async () => {
+    const only = { price: '', sale_price: '12.00 EUR' }
+    expect(await readOffer(only)).toMatchObject({ price: '12.00', oldPrice: null, currency: 'EUR' })
+    const { products, rejects } = await read({ ...only, sale_price_effective_date: '2026-04-01/2026-04-30' })
+    expect(products).toEqual([])
+    expect(rejects).toMatchObject([
+      { field: 'price', reason: 'there is no price, and the sale is not on now' },
+    ])
+  })
+
+  it.each(['new', 'New Condition', 'https://schema.org/NewCondition', 'unused', 'Neu', ''])(
+    'condition %j - is new, or not known as anything else',
+    async (condition) => {
+      expect((await read({ condition })).products).toHaveLength(1)
+    },
+  )
+
+  it('brand - too long for a name - costs only itself, with a line', async () => {
+    const { products, rejects } = await read({ brand: 'x'.repeat(101) })
+    expect(products[0]?.brand).toBeNull()
+    expect(rejects).toMatchObject([{ field: 'brand' }])
+  })
+
+  it('pictures - a list that ends in commas - lose them; commas within stay', async () => {
+    const { products, rejects } = await read({
+      additional_image_link: 'https://img.example/a,b.jpg, https://img.example/c.jpg , ,',
+    })
+    expect(products[0]?.images).toEqual(['https://img.example/a,b.jpg', 'https://img.example/c.jpg'])
+    expect(rejects).toEqual([])
   })
 
   it('currency - in a column of its own - is read', async () => {
@@ -131,6 +164,18 @@ describe('google row that cannot be used', () => {
     [{ gtin: '2001234567893' }, 'gtin', 'a number for one shop only, or a coupon'],
     [{ title: ' <b></b> ' }, 'title', 'the title is empty'],
     [{ condition: 'Refurbished' }, 'condition', 'not new: the condition has "refurb" in it'],
+    ...['https://schema.org/UsedCondition', 'schema:UsedCondition', 'USED - very good', 'slightly used'].map(
+      (condition): [Record<string, string>, string, string] => [
+        { condition },
+        'condition',
+        'not new: the condition has "used" in it',
+      ],
+    ),
+    [{ condition: 'Renewed' }, 'condition', 'not new: the condition has "renew" in it'],
+    [{ condition: 'open-box' }, 'condition', 'not new: the condition has "openbox" in it'],
+    [{ condition: 'like new' }, 'condition', 'not new: the condition has "likenew" in it'],
+    [{ merchant_name: 'x'.repeat(101) }, 'merchant_name', 'longer than 100 characters'],
+    [{ currency: 'EUR\u001b[31m' }, 'price', 'not a currency code of three letters'],
     [{ condition: 'used' }, 'condition', 'not new: the condition has "used" in it'],
     [{ link: '' }, 'link', 'there is no link'],
     [{ link: '/p/1' }, 'link', 'not an absolute http or https address without credentials'],

@@ -193,6 +193,20 @@ describe('offer that is refused', () => {
     expect(rejects).toMatchObject([{ field: 'offers[0]', raw: 'nested too deeply to be written down' }])
   })
 
+  test('image - no http or https address - a line, the offers stay', () => {
+    const { product, rejects } = readChanged({ images: [{ url: 'not even an address' }] })
+    expect([product?.images, product?.offers.length]).toEqual([[], 1])
+    expect(rejects).toMatchObject([
+      { field: 'images[0]', reason: 'not an absolute http or https address; the picture is left out' },
+    ])
+  })
+
+  test('a million faults - twenty lines, and how many there are more', () => {
+    const { rejects } = readChanged({ offers: Array.from({ length: 1_000_000 }, () => 0) })
+    expect(rejects).toHaveLength(21)
+    expect(rejects.at(-1)).toMatchObject({ row: 7, field: 'row', reason: 'and 999980 more' })
+  })
+
   test.each([[{}], [null], ['https://a.example/x.png'], [{ url: '' }], [{ url: 5 }]])(
     'image %j - a line, the other pictures stay',
     (image) => {

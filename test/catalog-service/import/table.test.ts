@@ -22,6 +22,16 @@ describe('table', () => {
     expect(await readText(awin)).toMatchObject({ format: 'awin-csv', products: [{ gtin: '00000000000017' }] })
   })
 
+  it.each(['\r', '\r\n', '\n'])('line end %j, and the first line of Excel - are read', async (end) => {
+    const lines = ['sep=;', HEAD, row('17', 'A'), row('24', 'B'), row('18', 'C')]
+    const text = lines.join(end).replaceAll(',', ';')
+    for (const content of [text, text.slice(5 + end.length)]) {
+      const { products, rejects } = await readText(content, { pieceBytes: 3 })
+      expect(products.map(({ title }) => title)).toEqual(['A', 'B'])
+      expect(rejects).toMatchObject([{ field: 'gtin', reason: 'the check digit is wrong' }])
+    }
+  })
+
   it('format - named - decides over how the file looks', async () => {
     const text = `${HEAD}\n${row('17', 'T')}`
     expect(await readText(text, { format: 'google-csv' })).toMatchObject({ products: [{ title: 'T' }] })

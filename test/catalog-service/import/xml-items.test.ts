@@ -79,6 +79,41 @@ describe('xml feed', () => {
     expect(rejects).toMatchObject([{ row: 1, field: 'additional_image_link' }])
   })
 
+  it('elements in texts - their text is part of it', async () => {
+    const title = '<g:title>Sony <b>WH-<i>1000</i></b> case<br/>black</g:title>'
+    expect((await readText(item(title))).products[0]?.title).toBe('Sony WH-1000 case black')
+    const xhtml =
+      '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">A <b>2</b></div></title>' +
+      '<link type="application/pdf" href="https://a.example/x.pdf"/><link type="text/html" href="https://a.example/"/>' +
+      '<link href="https://a.example/second"/><gtin>9520001001024</gtin><price>1 EUR</price></entry></feed>'
+    const { products } = await readText(xhtml)
+    expect(products).toMatchObject([{ title: 'A 2', offers: [{ url: 'https://a.example/' }] }])
+    const pdf = await readText(xhtml.replace(/<link type="text.*second"\/>/, ''))
+    expect(pdf.products[0]?.offers[0]?.url).toBe('https://a.example/x.pdf')
+  })
+
+  it.each(['gtin', 'link', 'price', 'sale_price', 'availability'])(
+    'elements in %s - the item is refused, as its parts may be anything',
+    async (name) => {
+      const text = item(`<g:${name}>100<i/>5.00 EUR</g:${name}>`)
+      const { products, rejects } = await readText(
+        name === 'price' || name === 'gtin'
+          ? text.replace(new RegExp(`<g:${name}>[^<]*</g:${name}>`), '')
+          : text,
+      )
+      expect(products).toEqual([])
+      expect(rejects).toMatchObject([
+        { row: 1, field: name, reason: 'holds other elements, where only text may be' },
+      ])
+    },
+  )
+
+  it('pictures - with commas - are one address an element', async () => {
+    const address = 'https://img.example/1,https://img.example/2.jpg'
+    const { products } = await readText(item(`<g:additional_image_link>${address}</g:additional_image_link>`))
+    expect(products[0]?.images).toEqual([address])
+  })
+
   it('entities - escaped twice, or of HTML - are decoded once more at most', async () => {
     const { products } = await readText(item('<g:title>a &amp;gt; b &amp;amp;gt; c&nbsp;d</g:title>'))
     expect(products[0]?.title).toBe('a > b &gt; c d')
