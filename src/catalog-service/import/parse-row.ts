@@ -8,7 +8,6 @@ import {
   wireProductSchema,
 } from '../../catalog/contract.ts'
 import { findGtin, isCheckDigitRight } from '../../offers/gtin.ts'
-import { isUsableLink } from '../../offers/links.ts'
 import { isPrice } from '../../offers/money.ts'
 import { cleanText } from '../../offers/text.ts'
 import {
@@ -23,6 +22,9 @@ import { NO_PICTURE } from './feed-images.ts'
 import type { FeedLine } from './lines.ts'
 import { cutRaw } from './raw-text.ts'
 import { collectRefusals } from './refusals.ts'
+
+/** Where a picture is; whether boxes may show it is asked when they do, for this is read a thousand times more often. */
+const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
 
 /** The availability of offers that name none. */
 const UNKNOWN_AVAILABILITY = 'unknown'
@@ -104,7 +106,7 @@ function collectImages(items: readonly unknown[], collect: Collect): string[] {
   return items.flatMap((item, index) => {
     const image = wireImageSchema.safeParse(item)
     const url = image.data?.url ?? ''
-    if (url !== '' && isUsableLink(url)) return [url]
+    if (WEB_ADDRESS.test(url)) return [url]
     const reason = url === '' ? 'not an image with a url' : NO_PICTURE
     collect(`images[${index}]`, reason, item)
     return []
