@@ -97,7 +97,7 @@ describe('catalog import', () => {
 
   it('names of a feed - with controls - move no cursor, in lines and in JSON', async () => {
     const under = makeCommandContext()
-    const table = 'gtin,title,link,price\n17,T,https://www.shop.example/p,1.00 EUR\n'
+    const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     const row = ROW.replaceAll('"Net"', '"Net\\u009b2J"')
     expect(await run(under, row)).toBe(0)
     const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
