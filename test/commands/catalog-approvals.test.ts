@@ -155,7 +155,7 @@ describe('catalog approvals, remove and add', () => {
     await owner.ask('channels', 'add', 'A', '--id', ID)
     await owner.ask('networks', 'add', 'Net', '--template', 'https://a.example/?u={url}')
     const file = join(owner.folder, 'shop.csv')
-    writeFileSync(file, 'gtin,title,link,price\n17,T,https://shop.example/t,1.00 EUR\n')
+    writeFileSync(file, 'gtin,title,link,price\n00000000000017,T,https://shop.example/t,1.00 EUR\n')
     await owner.ask('import', file, '--network', 'Net', '--merchant', 'Shop')
     const approve = async (): Promise<string> =>
       (await owner.type('approvals', 'add', 'Shop', '--channel', ID)).err
