@@ -54,6 +54,7 @@ export const catalog = {
       ].map((judged) => judgeOfMany(largeCount, judged)),
       notes: [
         'Imports run on one core where programs can be pinned, each once; products have two to six offers, four on average, and a walk by pages has found each of them exactly once.',
+        'The service maps its file: what of it is in memory counts as the service\u2019s, and is given back to whoever needs it.',
         'A look-up is authenticated, counted against the daily limit and read from the database: nothing of its answer is kept.',
       ],
       rounds: { imports, pages, lookups },

@@ -11,7 +11,7 @@ import type { CommandContext, ExitCode } from './command.ts'
  */
 export async function runCatalogServe(context: CommandContext): Promise<ExitCode> {
   const { clock, config, io, logger } = context
-  const store = await openCatalogStore({ path: config.catalogDatabase.path, clock })
+  const store = await openCatalogStore({ path: config.catalogDatabase.path, clock, isServedAlone: true })
   try {
     const service = createCatalogService({ store, clock, logger })
     const keys = await fetchApiKeys(store)

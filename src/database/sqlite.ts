@@ -32,6 +32,11 @@ export type SqliteOptions = Readonly<{
   checkpointBytes?: number
   /** Pages of the file that the connection keeps in memory, in bytes; by default SQLite's own. */
   cacheBytes?: number
+  /**
+   * Bytes of the file that are read through the memory of the kernel, without a call for each page; by default none. A disk
+   * that fails, or a file that somebody cuts off, then ends the process instead of one query.
+   */
+  mapBytes?: number
 }>
 
 /** Pages of the file that a connection keeps in memory, and its log's length: SQLite's own defaults, in bytes. */
@@ -59,6 +64,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
     database.exec(`PRAGMA cache_size = ${-Math.ceil((options.cacheBytes ?? CACHE_BYTES) / 1_024)}`)
+    if (options.mapBytes !== undefined) database.exec(`PRAGMA mmap_size = ${options.mapBytes}`)
     const checkpointPages = Math.ceil((options.checkpointBytes ?? CHECKPOINT_BYTES) / PAGE_BYTES)
     database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     database.exec(`PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)

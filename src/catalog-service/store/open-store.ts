@@ -19,6 +19,9 @@ export type RunNow = <Row>(statement: string, parameters: readonly unknown[]) =>
 const WRITER_CACHE_BYTES: number = 32 * 1024 * 1024
 const READER_CACHE_BYTES: number = 64 * 1024 * 1024
 
+/** As much as SQLite maps: a catalog of two million products. The kernel keeps of it what it has room for. */
+const MAPPED_BYTES: number = 2 * 1024 * 1024 * 1024 - 64 * 1024
+
 /** A count takes no time: whoever holds its file longer than this is no process of ours, and nobody waits for it. */
 const USAGE_BUSY_MS = 250
 
@@ -40,15 +43,18 @@ export type CatalogStore = Readonly<{
   close(): Promise<void>
 }>
 
-/** `path` is a SQLite file; the usage file stands beside it. */
-export type CatalogStoreOptions = Readonly<{ path: string; clock: Clock }>
+/**
+ * `path` is a SQLite file; the usage file stands beside it. `isServedAlone`: nothing else runs in this process, so that
+ * the file may be mapped for reading (see `mapBytes` of the database).
+ */
+export type CatalogStoreOptions = Readonly<{ path: string; clock: Clock; isServedAlone?: boolean }>
 
 /**
  * Opens the catalog's databases and brings them to this version.
  * @throws StoreError when a file cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
-  const { path, clock } = options
+  const { path, clock, isServedAlone = false } = options
   const opened: Opened<unknown>[] = []
   const close = async (): Promise<void> => {
     for (const { end } of opened.toReversed()) await end()
@@ -63,7 +69,12 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
     await migrateDatabase(usage.database, USAGE_MIGRATIONS)
     usage.run(`pragma busy_timeout = ${USAGE_BUSY_MS}`, [])
     const reader = openDatabase<CatalogTables>(
-      { path, role: 'reader', cacheBytes: READER_CACHE_BYTES },
+      {
+        path,
+        role: 'reader',
+        cacheBytes: READER_CACHE_BYTES,
+        ...(isServedAlone ? { mapBytes: MAPPED_BYTES } : {}),
+      },
       opened,
     )
     const snapshot = createSnapshot(reader.run)

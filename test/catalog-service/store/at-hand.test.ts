@@ -93,6 +93,22 @@ describe('reading that fails', () => {
   })
 })
 
+describe('file of the catalog', () => {
+  test.each([
+    [true, true],
+    [false, false],
+  ])(
+    'served alone %s - mapped for reading %s: elsewhere a disk that fails must not end the process',
+    async (isServedAlone, isMapped) => {
+      const { path, clock } = await openTestStore()
+      const store = await openCatalogStore({ path, clock, isServedAlone })
+      const [mapped] = store.read<{ mmap_size: number }>('pragma mmap_size', [])
+      expect((mapped?.mmap_size ?? 0) > 0).toBe(isMapped)
+      await store.close()
+    },
+  )
+})
+
 describe('snapshot', () => {
   test('of one turn - begins once and ends with it', async () => {
     const statements: string[] = []
