@@ -1,4 +1,7 @@
 import { type Kysely, sql } from 'kysely'
+import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
+import { insertNetworkChannel, setChannel } from '../store/network-channels.ts'
+import { type Network, findNetwork, insertNetwork } from '../store/networks.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
 import type { FeedOffer } from './feed-product.ts'
 import type { ImportTarget } from './target.ts'
@@ -87,14 +90,9 @@ async function getOrMakeIds(
   const networkChannel = await getOrMakeNetworkChannel(database, target, network.id)
   const networkChannelId = networkChannel.id
   const merchantId = await getOrMakeMerchant(database, offer.merchant)
-  if (offer.merchantReference !== null) {
-    const row = { network_id: network.id, merchant_id: merchantId, reference: offer.merchantReference }
-    await database
-      .insertInto('network_merchants')
-      .values(row)
-      .onConflict((conflict) => conflict.doUpdateSet({ reference: row.reference }))
-      .execute()
-  }
+  const { id: networkId } = network
+  if (offer.merchantReference !== null)
+    await setMerchantReference(database, { networkId, merchantId }, offer.merchantReference)
   // A revoked approval has a row: it stays revoked.
   await database
     .insertInto('approvals')
@@ -102,43 +100,24 @@ async function getOrMakeIds(
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   return {
-    networkId: network.id,
+    networkId,
     networkChannelId,
     isAssigned: networkChannel.isAssigned,
     merchantId,
-    hasTemplate: network.link_template !== null,
+    hasTemplate: network.linkTemplate !== null,
   }
 }
 
-type Network = Readonly<{ id: number; link_template: string | null }>
-
 async function getOrMakeNetwork(database: Kysely<CatalogTables>, name: string): Promise<Network> {
-  const known = await database
-    .selectFrom('networks')
-    .select(['id', 'link_template'])
-    .where('name', '=', name)
-    .executeTakeFirst()
+  const known = await findNetwork(database, name)
   if (known !== undefined) return known
-  return database
-    .insertInto('networks')
-    .values({ name })
-    .returning(['id', 'link_template'])
-    .executeTakeFirstOrThrow()
+  const network = { name, linkTemplate: null }
+  return { ...network, id: await insertNetwork(database, network) }
 }
 
 async function getOrMakeMerchant(database: Kysely<CatalogTables>, name: string): Promise<number> {
-  const known = await database
-    .selectFrom('merchants')
-    .select('id')
-    .where('name', '=', name)
-    .executeTakeFirst()
-  if (known !== undefined) return known.id
-  const made = await database
-    .insertInto('merchants')
-    .values({ name })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return made.id
+  const known = await findMerchant(database, name)
+  return known?.id ?? insertMerchant(database, name)
 }
 
 type NetworkChannel = Readonly<{ id: number; isAssigned: boolean }>
@@ -163,15 +142,8 @@ async function getOrMakeNetworkChannel(
   if (own !== undefined) return { id: own.id, isAssigned: true }
   const free = known.find((one) => one.channel_id === null)
   if (free !== undefined) return { id: free.id, isAssigned: false }
-  const made = await database
-    .insertInto('network_channels')
-    .values({
-      organization_id: target.organizationId,
-      network_id: networkId,
-      reference: '',
-      channel_id: target.channelId,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return { id: made.id, isAssigned: true }
+  const { organizationId, channelId } = target
+  const id = await insertNetworkChannel(database, { organizationId, networkId, reference: '' })
+  await setChannel(database, id, channelId)
+  return { id, isAssigned: true }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
+import { insertChannel } from '../store/channels.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
 import { isSampleOnly, removeSampleData } from '../store/sample-state.ts'
 import type { CatalogTables } from '../store/schema.ts'
@@ -40,7 +41,8 @@ export async function prepareTarget(
     return { organizationId: known.organization_id, channelId: known.id, replacedSample }
   if (channels.length === 0) {
     const newId = channelId ?? randomUUID()
-    await makeChannel(database, { id: newId, organizationId, nowMs: options.nowMs })
+    const channel = { id: newId, name: 'My website', kind: 'website', url: null } as const
+    await insertChannel(database, { ...channel, organizationId, createdAtMs: options.nowMs })
     return { organizationId, channelId: newId, replacedSample }
   }
   const [only] = channels
@@ -58,20 +60,4 @@ function parseChannelId(text: string | undefined): string | undefined {
   const id = z.uuid().safeParse(text)
   if (!id.success) throw new UsageError('--channel accepts the id of a channel, a uuid')
   return id.data.toLowerCase()
-}
-
-type NewChannel = Readonly<{ id: string; organizationId: string; nowMs: number }>
-
-async function makeChannel(database: Kysely<CatalogTables>, channel: NewChannel): Promise<void> {
-  await database
-    .insertInto('channels')
-    .values({
-      id: channel.id,
-      organization_id: channel.organizationId,
-      name: 'My website',
-      kind: 'website',
-      url: null,
-      created_at_ms: channel.nowMs,
-    })
-    .execute()
 }

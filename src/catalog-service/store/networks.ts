@@ -10,6 +10,15 @@ export async function fetchNetworks(database: Kysely<CatalogTables>): Promise<re
   return rows.map((row) => ({ id: row.id, name: row.name, linkTemplate: row.link_template }))
 }
 
+/** The network of exactly this name. */
+export async function findNetwork(
+  database: Kysely<CatalogTables>,
+  name: string,
+): Promise<Network | undefined> {
+  const row = await database.selectFrom('networks').selectAll().where('name', '=', name).executeTakeFirst()
+  return row && { id: row.id, name: row.name, linkTemplate: row.link_template }
+}
+
 /** Makes a network and answers its number. */
 export async function insertNetwork(
   database: Kysely<CatalogTables>,
