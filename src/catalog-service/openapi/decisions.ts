@@ -32,7 +32,7 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     about: 'Links',
-    text: 'Every offer has a link of the network channel that the channel is assigned there: made by the network’s link template with the publisher’s reference, or the feed’s own, which serves only the network channel that it was imported for. An offer without such a link is not sent. Of one shop in one network and currency, the feed’s own links stand before those of the template.',
+    text: 'Every offer has a link of the network channel that is assigned to the channel in its network: made by the network’s link template with the publisher’s reference, or the feed’s own, which serves only the network channel that it was imported for. An offer without such a link is not sent. Of one shop in one network and currency, the feed’s own links stand before those of the template.',
   },
   {
     about: 'Error bodies',
