@@ -5,6 +5,7 @@ import { type CatalogClient, createCatalogClient } from './catalog/client.ts'
 import type { KeySource } from './catalog/key-source.ts'
 import { createSharedLedger } from './catalog/quota-ledger.ts'
 import type { Clock } from './clock.ts'
+import { labelDatabase } from './config/database-text.ts'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import { openHealingStore } from './copy/healing-store.ts'
@@ -185,7 +186,7 @@ async function openGuardedStore(
   const storeHealth = createStoreHealth({ clock, logger, metrics })
   const store = await openHealingStore({
     open: (timeouts) => openSqlStore({ database: config.database, catalog: catalog.identity, timeouts }),
-    identify: () => findFileId(config.database.path),
+    identify: () => findFileId(labelDatabase(config.database)),
     clock,
     onFailure: storeHealth.note,
     onHealed() {

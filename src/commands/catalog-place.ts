@@ -1,3 +1,4 @@
+import { labelDatabase } from '../config/database-text.ts'
 import { randomBytes } from 'node:crypto'
 import { createFixedKey, createKeyFile } from '../catalog/key-source.ts'
 import { Secret } from '../config/secrets.ts'
@@ -59,7 +60,7 @@ async function openEmbedded(context: CommandContext, options: OpenCatalogOptions
   ])
   const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
   const thread = await startCatalogThread({
-    path: config.catalogDatabase.path,
+    path: labelDatabase(config.catalogDatabase),
     sampleBase: options.mayPutSample ? options.publicUrl : null,
     key,
     clock,

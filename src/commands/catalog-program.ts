@@ -1,3 +1,4 @@
+import { labelDatabase } from '../config/database-text.ts'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { ACCESS_NOUNS } from './catalog-access-nouns.ts'
@@ -53,7 +54,7 @@ function withoutCatalog(noun: Noun): Noun {
   return {
     ...noun,
     async run(context, given) {
-      const { path } = context.config.catalogDatabase
+      const path = labelDatabase(context.config.catalogDatabase)
       if (given.action !== 'list' || path === ':memory:' || existsSync(path)) return noun.run(context, given)
       const made = noun.name === 'approvals' ? 'channels' : noun.name
       const nothing = `there is no catalog at ${path} yet; "vitrine catalog ${made} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`

@@ -1,3 +1,4 @@
+import { labelDatabase } from '../config/database-text.ts'
 import { once } from 'node:events'
 import { createCatalogService } from '../catalog-service/service.ts'
 import { fetchApiKeys } from '../catalog-service/store/keys.ts'
@@ -11,7 +12,11 @@ import type { CommandContext, ExitCode } from './command.ts'
  */
 export async function runCatalogServe(context: CommandContext): Promise<ExitCode> {
   const { clock, config, io, logger } = context
-  const store = await openCatalogStore({ path: config.catalogDatabase.path, clock, isServedAlone: true })
+  const store = await openCatalogStore({
+    path: labelDatabase(config.catalogDatabase),
+    clock,
+    isServedAlone: true,
+  })
   try {
     const service = createCatalogService({ store, clock, logger })
     const keys = await fetchApiKeys(store)

@@ -9,6 +9,7 @@ import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
 import type { CopyState, CopyStore } from '../copy/store.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
+import { labelDatabase } from '../config/database-text.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { judgeCatalog } from './judge-catalog.ts'
@@ -103,7 +104,7 @@ async function checkStore({ config }: CommandContext, report: Report, store: Sql
   const { findings, cures } = report
   const found = await attempt(report, 'stored copy', async () => ({ damage: await store.findDamage() }))
   if (found === undefined) return
-  const { path } = config.database
+  const path = labelDatabase(config.database)
   findings.push(
     found.damage === null
       ? good('stored copy', `${path} opens`)

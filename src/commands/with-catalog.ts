@@ -1,3 +1,4 @@
+import { labelDatabase } from '../config/database-text.ts'
 import type { Kysely } from 'kysely'
 import { type CatalogStore, openCatalogStore } from '../catalog-service/store/open-store.ts'
 import { isSampleOnly, removeSampleData } from '../catalog-service/store/sample-state.ts'
@@ -22,7 +23,7 @@ export async function withCatalog<T>(
   work: (store: CatalogStore) => Promise<T>,
 ): Promise<T> {
   try {
-    const store = await openCatalogStore({ path: config.catalogDatabase.path, clock })
+    const store = await openCatalogStore({ path: labelDatabase(config.catalogDatabase), clock })
     try {
       return await work(store)
     } finally {

@@ -1,7 +1,11 @@
 import type { LogLevel } from '../logger.ts'
+import type { PostgresAddress } from './postgres-address.ts'
 
 /** A SQLite file. */
-export type DatabaseAddress = Readonly<{ kind: 'sqlite'; path: string }>
+export type SqliteAddress = Readonly<{ kind: 'sqlite'; path: string }>
+
+/** Where data are kept: a file of this machine, or a server that several machines share. */
+export type DatabaseAddress = SqliteAddress | PostgresAddress
 
 /** Where the catalog is: the embedded service with its own database, or an address. */
 export type CatalogAddress =

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { Cron } from 'croner'
 import type { DatabaseAddress, Disclosure } from './config.ts'
+import { POSTGRES_FORM, parsePostgresAddress } from './postgres-address.ts'
 
 /** How one setting's text becomes a value; `undefined` says that the text is not what `expects` describes. */
 export type Reader<T> = Readonly<{ expects: string; read(text: string): T | undefined }>
@@ -48,10 +49,11 @@ export const httpAddress: Reader<string> = {
 /** Not a file: the walk's thread and other processes would each have a database of their own. */
 const IN_MEMORY = ':memory:'
 
-/** `sqlite:PATH`. */
+/** `sqlite:PATH` or `postgres://…`. */
 export const databaseAddress: Reader<DatabaseAddress> = {
-  expects: 'sqlite:PATH of a file, for example sqlite:data/vitrine.db',
+  expects: `sqlite:PATH of a file, for example sqlite:data/vitrine.db, or ${POSTGRES_FORM}`,
   read(text) {
+    if (/^postgres(?:ql)?:/i.test(text)) return parsePostgresAddress(text)
     const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
     return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
   },

@@ -1,13 +1,17 @@
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
-import type { DatabaseAddress } from '../config/config.ts'
-import { SECOND_MS } from '../clock.ts'
+import type { DatabaseAddress, SqliteAddress } from '../config/config.ts'
+import { labelDatabase } from '../config/database-text.ts'
+import type { PostgresAddress } from '../config/postgres-address.ts'
+import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { migrateDatabase } from '../database/migrate.ts'
+import { isUpToDate, migrateDatabase } from '../database/migrate.ts'
+import { migratePostgres } from '../database/migrate-postgres.ts'
+import { type OpenPostgres, openPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
-import { COPY_MIGRATIONS } from './migrations/index.ts'
+import { COPY_MIGRATIONS, POSTGRES_COPY_MIGRATIONS } from './migrations/index.ts'
 import type { CopyTables } from './schema.ts'
 
-/** Reading and writing connections to one database: on SQLite reads never queue behind a transaction. */
+/** Reading and writing connections to one database: reads never queue behind a transaction. */
 export type CopyDatabase = Readonly<{
   reader: Kysely<CopyTables>
   writer: Kysely<CopyTables>
@@ -32,6 +36,21 @@ type Sizes = Pick<SqliteOptions, 'checkpointBytes'>
 const WALK_SIZES: Sizes = { checkpointBytes: 12 * 1_024 * 1_024 }
 const SERVING_SIZES: Sizes = { checkpointBytes: 48 * 1_024 * 1_024 }
 
+/** Where the stored copy's tables are in a PostgreSQL database. */
+const SCHEMA = 'vitrine_copy'
+
+/** Writing of a server may take so many times as long as what visitors wait for. */
+const WRITING_FACTOR = 5
+
+/** A statement of a walk may count a whole catalog, and one of a migration may make an index over it. */
+const LONG_STATEMENT_MS: number = 2 * MINUTE_MS
+
+/** A walk writes through one connection, and reads what is known of the next page through another. */
+const WALK_CONNECTIONS = 2
+
+/** Of a server's connections, the part that writes; the rest reads. */
+const WRITING_PART = 1 / 3
+
 /**
  * Opens the stored copy's database and brings it to this version.
  * @throws StoreError, StoreNewerError
@@ -40,6 +59,18 @@ export async function openCopyDatabase(
   address: DatabaseAddress,
   timeouts: BusyTimeouts = WALK_TIMEOUTS,
 ): Promise<CopyDatabase> {
+  try {
+    return address.kind === 'postgres'
+      ? await openOnServer(address, timeouts === WALK_TIMEOUTS)
+      : await openFile(address, timeouts)
+  } catch (error) {
+    throw error instanceof VitrineError
+      ? error
+      : new StoreError(`the database ${labelDatabase(address)} cannot be opened`, { cause: error })
+  }
+}
+
+async function openFile(address: SqliteAddress, timeouts: BusyTimeouts): Promise<CopyDatabase> {
   const sizes = timeouts === WALK_TIMEOUTS ? WALK_SIZES : SERVING_SIZES
   const writer = openKysely({
     ...sizes,
@@ -65,9 +96,7 @@ export async function openCopyDatabase(
     }
   } catch (error) {
     await writer.destroy().catch(() => {})
-    throw error instanceof VitrineError
-      ? error
-      : new StoreError(`the database ${address.path} cannot be opened`, { cause: error })
+    throw error
   }
 }
 
@@ -76,4 +105,44 @@ function openKysely(options: SqliteOptions): Kysely<CopyTables> {
   const open = (): SqliteDatabase => openSqlite(options)
   const database = options.role === 'reader' ? () => Promise.resolve(open()) : open()
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
+}
+
+async function openOnServer(address: PostgresAddress, isWalk: boolean): Promise<CopyDatabase> {
+  const { poolSize, statementTimeoutMs } = address
+  await migrateOnServer(address)
+  const place = { address, schema: SCHEMA }
+  const writers = Math.max(1, Math.floor(poolSize * WRITING_PART))
+  const writer = openPostgres<CopyTables>(
+    isWalk
+      ? { ...place, size: WALK_CONNECTIONS, statementTimeoutMs: LONG_STATEMENT_MS }
+      : { ...place, size: writers, statementTimeoutMs: statementTimeoutMs * WRITING_FACTOR },
+  )
+  const reader = isWalk
+    ? writer
+    : openPostgres<CopyTables>({ ...place, size: poolSize - writers, statementTimeoutMs })
+  return {
+    reader: reader.database,
+    writer: writer.database,
+    async close() {
+      await reader.close()
+      await writer.close()
+    },
+  }
+}
+
+/** Looks first: one of this version is opened without a right to change its tables. */
+async function migrateOnServer(address: PostgresAddress): Promise<void> {
+  const opened: OpenPostgres<unknown> = openPostgres({
+    address,
+    schema: SCHEMA,
+    size: 1,
+    statementTimeoutMs: LONG_STATEMENT_MS,
+  })
+  try {
+    await sql`select 1`.execute(opened.database)
+    if (!(await isUpToDate(opened.database, POSTGRES_COPY_MIGRATIONS)))
+      await migratePostgres(opened.database, SCHEMA, POSTGRES_COPY_MIGRATIONS)
+  } finally {
+    await opened.close()
+  }
 }

@@ -25,6 +25,8 @@ export type CopiesTable = {
   /** Who walks, and until when nobody else may. */
   lease_owner: string | null
   lease_until_ms: number
+  /** Grows by one each time that another one takes the lease: what its former holder still writes is told by it. */
+  lease_fence: number
 }
 
 /** The channels of a catalog as last listed. */
@@ -73,6 +75,8 @@ export type ProductsTable = {
   /** JSON list of offers. */
   offers: string
   as_of_ms: number
+  /** On PostgreSQL: the words of `search_text`; SQLite has a table of them. */
+  words?: string
 }
 
 /** An offer on sale, ready for grids; it lives and ends with its product's row. */
@@ -119,7 +123,15 @@ export type QuotasTable = {
 }
 
 /** Calls of a catalog on a UTC day, in days since 1970. */
-export type QuotaDaysTable = { catalog: string; day: number; walk: number; refresh: number; lookup: number }
+export type QuotaDaysTable = {
+  catalog: string
+  day: number
+  walk: number
+  refresh: number
+  lookup: number
+  /** First look-ups that machines have set aside for a time without the database. */
+  reserved: number
+}
 
 /** First look-ups of a catalog in a minute, in minutes since 1970. */
 export type QuotaMinutesTable = { catalog: string; minute: number; lookups: number }

@@ -53,6 +53,7 @@ export async function getCopy(
       deal_count: 0,
       drops: '{}',
       lease_until_ms: 0,
+      lease_fence: 0,
     })
     .onConflict((conflict) => conflict.columns(['catalog', 'channel_id']).doNothing())
     .execute()

@@ -119,11 +119,11 @@ async function writeDay(
   const { walk, refresh, lookup } = after.calls
   const content = { walk, refresh, lookup }
   await executeOnce(transaction, 'write calls of day', {
-    values: [catalog, day, walk, refresh, lookup, walk, refresh, lookup],
+    values: [catalog, day, walk, refresh, lookup, 0, walk, refresh, lookup],
     build: () =>
       transaction
         .insertInto('quota_days')
-        .values({ catalog, day, ...content })
+        .values({ catalog, day, ...content, reserved: 0 })
         .onConflict((conflict) => conflict.columns(['catalog', 'day']).doUpdateSet(content)),
   })
   // The first call of a day takes what is too old along.

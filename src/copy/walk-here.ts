@@ -3,6 +3,7 @@ import { type CatalogClient, type CatalogClientOptions, createCatalogClient } fr
 import { createFixedKey } from '../catalog/key-source.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import { type Clock, DAY_MS, systemClock } from '../clock.ts'
+import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
 import { VitrineError } from '../errors.ts'
 import { describeFailure } from './healing-store.ts'
@@ -59,7 +60,7 @@ export async function runWalkHere(
 type WalkHere = Readonly<{ order: WalkOrder; watch: WatchHere; clock: Clock }>
 
 async function openTools({ order, watch, clock }: WalkHere, calls: CountedCalls): Promise<Tools> {
-  const store = await openSqlStore({ database: order.database, catalog: order.catalog })
+  const store = await openSqlStore({ database: parseDatabaseText(order.database), catalog: order.catalog })
   const gate = createCallGate({
     clock,
     unknownLookupsPerHour: 0,

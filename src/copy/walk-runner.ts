@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import type { DatabaseAddress } from '../config/config.ts'
 import { WalkError } from '../errors.ts'
 import type { ChannelWalk, WalkProgress } from './walk.ts'
 
 /** Everything that a walk in another thread needs; the key goes there and nowhere else. */
 export type WalkOrder = Readonly<{
-  database: DatabaseAddress
+  /** The address as a text; a thread gets no more than texts and numbers. */
+  database: string
   /** Which catalog's copy. */
   catalog: string
   baseUrl: string

@@ -1,6 +1,7 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { KeySource } from '../catalog/key-source.ts'
 import { type Clock, MINUTE_MS } from '../clock.ts'
+import { toDatabaseText } from '../config/database-text.ts'
 import type { Config } from '../config/config.ts'
 import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
@@ -162,7 +163,7 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
   if (walkRunner === null) return Promise.reject(new WalkError('another process makes the walks'))
   if (watch.signal.aborted) return Promise.reject(new WalkError('the server is stopping'))
   const order = {
-    database: config.database,
+    database: toDatabaseText(config.database),
     catalog: catalog.identity,
     baseUrl: catalog.baseUrl,
     key: catalog.key.current().reveal(),

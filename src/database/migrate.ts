@@ -29,7 +29,7 @@ export async function migrateDatabase<T>(
  * Looking needs no lock: a database of this version opens while another process writes for minutes, as an import does.
  * One without migrations, or that cannot be read, is the migrator's to judge.
  */
-async function isUpToDate<T>(
+export async function isUpToDate<T>(
   database: Kysely<T>,
   migrations: Readonly<Record<string, Migration>>,
 ): Promise<boolean> {

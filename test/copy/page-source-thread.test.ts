@@ -51,10 +51,7 @@ function refusePagesOf(channelId: string): void {
   const channel = `select id from copies where channel_id = '${channelId}'`
   const refusal = `select raise(abort, 'database or disk is full')`
   const trigger = `before insert on walk_pages when new.copy_id = (${channel}) begin ${refusal}; end`
-  damageTables(
-    place.order.database.kind === 'sqlite' ? place.order.database.path : '',
-    `create trigger full ${trigger}`,
-  )
+  damageTables(place.order.database.replace('sqlite:', ''), `create trigger full ${trigger}`)
 }
 
 test('page that was fetched ahead of a failed walk - arrives while the next channel waits - is not taken for its own', async () => {

