@@ -3,12 +3,14 @@ import { createCatalogHealth } from './catalog-health.ts'
 import { type CallGate, createCallGate } from './catalog/call-gate.ts'
 import { type CatalogClient, createCatalogClient } from './catalog/client.ts'
 import type { KeySource } from './catalog/key-source.ts'
+import { type FleetLedger, createFleetLedger } from './catalog/fleet-ledger.ts'
 import { createSharedLedger } from './catalog/quota-ledger.ts'
 import type { Clock } from './clock.ts'
-import { labelDatabase } from './config/database-text.ts'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
-import { openHealingStore } from './copy/healing-store.ts'
+import type { BusyTimeouts } from './copy/dialects.ts'
+import { openFleetStore } from './copy/fleet-store.ts'
+import { LATER, openHealingStore } from './copy/healing-store.ts'
 import { openSqlStore } from './copy/sql-store.ts'
 import type { CopyStore } from './copy/store.ts'
 import type { WalkRunner } from './copy/walk-runner.ts'
@@ -106,7 +108,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const ownOrigin = new URL(publicUrl).origin
   const made: { walks?: Walks } = {}
   const whenHealed = (): void => void made.walks?.ensureCopied()
-  const { store, gate, storeHealth } = await openGuardedStore(details, metrics, whenHealed)
+  const { store, gate, ledger, storeHealth } = await openGuardedStore(details, metrics, whenHealed)
   const client = createClient(details, { gate, metrics, ownOrigin })
   const memories = createDataMemories(config)
   const onStoreFailure = storeHealth.note
@@ -145,6 +147,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
       await walks.stop()
       await client.close()
       await sources.settle()
+      await ledger.giveBack()
       await store.close()
     },
   }
@@ -173,6 +176,7 @@ function createClient(
 type GuardedStore = Readonly<{
   store: CopyStore
   gate: CallGate
+  ledger: FleetLedger
   storeHealth: ReturnType<typeof createStoreHealth>
 }>
 
@@ -184,23 +188,44 @@ async function openGuardedStore(
 ): Promise<GuardedStore> {
   const { config, catalog, clock, logger } = details
   const storeHealth = createStoreHealth({ clock, logger, metrics })
-  const store = await openHealingStore({
-    open: (timeouts) => openSqlStore({ database: config.database, catalog: catalog.identity, timeouts }),
-    identify: () => findFileId(labelDatabase(config.database)),
-    clock,
+  const open = (timeouts: BusyTimeouts): Promise<CopyStore> =>
+    openSqlStore({ database: config.database, catalog: catalog.identity, timeouts })
+  const watch = {
     onFailure: storeHealth.note,
     onHealed() {
       logger.info('the stored copy is open again')
       whenHealed()
     },
-  })
+  }
+  const { database } = config
+  const store =
+    database.kind === 'postgres'
+      ? await openFleetStore({ ...watch, open: () => open(LATER) })
+      : await openHealingStore({ ...watch, open, clock, identify: () => findFileId(database.path) })
+  const ledger = createLedger(details, store, storeHealth.note)
   const gate = createCallGate({
     clock,
     unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
     dailyLimit: config.catalogDailyLimit,
-    ledger: createSharedLedger(store, { clock, onFailure: storeHealth.note }),
+    ledger,
   })
-  return { store, gate, storeHealth }
+  return { store, gate, ledger, storeHealth }
+}
+
+/** Several machines share a server's counts, and one machine a file's. */
+function createLedger(
+  { config, clock }: ContextDetails,
+  store: CopyStore,
+  onFailure: (error: unknown) => void,
+): FleetLedger {
+  if (config.database.kind === 'postgres')
+    return createFleetLedger(store, {
+      clock,
+      dailyLimit: config.catalogDailyLimit,
+      mayReserve: true,
+      onFailure,
+    })
+  return { ...createSharedLedger(store, { clock, onFailure }), giveBack: () => Promise.resolve() }
 }
 
 /** Which file lies at a path, whatever its name; `null`: none. */

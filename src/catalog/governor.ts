@@ -58,6 +58,7 @@ export type GovernorOptions = Readonly<{
 
 const REFUSALS: Readonly<Record<Exclude<Verdict, 'free'>, string>> = {
   limited: 'calls to the catalog are paused: its request limit was reached',
+  alone: 'the database that all machines share is away, and what was set aside for that time is used up',
   share_spent: 'what this kind of call may use of the daily limit is spent until 00:00 UTC',
   lookups_spent: 'the look-ups of unknown products for this hour are spent',
 }
@@ -92,7 +93,8 @@ export function createGovernor(options: GovernorOptions): Governor {
     },
     isFree(purpose) {
       const verdict = judgeCall(view.seen(), rules(), { purpose, nowMs: clock.nowMs() })
-      return verdict === 'free' || (verdict === 'lookups_spent' && view.ageMs() >= SPENT_HINT_MS)
+      const mayHaveChanged = verdict === 'lookups_spent' || verdict === 'alone'
+      return verdict === 'free' || (mayHaveChanged && view.ageMs() >= SPENT_HINT_MS)
     },
     limitedUntilMs: () => view.seen().limitedUntilMs,
     isUnproven: () => view.seen().pauseCount > 0,

@@ -94,7 +94,7 @@ export function createSharedLedger(
  * Changes that come while another one is being written are written together, in their order: many visitors at once cost a
  * few transactions. Those of another UTC day are another turn: each day has its own counts.
  */
-function createTogether(update: QuotaLedger['updateQuota']): QuotaLedger['updateQuota'] {
+export function createTogether(update: QuotaLedger['updateQuota']): QuotaLedger['updateQuota'] {
   let last: Promise<unknown> = Promise.resolve()
   let waiting: Readonly<{ day: number; changes: QuotaChange[]; turn: Promise<QuotaState> }> | undefined
   const open = (nowMs: number): NonNullable<typeof waiting> => {

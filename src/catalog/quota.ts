@@ -39,8 +39,15 @@ export type QuotaState = Readonly<{
   /** The UTC day that `calls` were made on, in days since 1970. */
   day: number
   calls: ShareCalls
+  /** First look-ups of that day that machines have set aside for a time without the store, and have not made. */
+  reserved: number
   /** First look-ups of the last 60 minutes. */
   lookupsLastHour: number
+  /**
+   * `null`: the counts are those of all. Else the store that several machines share is away, and only so many first look-ups
+   * may be made, which were set aside before.
+   */
+  allowance: number | null
 }>
 
 /** What an operator has set. `lookupsPerHour` is `null` while first look-ups do not count. */
@@ -50,7 +57,7 @@ export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: n
 export type DailyLimit = Readonly<{ calls: number; isLearned: boolean }>
 
 /** May a call be made, and if not, why? */
-export type Verdict = 'free' | 'limited' | 'share_spent' | 'lookups_spent'
+export type Verdict = 'free' | 'limited' | 'alone' | 'share_spent' | 'lookups_spent'
 
 /** The day of a time, in days since 1970, UTC. */
 export function toDay(timeMs: number): number {
@@ -66,7 +73,9 @@ export function createQuotaState(nowMs: number): QuotaState {
     learnedCalls: null,
     day: toDay(nowMs),
     calls: { walk: 0, refresh: 0, lookup: 0 },
+    reserved: 0,
     lookupsLastHour: 0,
+    allowance: null,
   }
 }
 
@@ -96,7 +105,12 @@ export function computeLeft(state: QuotaState, rules: QuotaRules, nowMs: number)
   if (limit === undefined) return undefined
   const shares = divideLimit(limit.calls)
   const leftOf = (share: Share): number => Math.max(0, shares[share] - countCalls(state, share, nowMs))
-  return { walk: leftOf('walk'), refresh: leftOf('refresh'), lookup: leftOf('lookup') }
+  const reserved = state.day === toDay(nowMs) ? state.reserved : 0
+  return {
+    walk: leftOf('walk'),
+    refresh: leftOf('refresh'),
+    lookup: Math.max(0, leftOf('lookup') - reserved),
+  }
 }
 
 /** May a call for this purpose be made now? */
@@ -106,6 +120,8 @@ export function judgeCall(
   call: Readonly<{ purpose: CallPurpose; nowMs: number }>,
 ): Verdict {
   if (call.nowMs < state.limitedUntilMs) return 'limited'
+  if (state.allowance !== null)
+    return toShare(call.purpose) === 'lookup' && state.allowance > 0 ? 'free' : 'alone'
   const left = computeLeft(state, rules, call.nowMs)
   if (left !== undefined && left[toShare(call.purpose)] === 0) return 'share_spent'
   const isBudgeted = call.purpose === 'lookup' && rules.lookupsPerHour !== null
@@ -123,6 +139,7 @@ export function countCall(
     ...today,
     calls: { ...today.calls, [share]: today.calls[share] + 1 },
     lookupsLastHour: today.lookupsLastHour + Number(call.isBudgeted),
+    allowance: today.allowance === null ? null : today.allowance - 1,
   }
 }
 
@@ -209,5 +226,5 @@ function countCalls(state: QuotaState, share: Share, nowMs: number): number {
 /** The state on the day of `nowMs`: at 00:00 UTC counts begin anew. */
 export function startDay(state: QuotaState, nowMs: number): QuotaState {
   if (state.day === toDay(nowMs)) return state
-  return { ...state, day: toDay(nowMs), calls: { walk: 0, refresh: 0, lookup: 0 } }
+  return { ...state, day: toDay(nowMs), calls: { walk: 0, refresh: 0, lookup: 0 }, reserved: 0 }
 }

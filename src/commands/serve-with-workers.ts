@@ -1,5 +1,6 @@
 import { HOUR_MS } from '../clock.ts'
 import { runWalkInThread } from '../copy/walk-runner.ts'
+import { toDatabaseText } from '../config/database-text.ts'
 import type { Context } from '../context.ts'
 import { listenHttp } from '../http/server.ts'
 import { type Fleet, createFleet } from '../workers/fleet.ts'
@@ -89,6 +90,7 @@ function openFleet({ config, secrets }: CommandContext, place: Place): Fleet {
     makeOrder: (number) => ({
       number,
       config,
+      database: toDatabaseText(config.database),
       port,
       publicUrl: context.publicUrl,
       catalog: { baseUrl, key: key.current().reveal(), identity },

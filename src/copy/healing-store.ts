@@ -1,5 +1,6 @@
 import { type Clock, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError, type VitrineError } from '../errors.ts'
+import { AWAY_WORDS, isAway } from './away.ts'
 import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
 
@@ -14,7 +15,8 @@ const HELD = 'another process held the database a moment ago'
 /** What SQLite says of a file that the open connection cannot come back from. Single damaged pages cost what is on them. */
 const DAMAGE = /not a database|disk I\/O error|unable to open/
 
-const METHODS = [
+/** What a store that may be missing hands on. */
+export const STORE_METHODS = [
   'findProduct',
   'putLookups',
   'claimLookup',
@@ -27,6 +29,7 @@ const METHODS = [
   'findDealCurrency',
   'searchProducts',
   'updateQuota',
+  'findUnfinishedWalks',
   'ping',
 ] as const satisfies readonly Exclude<keyof CopyStore, 'close'>[]
 
@@ -35,7 +38,8 @@ const METHODS = [
  * At a start nobody is served yet, and processes that start together wait for the one that makes the tables.
  */
 const AT_START: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
-const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
+/** While visitors are served. */
+export const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
 
 /** How often, and for how long, a write is tried while another process holds the database; a walk does for milliseconds. */
 const RETRY_EVERY_MS = 3
@@ -76,7 +80,7 @@ export async function openHealingStore(details: HealingDetails): Promise<CopySto
     details.onFailure(error)
   }
   let writesRestUntilMs = -Infinity
-  const methods = METHODS.map((name) => [
+  const methods = STORE_METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
       if (
@@ -202,9 +206,13 @@ async function retryWhileHeld(write: () => Promise<unknown>): Promise<unknown> {
   return write()
 }
 
-/** Did a write fail only because another process had the database? */
+/** Did a write fail only because another process had the database, or because its server is away for a moment? */
 export function isHeldElsewhere(error: unknown): boolean {
-  return isSaying(error, LOCKED) || (error instanceof StoreError && error.message === HELD)
+  return (
+    isSaying(error, LOCKED) ||
+    (error instanceof StoreError && (error.message === HELD || error.message === AWAY_WORDS)) ||
+    isAway(error)
+  )
 }
 
 function isSaying(error: unknown, words: RegExp): boolean {

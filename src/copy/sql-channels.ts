@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
+import { transact } from '../database/transact.ts'
 import type { ChannelsTable, CopyTables } from './schema.ts'
 import type { ChannelList } from './store.ts'
 
@@ -35,7 +36,7 @@ export async function putChannelList(
   catalog: string,
   list: Readonly<{ channels: readonly Channel[]; asOfMs: number }>,
 ): Promise<void> {
-  await database.transaction().execute(async (transaction) => {
+  await transact(database, async (transaction) => {
     await transaction
       .updateTable('channels')
       .set({ gone_at_ms: list.asOfMs })

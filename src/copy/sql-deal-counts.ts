@@ -232,11 +232,13 @@ function toFacets(groups: readonly Largest[], names: Names): readonly DealFacet[
 }
 
 async function readBrands(database: Kysely<CopyTables>, ids: readonly number[]): Promise<Names> {
+  if (ids.length === 0) return new Map()
   const rows = await database.selectFrom('products').select(['id', 'brand']).where('id', 'in', ids).execute()
   return new Map(rows.map(({ id, brand }) => [id, brand]))
 }
 
 async function readMerchants(database: Kysely<CopyTables>, ids: readonly number[]): Promise<Names> {
+  if (ids.length === 0) return new Map()
   const rows = await database.selectFrom('deals').select(['id', 'offer']).where('id', 'in', ids).execute()
   return new Map(rows.map(({ id, offer }) => [id, findOfferInRow(offer)?.merchant]))
 }

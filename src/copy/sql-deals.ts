@@ -66,6 +66,7 @@ async function readDeals(
   copy: CopyRow,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, DealEntry>> {
+  if (ids.length === 0) return new Map()
   const rows = await database
     .selectFrom('deals')
     .innerJoin('products', 'products.id', 'deals.product_id')

@@ -1,5 +1,6 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
+import { isPostgres } from '../database/postgres.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { ComparedContent } from './rows.ts'
 import type { CopyTables } from './schema.ts'
@@ -30,8 +31,12 @@ export type Version = Readonly<{
 
 const VERSION_COLUMNS = ['id', 'gtin', 'from_walk', 'until_walk', 'digest', 'brand', 'as_of_ms'] as const
 
-/** Taking seven values of each row out of SQLite costs more than finding the rows: they come as one text. */
-const IN_ONE_TEXT = sql<string>`json_group_array(json_array(${sql.join(VERSION_COLUMNS.map((name) => sql.ref(name)))}))`
+/** Taking seven values of each row out of a database costs more than finding the rows: they come as one text. */
+const columns = sql.join(VERSION_COLUMNS.map((name) => sql.ref(name)))
+const IN_ONE_TEXT = {
+  sqlite: sql<string>`json_group_array(json_array(${columns}))`,
+  postgres: sql<string>`coalesce(json_agg(json_build_array(${columns})), '[]')::text`,
+} as const
 
 type VersionValues = [number, string, number, number | null, string, string | null, number]
 
@@ -47,7 +52,7 @@ function parseVersions(json: string): readonly Version[] {
       as_of_ms: asOfMs,
     }),
   )
-  // SQLite promises no order within the text.
+  // No database promises an order within the text.
   return versions.sort((a, b) => compareTexts(a.gtin, b.gtin))
 }
 
@@ -74,7 +79,7 @@ export async function readVersions(
             .limit(MAX_VERSIONS_READ)
             .as('versions'),
         )
-        .select(IN_ONE_TEXT.as('json')),
+        .select(IN_ONE_TEXT[isPostgres(transaction) ? 'postgres' : 'sqlite'].as('json')),
   })
   const versions = parseVersions(row?.json ?? '[]')
   const last = versions.at(-1)
@@ -148,10 +153,15 @@ export async function listKnown(
             .limit(KNOWN_PRODUCTS)
             .as('known'),
         )
-        .select(sql<string>`group_concat(digest || ' ' || gtin, char(10))`.as('lines')),
+        .select(LINES[isPostgres(database) ? 'postgres' : 'sqlite'].as('lines')),
   })
   return row?.lines ?? ''
 }
+
+const LINES = {
+  sqlite: sql<string>`group_concat(digest || ' ' || gtin, char(10))`,
+  postgres: sql<string>`string_agg(digest || ' ' || gtin, chr(10))`,
+} as const
 
 /** A page's, and some that are gone. */
 const KNOWN_PRODUCTS: number = MAX_PAGE_PRODUCTS + 40

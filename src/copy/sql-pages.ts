@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
+import { transact } from '../database/transact.ts'
 import { type Change, type Comparison, isOvertaken, listChanges, listDoubtful } from './page-changes.ts'
 import { type PageProduct, toPageProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
@@ -18,6 +19,9 @@ import {
 import { MAX_TRANSACTION_ROWS } from './sql-walk.ts'
 import { executeOnce } from './statements.ts'
 import type { WalkPage } from './store.ts'
+
+/** Throws where somebody else has the walk by now; first thing in a transaction. */
+export type Guard = (transaction: Transaction<CopyTables>) => Promise<void>
 
 /** Above every GTIN: the last page covers the rest of the catalog. */
 const END_OF_CATALOG = ':'
@@ -39,7 +43,7 @@ type Step = Readonly<{
 export async function applyPage(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  page: WalkPage,
+  { page, guard }: Readonly<{ page: WalkPage; guard: Guard }>,
 ): Promise<boolean> {
   const shapes = page.products.map(toShape)
   const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (toLastGtin(shapes) ?? page.afterGtin)
@@ -52,7 +56,10 @@ export async function applyPage(
   }
   while (step !== undefined && step !== 'overtaken') {
     const next: Step = step
-    step = await database.transaction().execute((transaction) => applyStep(transaction, next))
+    step = await transact(database, async (transaction) => {
+      await guard(transaction)
+      return applyStep(transaction, next)
+    })
     // Meanwhile the next page arrives.
     await setImmediate()
   }

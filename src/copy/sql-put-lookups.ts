@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { DAY_MS } from '../clock.ts'
+import { transact } from '../database/transact.ts'
 import { type ComparedContent, type StoredShape, isSameContent, toStoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
@@ -23,7 +24,7 @@ export async function putLookups(
   catalog: string,
   lookups: readonly Lookup[],
 ): Promise<void> {
-  await database.transaction().execute(async (transaction) => {
+  await transact(database, async (transaction) => {
     const copies = new Map<string, CopyRow>()
     for (const lookup of lookups) {
       const { channelId } = lookup

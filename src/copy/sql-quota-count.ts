@@ -34,7 +34,7 @@ async function countCall(
   if (!isCallAlone(seen, after)) return undefined
   const { calls, day, limitedUntilMs, pauseCount, limitedAtMs, learnedCalls } = seen
   const { walk, refresh, lookup } = after.calls
-  const asSeen = [day, calls.walk, calls.refresh, calls.lookup]
+  const asSeen = [day, calls.walk, calls.refresh, calls.lookup, seen.reserved]
   const pause = [limitedUntilMs, pauseCount, limitedAtMs, learnedCalls ?? NONE_LEARNED]
   const minutes = [toFirstMinute(nowMs), toLastMinute(nowMs)]
   const counted = await executeOnce(database, 'count call', {
@@ -87,6 +87,7 @@ function buildCount(
     .where('walk', '=', calls.walk)
     .where('refresh', '=', calls.refresh)
     .where('lookup', '=', calls.lookup)
+    .where('reserved', '=', seen.reserved)
     .where(({ not, exists }) => not(exists(otherPause)))
     .where(
       ({ selectFrom }) =>
@@ -106,6 +107,7 @@ function isCallAlone(before: QuotaState, after: QuotaState): boolean {
     before.day === after.day &&
     !isPauseChanged(before, after) &&
     before.lookupsLastHour === after.lookupsLastHour &&
+    before.reserved === after.reserved &&
     SHARES.some((share) => before.calls[share] !== after.calls[share])
   )
 }

@@ -2,6 +2,8 @@ import { type Kysely, type Transaction, sql } from 'kysely'
 import { type QuotaState, type Share, SHARES, createQuotaState } from '../catalog/quota.ts'
 import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
+import { isPostgres } from '../database/postgres.ts'
+import { transact } from '../database/transact.ts'
 import type { CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
 
@@ -20,16 +22,42 @@ export async function updateQuota(
   catalog: string,
   update: QuotaUpdate,
 ): Promise<QuotaState> {
-  return database.transaction().execute(async (transaction) => {
+  const work = async (transaction: Transaction<CopyTables>): Promise<QuotaState> => {
+    await takeTurn(transaction, catalog)
     const before = await readQuota(transaction, catalog, update.nowMs)
     const after = update.change(before)
     if (isPauseChanged(before, after)) await writePause(transaction, catalog, after)
-    if (SHARES.some((share) => before.calls[share] !== after.calls[share]))
+    if (isDayChanged(before, after))
       await writeDay(transaction, catalog, { before, after })
     const lookups = after.lookupsLastHour - before.lookupsLastHour
     if (lookups > 0) await addLookups(transaction, catalog, { minute: toMinute(update.nowMs), lookups })
     return after
-  })
+  }
+  return transact(database, work, { kind: 'queued' })
+}
+
+function isDayChanged(before: QuotaState, after: QuotaState): boolean {
+  return (
+    before.reserved !== after.reserved || SHARES.some((share) => before.calls[share] !== after.calls[share])
+  )
+}
+
+/** On a server a row is what they queue for; SQLite has one writer. */
+async function takeTurn(transaction: Transaction<CopyTables>, catalog: string): Promise<void> {
+  if (!isPostgres(transaction)) return
+  const row = await transaction
+    .selectFrom('quotas')
+    .select('catalog')
+    .where('catalog', '=', catalog)
+    .forUpdate()
+    .executeTakeFirst()
+  if (row !== undefined) return
+  const none = { limited_until_ms: 0, pause_count: 0, limited_at_ms: 0, learned_calls: null }
+  await transaction
+    .insertInto('quotas')
+    .values({ catalog, ...none })
+    .onConflict((conflict) => conflict.column('catalog').doUpdateSet({ catalog }))
+    .execute()
 }
 
 async function readQuota(
@@ -47,7 +75,7 @@ async function readQuota(
         .selectFrom(sql<Readonly<{ one: number }>>`(select 1 as one)`.as('o'))
         .leftJoin('quotas as q', (join) => join.on('q.catalog', '=', catalog))
         .leftJoin('quota_days as d', (join) => join.on('d.catalog', '=', catalog).on('d.day', '=', empty.day))
-        .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls', ...SHARES])
+        .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls', 'reserved', ...SHARES])
         .select(({ selectFrom }) =>
           selectFrom('quota_minutes')
             .select(sql<number | null>`sum(lookups)`.as('sum'))
@@ -62,7 +90,7 @@ async function readQuota(
 
 type QuotaRow = Readonly<
   Record<
-    'limited_until_ms' | 'pause_count' | 'limited_at_ms' | 'learned_calls' | 'lookups' | Share,
+    'limited_until_ms' | 'pause_count' | 'limited_at_ms' | 'learned_calls' | 'lookups' | 'reserved' | Share,
     number | null
   >
 >
@@ -81,6 +109,7 @@ function toState(empty: QuotaState, row: QuotaRow): QuotaState {
       refresh: row.refresh ?? calls.refresh,
       lookup: row.lookup ?? calls.lookup,
     },
+    reserved: row.reserved ?? empty.reserved,
     lookupsLastHour: row.lookups ?? 0,
   }
 }
@@ -117,13 +146,13 @@ async function writeDay(
 ): Promise<void> {
   const { day } = after
   const { walk, refresh, lookup } = after.calls
-  const content = { walk, refresh, lookup }
+  const content = { walk, refresh, lookup, reserved: after.reserved }
   await executeOnce(transaction, 'write calls of day', {
-    values: [catalog, day, walk, refresh, lookup, 0, walk, refresh, lookup],
+    values: [catalog, day, ...Object.values(content), ...Object.values(content)],
     build: () =>
       transaction
         .insertInto('quota_days')
-        .values({ catalog, day, ...content, reserved: 0 })
+        .values({ catalog, day, ...content })
         .onConflict((conflict) => conflict.columns(['catalog', 'day']).doUpdateSet(content)),
   })
   // The first call of a day takes what is too old along.

@@ -1,8 +1,10 @@
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
+import { isPostgres } from '../database/postgres.ts'
 import { cleanText, foldText } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 import { hasWord, readProducts, splitWords } from './sql-lookups.ts'
+import { findByLexemes } from './postgres-search.ts'
 import { type WordMatch, findByWords } from './sqlite-search.ts'
 import type { CopyEntry } from './store.ts'
 
@@ -92,7 +94,8 @@ async function findBest({ database, copy, text, limit }: Search): Promise<readon
   if (words.length === 0) return []
   const matches = new Map<number, Ranked>()
   for (const isWhole of [true, false]) {
-    for (const match of await findByWords(database, copy, { words, isWhole }))
+    const find = isPostgres(database) ? findByLexemes : findByWords
+    for (const match of await find(database, copy, { words, isWhole }))
       matches.set(match.id, rank(match, { folded, words }))
     if (matches.size >= limit) break
   }

@@ -3,7 +3,9 @@ import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
 import type { CopyTables } from './schema.ts'
+import { isPostgres } from '../database/postgres.ts'
 import { createSqlClaims } from './sql-claims.ts'
+import { findUnfinishedWalks } from './sql-leases.ts'
 import { findChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, findCopy, readCopyState } from './sql-copies.ts'
 import { countDeals } from './sql-deal-counts.ts'
@@ -13,6 +15,7 @@ import { putLookups } from './sql-put-lookups.ts'
 import { createQuotaUpdater } from './sql-quota-count.ts'
 import { searchProducts } from './sql-search.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
+import { tendServer } from './tend-server.ts'
 import { type SearchIndex, tendSearchIndex } from './sqlite-search.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 
@@ -33,7 +36,7 @@ export type SqlStoreOptions = Readonly<{
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { catalog } = options
   const { reader, writer, close } = await openCopyDatabase(options.database, options.timeouts)
-  const index = tendSearchIndex(writer)
+  const index = isPostgres(writer) ? tendServer(options) : tendSearchIndex(writer)
   /** One view over all statements of a read: a walk that completes meanwhile removes what it replaced. */
   const inOneView = <T>(read: (view: Transaction<CopyTables>) => Promise<T>): Promise<T> =>
     reader.transaction().setIsolationLevel('repeatable read').execute(read)
@@ -57,10 +60,13 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     searchProducts: (channelId, text, limit) =>
       withCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
     updateQuota: (nowMs, change) => updateQuota({ nowMs, change }),
+    findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog),
     async ping() {
       await sql`select count(*) from copies`.execute(reader)
     },
     async findDamage() {
+      // A server looks after its files itself.
+      if (isPostgres(reader)) return null
       const found = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(reader)
       const [first] = found.rows
       return first === undefined || first.quick_check === 'ok' ? null : first.quick_check

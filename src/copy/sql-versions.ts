@@ -1,8 +1,10 @@
 import { type Transaction, sql } from 'kysely'
+import { isPostgres } from '../database/postgres.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import type { StoredShape } from './rows.ts'
+import { toWordList } from './postgres-search.ts'
 import { insertWithWords } from './sqlite-words.ts'
-import { executeOnce, insertRows, splitList } from './statements.ts'
+import { type Inserted, executeOnce, insertRows, splitList } from './statements.ts'
 
 /** From here on, putting words in at once costs less than letting the trigger do it product by product. */
 const MANY_PRODUCTS = 8
@@ -25,7 +27,7 @@ export async function insertVersions(
     ids.push(...(await insertProducts(transaction, shapes, details)))
     return { firstId: ids[0] ?? 0, lastId: ids.at(-1) ?? 0 }
   }
-  if (shapes.length < MANY_PRODUCTS) await insert()
+  if (shapes.length < MANY_PRODUCTS || isPostgres(transaction)) await insert()
   else await insertWithWords(transaction, insert)
   const deals = shapes.flatMap((shape, index) =>
     toDealRows(shape, { ...details, productId: ids[index] ?? 0 }),
@@ -33,13 +35,14 @@ export async function insertVersions(
   await insertDeals(transaction, deals)
 }
 
-/** Answers the ids, in the order of the products: the database gives them one after the other, and nobody else writes. */
+/** Answers the ids, in the order of the products. */
 async function insertProducts(
   transaction: Transaction<CopyTables>,
   shapes: readonly StoredShape[],
   { copyId, fromWalk, asOfMs }: VersionPlace,
 ): Promise<number[]> {
-  return insertRows(transaction, 'insert products', {
+  const isServer = isPostgres(transaction)
+  const inserted = await insertRows(transaction, 'insert products', {
     rows: shapes.map(({ content }) => ({
       gtin: content.gtin,
       digest: content.digest,
@@ -52,9 +55,28 @@ async function insertProducts(
       from_walk: fromWalk,
       until_walk: null,
       as_of_ms: asOfMs,
+      ...(isServer && { words: toWordList(content.search_text) }),
     })),
-    build: (rows) => transaction.insertInto('products').values(rows),
+    build: (rows) =>
+      transaction
+        .insertInto('products')
+        .values(rows)
+        .$if(isServer, (query) => query.returning(['id', 'gtin'])),
   })
+  return isServer ? matchIds(inserted, shapes) : inserted.flatMap(countIds)
+}
+
+/** SQLite counts them up within a statement, and nobody else writes. */
+function countIds({ size, result }: Inserted<unknown>): number[] {
+  const last = Number(result.insertId ?? 0n)
+  return Array.from({ length: size }, (_, index) => last - size + 1 + index)
+}
+
+/** A server promises no order; a GTIN stands once in what is inserted. */
+function matchIds(inserted: readonly Inserted<unknown>[], shapes: readonly StoredShape[]): number[] {
+  const rows = inserted.flatMap(({ result }) => result.rows as readonly { id: number; gtin: string }[])
+  const ids = new Map(rows.map(({ id, gtin }) => [gtin, id]))
+  return shapes.map(({ content }) => ids.get(content.gtin) ?? 0)
 }
 
 /** Overwrites a version in place: it is current again, and its deals keep the time at which they were first seen. */
@@ -66,7 +88,12 @@ export async function updateVersion(
   const firstSeen = await readFirstSeen(transaction, [details.productId])
   await transaction
     .updateTable('products')
-    .set({ ...shape.content, as_of_ms: details.asOfMs, until_walk: null })
+    .set({
+      ...shape.content,
+      as_of_ms: details.asOfMs,
+      until_walk: null,
+      ...(isPostgres(transaction) && { words: toWordList(shape.content.search_text) }),
+    })
     .where('id', '=', details.productId)
     .execute()
   await transaction.deleteFrom('deals').where('product_id', '=', details.productId).execute()
@@ -117,14 +144,21 @@ export async function setDigest(
   })
 }
 
-/** Removes versions with their deals. */
+/** Removes versions with their deals. `endedBy`: only those that still have ended at or before that walk. */
 export async function deleteVersions(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
+  endedBy?: number,
 ): Promise<void> {
   for (const ids of splitList(productIds)) {
-    await transaction.deleteFrom('deals').where('product_id', 'in', ids).execute()
-    await transaction.deleteFrom('products').where('id', 'in', ids).execute()
+    let deals = transaction.deleteFrom('deals').where('product_id', 'in', ids)
+    let products = transaction.deleteFrom('products').where('id', 'in', ids)
+    if (endedBy !== undefined) {
+      deals = deals.where('until_walk', '<=', endedBy)
+      products = products.where('until_walk', '<=', endedBy)
+    }
+    await products.execute()
+    await deals.execute()
   }
 }
 

@@ -1,11 +1,14 @@
 import type { Kysely } from 'kysely'
 import type { CopyTables } from './schema.ts'
+import { isPostgres } from '../database/postgres.ts'
+import { transact } from '../database/transact.ts'
 import { putChannelList } from './sql-channels.ts'
 import { type CopyRow, getCopy, readCopyState } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
+import { createLeases } from './sql-leases.ts'
 import { listKnown } from './sql-page-range.ts'
-import { applyPage } from './sql-pages.ts'
+import { type Guard, applyPage } from './sql-pages.ts'
 import { countDeals, removeAbsences, removeEnded, sumPages } from './sql-walk.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
 
@@ -15,20 +18,33 @@ export function createSqlWalkStore(
   catalog: string,
 ): Omit<WalkStore, 'close' | 'updateQuota'> {
   const open = (channelId: string): Promise<CopyRow> => getCopy(database, catalog, channelId)
+  const { guard, ...leases } = createLeases(database, open)
   return {
-    ...createLeases(database, open),
-    beginWalk: async (channelId, times) => beginWalk(database, await open(channelId), times),
+    ...leases,
+    async beginWalk(channelId, times) {
+      const copy = await open(channelId)
+      await transact(database, guard(copy))
+      return beginWalk(database, copy, times)
+    },
     listKnown: async (channelId, afterGtin) => listKnown(database, (await open(channelId)).id, afterGtin),
-    applyPage: async (channelId, page) => applyPage(database, await open(channelId), page),
-    completeWalk: async (channelId, walk, nowMs) =>
-      completeWalk(database, await open(channelId), { walk, nowMs }),
+    async applyPage(channelId, page) {
+      const copy = await open(channelId)
+      return applyPage(database, copy, { page, guard: guard(copy) })
+    },
+    async completeWalk(channelId, walk, nowMs) {
+      const copy = await open(channelId)
+      await completeWalk(database, copy, { walk, nowMs, guard: guard(copy) })
+    },
     async failWalk(channelId, code, nowMs) {
       const copy = await open(channelId)
-      await database
-        .updateTable('copies')
-        .set({ failure: code, failed_at_ms: nowMs })
-        .where('id', '=', copy.id)
-        .execute()
+      await transact(database, async (transaction) => {
+        await guard(copy)(transaction)
+        await transaction
+          .updateTable('copies')
+          .set({ failure: code, failed_at_ms: nowMs })
+          .where('id', '=', copy.id)
+          .execute()
+      })
     },
     putChannelList: (channels, asOfMs) => putChannelList(database, catalog, { channels, asOfMs }),
     getCopyState: (channelId) => readCopyState(database, catalog, channelId),
@@ -41,7 +57,7 @@ async function beginWalk(
   times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
 ): Promise<WalkPlace> {
   await removeEnded(database, copy.id, copy.currentWalk)
-  if (copy.currentWalk === 0) await dropDealIndexes(database)
+  if (copy.currentWalk === 0 && !isPostgres(database)) await dropDealIndexes(database)
   const walk = copy.currentWalk + 1
   const place =
     copy.runningWalk === walk ? await findPlace(database, copy, times.resumableSinceMs) : undefined
@@ -88,14 +104,16 @@ async function findPlace(
 async function completeWalk(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  end: Readonly<{ walk: number; nowMs: number }>,
+  end: Readonly<{ walk: number; nowMs: number; guard: Guard }>,
 ): Promise<void> {
-  await createDealIndexes(database)
+  const hasIndexes = isPostgres(database)
+  if (!hasIndexes) await createDealIndexes(database)
   const { productCount, drops } = await sumPages(database, copy.id, end.walk)
   const dealCount = await countDeals(database, copy.id, end.walk)
   const dealCurrency = await computeDealCurrency(database, copy.id, end.walk)
-  await database.transaction().execute(async (transaction) => {
-    await createDealIndexes(transaction)
+  await transact(database, async (transaction) => {
+    await end.guard(transaction)
+    if (!hasIndexes) await createDealIndexes(transaction)
     await transaction
       .updateTable('copies')
       .set(({ ref }) => ({
@@ -121,45 +139,4 @@ async function completeWalk(
     .where('id', '=', copy.id)
     .executeTakeFirstOrThrow()
   await removeAbsences(database, copy.id, startedAtMs ?? 0)
-}
-
-type Leases = Pick<WalkStore, 'takeLease' | 'releaseLease' | 'findLeaseOwner'>
-
-/** A lease is two columns of the copy's row: who walks, and until when nobody else may. */
-function createLeases(database: Kysely<CopyTables>, open: (channelId: string) => Promise<CopyRow>): Leases {
-  return {
-    async takeLease(channelId, lease) {
-      const copy = await open(channelId)
-      const { numUpdatedRows } = await database
-        .updateTable('copies')
-        .set({ lease_owner: lease.owner, lease_until_ms: lease.untilMs })
-        .where('id', '=', copy.id)
-        .where((builder) =>
-          builder.or([
-            builder('lease_owner', '=', lease.owner),
-            builder('lease_until_ms', '<=', lease.nowMs),
-          ]),
-        )
-        .executeTakeFirst()
-      return numUpdatedRows > 0n
-    },
-    async releaseLease(channelId, owner) {
-      const copy = await open(channelId)
-      await database
-        .updateTable('copies')
-        .set({ lease_owner: null, lease_until_ms: 0 })
-        .where('id', '=', copy.id)
-        .where('lease_owner', '=', owner)
-        .execute()
-    },
-    async findLeaseOwner(channelId) {
-      const copy = await open(channelId)
-      const row = await database
-        .selectFrom('copies')
-        .select('lease_owner')
-        .where('id', '=', copy.id)
-        .executeTakeFirst()
-      return row?.lease_owner ?? null
-    },
-  }
 }

@@ -1,5 +1,6 @@
 import { type AliasedRawBuilder, type Kysely, sql } from 'kysely'
 import { type Drops, addDrops } from '../catalog/parse.ts'
+import { transact } from '../database/transact.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { isVisibleAt } from './sql-copies.ts'
@@ -55,7 +56,8 @@ export async function removeEnded(database: Kysely<CopyTables>, copyId: number, 
       .execute()
     if (rows.length === 0) break
     const removed = takeWithinRows(rows).map((row) => row.id)
-    await database.transaction().execute((transaction) => deleteVersions(transaction, removed))
+    // A look-up elsewhere may have found one again since.
+    await transact(database, (transaction) => deleteVersions(transaction, removed, walk))
   }
   await database.deleteFrom('walk_pages').where('copy_id', '=', copyId).where('walk', '<', walk).execute()
 }

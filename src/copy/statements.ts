@@ -1,4 +1,4 @@
-import { type Compilable, CompiledQuery, type Kysely } from 'kysely'
+import { type Compilable, CompiledQuery, type Kysely, type QueryResult } from 'kysely'
 import type { CopyTables } from './schema.ts'
 
 /** Rows, or values of a list, in one statement: few sizes, so that each statement is prepared once and found again. */
@@ -15,27 +15,29 @@ const texts = new WeakMap<object, Map<string, string>>()
 /**
  * Inserts rows, many in a statement. `build` makes the statement for some of them; it is asked once for each number of rows,
  * and what it makes is executed again with other values: building a query costs more than executing it. All rows have the
- * same columns in the same order. Answers the numbers of the rows: SQLite counts them up within a statement.
+ * same columns in the same order. Answers what each statement did, and for how many rows it was.
  */
-export async function insertRows<R extends Row>(
+export async function insertRows<R extends Row, Returned>(
   database: Kysely<CopyTables>,
   name: string,
-  insert: Readonly<{ rows: readonly R[]; build(rows: readonly R[]): Compilable }>,
-): Promise<number[]> {
+  insert: Readonly<{ rows: readonly R[]; build(rows: readonly R[]): Compilable<Returned> }>,
+): Promise<readonly Inserted<Returned>[]> {
   const { rows, build } = insert
-  const ids: number[] = []
+  const inserted: Inserted<Returned>[] = []
   let start = 0
   for (const size of SIZES) {
     for (; rows.length - start >= size; start += size) {
       const some = rows.slice(start, start + size)
       const text = getText(database, `${name} ${size}`, () => build(some))
-      const query = CompiledQuery.raw(text, listValues(some))
-      const { insertId = 0n } = await database.executeQuery(query)
-      for (let id = Number(insertId) - size + 1; id <= Number(insertId); id++) ids.push(id)
+      const query = CompiledQuery.raw(text, listValues(some)) as CompiledQuery<Returned>
+      inserted.push({ size, result: await database.executeQuery(query) })
     }
   }
-  return ids
+  return inserted
 }
+
+/** What a statement that inserted `size` rows answered. */
+export type Inserted<Returned> = Readonly<{ size: number; result: QueryResult<Returned> }>
 
 /** A list in parts of one size, for `in (…)`: the last is filled up with its own last value. */
 export function splitList<T>(values: readonly T[]): readonly (readonly T[])[] {

@@ -102,6 +102,9 @@ export type WalkPlace = Readonly<{
   isWalked: boolean
 }>
 
+/** A walk whose end is not known; `untilMs`: nobody else may take it over before, unless its owner's process is gone. */
+export type UnfinishedWalk = Readonly<{ channelId: string; owner: string; untilMs: number }>
+
 /** What the catalog said of one product; `product: null` in the entry: no shop sells it. */
 export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntry }>
 
@@ -133,6 +136,8 @@ export type CopyStore = QuotaLedger &
     findDealCurrency(channelId: string): Promise<string | undefined>
     /** Products whose title or brand has every word, or whose GTIN begins with the digits. */
     searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
+    /** Walks under way, whoever makes them, and those whose process has died. */
+    findUnfinishedWalks(): Promise<readonly UnfinishedWalk[]>
     /** Throws when the database cannot be read. */
     ping(): Promise<void>
     close(): Promise<void>

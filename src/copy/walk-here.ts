@@ -1,7 +1,8 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
 import { type CatalogClient, type CatalogClientOptions, createCatalogClient } from '../catalog/client.ts'
 import { createFixedKey } from '../catalog/key-source.ts'
-import { createSharedLedger } from '../catalog/quota-ledger.ts'
+import { createFleetLedger } from '../catalog/fleet-ledger.ts'
+import { type QuotaLedger, createSharedLedger } from '../catalog/quota-ledger.ts'
 import { type Clock, DAY_MS, systemClock } from '../clock.ts'
 import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
@@ -66,7 +67,7 @@ async function openTools({ order, watch, clock }: WalkHere, calls: CountedCalls)
     unknownLookupsPerHour: 0,
     dailyLimit: order.dailyLimit,
     // A pause that cannot be stored is handed on with the report; the walk itself ends at the first page it cannot store.
-    ledger: createSharedLedger(store, { clock, onFailure: () => {} }),
+    ledger: createLedger(order, store, clock),
   })
   const onCall: Gated['onCall'] = (call) => {
     const key = `${call.operation} ${call.outcome}`
@@ -84,6 +85,13 @@ async function openTools({ order, watch, clock }: WalkHere, calls: CountedCalls)
   })
   const pages = watch.makePages?.(order, { gate, onCall }) ?? createPageSource(client, order)
   return { store, gate, client, pages }
+}
+
+function createLedger({ database, dailyLimit }: WalkOrder, store: CopyStore, clock: Clock): QuotaLedger {
+  const onFailure = (): void => {}
+  return parseDatabaseText(database).kind === 'postgres'
+    ? createFleetLedger(store, { clock, dailyLimit, mayReserve: false, onFailure })
+    : createSharedLedger(store, { clock, onFailure })
 }
 
 async function walkWith(tools: Tools, { order, watch, clock }: WalkHere): Promise<WalkReport['walks']> {

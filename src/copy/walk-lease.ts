@@ -1,10 +1,9 @@
-import { type Clock, MINUTE_MS } from '../clock.ts'
-import { WalkError } from '../errors.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
 import { isOwnerGone } from './lease-owner.ts'
 import type { WalkStore } from './store.ts'
 
-/** How long a walk may go without a page before another process may take it over. */
-export const LEASE_MS: number = MINUTE_MS
+/** How long a walk may go without a sign of life before another process may take it over: with a look now and then, within a minute. */
+export const LEASE_MS: number = 40 * SECOND_MS
 
 type LeaseDetails = Readonly<{ store: WalkStore; clock: Clock; owner: string }>
 
@@ -21,9 +20,4 @@ export async function takeLease(details: LeaseDetails, channelId: string): Promi
 export function extendLease(details: LeaseDetails, channelId: string): Promise<boolean> {
   const nowMs = details.clock.nowMs()
   return details.store.takeLease(channelId, { owner: details.owner, nowMs, untilMs: nowMs + LEASE_MS })
-}
-
-/** What a walk ends with whose lease another process holds. */
-export function createTakenOver(): WalkError {
-  return new WalkError('another process took the walk over')
 }

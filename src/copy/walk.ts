@@ -9,7 +9,8 @@ import { describeFailure } from './healing-store.ts'
 import type { PageSource } from './page-source.ts'
 import type { WalkPage, WalkPlace, WalkStore } from './store.ts'
 import { createStuck, toUsablePage } from './usable-page.ts'
-import { LEASE_MS, createTakenOver, extendLease, takeLease } from './walk-lease.ts'
+import { createTakenOver } from './taken-over.ts'
+import { LEASE_MS, extendLease, takeLease } from './walk-lease.ts'
 import { createStopped, withRetries } from './walk-retries.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
@@ -212,7 +213,10 @@ async function fetchPage(
   if (details.signal.aborted) throw createStopped()
   const query = { channelId: channel.id, cursor: place.cursor, limit: MAX_PAGE_PRODUCTS }
   const isUnknown = expectedCount === 0 || step.isWhole
+  let tries = 0
   const { value, asOfMs } = await withRetries(details, async () => {
+    tries += 1
+    if (tries > 1 && !(await extendLease(details, channel.id))) throw createTakenOver()
     const known = isUnknown ? '' : await details.store.listKnown(channel.id, place.afterGtin)
     return details.pages.fetch(query, { hasDeals: expectedCount === 0, known })
   })

@@ -49,9 +49,12 @@ function isConflict(error: unknown): boolean {
   return code !== undefined && CONFLICTS.has(code)
 }
 
+/** Those of the system begin with an E, as EPIPE does. */
+const SQLSTATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/
+
 /** What the database says in five characters, at the bottom of an error; `undefined` when it said nothing. */
 export function findSqlState(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
-  if ('code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)) return error.code
+  if ('code' in error && typeof error.code === 'string' && SQLSTATE.test(error.code)) return error.code
   return findSqlState(error.cause)
 }

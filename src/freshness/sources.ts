@@ -44,7 +44,7 @@ export function createSources(details: SourcesDetails): Sources {
   const lookups = createLookupWriter(store, onStoreFailure)
   const isFresh = (asOfMs: number): boolean => judgeAge(asOfMs, clock.nowMs(), config.freshness) === 'fresh'
   const claims =
-    config.workers === 1
+    config.workers === 1 && config.database.kind === 'sqlite'
       ? askAtOnce
       : createClaims({ ...shared, lookups, timeoutMs: config.catalogTimeoutMs, isFresh })
   const products = createProductSource({

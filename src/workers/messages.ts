@@ -9,6 +9,8 @@ export type WorkerOrder = Readonly<{
   /** 1 and up; a worker that replaces another one takes its number. */
   number: number
   config: Config
+  /** The address of the stored copy's database, with its password. */
+  database: string
   /** The port that is listened on, whatever `config` asks for. */
   port: number
   publicUrl: string

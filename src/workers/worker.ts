@@ -1,6 +1,7 @@
 import { createApp } from '../app.ts'
 import type { KeySource } from '../catalog/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
+import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
 import { type Context, createContext } from '../context.ts'
 import { createEnding } from '../ending.ts'
@@ -70,7 +71,9 @@ async function start(order: WorkerOrder): Promise<Running> {
 
 /** The same as in a single process, but that others make the walks, read the key and have the sample data. */
 async function openContext(order: WorkerOrder, key: KeySource): Promise<Context> {
-  const { config, publicUrl, catalog, demoUrl } = order
+  const { publicUrl, catalog, demoUrl } = order
+  // Its password does not travel within an object.
+  const config = { ...order.config, database: parseDatabaseText(order.database) }
   const adminPassword = order.adminPassword === null ? null : new Secret(order.adminPassword)
   const context = await createContext({
     config,

@@ -1,7 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import type { DatabaseAddress } from '../../src/config/config.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
+import { type GivenServer, type TestDatabase, openPostgresServer } from '../helpers/postgres.ts'
 import { describeChannels } from './conformance/channels.ts'
 import { describeClaims } from './conformance/claims.ts'
 import { describeDealCounts } from './conformance/deal-counts.ts'
@@ -13,31 +16,50 @@ import { describeSearch } from './conformance/search.ts'
 import type { Copy, Subject } from './conformance/subject.ts'
 import { describeWalks } from './conformance/walks.ts'
 
+const IN_MEMORY = { kind: 'sqlite', path: ':memory:' } as const
+
 const SUBJECTS: readonly Subject[] = [
   {
     name: 'SQLite file',
     async start() {
       const folder = await mkdtemp(join(tmpdir(), 'vitrine-copy-'))
-      return makePlace({ path: join(folder, 'copy.db'), isShared: true }, () =>
-        rm(folder, { recursive: true, force: true }),
-      )
+      const address = { kind: 'sqlite', path: join(folder, 'copy.db') } as const
+      return makePlace({ address, isShared: true }, () => rm(folder, { recursive: true, force: true }))
     },
   },
   {
     name: 'SQLite in memory',
-    start: () => Promise.resolve(makePlace({ path: ':memory:', isShared: false }, () => Promise.resolve())),
+    start: () => Promise.resolve(makePlace({ address: IN_MEMORY, isShared: false }, () => Promise.resolve())),
+  },
+  {
+    name: 'PostgreSQL',
+    async start() {
+      await database.empty()
+      return makePlace({ address: database.address, isShared: true }, () => Promise.resolve())
+    },
   },
 ]
 
+let server: GivenServer
+let database: TestDatabase
+beforeAll(async () => {
+  server = await openPostgresServer()
+  database = await server.makeDatabase()
+})
+afterAll(async () => {
+  await database.drop()
+  await server.dispose()
+})
+
 function makePlace(
-  database: Readonly<{ path: string; isShared: boolean }>,
+  { address, isShared }: Readonly<{ address: DatabaseAddress; isShared: boolean }>,
   remove: () => Promise<void>,
 ): Awaited<ReturnType<Subject['start']>> {
   const opened: Copy[] = []
   return {
-    isShared: database.isShared,
+    isShared,
     async open(catalog) {
-      const copy = await openSqlStore({ database: { kind: 'sqlite', path: database.path }, catalog })
+      const copy = await openSqlStore({ database: address, catalog })
       opened.push(copy)
       return copy
     },

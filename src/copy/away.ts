@@ -1,0 +1,35 @@
+import { findSqlState } from '../database/transact.ts'
+
+/**
+ * What a server says, by class of its five characters, when it cannot be worked with at all: no connection, no room, shutting
+ * down, its disk, a login that it refuses, a database that is not there.
+ */
+const AWAY_CLASSES: ReadonlySet<string> = new Set(['08', '28', '3D', '53', '57', '58'])
+
+/** It ended a statement that took too long: so it is there. */
+const TOO_LONG = '57014'
+
+/** Can the database not be reached, or not be worked with? What it refuses for its own reasons is something else. */
+export function isAway(error: unknown): boolean {
+  const state = findSqlState(error)
+  if (state === undefined) return isConnectionLost(error)
+  return state !== TOO_LONG && AWAY_CLASSES.has(state.slice(0, 2))
+}
+
+function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error.cause !== undefined) return isConnectionLost(error.cause)
+  const isOfSystem = 'code' in error && typeof error.code === 'string' && error.code.startsWith('E')
+  return isOfSystem || LOST.test(error.message)
+}
+
+/** In the words of the driver and of ours. */
+const LOST = /connection|timeout|terminated|said nothing|does not support SSL/i
+
+/** Was a statement ended because it took too long? */
+export function isTooLong(error: unknown): boolean {
+  return findSqlState(error) === TOO_LONG
+}
+
+/** What is thrown without asking while the database is known to be away. */
+export const AWAY_WORDS = 'the database could not be reached a moment ago'

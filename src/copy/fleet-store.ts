@@ -1,0 +1,85 @@
+import { SECOND_MS, systemClock } from '../clock.ts'
+import { StoreError, StoreNewerError } from '../errors.ts'
+import { AWAY_WORDS, isAway, isTooLong } from './away.ts'
+import { STORE_METHODS } from './healing-store.ts'
+import type { CopyStore } from './store.ts'
+
+/** How long after a failure, and after each further one, somebody looks whether the database is back. */
+const LOOK_EVERY_MS: number = SECOND_MS
+
+/** What a visitor waits for: a database that is too slow for it is as good as away. The rest is asked by few, and may be long. */
+const VISITED: ReadonlySet<string> = new Set([
+  'findProduct',
+  'findChannelList',
+  'getCopyState',
+  'claimLookup',
+  'updateQuota',
+])
+
+/** How the store is opened, and who is told. */
+export type FleetStoreDetails = Readonly<{
+  open(): Promise<CopyStore>
+  /** Told once each time that the database is found to be away. */
+  onFailure(error: unknown): void
+  onHealed?(): void
+}>
+
+/**
+ * A store on a server that may be away: then every method throws a `StoreError` at once, so that visitors do not wait for a
+ * server that is not there, and somebody looks each second whether it is back. Connections heal by themselves.
+ * @throws StoreNewerError when the database was made by a newer version: that is for the operator to decide.
+ */
+export async function openFleetStore(details: FleetStoreDetails): Promise<CopyStore> {
+  const stopping = new AbortController()
+  let store: CopyStore | undefined
+  let away: unknown
+  let looking: Promise<void> | undefined
+  const lookUntilBack = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await systemClock.wait(LOOK_EVERY_MS, stopping.signal)
+      if (stopping.signal.aborted) return
+      try {
+        store ??= await details.open()
+        await store.ping()
+        break
+      } catch (error) {
+        away = error
+      }
+    }
+    away = undefined
+    looking = undefined
+    details.onHealed?.()
+  }
+  const leave = (error: unknown): void => {
+    away = error
+    if (looking !== undefined || stopping.signal.aborted) return
+    details.onFailure(error)
+    looking = lookUntilBack()
+  }
+  const methods = STORE_METHODS.map((name) => [
+    name,
+    async (...parameters: never[]): Promise<unknown> => {
+      if (store === undefined || looking !== undefined) throw new StoreError(AWAY_WORDS, { cause: away })
+      try {
+        return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+      } catch (error) {
+        if (isAway(error) || (VISITED.has(name) && isTooLong(error))) leave(error)
+        throw error
+      }
+    },
+  ])
+  try {
+    store = await details.open()
+  } catch (error) {
+    if (error instanceof StoreNewerError) throw error
+    leave(error)
+  }
+  return {
+    ...(Object.fromEntries(methods) as Omit<CopyStore, 'close'>),
+    async close() {
+      stopping.abort()
+      await looking
+      await store?.close()
+    },
+  }
+}
