@@ -1,12 +1,5 @@
 import type { Clock } from '../clock.ts'
-import {
-  type QuotaState,
-  computeLeft,
-  createQuotaState,
-  mergeStates,
-  startDay,
-  toDay,
-} from './quota.ts'
+import { type QuotaState, computeLeft, createQuotaState, mergeStates, startDay, toDay } from './quota.ts'
 import { type QuotaChange, type QuotaLedger, createTogether } from './quota-ledger.ts'
 
 /** First look-ups that a process sets aside for a time without the database; of a known limit this part of what is left at most. */

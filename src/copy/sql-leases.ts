@@ -107,8 +107,6 @@ async function take(
   copy: CopyRow,
   { owner, nowMs, untilMs }: Wanted,
 ): Promise<number | undefined> {
-  // One that ends much later was taken before the clock was set back.
-  const latestMs = untilMs + (untilMs - nowMs)
   const row = await database
     .updateTable('copies')
     .set(({ eb, ref }) => ({
@@ -118,11 +116,7 @@ async function take(
     }))
     .where('id', '=', copy.id)
     .where((builder) =>
-      builder.or([
-        builder('lease_owner', '=', owner),
-        builder('lease_until_ms', '<=', nowMs),
-        builder('lease_until_ms', '>', latestMs),
-      ]),
+      builder.or([builder('lease_owner', '=', owner), builder('lease_until_ms', '<=', nowMs)]),
     )
     .returning('lease_fence')
     .executeTakeFirst()

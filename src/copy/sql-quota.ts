@@ -27,8 +27,7 @@ export async function updateQuota(
     const before = await readQuota(transaction, catalog, update.nowMs)
     const after = update.change(before)
     if (isPauseChanged(before, after)) await writePause(transaction, catalog, after)
-    if (isDayChanged(before, after))
-      await writeDay(transaction, catalog, { before, after })
+    if (isDayChanged(before, after)) await writeDay(transaction, catalog, { before, after })
     const lookups = after.lookupsLastHour - before.lookupsLastHour
     if (lookups > 0) await addLookups(transaction, catalog, { minute: toMinute(update.nowMs), lookups })
     return after

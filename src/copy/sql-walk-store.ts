@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { CopyTables } from './schema.ts'
+import { WalkError } from '../errors.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
 import { putChannelList } from './sql-channels.ts'
@@ -37,14 +38,17 @@ export function createSqlWalkStore(
     },
     async failWalk(channelId, code, nowMs) {
       const copy = await open(channelId)
-      await transact(database, async (transaction) => {
-        await guard(copy)(transaction)
-        await transaction
-          .updateTable('copies')
-          .set({ failure: code, failed_at_ms: nowMs })
-          .where('id', '=', copy.id)
-          .execute()
-      })
+      // One that another process has taken over has not failed.
+      const isMine = await transact(database, guard(copy)).then(
+        () => true,
+        (error: unknown) => !(error instanceof WalkError),
+      )
+      if (!isMine) return
+      await database
+        .updateTable('copies')
+        .set({ failure: code, failed_at_ms: nowMs })
+        .where('id', '=', copy.id)
+        .execute()
     },
     putChannelList: (channels, asOfMs) => putChannelList(database, catalog, { channels, asOfMs }),
     getCopyState: (channelId) => readCopyState(database, catalog, channelId),

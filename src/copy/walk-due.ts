@@ -10,7 +10,7 @@ import type { CopyState, CopyStore } from './store.ts'
 const SLACK_MS: number = MINUTE_MS
 
 /** Another process of the same schedule has made this walk. */
-const JUST_WALKED_MS: number = 2 * MINUTE_MS
+export const JUST_WALKED_MS: number = 2 * MINUTE_MS
 
 /** What the decision is made by. */
 export type WalkDueDetails = Readonly<{

@@ -111,6 +111,7 @@ async function walkWith(tools: Tools, { order, watch, clock }: WalkHere): Promis
       owner: order.owner,
       channels: order.channels,
       mayWait: order.mayWait,
+      walkedSinceMs: order.walkedSinceMs,
       // With a limit, the pages of the day before are worth more than beginning anew.
       resumeWithinMs: limit === undefined ? RESUME_WITHIN_MS : DAY_MS + RESUME_WITHIN_MS,
     })

@@ -21,6 +21,11 @@ export type WalkOrder = Readonly<{
   dailyLimit: number | null
   /** May it wait between its pages, so as to fit into its share of the daily limit? */
   mayWait: boolean
+  /**
+   * Channels whose copy was begun at or after this time, Unix milliseconds, are left out: another machine has walked them for the
+   * same occasion, and a list of channels of that time is used. `null`: everything is walked.
+   */
+  walkedSinceMs: number | null
   owner: string
 }>
 

@@ -9,14 +9,14 @@ import { describeFailure } from './healing-store.ts'
 import type { PageSource } from './page-source.ts'
 import type { WalkPage, WalkPlace, WalkStore } from './store.ts'
 import { createStuck, toUsablePage } from './usable-page.ts'
+import { type ListStore, getChannelList } from './walk-list.ts'
 import { createTakenOver } from './taken-over.ts'
-import { LEASE_MS, extendLease, takeLease } from './walk-lease.ts'
+import { extendLease, takeLease } from './walk-lease.ts'
+import { computeShareWaitMs, waitForShare } from './walk-share.ts'
 import { createStopped, withRetries } from './walk-retries.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
 export const RESUME_WITHIN_MS: number = HOUR_MS
-/** A walk that waits for its share shows that it lives this often. */
-const WAIT_STEP_MS: number = LEASE_MS / 3
 /** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
 const MAX_BARREN_PAGES = 50
 
@@ -45,12 +45,14 @@ export type WalkDetails = Readonly<{
   client: Pick<CatalogClient, 'fetchChannels'>
   pages: PageSource
   gate: Pick<CallGate, 'computeWalkWaitMs'>
-  store: WalkStore
+  store: WalkStore & ListStore
   clock: Clock
   owner: string
   /** May it wait between pages, hours if need be, so as not to use up its share of the daily limit too soon? */
   mayWait: boolean
   resumeWithinMs: number
+  /** See `WalkOrder`. */
+  walkedSinceMs: number | null
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
   signal: AbortSignal
@@ -63,8 +65,7 @@ export type WalkDetails = Readonly<{
  */
 export async function walkCatalog(details: WalkDetails): Promise<readonly ChannelWalk[]> {
   if (details.signal.aborted) throw createStopped()
-  const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels('walk'))
-  await details.store.putChannelList(value, asOfMs)
+  const value = await getChannelList(details)
   const served = value.filter((channel) => details.channels === null || details.channels.includes(channel.id))
   const walks: ChannelWalk[] = []
   for (const channel of served) {
@@ -84,6 +85,7 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
   }
   if (!(await takeLease(details, channel.id))) return end('busy')
   try {
+    if (await isJustWalked(details, channel)) return end('busy')
     const productCount = await walkPages(details, channel)
     return end('complete', { productCount })
   } catch (error) {
@@ -95,6 +97,13 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
   } finally {
     await store.releaseLease(channel.id, owner)
   }
+}
+
+/** Has another machine walked it for the same occasion? It may have ended since this one was told to. */
+async function isJustWalked({ store, walkedSinceMs }: WalkDetails, channel: Channel): Promise<boolean> {
+  if (walkedSinceMs === null) return false
+  const { completedStartedAtMs } = await store.getCopyState(channel.id)
+  return completedStartedAtMs !== null && completedStartedAtMs >= walkedSinceMs
 }
 
 /** How far a walk is: the place up to which it is stored, and pages behind it that held nothing to store. */
@@ -169,30 +178,6 @@ async function putPage(
   const whole = await readWhole()
   if (whole.stored !== null) await store.applyPage(channelId, whole.stored)
   return whole.next
-}
-
-type Counts = Readonly<{ expectedCount: number; productCount: number }>
-
-function computeShareWaitMs({ mayWait, gate }: WalkDetails, counts: Counts): number {
-  const pagesToGo = Math.ceil((counts.expectedCount - counts.productCount) / MAX_PAGE_PRODUCTS)
-  return mayWait ? gate.computeWalkWaitMs(Math.max(1, pagesToGo)) : 0
-}
-
-/** A walk that would not fit into its share of the daily limit is stretched over the day, and into the next. */
-async function waitForShare(details: WalkDetails, channel: Channel, counts: Counts): Promise<void> {
-  let leftMs = computeShareWaitMs(details, counts)
-  if (leftMs > 0) {
-    const { productCount } = counts
-    details.onProgress?.({ channel, productCount, isDone: false, isWaiting: true })
-  }
-  while (leftMs > 0 && !details.signal.aborted) {
-    const stepMs = Math.min(leftMs, WAIT_STEP_MS)
-    await details.clock.wait(stepMs, details.signal)
-    leftMs -= stepMs
-    // A walk that was told to stop gives its lease back, and does not take it for longer.
-    if (details.signal.aborted) return
-    if (!(await extendLease(details, channel.id))) throw createTakenOver()
-  }
 }
 
 function isCursorRefused(error: unknown): boolean {

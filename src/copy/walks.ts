@@ -1,14 +1,14 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { KeySource } from '../catalog/key-source.ts'
-import { type Clock, MINUTE_MS } from '../clock.ts'
+import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
 import { toDatabaseText } from '../config/database-text.ts'
 import type { Config } from '../config/config.ts'
 import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
-import { createLeaseOwner } from './lease-owner.ts'
-import { type Schedule, startSchedule } from './schedule.ts'
-import { isWalkDue } from './walk-due.ts'
+import { createLeaseOwner, isOwnerGone } from './lease-owner.ts'
+import { type Schedule, computePeriodMs, startSchedule } from './schedule.ts'
+import { JUST_WALKED_MS, isWalkDue } from './walk-due.ts'
 import type { CopyStore } from './store.ts'
 import type { WalkReport, WalkRunner } from './walk-runner.ts'
 import type { WalkProgress } from './walk.ts'
@@ -22,6 +22,8 @@ export type Walks = Readonly<{
   start(): Promise<void>
   /** Walks when a served channel has no copy, as at a start: the store may be another one now. */
   ensureCopied(): Promise<void>
+  /** Goes on with walks that others began and whose process has died. */
+  takeOver(): Promise<void>
   /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
   runNow(onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
   /** Ends the schedule and the walk under way; what it has stored stays and is resumed. */
@@ -47,6 +49,9 @@ export type WalksDetails = Readonly<{
 const FIRST_RETRY_MS: number = MINUTE_MS
 const LONGEST_RETRY_MS: number = 15 * MINUTE_MS
 
+/** At most twice this passes between two looks for walks that nobody goes on with; with the lease that is within a minute. */
+const WATCH_EVERY_MS: number = 5 * SECOND_MS
+
 /** Makes the walks; nothing runs before `start` or `runNow`. */
 export function createWalks(details: WalksDetails): Walks {
   const stopping = new AbortController()
@@ -54,22 +59,32 @@ export function createWalks(details: WalksDetails): Walks {
 
   const { run, runQuietly, waitUntilDone } = createRunner(details, stopping.signal)
   const runIfDue = async (): Promise<void> => {
-    if (await isWalkDue(details)) await runQuietly()
+    if (await isWalkDue(details)) await runQuietly('scheduled')
+  }
+
+  const takeOver = async (): Promise<void> => {
+    if (!(await hasAbandoned(details))) return
+    details.logger.info('a walk whose process has died is taken over')
+    await runQuietly('taken-over')
   }
 
   const ensureCopied = async (): Promise<void> => {
     if (await hasCopies(details).catch(() => false)) return details.gate.startCountingLookups()
     if (details.config.syncCron === null || details.walkRunner === null) return
-    await runQuietly()
-    void retryUntilCopied(details, stopping.signal, runQuietly)
+    await runQuietly('scheduled')
+    void retryUntilCopied(details, stopping.signal, () => runQuietly('scheduled'))
   }
 
   return {
     ensureCopied,
-    runNow: (onProgress = () => {}) => run(false, onProgress),
+    takeOver,
+    runNow: (onProgress = () => {}) => run('told', onProgress),
     async start() {
       const pattern = details.config.syncCron
-      if (pattern !== null && details.walkRunner !== null) schedule = startSchedule(pattern, runIfDue)
+      if (pattern !== null && details.walkRunner !== null) {
+        schedule = startSchedule(pattern, runIfDue)
+        void watchOthers(stopping.signal, takeOver)
+      }
       await ensureCopied()
     },
     async stop() {
@@ -80,17 +95,20 @@ export function createWalks(details: WalksDetails): Walks {
   }
 }
 
+/** Why a walk is made: somebody wants it now, its time has come, or another machine's has to be ended. */
+type Occasion = 'told' | 'scheduled' | 'taken-over'
+
 type Runner = Readonly<{
   /** Joins the walk under way, else begins one. */
-  run(mayWait: boolean, onProgress: (progress: WalkProgress) => void): Promise<WalkReport>
-  runQuietly(): Promise<void>
+  run(occasion: Occasion, onProgress: (progress: WalkProgress) => void): Promise<WalkReport>
+  runQuietly(occasion: Occasion): Promise<void>
   waitUntilDone(): Promise<void>
 }>
 
 function createRunner(details: WalksDetails, signal: AbortSignal): Runner {
   let running: Promise<WalkReport> | undefined
-  const run = (mayWait: boolean, onProgress: (progress: WalkProgress) => void): Promise<WalkReport> => {
-    running ??= runWithFreshKey(details, { signal, onProgress, mayWait })
+  const run = (occasion: Occasion, onProgress: (progress: WalkProgress) => void): Promise<WalkReport> => {
+    running ??= runWithFreshKey(details, { signal, onProgress, occasion })
       .then((report) => noteReport(details, report))
       .finally(() => {
         running = undefined
@@ -98,10 +116,10 @@ function createRunner(details: WalksDetails, signal: AbortSignal): Runner {
     return running
   }
   /** Resolves as soon as the walk waits, too: it may do so for hours. */
-  const runQuietly = (): Promise<void> =>
+  const runQuietly = (occasion: Occasion): Promise<void> =>
     new Promise((resolve) => {
       let hasWaited = false
-      run(true, ({ isWaiting, channel, productCount }) => {
+      run(occasion, ({ isWaiting, channel, productCount }) => {
         if (!isWaiting || hasWaited) return
         hasWaited = true
         const walk = { channelId: channel.id, productCount }
@@ -142,7 +160,7 @@ async function retryUntilCopied(
   }
 }
 
-type Watch = Parameters<WalkRunner>[1] & Readonly<{ mayWait: boolean }>
+type Watch = Parameters<WalkRunner>[1] & Readonly<{ occasion: Occasion }>
 
 /** A refused key is read again, and if it is another one than the walk had, the walk is tried once more with it. */
 async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<WalkReport> {
@@ -173,10 +191,36 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     channels: details.channels ?? config.channels,
     pausedUntilMs: details.gate.limitedUntilMs(),
     dailyLimit: config.catalogDailyLimit,
-    mayWait: watch.mayWait,
+    mayWait: watch.occasion !== 'told',
+    walkedSinceMs: computeWalkedSinceMs(details, watch.occasion),
     owner: createLeaseOwner(),
   }
   return walkRunner(order, watch)
+}
+
+/** What was walked since then needs no walk now; one that is taken over may have begun a good while ago. */
+function computeWalkedSinceMs({ clock, config }: WalksDetails, occasion: Occasion): number | null {
+  const nowMs = clock.nowMs()
+  const halfMs = (computePeriodMs(config.syncCron, nowMs) ?? 0) / 2
+  if (occasion === 'told') return null
+  return nowMs - (occasion === 'taken-over' ? halfMs : Math.min(JUST_WALKED_MS, halfMs))
+}
+
+/** Looks now and then for walks of others whose process has died. Of the machine's clock: a matter between machines. */
+async function watchOthers(signal: AbortSignal, takeOver: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    // By chance, so that not all machines look at once.
+    await systemClock.wait(WATCH_EVERY_MS * (1 + Math.random()), signal)
+    if (!signal.aborted) await takeOver()
+  }
+}
+
+async function hasAbandoned({ store, config, clock }: WalksDetails): Promise<boolean> {
+  const walks = await store.findUnfinishedWalks().catch(() => [])
+  return walks.some(
+    ({ channelId, owner, untilMs }) =>
+      (config.channels?.includes(channelId) ?? true) && (untilMs <= clock.nowMs() || isOwnerGone(owner)),
+  )
 }
 
 async function noteReport(details: WalksDetails, report: WalkReport): Promise<WalkReport> {

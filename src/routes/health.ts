@@ -34,11 +34,15 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
 /** What `/readyz` tells; the detail is for people, the status for machines. */
 type Readiness = Readonly<{ ready: boolean; reason: string; detail?: ReadinessDetail }>
 
-/** Ready means: the store opens, and there is a copy or a catalog that has answered. */
+/**
+ * Ready means: the store opens, and there is a copy or a catalog that has answered. A store that several machines share is away
+ * for all of them: each one that knows its channels goes on from memory, as nobody else could do better.
+ */
 async function judgeReadiness(context: Context): Promise<Readiness> {
   const state = await readServerState(context)
   const detail = toDetail(context, state)
-  if (!state.isStoreUp) return { ready: false, reason: 'the stored copy cannot be read', detail }
+  const isShared = context.config.database.kind === 'postgres'
+  if (!state.isStoreUp && !isShared) return { ready: false, reason: 'the stored copy cannot be read', detail }
   return (await context.channels.hasList())
     ? { ready: true, reason: 'the channels are known', detail }
     : { ready: false, reason: 'the channels could not be listed yet', detail }

@@ -62,6 +62,7 @@ export async function makeWalkPlace(): Promise<WalkPlace> {
     pausedUntilMs: 0,
     dailyLimit: null,
     mayWait: false,
+    walkedSinceMs: null,
     owner: 'walker',
   }
   const walk: WalkPlace['walk'] = (options = {}) =>

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { toDatabaseText } from '../../src/config/database-text.ts'
 import { computePeriodMs } from '../../src/copy/schedule.ts'
+import { LEASE_MS } from '../../src/copy/walk-lease.ts'
 import { runWalkHere } from '../../src/copy/walk-here.ts'
 import type { WalkProgress } from '../../src/copy/walk.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
@@ -107,7 +108,7 @@ describe('walks switched off', () => {
 describe('walks within a daily limit', () => {
   // Of eight calls a day the walk has four: the list of channels, and three of its five pages.
   const settings = { VITRINE_CATALOG_DAILY_LIMIT: '8' }
-  const STEP_MS = 20 * SECOND_MS
+  const STEP_MS = LEASE_MS / 3
   const startLimited = async (): Promise<void> => {
     await startHarness(settings)
     stock(harness.catalog, makeWireProducts(1_000))
@@ -188,6 +189,7 @@ describe('walks within a daily limit', () => {
         pausedUntilMs: 0,
         dailyLimit: config.catalogDailyLimit,
         mayWait: true,
+        walkedSinceMs: null,
         owner: 'restarted',
       },
       { signal: new AbortController().signal },

@@ -74,6 +74,7 @@ export async function walkHere({ catalog, path }: CrashPlace): Promise<void> {
       pausedUntilMs: 0,
       dailyLimit: null,
       mayWait: false,
+      walkedSinceMs: null,
       owner: 'the test',
     },
     { signal: new AbortController().signal },
