@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { retryConflicts } from '../database/transact.ts'
 import { isAway } from './away.ts'
@@ -14,6 +15,8 @@ const TRY_EVERY_MS: number = SECOND_MS / 2
  */
 export function tendServer({ timeouts }: Pick<SqlStoreOptions, 'timeouts'>): SearchIndex {
   const stopping = new AbortController()
+  // As many may wait as have been asked.
+  setMaxListeners(0, stopping.signal)
   const isWalk = timeouts === undefined
   const patiently = async <T>(action: () => Promise<T>): Promise<T> => {
     for (let leftMs = PATIENCE_MS; ; leftMs -= TRY_EVERY_MS) {

@@ -74,6 +74,8 @@ function createPool({ address, size }: PostgresOptions): pg.Pool {
   })
   // A connection that rests while its server ends: whoever needs one makes a new one. Without a listener the process would end.
   pool.on('error', () => {})
+  // The same for one that is lent when its server ends: whoever works with it is told by his statement.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 

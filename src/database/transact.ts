@@ -13,9 +13,13 @@ const FIRST_WAIT_MS = 8
 
 /**
  * SQLSTATEs of transactions that met another one: serialization failure, deadlock, a row that another one has just put in, a
- * row lock that was not to be had, and a table that changed under a prepared statement.
+ * row lock that was not to be had, a table that changed under a prepared statement, and something that another one has made
+ * in spite of "if not exists".
  */
-const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '40003', '23505', '55P03', '0A000'])
+const CONFLICTS: ReadonlySet<string> = new Set([
+  ...['40001', '40P01', '40003', '23505', '55P03', '0A000'],
+  ...['42710', '42P06', '42P07'],
+])
 
 /** How a transaction sees others. `queued`: it locks a row first, after which it reads what others have committed. */
 export type TransactOptions = Readonly<{ kind?: 'serializable' | 'queued' }>

@@ -1,12 +1,21 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import pg from 'pg'
-import { vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { PostgresAddress } from '../../src/config/postgres-address.ts'
 import { parsePostgresAddress } from '../../src/config/postgres-address.ts'
 import { findFreePort } from '../includes/program.ts'
@@ -32,6 +41,8 @@ export type PostgresServer = Readonly<{
   /** It stands still, with every connection open, until `resume`. */
   pause(): void
   resume(): void
+  /** From now on it also speaks TLS, with this key and certificate. */
+  useTls(keyFile: string, certificateFile: string): Promise<void>
   dispose(): Promise<void>
 }>
 
@@ -39,7 +50,7 @@ export type PostgresServer = Readonly<{
 const GIVEN = process.env['TEST_DATABASE_URL']
 
 /** One that others may use at the same time. */
-export type GivenServer = Omit<PostgresServer, 'stop' | 'start' | 'pause' | 'resume'>
+export type GivenServer = Omit<PostgresServer, 'stop' | 'start' | 'pause' | 'resume' | 'useTls'>
 
 /** The server of `TEST_DATABASE_URL`, which is never stopped; else one of this test's own, from npm. */
 export async function openPostgresServer(): Promise<GivenServer> {
@@ -93,6 +104,19 @@ export async function startPostgres(): Promise<PostgresServer> {
     stop,
     pause: () => signalAll('SIGSTOP'),
     resume: () => signalAll('SIGCONT'),
+    async useTls(keyFile, certificateFile) {
+      for (const [file, name] of [
+        [keyFile, 'server.key'],
+        [certificateFile, 'server.crt'],
+      ] as const) {
+        copyFileSync(file, join(data, name))
+        chmodSync(join(data, name), 0o600)
+        if (uid !== undefined) chownSync(join(data, name), uid, uid)
+      }
+      await query(url, 'alter system set ssl = on')
+      await query(url, 'select pg_reload_conf()')
+      await vi.waitFor(async () => expect(await query(url, 'show ssl')).toEqual([{ ssl: 'on' }]))
+    },
     async dispose() {
       await stop('immediate')
       await rm(folder, { recursive: true, force: true })

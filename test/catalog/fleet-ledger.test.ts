@@ -1,0 +1,173 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type FleetLedger, createFleetLedger } from '../../src/catalog/fleet-ledger.ts'
+import { createGovernor } from '../../src/catalog/governor.ts'
+import { type QuotaState, createQuotaState, startDay } from '../../src/catalog/quota.ts'
+import type { QuotaLedger } from '../../src/catalog/quota-ledger.ts'
+import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
+import { StoreError } from '../../src/errors.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+
+/** A store that all machines share, and that may be away. */
+type Shared = QuotaLedger & { isAway: boolean; state(): QuotaState }
+
+function makeShared(): Shared {
+  let state = createQuotaState(NOON_MS)
+  const shared: Shared = {
+    isAway: false,
+    state: () => state,
+    updateQuota(nowMs, change) {
+      if (shared.isAway) return Promise.reject(new StoreError('away'))
+      state = change(startDay(state, nowMs))
+      return Promise.resolve(state)
+    },
+  }
+  return shared
+}
+
+type Machine = Readonly<{
+  ledger: FleetLedger
+  take(purpose: 'walk' | 'refresh' | 'lookup'): Promise<boolean>
+}>
+
+function makeMachine(
+  shared: Shared,
+  clock: FakeClock,
+  { dailyLimit = null, mayReserve = true }: { dailyLimit?: number | null; mayReserve?: boolean } = {},
+): Machine {
+  const ledger = createFleetLedger(shared, { clock, dailyLimit, mayReserve, onFailure: () => {} })
+  const governor = createGovernor({ clock, unknownLookupsPerHour: 1_000, dailyLimit, ledger })
+  return {
+    ledger,
+    take: (purpose) =>
+      governor.take(purpose).then(
+        () => true,
+        () => false,
+      ),
+  }
+}
+
+const countTaken = async (machine: Machine, tries: number): Promise<number> => {
+  let count = 0
+  for (let index = 0; index < tries; index += 1) count += Number(await machine.take('lookup'))
+  return count
+}
+
+describe('while the database is away', () => {
+  test('machine that has called before - refreshes and walks nothing, looks up ten', async () => {
+    const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+    const machine = makeMachine(shared, clock)
+    await machine.take('refresh')
+    shared.isAway = true
+    expect(await machine.take('refresh')).toBe(false)
+    expect(await machine.take('walk')).toBe(false)
+    expect(await countTaken(machine, 30)).toBe(10)
+  })
+
+  test('small limit - a tenth of what was left of its share is set aside', async () => {
+    const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+    const machine = makeMachine(shared, clock, { dailyLimit: 400 })
+    await machine.take('refresh')
+    expect(shared.state()).toMatchObject({ calls: { refresh: 1, lookup: 0 }, reserved: 4 })
+    shared.isAway = true
+    expect(await countTaken(machine, 30)).toBe(4)
+  })
+
+  test('machine that has never called, or only walks - calls nothing', async () => {
+    const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+    const walker = makeMachine(shared, clock, { mayReserve: false })
+    await walker.take('walk')
+    shared.isAway = true
+    expect(await walker.take('lookup')).toBe(false)
+    expect(await makeMachine(shared, clock).take('lookup')).toBe(false)
+  })
+
+  test('day that ends meanwhile - what was set aside for it is gone', async () => {
+    const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+    const machine = makeMachine(shared, clock)
+    await machine.take('refresh')
+    shared.isAway = true
+    clock.advance(13 * HOUR_MS)
+    expect(await machine.take('lookup')).toBe(false)
+  })
+})
+
+describe('when it is back', () => {
+  test('what was made is counted, what is missing set aside anew, and refreshes go on', async () => {
+    const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+    const machine = makeMachine(shared, clock)
+    await machine.take('refresh')
+    shared.isAway = true
+    await countTaken(machine, 3)
+    shared.isAway = false
+    expect(await machine.take('refresh')).toBe(true)
+    expect(shared.state()).toMatchObject({ calls: { refresh: 2, lookup: 3 }, reserved: 10, allowance: null })
+  })
+
+  test('process that ends - gives back what it did not need', async () => {
+    const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+    const machine = makeMachine(shared, clock)
+    await machine.take('refresh')
+    shared.isAway = true
+    await countTaken(machine, 3)
+    shared.isAway = false
+    await machine.ledger.updateQuota(clock.nowMs(), (state) => state)
+    await machine.ledger.giveBack()
+    await machine.ledger.giveBack()
+    expect(shared.state()).toMatchObject({ calls: { lookup: 3 }, reserved: 0 })
+  })
+
+  test('question that counts nothing - sets nothing aside', async () => {
+    const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+    await makeMachine(shared, clock).ledger.updateQuota(NOON_MS, (state) => state)
+    expect(shared.state().reserved).toBe(0)
+  })
+})
+
+test('any outages, calls and restarts of four machines - no day’s limit is ever passed', async () => {
+  const event = fc.record({
+    machine: fc.nat({ max: 3 }),
+    does: fc.constantFrom(
+      'refresh',
+      'refresh',
+      'lookup',
+      'lookup',
+      'lookup',
+      'walk',
+      'away',
+      'back',
+      'ends',
+      'dies',
+    ),
+    waitMs: fc.constantFrom(0, 0, 0, 60_000, 5 * HOUR_MS, DAY_MS),
+    times: fc.integer({ min: 1, max: 40 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(event, { maxLength: 60 }),
+      fc.integer({ min: 10, max: 300 }),
+      async (events, dailyLimit) => {
+        const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+        const make = (): Machine => makeMachine(shared, clock, { dailyLimit })
+        const machines = [make(), make(), make(), make()]
+        const made = new Map<number, number>()
+        for (const { machine: place, does, waitMs, times } of events) {
+          clock.advance(waitMs)
+          const machine = machines[place] ?? make()
+          if (does === 'away' || does === 'back') shared.isAway = does === 'away'
+          else if (does === 'ends' || does === 'dies') {
+            if (does === 'ends') await machine.ledger.giveBack()
+            machines[place] = make()
+          } else {
+            const day = Math.floor(clock.nowMs() / DAY_MS)
+            for (let turn = 0; turn < times; turn += 1)
+              made.set(day, (made.get(day) ?? 0) + Number(await machine.take(does)))
+          }
+        }
+        for (const count of made.values()) expect(count).toBeLessThanOrEqual(dailyLimit)
+      },
+    ),
+    { numRuns: 150 },
+  )
+})

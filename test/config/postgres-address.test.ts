@@ -1,0 +1,93 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import type { DatabaseAddress } from '../../src/config/config.ts'
+import { labelDatabase, parseDatabaseText, toDatabaseText } from '../../src/config/database-text.ts'
+import { parsePostgresAddress } from '../../src/config/postgres-address.ts'
+import { databaseAddress } from '../../src/config/readers.ts'
+
+const FULL =
+  'postgresql://shop%40user:p%2Fss-word-1@db.example:6543/prices?sslmode=verify-full&sslrootcert=/etc/ca.pem&pool_size=24&connect_timeout_ms=500&statement_timeout_ms=750&application_name=widgets'
+
+describe('address of a server', () => {
+  test('everything given - is read, percent signs undone', () => {
+    const address = parsePostgresAddress(FULL)
+    expect(address).toMatchObject({
+      kind: 'postgres',
+      host: 'db.example',
+      port: 6543,
+      database: 'prices',
+      user: 'shop@user',
+      tls: 'verify-full',
+      tlsRootFile: '/etc/ca.pem',
+      poolSize: 24,
+      connectTimeoutMs: 500,
+      statementTimeoutMs: 750,
+      applicationName: 'widgets',
+      label: 'db.example:6543/prices',
+    })
+    expect(address?.password?.reveal()).toBe('p/ss-word-1')
+  })
+
+  test('only what is needed - the rest has its defaults', () => {
+    expect(parsePostgresAddress('postgres://me@[::1]/prices')).toMatchObject({
+      host: '::1',
+      port: 5432,
+      password: null,
+      tls: 'disable',
+      tlsRootFile: null,
+      poolSize: 10,
+      connectTimeoutMs: 2_000,
+      statementTimeoutMs: 1_000,
+      applicationName: 'vitrine',
+    })
+  })
+
+  test('folder of a socket - stands for the host', () => {
+    expect(parsePostgresAddress('postgres://me@localhost/prices?host=/run/postgresql')).toMatchObject({
+      host: '/run/postgresql',
+    })
+  })
+
+  test.each([
+    'postgres://db.example/prices',
+    'postgres://me@db.example',
+    'postgres://me@db.example/',
+    'postgres://me@db.example/a/b',
+    'postgres://me@db.example/prices#x',
+    'postgres://me@db.example/prices?sslmode=prefer',
+    'postgres://me@db.example/prices?sslmode=require&sslmode=disable',
+    'postgres://me@db.example/prices?poolsize=3',
+    'postgres://me@db.example/prices?pool_size=1',
+    'postgres://me@db.example/prices?pool_size=ten',
+    'postgres://me@db.example/prices?statement_timeout_ms=0',
+    'postgres://me@db.example/prices?host=other.example',
+    'postgres://me@db.example/prices?application_name=a%20b',
+    'postgres://me:%@db.example/prices',
+    'postgres://me@db.example:99999/prices',
+    'postgres:prices',
+  ])('%s - is refused', (text) => {
+    expect(databaseAddress.read(text)).toBeUndefined()
+  })
+
+  test('printed, logged or put into JSON - its password is nowhere', () => {
+    const address = parsePostgresAddress(FULL)
+    for (const text of [JSON.stringify(address), inspect(address, { depth: 9 }), String(address)])
+      expect(text).not.toContain('ss-word-1')
+  })
+})
+
+describe('address on its way to a thread', () => {
+  test.each(['sqlite:data/copy.db', FULL])('%s - arrives as it was', (text) => {
+    const address = databaseAddress.read(text) as DatabaseAddress
+    expect(parseDatabaseText(toDatabaseText(address))).toEqual(address)
+  })
+
+  test('told to anybody - without user and password', () => {
+    expect(labelDatabase(databaseAddress.read(FULL) as DatabaseAddress)).toBe('db.example:6543/prices')
+    expect(labelDatabase({ kind: 'sqlite', path: 'data/copy.db' })).toBe('data/copy.db')
+  })
+
+  test('something else - is an error', () => {
+    expect(() => parseDatabaseText('mysql://x')).toThrow('was lost on its way')
+  })
+})
