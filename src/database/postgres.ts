@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { type PeerCertificate, checkServerIdentity } from 'node:tls'
 import {
   type Kysely as Database,
   Kysely,
@@ -91,7 +92,11 @@ function toTls({ tls, tlsRootFile, host }: PostgresAddress): pg.PoolConfig['ssl'
     rejectUnauthorized: tls !== 'require',
     // `verify-ca` believes the certificate whatever name it is for.
     ...(tls === 'verify-ca' && { checkServerIdentity: () => undefined }),
-    ...(tls === 'verify-full' && { servername: host }),
+    // Without a name Node would compare with another one than was asked for, where that is an address.
+    ...(tls === 'verify-full' && {
+      checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
+        checkServerIdentity(host, certificate),
+    }),
   }
 }
 
