@@ -1,0 +1,57 @@
+# Vitrine in a container; docs/deploying.md leads through it.
+#
+#   docker build --tag vitrine .
+#   docker run --rm --publish 127.0.0.1:3000:3000 vitrine
+
+# To build the same image again next year, give a digest: --build-arg NODE_IMAGE=node:24-trixie-slim@sha256:…
+ARG NODE_IMAGE=node:24-trixie-slim
+
+# The server and the page's files, with everything that building needs.
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json tsconfig.browser.json ./
+COPY scripts scripts
+COPY views views
+COPY public public
+COPY src src
+RUN npm run build
+
+# What running needs. The one optional package is SQLite for a Node that has none of its own.
+FROM ${NODE_IMAGE} AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ignore-scripts
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="Vitrine" \
+      org.opencontainers.image.description="Where-to-buy boxes and deal grids, rendered on the server from a product catalog" \
+      org.opencontainers.image.licenses="MIT"
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY --from=packages /app/node_modules node_modules
+COPY views views
+COPY --from=build /app/public public
+COPY --from=build /app/dist dist
+
+# The only folder that is written to, and the current one: what an import rejects is written there too.
+WORKDIR /data
+RUN chown 1000:1000 /data
+
+# The user "node" by its number, so that an orchestrator can see that it is not root.
+USER 1000:1000
+
+ENV NODE_ENV=production \
+    VITRINE_HOST=0.0.0.0 \
+    VITRINE_PORT=3000 \
+    VITRINE_DATABASE_URL=sqlite:/data/vitrine.db \
+    VITRINE_CATALOG_DATABASE_URL=sqlite:/data/catalog.db
+EXPOSE 3000
+
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.VITRINE_PORT || process.env.PORT || 3000) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+
+# Node itself is process 1 and gets the signals: SIGTERM ends it within 10 s, SIGHUP reads the key's file again.
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["serve"]

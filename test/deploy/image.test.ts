@@ -1,0 +1,38 @@
+import { validate } from 'dockerfile-utils'
+import { describe, expect, it } from 'vitest'
+import { isLetIn } from './context-files.ts'
+import { DOCKERFILE, readStages, readStart } from './dockerfile.ts'
+
+describe('Dockerfile', () => {
+  it('its text - as a linter sees it - has no fault', () => {
+    expect(validate(DOCKERFILE)).toEqual([])
+    expect(validate(`${DOCKERFILE}\nUSERR 0`)).toHaveLength(1)
+  })
+
+  it('the process - that is started - is Node itself, and not as root', () => {
+    const { entrypoint, command, user } = readStart()
+    expect([entrypoint[0], ...command]).toEqual(['node', 'serve'])
+    expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
+  })
+
+  it('every stage - its base - is the Node that is named once, of line 24', () => {
+    expect(DOCKERFILE).toMatch(/^ARG NODE_IMAGE=node:24-/m)
+    const bases = [...DOCKERFILE.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
+    expect(bases).toEqual(readStages().map(() => '${NODE_IMAGE}'))
+  })
+})
+
+describe('.dockerignore', () => {
+  it.each([
+    '.env',
+    '.git/config',
+    'data/vitrine.db',
+    'secrets/catalog-key',
+    'node_modules/pg',
+    'public/built/x.js',
+  ])('%s - stays out', (path) => expect(isLetIn(path)).toBe(false))
+
+  it.each(['package.json', 'src/main.ts', 'views/a/b.eta', 'public/kept/x.js'])('%s - is let in', (path) =>
+    expect(isLetIn(path)).toBe(true),
+  )
+})

@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Deployment } from 'kubernetes-types/apps/v1.d.ts'
+import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.d.ts'
+import type { ConfigMap, EnvVar, Secret, Service } from 'kubernetes-types/core/v1.d.ts'
+import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.d.ts'
+import { describe, expect, it } from 'vitest'
+import { parseConfig } from '../../src/config/parse-config.ts'
+import { PACKAGE_FOLDER, VERSION } from '../../src/paths.ts'
+import { readStart } from './dockerfile.ts'
+import { MANIFESTS, checkTypes, readYaml } from './manifests.ts'
+
+/** As they are written: a field that is not there is seen when it is looked for. */
+type Whole<T> = { [Name in keyof T]-?: Whole<NonNullable<T[Name]>> }
+
+const FOLDER = 'deploy/kubernetes'
+const deployment = readYaml(`${FOLDER}/deployment.yaml`) as Whole<Deployment>
+const settings = readYaml(`${FOLDER}/settings.yaml`) as Whole<ConfigMap>
+const secret = readYaml(`${FOLDER}/secret.example.yaml`) as Whole<Secret>
+const service = readYaml(`${FOLDER}/service.yaml`) as Whole<Service>
+const budget = readYaml(`${FOLDER}/disruption-budget.yaml`) as Whole<PodDisruptionBudget>
+const autoscaler = readYaml(`${FOLDER}/autoscaler.yaml`) as Whole<HorizontalPodAutoscaler>
+
+const pod = deployment.spec.template.spec
+const container = findNamed(pod.containers, 'vitrine')
+
+type Kustomization = Readonly<{ resources: string[]; images: { name: string; newTag: string }[] }>
+
+/** A stop of the server itself, at most. */
+const STOP_SECONDS = 10
+
+/** What the container's environment is: the image's, the settings', and the secret's for those that it names. */
+function collectEnvironment(): Record<string, string> {
+  const environment: Record<string, string> = { ...readStart().environment, ...settings.data }
+  for (const { name, value, valueFrom } of container.env as EnvVar[]) {
+    const key = valueFrom?.secretKeyRef?.key
+    const text = key === undefined ? value : secret.stringData[key]
+    if (text === undefined) throw new Error(`${name}: the secret has no ${key}`)
+    environment[name] = text
+  }
+  return environment
+}
+
+function findNamed<T extends { name: string }>(list: readonly T[], name: string): T {
+  const found = list.find((item) => item.name === name)
+  if (found === undefined) throw new Error(`nothing here is named ${name}`)
+  return found
+}
+
+describe('the manifests for Kubernetes', () => {
+  it('each one - against the types of its interface - has no other fields, and none of another kind', async () => {
+    expect(MANIFESTS.length).toBeGreaterThan(5)
+    expect(await checkTypes(MANIFESTS.map((path) => readYaml(path)))).toBe('')
+  })
+
+  it('the check itself - given a field that there is not, or a text for a number - says so', async () => {
+    const wrong = structuredClone(deployment) as unknown as { spec: { template: { spec: object } } }
+    Object.assign(wrong.spec.template.spec, { enableServiceLink: false })
+    expect(await checkTypes([wrong])).toContain(`"enableServiceLink"' does not exist`)
+    expect(await checkTypes([{ ...service, spec: { ports: [{ port: '80' }] } }])).toContain("'string'")
+    expect(await checkTypes([{ ...service, apiVersion: 'v7' }])).toContain('v7')
+  })
+
+  it('the kustomization - its resources - are there, all but the example of a secret, at this version', () => {
+    const kustomization = readYaml(`${FOLDER}/kustomization.yaml`) as Kustomization
+    expect(Object.keys(kustomization).toSorted()).toEqual(['apiVersion', 'images', 'kind', 'resources'])
+    const others = MANIFESTS.filter((path) => !path.endsWith('/secret.example.yaml'))
+    expect(kustomization.resources.map((name) => `${FOLDER}/${name}`).toSorted()).toEqual(others.toSorted())
+    for (const path of others) expect(existsSync(join(PACKAGE_FOLDER, path))).toBe(true)
+    expect(container.image).toBe(`vitrine:${VERSION}`)
+    expect(kustomization.images).toEqual([expect.objectContaining({ name: 'vitrine', newTag: VERSION })])
+  })
+
+  it('settings and secret - as the container gets them - are settings that the server takes', () => {
+    const { config } = parseConfig(collectEnvironment())
+    expect(config.host).toBe('0.0.0.0')
+    expect(config.catalog).toMatchObject({ kind: 'remote' })
+    expect(config.database).toMatchObject({ kind: 'postgres', tls: 'verify-full' })
+  })
+
+  it('files of the secret - where settings look for them - are mounted, as a folder that follows changes', () => {
+    const mount = findNamed(container.volumeMounts, 'secrets')
+    const { items } = findNamed(pod.volumes, 'secrets').secret
+    expect(items.map(({ path }) => `${mount.mountPath}/${path}`)).toEqual([
+      findNamed(container.env, 'VITRINE_CATALOG_KEY_FILE').value,
+      /sslrootcert=([^&]+)/.exec(secret.stringData['database-url'] ?? '')?.[1],
+    ])
+    for (const { key } of items) expect(Object.keys(secret.stringData)).toContain(key)
+    expect(Object.keys(mount)).not.toContain('subPath')
+  })
+
+  it('the example of a secret - its texts - hold none', () => {
+    const texts = Object.values(secret.stringData)
+    expect(Object.keys(secret)).not.toContain('data')
+    for (const text of texts) expect(text).toMatch(/put (?:the|a) |put-(?:the|a)-/)
+  })
+
+  it('labels - of whatever chooses pods - are those of the pods', () => {
+    const { labels } = deployment.spec.template.metadata
+    const choices = [
+      deployment.spec.selector.matchLabels,
+      service.spec.selector,
+      budget.spec.selector.matchLabels,
+      ...pod.topologySpreadConstraints.map(({ labelSelector }) => labelSelector.matchLabels),
+    ]
+    expect(choices).toHaveLength(5)
+    for (const choice of choices) expect(choice).toEqual(labels)
+    expect(autoscaler.spec.scaleTargetRef).toMatchObject({
+      name: deployment.metadata.name,
+      kind: 'Deployment',
+    })
+  })
+
+  it('ports and probes - of container and service - are those of the image', () => {
+    const containerPort = Number(readStart().environment['VITRINE_PORT'])
+    expect(container.ports).toEqual([{ name: 'http', containerPort }])
+    expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(['http'])
+    for (const probe of [container.startupProbe, container.livenessProbe])
+      expect(probe.httpGet).toEqual({ path: '/healthz', port: 'http' })
+    expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'http' })
+  })
+
+  it('a stop - what it is given - is longer than the server takes', () => {
+    const waitSeconds = container.lifecycle.preStop.sleep.seconds
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(waitSeconds + STOP_SECONDS)
+  })
+
+  it('the pod - what it may do - is what the restricted standard allows, on a file system that stays as it is', () => {
+    expect(pod).toMatchObject({ enableServiceLinks: false, automountServiceAccountToken: false })
+    const [user, group] = readStart().user.split(':').map(Number)
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: user,
+      runAsGroup: group,
+      seccompProfile: { type: 'RuntimeDefault' },
+    })
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    expect(container.resources).toMatchObject({
+      requests: { cpu: expect.any(String), memory: expect.any(String) },
+      limits: { memory: expect.any(String) },
+    })
+  })
+
+  it('replicas - whoever says how many - is the autoscaler alone, and one can always go', () => {
+    expect(Object.keys(deployment.spec)).not.toContain('replicas')
+    expect(autoscaler.spec.minReplicas).toBeGreaterThanOrEqual(2)
+    expect(budget.spec.maxUnavailable).toBe(1)
+    expect(deployment.spec.strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 })
+  })
+})
