@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import { describe, expect, it } from 'vitest'
@@ -81,19 +81,11 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('the second database - of the embedded catalog - is made where the first one is', () => {
-    const script = 'deploy/compose/catalog-database.sql'
-    expect(services['database']?.volumes).toContain(
-      `./${script}:/docker-entrypoint-initdb.d/catalog-database.sql:ro`,
-    )
-    expect(readFileSync(join(PACKAGE_FOLDER, script), 'utf8')).toContain('CREATE DATABASE catalog;')
-  })
-
   it('files that are mounted - from this repository - are there', () => {
     const sources = Object.values(services).flatMap(({ volumes = [] }) =>
       volumes.flatMap((volume) => /^\.\/([^:]+):/.exec(volume)?.[1] ?? []),
     )
-    expect(sources.length).toBeGreaterThan(1)
+    expect(sources.length).toBeGreaterThan(0)
     for (const source of sources) expect(existsSync(join(PACKAGE_FOLDER, source)), source).toBe(true)
   })
 
