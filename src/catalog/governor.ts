@@ -56,6 +56,9 @@ export type GovernorOptions = Readonly<{
   ledger?: QuotaLedger
 }>
 
+/** What may be otherwise a moment later without anybody telling. */
+const CHANGING: ReadonlySet<Verdict> = new Set(['lookups_spent', 'alone'])
+
 const REFUSALS: Readonly<Record<Exclude<Verdict, 'free'>, string>> = {
   limited: 'calls to the catalog are paused: its request limit was reached',
   alone: 'the database that all machines share is away, and what was set aside for that time is used up',
@@ -93,8 +96,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     },
     isFree(purpose) {
       const verdict = judgeCall(view.seen(), rules(), { purpose, nowMs: clock.nowMs() })
-      const mayHaveChanged = verdict === 'lookups_spent' || verdict === 'alone'
-      return verdict === 'free' || (mayHaveChanged && view.ageMs() >= SPENT_HINT_MS)
+      return verdict === 'free' || (CHANGING.has(verdict) && view.ageMs() >= SPENT_HINT_MS)
     },
     limitedUntilMs: () => view.seen().limitedUntilMs,
     isUnproven: () => view.seen().pauseCount > 0,

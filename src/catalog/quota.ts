@@ -120,12 +120,16 @@ export function judgeCall(
   call: Readonly<{ purpose: CallPurpose; nowMs: number }>,
 ): Verdict {
   if (call.nowMs < state.limitedUntilMs) return 'limited'
-  if (state.allowance !== null)
-    return toShare(call.purpose) === 'lookup' && state.allowance > 0 ? 'free' : 'alone'
+  if (state.allowance !== null) return judgeAlone(call.purpose, state.allowance)
   const left = computeLeft(state, rules, call.nowMs)
   if (left !== undefined && left[toShare(call.purpose)] === 0) return 'share_spent'
   const isBudgeted = call.purpose === 'lookup' && rules.lookupsPerHour !== null
   return isBudgeted && state.lookupsLastHour >= (rules.lookupsPerHour ?? 0) ? 'lookups_spent' : 'free'
+}
+
+/** Without the others' counts only what was set aside before may be called. */
+function judgeAlone(purpose: CallPurpose, allowance: number): Verdict {
+  return toShare(purpose) === 'lookup' && allowance > 0 ? 'free' : 'alone'
 }
 
 /** The state after one more call; `isBudgeted`: a first look-up that counts against the hour. */

@@ -9,6 +9,7 @@ import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
 import type { CopyState, CopyStore } from '../copy/store.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
+import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
@@ -37,7 +38,7 @@ const CURES: Readonly<Record<string, string>> = {
   VITRINE_CATALOG_INVALID:
     'What answers there is no product catalog; VITRINE_CATALOG_URL is the part before /v0.',
   VITRINE_STORE_FAILED:
-    'Can this user write the folder of VITRINE_DATABASE_URL, and is there space on the disk? A damaged file may be moved away: the next walk makes a new one.',
+    'Can this user write the folder of VITRINE_DATABASE_URL, and is there space on the disk? A damaged file may be moved away: the next walk makes a new one. Of a server: does it run, do user and password fit, and may that user make a schema in the database?',
   VITRINE_STORE_NEWER: 'Run the newer version, or name another file in VITRINE_DATABASE_URL.',
 }
 
@@ -47,7 +48,7 @@ const EMBEDDED_CURES: Readonly<Record<string, string>> = {
   VITRINE_CATALOG_STATUS:
     'The embedded catalog is empty: "vitrine serve" puts sample data into it, "vitrine catalog import FILE" a feed.',
   VITRINE_STORE_FAILED:
-    'Can this user write the folders of the two databases, and is there space on the disk?',
+    'Can this user write the folders of the two databases, and is there space on the disk? Of a server: does it run, do user and password fit, and may that user make a schema in the database?',
 }
 
 /**
@@ -107,9 +108,21 @@ async function checkStore({ config }: CommandContext, report: Report, store: Sql
   const path = labelDatabase(config.database)
   findings.push(
     found.damage === null
-      ? good('stored copy', `${path} opens`)
+      ? { ...good('stored copy', `${path} opens`), cure: findTlsHint(config.database) }
       : bad('stored copy', `${path} is damaged: ${found.damage}`, cures['VITRINE_STORE_FAILED'] ?? ''),
   )
+}
+
+/** Not wrong, and perhaps not known. */
+function findTlsHint(database: DatabaseAddress): string | null {
+  const isOpen = database.kind === 'postgres' && database.tls === 'disable' && !isLocal(database.host)
+  return isOpen
+    ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.'
+    : null
+}
+
+function isLocal(host: string): boolean {
+  return host.startsWith('/') || host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */

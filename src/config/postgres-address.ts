@@ -33,11 +33,17 @@ export const POSTGRES_FORM =
   'postgres://USER:PASSWORD@HOST:PORT/DATABASE (after "?": sslmode, sslrootcert, pool_size, connect_timeout_ms, statement_timeout_ms, application_name, host)'
 
 const DEFAULT_PORT = 5432
-const DEFAULT_POOL_SIZE = 10
 const MAX_POOL_SIZE = 1_000
-const DEFAULT_CONNECT_TIMEOUT_MS = 2_000
-const DEFAULT_STATEMENT_TIMEOUT_MS = 1_000
 const MAX_TIMEOUT_MS = 60_000
+
+const DEFAULTS = {
+  tls: 'disable',
+  tlsRootFile: null,
+  poolSize: 10,
+  connectTimeoutMs: 2_000,
+  statementTimeoutMs: 1_000,
+  applicationName: 'vitrine',
+} as const
 
 /** How each parameter reads its text; `undefined`: it cannot be that. */
 const PARAMETERS = {
@@ -55,28 +61,43 @@ type Parameters = { [Name in keyof typeof PARAMETERS]?: NonNullable<ReturnType<(
 /** Reads an address; `undefined` when it is none, or has a parameter that is unknown, wrong or given twice. */
 export function parsePostgresAddress(text: string): PostgresAddress | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  const parameters = url && readParameters(url.searchParams)
-  if (url === undefined || parameters === undefined || url.hash !== '') return undefined
-  const [database, user, password] = [url.pathname.slice(1), url.username, url.password].map(decode)
-  const host = parameters.host ?? url.hostname.replace(/^\[|\]$/g, '')
-  if (!database || database.includes('/') || !user || password === undefined || host === '') return undefined
-  const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
+  if (url === undefined || url.hash !== '') return undefined
+  const parameters = readParameters(url.searchParams)
+  if (parameters === undefined) return undefined
+  const place = readPlace(url, parameters.host)
+  if (place === undefined) return undefined
   return {
+    ...DEFAULTS,
+    ...place,
     kind: 'postgres',
     text: new Secret(text),
-    label: `${host}:${port}/${database}`,
-    host,
-    port,
-    database,
-    user,
-    password: password === '' ? null : new Secret(password),
-    tls: parameters.sslmode ?? 'disable',
-    tlsRootFile: parameters.sslrootcert ?? null,
-    poolSize: parameters.pool_size ?? DEFAULT_POOL_SIZE,
-    connectTimeoutMs: parameters.connect_timeout_ms ?? DEFAULT_CONNECT_TIMEOUT_MS,
-    statementTimeoutMs: parameters.statement_timeout_ms ?? DEFAULT_STATEMENT_TIMEOUT_MS,
-    applicationName: parameters.application_name ?? 'vitrine',
+    label: `${place.host}:${place.port}/${place.database}`,
+    ...toOptions(parameters),
   }
+}
+
+type Place = Pick<PostgresAddress, 'host' | 'port' | 'database' | 'user' | 'password'>
+
+function readPlace(url: URL, socket: string | undefined): Place | undefined {
+  const [database = '', user = '', password] = [url.pathname.slice(1), url.username, url.password].map(decode)
+  const host = socket ?? url.hostname.replace(/^\[|\]$/g, '')
+  const isWhole = [database, user, host].every((part) => part !== '') && password !== undefined
+  if (!isWhole || database.includes('/')) return undefined
+  const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
+  return { host, port, database, user, password: password === '' ? null : new Secret(password) }
+}
+
+/** What was given, under its name here. */
+function toOptions(parameters: Parameters): Partial<PostgresAddress> {
+  const named = {
+    tls: parameters.sslmode,
+    tlsRootFile: parameters.sslrootcert,
+    poolSize: parameters.pool_size,
+    connectTimeoutMs: parameters.connect_timeout_ms,
+    statementTimeoutMs: parameters.statement_timeout_ms,
+    applicationName: parameters.application_name,
+  }
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }
 
 function readParameters(given: URLSearchParams): Parameters | undefined {

@@ -71,7 +71,7 @@ export const SETTINGS = {
   VITRINE_DATABASE_URL: setting(
     databaseAddress,
     'sqlite:data/vitrine.db',
-    'where the stored copy of the catalog lives; a copy belongs to its catalog address',
+    'where the stored copy of the catalog lives, a file or a server that several machines share; a copy belongs to its catalog address',
   ),
   VITRINE_CATALOG_DATABASE_URL: setting(
     databaseAddress,

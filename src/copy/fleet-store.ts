@@ -30,25 +30,52 @@ export type FleetStoreDetails = Readonly<{
  * @throws StoreNewerError when the database was made by a newer version: that is for the operator to decide.
  */
 export async function openFleetStore(details: FleetStoreDetails): Promise<CopyStore> {
+  const watch = createWatch(details)
+  const methods = STORE_METHODS.map((name) => [
+    name,
+    async (...parameters: never[]): Promise<unknown> => {
+      const store = watch.get()
+      try {
+        return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+      } catch (error) {
+        if (isAway(error) || (VISITED.has(name) && isTooLong(error))) watch.leave(error)
+        throw error
+      }
+    },
+  ])
+  await watch.open()
+  return { ...(Object.fromEntries(methods) as Omit<CopyStore, 'close'>), close: watch.close }
+}
+
+type Watch = Readonly<{
+  open(): Promise<void>
+  /** @throws StoreError while the database is away. */
+  get(): CopyStore
+  /** It was found to be away: from now on somebody looks whether it is back. */
+  leave(error: unknown): void
+  close(): Promise<void>
+}>
+
+function createWatch(details: FleetStoreDetails): Watch {
   const stopping = new AbortController()
   let store: CopyStore | undefined
   let away: unknown
   let looking: Promise<void> | undefined
-  const lookUntilBack = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await systemClock.wait(LOOK_EVERY_MS, stopping.signal)
-      if (stopping.signal.aborted) return
-      try {
-        store ??= await details.open()
-        await store.ping()
-        break
-      } catch (error) {
-        away = error
-      }
+  const isBack = async (): Promise<boolean> => {
+    try {
+      store ??= await details.open()
+      await store.ping()
+      return true
+    } catch (error) {
+      away = error
+      return false
     }
-    away = undefined
+  }
+  const lookUntilBack = async (): Promise<void> => {
+    do await systemClock.wait(LOOK_EVERY_MS, stopping.signal)
+    while (!stopping.signal.aborted && !(await isBack()))
     looking = undefined
-    details.onHealed?.()
+    if (!stopping.signal.aborted) details.onHealed?.()
   }
   const leave = (error: unknown): void => {
     away = error
@@ -56,26 +83,20 @@ export async function openFleetStore(details: FleetStoreDetails): Promise<CopySt
     details.onFailure(error)
     looking = lookUntilBack()
   }
-  const methods = STORE_METHODS.map((name) => [
-    name,
-    async (...parameters: never[]): Promise<unknown> => {
+  return {
+    leave,
+    get() {
       if (store === undefined || looking !== undefined) throw new StoreError(AWAY_WORDS, { cause: away })
+      return store
+    },
+    async open() {
       try {
-        return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+        store = await details.open()
       } catch (error) {
-        if (isAway(error) || (VISITED.has(name) && isTooLong(error))) leave(error)
-        throw error
+        if (error instanceof StoreNewerError) throw error
+        leave(error)
       }
     },
-  ])
-  try {
-    store = await details.open()
-  } catch (error) {
-    if (error instanceof StoreNewerError) throw error
-    leave(error)
-  }
-  return {
-    ...(Object.fromEntries(methods) as Omit<CopyStore, 'close'>),
     async close() {
       stopping.abort()
       await looking

@@ -88,11 +88,13 @@ async function openTools({ order, watch, clock }: WalkHere, calls: CountedCalls)
 }
 
 function createLedger({ database, dailyLimit }: WalkOrder, store: CopyStore, clock: Clock): QuotaLedger {
-  const onFailure = (): void => {}
   return parseDatabaseText(database).kind === 'postgres'
-    ? createFleetLedger(store, { clock, dailyLimit, mayReserve: false, onFailure })
-    : createSharedLedger(store, { clock, onFailure })
+    ? createFleetLedger(store, { clock, dailyLimit, mayReserve: false, onFailure: untold })
+    : createSharedLedger(store, { clock, onFailure: untold })
 }
+
+/** A walk whose counts cannot be stored ends at the first page that it cannot store. */
+function untold(): void {}
 
 async function walkWith(tools: Tools, { order, watch, clock }: WalkHere): Promise<WalkReport['walks']> {
   await tools.gate.pauseUntil(order.pausedUntilMs)

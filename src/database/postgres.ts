@@ -8,7 +8,15 @@ import {
   type PostgresPool,
   type PostgresPoolClient,
 } from 'kysely'
-import pg from 'pg'
+import {
+  DatabaseError,
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+  type QueryConfig,
+  type QueryResult,
+  types,
+} from 'pg'
 import { SECOND_MS } from '../clock.ts'
 import type { PostgresAddress } from '../config/postgres-address.ts'
 import { StoreError } from '../errors.ts'
@@ -58,8 +66,8 @@ export function isPostgres<T>(database: Pick<Database<T>, 'getExecutor'>): boole
   return database.getExecutor().adapter instanceof PostgresAdapter
 }
 
-function createPool({ address, size }: PostgresOptions): pg.Pool {
-  const pool = new pg.Pool({
+function createPool({ address, size }: PostgresOptions): Pool {
+  const pool = new Pool({
     host: address.host,
     port: address.port,
     database: address.database,
@@ -81,10 +89,10 @@ function createPool({ address, size }: PostgresOptions): pg.Pool {
 }
 
 function getTypeParser(type: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  return NUMBER_TYPES.has(type) ? Number : pg.types.getTypeParser(type, format as 'text')
+  return NUMBER_TYPES.has(type) ? Number : types.getTypeParser(type, format)
 }
 
-function toTls({ tls, tlsRootFile, host }: PostgresAddress): pg.PoolConfig['ssl'] {
+function toTls({ tls, tlsRootFile, host }: PostgresAddress): PoolConfig['ssl'] {
   if (tls === 'disable') return false
   const ca = tlsRootFile === null ? undefined : readCertificates(tlsRootFile)
   return {
@@ -108,8 +116,8 @@ function readCertificates(path: string): string {
   }
 }
 
-function toKyselyPool(pool: pg.Pool, options: PostgresOptions): PostgresPool {
-  const known = new WeakMap<pg.PoolClient, Connection>()
+function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
+  const known = new WeakMap<PoolClient, Connection>()
   return {
     async connect() {
       const client = await pool.connect()
@@ -124,19 +132,19 @@ function toKyselyPool(pool: pg.Pool, options: PostgresOptions): PostgresPool {
 type Connection = Readonly<{ lend(): Promise<PostgresPoolClient> }>
 
 /** A connection that prepares statements that come again, and that is cut when its server says nothing. */
-function createConnection(client: pg.PoolClient, options: PostgresOptions): Connection {
+function createConnection(client: PoolClient, options: PostgresOptions): Connection {
   const toQuery = createNames()
   let isReady = false
   let isBroken = false
   client.on('error', () => {
     isBroken = true
   })
-  const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
+  const query = async (text: string, values: readonly unknown[]): Promise<QueryResult> => {
     try {
       return await inTime(client.query(toQuery(text, values)), options.statementTimeoutMs + SILENCE_MS)
     } catch (error) {
       // After an error of the server's the connection is as good as before; after any other nobody knows.
-      if (!(error instanceof pg.DatabaseError) || error.code === STALE_PLAN) isBroken = true
+      if (!(error instanceof DatabaseError) || error.code === STALE_PLAN) isBroken = true
       throw error
     }
   }
@@ -166,7 +174,7 @@ function listSettings({ schema, statementTimeoutMs }: PostgresOptions): string {
 }
 
 /** A statement that comes for the second time is prepared, and found again by its name. */
-function createNames(): (text: string, values: readonly unknown[]) => pg.QueryConfig {
+function createNames(): (text: string, values: readonly unknown[]) => QueryConfig {
   const names = new Map<string, string>()
   return (text, values) => {
     const query = { text, values: [...values] }

@@ -17,8 +17,15 @@ const FIRST_WAIT_MS = 8
  * in spite of "if not exists".
  */
 const CONFLICTS: ReadonlySet<string> = new Set([
-  ...['40001', '40P01', '40003', '23505', '55P03', '0A000'],
-  ...['42710', '42P06', '42P07'],
+  '40001',
+  '40P01',
+  '40003',
+  '23505',
+  '55P03',
+  '0A000',
+  '42710',
+  '42P06',
+  '42P07',
 ])
 
 /** How a transaction sees others. `queued`: it locks a row first, after which it reads what others have committed. */

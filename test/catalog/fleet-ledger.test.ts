@@ -125,49 +125,44 @@ describe('when it is back', () => {
   })
 })
 
+type Event = Readonly<{ machine: number; does: string; waitMs: number; times: number }>
+
+/** Lets it happen, and answers how many calls were made on each day. */
+async function happen(events: readonly Event[], dailyLimit: number): Promise<ReadonlyMap<number, number>> {
+  const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+  const make = (): Machine => makeMachine(shared, clock, { dailyLimit })
+  const machines = [make(), make(), make(), make()]
+  const made = new Map<number, number>()
+  const call = async (machine: Machine, { does, times }: Event): Promise<void> => {
+    const day = Math.floor(clock.nowMs() / DAY_MS)
+    for (let turn = 0; turn < times; turn += 1)
+      made.set(day, (made.get(day) ?? 0) + Number(await machine.take(does as 'walk')))
+  }
+  for (const event of events) {
+    clock.advance(event.waitMs)
+    const machine = machines[event.machine] ?? make()
+    if (event.does === 'ends') await machine.ledger.giveBack()
+    if (event.does === 'ends' || event.does === 'dies') machines[event.machine] = make()
+    else if (event.does === 'away' || event.does === 'back') shared.isAway = event.does === 'away'
+    else await call(machine, event)
+  }
+  return made
+}
+
 test('any outages, calls and restarts of four machines - no day’s limit is ever passed', async () => {
+  const calls = ['refresh', 'refresh', 'lookup', 'lookup', 'lookup', 'walk']
   const event = fc.record({
     machine: fc.nat({ max: 3 }),
-    does: fc.constantFrom(
-      'refresh',
-      'refresh',
-      'lookup',
-      'lookup',
-      'lookup',
-      'walk',
-      'away',
-      'back',
-      'ends',
-      'dies',
-    ),
+    does: fc.constantFrom(...calls, 'away', 'back', 'ends', 'dies'),
     waitMs: fc.constantFrom(0, 0, 0, 60_000, 5 * HOUR_MS, DAY_MS),
     times: fc.integer({ min: 1, max: 40 }),
   })
+  const limits = fc.integer({ min: 10, max: 300 })
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(event, { maxLength: 60 }),
-      fc.integer({ min: 10, max: 300 }),
-      async (events, dailyLimit) => {
-        const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
-        const make = (): Machine => makeMachine(shared, clock, { dailyLimit })
-        const machines = [make(), make(), make(), make()]
-        const made = new Map<number, number>()
-        for (const { machine: place, does, waitMs, times } of events) {
-          clock.advance(waitMs)
-          const machine = machines[place] ?? make()
-          if (does === 'away' || does === 'back') shared.isAway = does === 'away'
-          else if (does === 'ends' || does === 'dies') {
-            if (does === 'ends') await machine.ledger.giveBack()
-            machines[place] = make()
-          } else {
-            const day = Math.floor(clock.nowMs() / DAY_MS)
-            for (let turn = 0; turn < times; turn += 1)
-              made.set(day, (made.get(day) ?? 0) + Number(await machine.take(does)))
-          }
-        }
-        for (const count of made.values()) expect(count).toBeLessThanOrEqual(dailyLimit)
-      },
-    ),
+    fc.asyncProperty(fc.array(event, { maxLength: 60 }), limits, async (events, dailyLimit) => {
+      for (const count of (await happen(events, dailyLimit)).values())
+        expect(count).toBeLessThanOrEqual(dailyLimit)
+    }),
     { numRuns: 150 },
   )
 })

@@ -39,13 +39,14 @@ async function openMany(count: number): Promise<readonly Copy[]> {
 const makeProducts = (from: number, until: number, title: string): Product[] =>
   Array.from({ length: until - from }, (_, index) => makeProduct({ gtin: toGtin(from + index), title }))
 
+const count = (copy: Copy): Promise<unknown> =>
+  copy.updateQuota(NOON_MS, (state) =>
+    countCall(state, { purpose: 'lookup', nowMs: NOON_MS, isBudgeted: true }),
+  )
+
 describe('quota of four machines', () => {
   test('calls counted at once by all - are all counted', async () => {
     const copies = await openMany(4)
-    const count = (copy: Copy): Promise<unknown> =>
-      copy.updateQuota(NOON_MS, (state) =>
-        countCall(state, { purpose: 'lookup', nowMs: NOON_MS, isBudgeted: true }),
-      )
     await Promise.all(copies.flatMap((copy) => Array.from({ length: 30 }, () => count(copy))))
     expect(await copies[0]?.updateQuota(NOON_MS, (state) => state)).toEqual({
       ...createQuotaState(NOON_MS),
@@ -76,13 +77,13 @@ describe('quota of four machines', () => {
   })
 })
 
-describe('leases of two machines', () => {
-  const lease = (owner: string, nowMs: number): Parameters<Copy['takeLease']>[1] => ({
-    owner,
-    nowMs,
-    untilMs: nowMs + 40,
-  })
+const lease = (owner: string, nowMs: number): Parameters<Copy['takeLease']>[1] => ({
+  owner,
+  nowMs,
+  untilMs: nowMs + 40,
+})
 
+describe('leases of two machines', () => {
   test('machine that stood still, its walk taken over - writes nothing more into it', async () => {
     const [sleeper, other] = (await openMany(2)) as [Copy, Copy]
     expect(await sleeper.takeLease(CHANNEL, lease('sleeper 1 a', 100))).toBe(true)
@@ -129,17 +130,17 @@ describe('leases of two machines', () => {
   })
 })
 
-describe('walks, look-ups and readers of several machines at once', () => {
-  /** Products that change with every walk; in even ones the first offer is not the one on sale. */
-  const makeCatalog = (walk: number): Product[] => {
-    const sale = makeParsedOffer({
-      merchant: walk % 2 === 0 ? 'Zaal' : 'Alpha',
-      oldPrice: `${100 + walk}.00`,
-    })
-    const offers = [sale, makeParsedOffer({ merchant: 'Kopje' })]
-    return [1, 2, 3].map((index) => makeProduct({ gtin: toGtin(index), title: `walk ${walk}`, offers }))
-  }
+/** Products that change with every walk; in even ones the first offer is not the one on sale. */
+const makeCatalog = (walk: number): Product[] => {
+  const sale = makeParsedOffer({
+    merchant: walk % 2 === 0 ? 'Zaal' : 'Alpha',
+    oldPrice: `${100 + walk}.00`,
+  })
+  const offers = [sale, makeParsedOffer({ merchant: 'Kopje' })]
+  return [1, 2, 3].map((index) => makeProduct({ gtin: toGtin(index), title: `walk ${walk}`, offers }))
+}
 
+describe('walks, look-ups and readers of several machines at once', () => {
   test('readers while walks complete elsewhere - always find one whole version', async () => {
     const [walker, reader] = (await openMany(2)) as [Copy, Copy]
     await walkAll(walker, makeCatalog(0), 100)

@@ -14,7 +14,7 @@ import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import pg from 'pg'
+import { Client } from 'pg'
 import { expect, vi } from 'vitest'
 import type { PostgresAddress } from '../../src/config/postgres-address.ts'
 import { parsePostgresAddress } from '../../src/config/postgres-address.ts'
@@ -126,8 +126,13 @@ export async function startPostgres(): Promise<PostgresServer> {
 
 /** Nothing has to outlive the machine. */
 const SETTINGS = [
-  ...['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=200'],
-  ...['shared_buffers=64MB', 'listen_addresses=127.0.0.1', 'unix_socket_directories='],
+  'fsync=off',
+  'full_page_writes=off',
+  'synchronous_commit=off',
+  'max_connections=200',
+  'shared_buffers=64MB',
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
 ].flatMap((setting) => ['-c', setting])
 
 function createClientSide(url: string): Pick<PostgresServer, 'makeDatabase' | 'run'> {
@@ -169,7 +174,7 @@ async function drop(url: string, name: string): Promise<void> {
 async function query(url: string, statement: string): Promise<readonly Record<string, unknown>[]> {
   const plain = new URL(url)
   plain.search = ''
-  const client = new pg.Client({ connectionString: plain.href, connectionTimeoutMillis: 5_000 })
+  const client = new Client({ connectionString: plain.href, connectionTimeoutMillis: 5_000 })
   client.on('error', () => {})
   await client.connect()
   try {
