@@ -20,6 +20,9 @@ const SHARES = {
   answers: { entries: 5 / 8, bytes: 7 / 8 },
 } as const
 
+/** Room for the tags of one answer, as a list and as text. */
+const TAG_BYTES = 512
+
 /** Makes the caches of data of one process within the bounds of the settings. */
 export function createDataMemories(config: Config): DataMemories {
   return {
@@ -29,8 +32,12 @@ export function createDataMemories(config: Config): DataMemories {
 }
 
 /** Makes the cache of answers of one process within the bounds of the settings. */
-export function createAnswerMemory(config: Config, details: Omit<HotCacheDetails, 'bounds'>): HotCache {
-  return createHotCache({ ...details, bounds: shareBounds(config, 'answers') })
+export function createAnswerMemory(
+  config: Config,
+  details: Omit<HotCacheDetails, 'bounds' | 'tagBytes'>,
+): HotCache {
+  const tagBytes = config.cacheTagHeader === null ? 0 : TAG_BYTES
+  return createHotCache({ ...details, tagBytes, bounds: shareBounds(config, 'answers') })
 }
 
 function shareBounds(config: Config, name: keyof typeof SHARES): MemoryBounds {

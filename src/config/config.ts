@@ -1,3 +1,4 @@
+import type { CacheTagHeader } from '../http/cache-tags.ts'
 import type { LogLevel } from '../logger.ts'
 import type { PostgresAddress } from './postgres-address.ts'
 
@@ -48,6 +49,8 @@ export type Config = Readonly<{
   priceMaxAgeSeconds: number
   cacheMaxBytes: number
   cacheMaxEntries: number
+  /** The header that tells shared caches whose answer it is; `null`: none is sent. */
+  cacheTagHeader: CacheTagHeader | null
   /** Cron pattern in UTC; `null`: the catalog is never walked by itself. */
   syncCron: string | null
   /** Processes that answer, at least 1; with more than one a further process keeps them and makes the walks. */

@@ -98,6 +98,7 @@ function toConfig(values: Values): Config {
     priceMaxAgeSeconds: required(values.VITRINE_PRICE_MAX_AGE_SECONDS),
     cacheMaxBytes: required(values.VITRINE_CACHE_MAX_BYTES),
     cacheMaxEntries: required(values.VITRINE_CACHE_MAX_ENTRIES),
+    cacheTagHeader: values.VITRINE_CACHE_TAG_HEADER,
     syncCron: values.VITRINE_SYNC_CRON,
     workers: required(values.VITRINE_WORKERS),
     locale: required(values.VITRINE_LOCALE),

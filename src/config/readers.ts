@@ -36,6 +36,14 @@ export function oneOf<T extends string>(words: readonly T[]): Reader<T> {
   return { expects: `one of ${words.join(', ')}`, read: (text) => words.find((word) => word === text) }
 }
 
+/** One of a few names of headers, whose case means nothing. */
+export function headerName<T extends string>(names: readonly T[]): Reader<T> {
+  return {
+    expects: `one of ${names.join(', ')}`,
+    read: (text) => names.find((name) => name.toLowerCase() === text.toLowerCase()),
+  }
+}
+
 /** An absolute http(s) address without credentials, query or fragment; the slash at its end is dropped. */
 export const httpAddress: Reader<string> = {
   expects: 'an http:// or https:// address without user, query or fragment',

@@ -1,4 +1,5 @@
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../clock.ts'
+import { CACHE_TAG_HEADERS } from '../http/cache-tags.ts'
 import { LOG_LEVELS } from '../logger.ts'
 import {
   type Reader,
@@ -7,6 +8,7 @@ import {
   currencyCode,
   databaseAddress,
   disclosureLine,
+  headerName,
   headerText,
   httpAddress,
   localeTag,
@@ -122,6 +124,11 @@ export const SETTINGS = {
     'bound of the in-memory caches',
   ),
   VITRINE_CACHE_MAX_ENTRIES: setting(wholeNumber(1, 100_000_000), '20000', 'bound of the in-memory caches'),
+  VITRINE_CACHE_TAG_HEADER: setting(
+    headerName(CACHE_TAG_HEADERS),
+    null,
+    'the header that tells a shared cache whose answer it is, to purge by channel and by product (docs/in-front.md); without it none is sent',
+  ),
   VITRINE_SYNC_CRON: setting(
     cronPattern,
     '7 * * * *',

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Headers, OF_A_BODY, listHeaders } from './answer.ts'
+import { CACHE_TAG_HEADERS } from './cache-tags.ts'
 import { isNoneMatch } from './etag.ts'
 import { writeAtOnce } from './one-write.ts'
 
@@ -9,7 +10,7 @@ type Lines = Readonly<{ list: readonly string[]; text: string }>
 
 /**
  * What many answers have in common of their header blocks: of the whole answer, and for whoever has it already. `Cache-Control`,
- * `Vitrine-Reason`, `ETag` and `Content-Length` are not among them: those are of each answer.
+ * `Vitrine-Reason`, tags, `ETag` and `Content-Length` are not among them: those are of each answer.
  */
 export type SharedHeaders = Readonly<{ whole: Lines; unchanged: Lines }>
 
@@ -24,31 +25,46 @@ const blocks = new LRUCache<string, SharedHeaders>({ max: 1_000 })
 
 const NO_LINES: Lines = { list: [], text: '' }
 
+/** Headers whose values are of one answer: among the shared ones they would make a block for each. */
+const OF_ONE: ReadonlySet<string> = new Set(['Vitrine-Reason', ...CACHE_TAG_HEADERS])
+
 /**
  * Makes a form; its headers are found among those of others.
  * @throws TypeError when a value cannot be that of a header, as Node would when it sends it: a line break would end it.
  */
 export function createForm(headers: Headers, bytes: Buffer): Form {
-  const { 'Cache-Control': cacheControl = '', 'Vitrine-Reason': reason, ...others } = headers
-  const own =
-    reason === undefined ? NO_LINES : toLines([['Vitrine-Reason', checkValue('Vitrine-Reason', reason)]])
-  return { headers: shareHeaders(others), own, cacheControl, bytes }
+  const { 'Cache-Control': cacheControl = '', ...others } = headers
+  const all = listHeaders(others)
+  const own = all.filter(([name]) => OF_ONE.has(name))
+  return {
+    headers: shareHeaders(all.filter(([name]) => !OF_ONE.has(name))),
+    own: toOwn(own),
+    cacheControl,
+    bytes,
+  }
 }
 
-function shareHeaders(headers: Headers): SharedHeaders {
-  const all = listHeaders(headers)
+type Pairs = ReturnType<typeof listHeaders>
+
+/** What was made last: the encodings of an answer follow each other, and share it. */
+let lastOwn = NO_LINES
+
+function toOwn(pairs: Pairs): Lines {
+  if (pairs.length === 0) return NO_LINES
+  const own = toLines(pairs)
+  if (own.text === lastOwn.text) return lastOwn
+  for (const [name, value] of pairs) validateHeaderValue(name, value)
+  return (lastOwn = own)
+}
+
+function shareHeaders(all: Pairs): SharedHeaders {
   const whole = toLines(all)
   const known = blocks.get(whole.text)
   if (known !== undefined) return known
-  for (const [name, value] of all) checkValue(name, value)
+  for (const [name, value] of all) validateHeaderValue(name, value)
   const shared = { whole, unchanged: toLines(all.filter(([name]) => !OF_A_BODY.has(name))) }
   blocks.set(whole.text, shared)
   return shared
-}
-
-function checkValue(name: string, value: string): string {
-  validateHeaderValue(name, value)
-  return value
 }
 
 function toLines(headers: readonly (readonly [name: string, value: string])[]): Lines {

@@ -62,6 +62,8 @@ export type HotCache = Readonly<{
 /** `identify`: the identity of a plain address, `undefined` where only the router can tell. */
 export type HotCacheDetails = Readonly<{
   bounds: MemoryBounds
+  /** Room that the tags of an answer take, in bytes; nothing where none are sent. */
+  tagBytes?: number
   clock: Clock
   identify(address: string): string | undefined
 }>
@@ -75,10 +77,10 @@ type Entry = {
 }
 
 /** Makes the cache of one process. Bodies, header blocks and addresses count towards its bounds. */
-export function createHotCache({ bounds, clock, identify }: HotCacheDetails): HotCache {
+export function createHotCache({ bounds, tagBytes = 0, clock, identify }: HotCacheDetails): HotCache {
   const shelf = createShelf(bounds)
   return {
-    ...createKeeping(shelf),
+    ...createKeeping(shelf, EXTRAS_BYTES + tagBytes),
     answer(request, response) {
       const { method, url = '' } = request
       if (method !== 'GET' && method !== 'HEAD') return false
@@ -133,14 +135,14 @@ function createShelf(bounds: MemoryBounds): Shelf {
   }
 }
 
-function createKeeping({
-  entries,
-  remember,
-}: Shelf): Pick<HotCache, 'get' | 'set' | 'getOrMake' | 'warm' | 'isWarm'> {
+function createKeeping(
+  { entries, remember }: Shelf,
+  extrasBytes: number,
+): Pick<HotCache, 'get' | 'set' | 'getOrMake' | 'warm' | 'isWarm'> {
   const flights = createFlights<ReadyAnswer>()
   const set = (identity: string, answer: ReadyAnswer): void => {
     const { identity: plain, gzip, brotli } = answer.body
-    const bytes = plain.length + gzip.length + brotli.length + EXTRAS_BYTES
+    const bytes = plain.length + gzip.length + brotli.length + extrasBytes
     entries.set(identity, { identity, answer, warmth: null, addresses: [], notedAtMs: -Infinity }, bytes)
   }
   return {

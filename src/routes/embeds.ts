@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, sendAnswer } from '../http/answer.ts'
+import { findChannelId } from '../http/cache-tags.ts'
 import { encodeBody } from '../http/encodings.ts'
 import { createEtag } from '../http/etag.ts'
 import { listFrameAncestors, takenInHeaderList, toEmbedPolicy } from '../http/security-headers.ts'
@@ -135,7 +136,7 @@ function createEmbedErrorHandler(context: Context): ErrorRequestHandler {
     // A browser shows a frame that it refuses as an error: these, too, may stand in the channel's own pages.
     const channel = await context.channels.findKnown(request.path.split('/')[1]?.toLowerCase() ?? '')
     const headers = {
-      ...toEmptyHeaders(context, form),
+      ...toEmptyHeaders(context, { ...form, channelId: findChannelId(request.path) }),
       ...toEmbedHeaders(context, channel?.url ?? null),
     }
     const text =

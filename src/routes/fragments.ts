@@ -2,6 +2,7 @@ import { type ErrorRequestHandler, Router } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, sendAnswer } from '../http/answer.ts'
+import { findChannelId } from '../http/cache-tags.ts'
 import { createEtag } from '../http/etag.ts'
 import { takenInHeaderList, toFragmentPolicy } from '../http/security-headers.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
@@ -61,7 +62,10 @@ function createFragmentErrorHandler(context: Context, common: Headers): ErrorReq
     const error = toKnownError(failure, request.path)
     const form = toFailureForm(error, 'fragment')
     noteFailure(context, { error, surface: 'fragment', state: form.state, request, response })
-    const headers = { ...toEmptyHeaders(context, form), ...common }
+    const headers = {
+      ...toEmptyHeaders(context, { ...form, channelId: findChannelId(request.path) }),
+      ...common,
+    }
     const body = form.form === 'mistake' ? Buffer.from(`<!-- Vitrine: ${form.message ?? ''} -->`) : EMPTY
     sendAnswer(request, response, { status: form.status, headers, etag: null, getBody: () => body })
   }

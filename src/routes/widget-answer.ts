@@ -4,6 +4,7 @@ import { type EncodedBody, type Encoding, pickBody, toOwnMemory } from '../http/
 import { type Form, createForm } from '../http/forms.ts'
 import type { ReadyAnswer } from '../http/hot-cache.ts'
 import { type Ages, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
+import { toCacheTags } from '../http/cache-tags.ts'
 import type { Surface } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
@@ -44,6 +45,11 @@ export function toWidgetHeaders(context: Context, widget: AnyWidget, state: Widg
     'Vitrine-State': state,
     'Vitrine-Reason': state === 'hidden' ? widget.hiddenReason : undefined,
     'Cache-Status': toCacheStatus(widget.status),
+    ...toCacheTags(context.config.cacheTagHeader, {
+      channelId: widget.channel.id,
+      gtin: widget.gtin,
+      isGrid: widget.kind === 'deals',
+    }),
   }
 }
 
@@ -149,12 +155,18 @@ export function renderView(context: Context, kind: AnyWidget['kind'], view: AnyV
 }
 
 /** What an answer without data still depends on. */
-export type EmptyDetails = Readonly<{ state: WidgetState; isCacheable: boolean; message: string | null }>
+export type EmptyDetails = Readonly<{
+  state: WidgetState
+  isCacheable: boolean
+  message: string | null
+  /** Of the channel that the address names, if it has the form of an id; `null`: it names none. */
+  channelId: string | null
+}>
 
 /** Headers of an answer that shows nothing because of a failure or of a GTIN that is none. */
 export function toEmptyHeaders(context: Context, details: EmptyDetails): Answer['headers'] {
   const nowMs = context.clock.nowMs()
-  const { freshness, priceMaxAgeSeconds } = context.config
+  const { freshness, priceMaxAgeSeconds, cacheTagHeader } = context.config
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': details.isCacheable
@@ -166,5 +178,8 @@ export function toEmptyHeaders(context: Context, details: EmptyDetails): Answer[
     'Vitrine-State': details.state,
     'Vitrine-Error': details.message ?? undefined,
     'Cache-Status': toCacheStatus(details.state === 'invalid' ? 'invalid' : 'unavailable'),
+    // What may not be stored is never purged.
+    ...(details.isCacheable &&
+      toCacheTags(cacheTagHeader, { channelId: details.channelId, gtin: null, isGrid: false })),
   }
 }

@@ -41,6 +41,8 @@ export type Widget<View> = Readonly<{
   getEmbedPath(): string
   options: CommonOptions
   channel: Channel
+  /** Of a box, 14 digits; `null`: a grid. */
+  gtin: string | null
   /** When the catalog gave the data, Unix milliseconds. */
   asOfMs: number
   /** The same of the oldest price that is shown; `null` where none is. */
@@ -145,6 +147,7 @@ async function getBox(
     ),
     options,
     channel,
+    gtin: padded,
     asOfMs,
     oldestPriceMs,
     status,
@@ -199,6 +202,7 @@ async function getGrid(
     getView: once(() => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages })),
     options,
     channel,
+    gtin: null,
     asOfMs,
     oldestPriceMs,
     status,

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type SentForm, createForm, sendForm } from '../../src/http/forms.ts'
+import { CACHE_TAG_HEADERS } from '../../src/http/cache-tags.ts'
+import { type Form, type SentForm, createForm, sendForm } from '../../src/http/forms.ts'
 
 const HEADERS = {
   'Content-Type': 'text/html',
@@ -91,10 +92,22 @@ describe('headers of forms', () => {
     }
   })
 
-  test.each(['Vitrine-Reason', 'X-One'])('%s with a line break - is no value of a header', (name) => {
-    const headers = { 'Cache-Control': 'public', [name]: 'a\r\nX-Two: 2' }
-    expect(() => createForm(headers, FORM.bytes)).toThrow(TypeError)
+  test.each(CACHE_TAG_HEADERS)('tags in %s - are of one answer, and its encodings have them once', (name) => {
+    const make = (tags: string, encoding: string): Form =>
+      createForm({ ...HEADERS, [name]: tags, 'Content-Encoding': encoding }, FORM.bytes)
+    const [first, zipped, second] = [make('product-1', 'a'), make('product-1', 'b'), make('product-2', 'a')]
+    expect(second.headers).toBe(first.headers)
+    expect(zipped.own).toBe(first.own)
+    expect([first.own.text, second.own.text]).toEqual([`${name}: product-1\r\n`, `${name}: product-2\r\n`])
   })
+
+  test.each(['Vitrine-Reason', 'Cache-Tag', 'X-One'])(
+    '%s with a line break - is no value of a header',
+    (name) => {
+      const headers = { 'Cache-Control': 'public', [name]: 'a\r\nX-Two: 2' }
+      expect(() => createForm(headers, FORM.bytes)).toThrow(TypeError)
+    },
+  )
 
   test('others - are not', () => {
     expect(createForm({ ...HEADERS, Vary: 'Origin' }, FORM.bytes).headers).not.toBe(FORM.headers)

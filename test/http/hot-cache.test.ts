@@ -245,6 +245,13 @@ describe('room', () => {
     expect([made.cache.entryCount(), made.cache.byteCount()]).toEqual([0, 0])
   })
 
+  test('tags - take their room of the bytes', () => {
+    const details = { bounds: BOUNDS, clock: createFakeClock(0), identify: () => undefined }
+    const [plain, tagged] = [createHotCache(details), createHotCache({ ...details, tagBytes: 512 })]
+    for (const cache of [plain, tagged]) cache.set('a', ANSWER)
+    expect(tagged.byteCount() - plain.byteCount()).toBe(512)
+  })
+
   test('bytes of all three bodies - count', () => {
     const { cache } = makeCache()
     cache.set('a', {

@@ -26,8 +26,11 @@ export type Gate = Readonly<{
   requests: readonly GateRequest[]
   /** `down` closes the port, every other mode opens it again. Connections from before are closed. */
   setMode(mode: GateMode): Promise<void>
-  /** Rewrites `max-age` from now on, and both stale times where they are given; `null` leaves all as it is. */
-  setMaxAge(seconds: number | null, staleSeconds?: number): void
+  /**
+   * Rewrites `max-age` from now on, and the stale times where they are given: both, or `stale-if-error` by itself. `null` leaves
+   * all as it is.
+   */
+  setMaxAge(seconds: number | null, staleSeconds?: number, ifErrorSeconds?: number): void
   stop(): Promise<void>
 }>
 
@@ -43,7 +46,13 @@ export type GateDetails = Readonly<{ target: string; prefix?: string }>
 /** Starts a gate on a free port. */
 export async function startGate(details: GateDetails): Promise<Gate> {
   const requests: GateRequest[] = []
-  const state: GateState = { ...details, mode: 'shown', maxAgeSeconds: null, staleSeconds: null }
+  const state: GateState = {
+    ...details,
+    mode: 'shown',
+    maxAgeSeconds: null,
+    staleSeconds: null,
+    ifErrorSeconds: null,
+  }
   const server = createServer((request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers })
     answer(state, request, response)
@@ -60,15 +69,21 @@ export async function startGate(details: GateDetails): Promise<Gate> {
       else if (server.listening) server.closeAllConnections()
       else await listen(server, port)
     },
-    setMaxAge(seconds, staleSeconds) {
+    setMaxAge(seconds, staleSeconds, ifErrorSeconds) {
       state.maxAgeSeconds = seconds
       state.staleSeconds = staleSeconds ?? null
+      state.ifErrorSeconds = ifErrorSeconds ?? null
     },
     stop: () => close(server),
   }
 }
 
-type GateState = GateDetails & { mode: GateMode; maxAgeSeconds: number | null; staleSeconds: number | null }
+type GateState = GateDetails & {
+  mode: GateMode
+  maxAgeSeconds: number | null
+  staleSeconds: number | null
+  ifErrorSeconds: number | null
+}
 
 function answer(state: GateState, request: IncomingMessage, response: ServerResponse): void {
   switch (state.mode) {
@@ -127,9 +142,10 @@ function pass(state: GateState, request: IncomingMessage, response: ServerRespon
   request.pipe(outgoing)
 }
 
-function toCacheControl({ maxAgeSeconds, staleSeconds }: GateState, sent = ''): string {
+function toCacheControl({ maxAgeSeconds, staleSeconds, ifErrorSeconds }: GateState, sent = ''): string {
   const aged = maxAgeSeconds === null ? sent : sent.replace(/max-age=\d+/, `max-age=${maxAgeSeconds}`)
-  return staleSeconds === null ? aged : aged.replaceAll(/(stale-[a-z-]+)=\d+/g, `$1=${staleSeconds}`)
+  const stale = staleSeconds === null ? aged : aged.replaceAll(/(stale-[a-z-]+)=\d+/g, `$1=${staleSeconds}`)
+  return ifErrorSeconds === null ? stale : stale.replace(/(stale-if-error)=\d+/, `$1=${ifErrorSeconds}`)
 }
 
 function toServerPath({ prefix, mode }: GateState, url: string): string {

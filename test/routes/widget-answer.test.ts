@@ -104,7 +104,7 @@ describe('headers of a widget', () => {
 describe('headers of an empty answer', () => {
   test('GTIN that is none - kept like a box, the error is named', async () => {
     const { context } = await startHarness()
-    const details = { state: 'invalid', isCacheable: true, message: 'why' } as const
+    const details = { state: 'invalid', isCacheable: true, message: 'why', channelId: null } as const
     expect(toEmptyHeaders(context, details)).toEqual({
       'Content-Type': 'text/html; charset=utf-8',
       'Cache-Control': 'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400',
@@ -116,7 +116,7 @@ describe('headers of an empty answer', () => {
 
   test('unavailable - stored by nobody, nothing is said', async () => {
     const { context } = await startHarness()
-    const details = { state: 'unavailable', isCacheable: false, message: null } as const
+    const details = { state: 'unavailable', isCacheable: false, message: null, channelId: null } as const
     expect(toEmptyHeaders(context, details)).toMatchObject({
       'Cache-Control': 'no-store',
       'Vitrine-State': 'unavailable',

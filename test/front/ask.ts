@@ -1,0 +1,36 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+
+/** How a front is asked; `from` is the visitor's own address, of loopback. */
+export type Asking = Readonly<{ headers?: Readonly<Record<string, string>>; method?: string; from?: string }>
+
+/** An answer as it travelled. */
+export type Answered = Readonly<{ status: number; headers: IncomingMessage['headers']; body: string }>
+
+/** How long a visitor of these tests waits: what takes longer hangs. */
+const PATIENCE_MS = 20_000
+
+/** Asks once, over a connection of its own. */
+export async function ask(
+  url: string,
+  { headers = {}, method = 'GET', from }: Asking = {},
+): Promise<Answered> {
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  const asked = request(url, { method, headers, localAddress: from, agent: false, signal }).end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  const chunks: Buffer[] = []
+  for await (const chunk of answer) chunks.push(chunk as Buffer)
+  return {
+    status: answer.statusCode ?? 0,
+    headers: answer.headers,
+    body: Buffer.concat(chunks).toString('latin1'),
+  }
+}
+
+/** What a reader has of an answer: `shown`, `hidden`, `unavailable`, or what else it is. */
+export function judge({ status, headers, body }: Answered): string {
+  const state = String(headers['vitrine-state'])
+  const isEmpty = body.length === 0
+  if (status !== 200) return `status ${status}`
+  return isEmpty === (state !== 'shown') ? state : `${state} with ${body.length} bytes`
+}

@@ -1,0 +1,54 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findFreePort, startProgram } from '../includes/program.ts'
+import { type FrontPlace, fillIn } from './place.ts'
+
+/** A cache that runs with the very file of deploy/, in front of servers on these ports. */
+export type Front = Readonly<{ origin: string; cacheFolder: string }>
+
+/** Words of a file of deploy/ and what stands in their place. */
+type Changes = readonly (readonly [from: string, to: string])[]
+
+/** Starts Varnish with deploy/varnish/vitrine.vcl; it ends with the place. `changes`: beside the addresses. */
+export async function startVarnish(
+  place: FrontPlace,
+  ports: readonly number[],
+  changes: Changes = [],
+): Promise<Front> {
+  const port = await findFreePort()
+  const folder = join(place.folder, `varnish-${port}`)
+  await mkdir(folder)
+  const servers = ports.map((to, index): readonly [string, string] => [
+    `.host = "10.0.0.1${index + 1}"; .port = "3000"`,
+    `.host = "127.0.0.1"; .port = "${to}"`,
+  ])
+  await writeFile(join(folder, 'default.vcl'), fillIn('varnish/vitrine.vcl', [...servers, ...changes]))
+  const args = ['-F', '-n', folder, '-a', `127.0.0.1:${port}`, '-f', join(folder, 'default.vcl')]
+  place.keep(await startProgram({ command: 'varnishd', args: [...args, '-s', 'malloc,32m'], port }))
+  return { origin: `http://127.0.0.1:${port}`, cacheFolder: folder }
+}
+
+/** Starts nginx with deploy/nginx/vitrine-cache.conf; it ends with the place. */
+export async function startNginx(place: FrontPlace, ports: readonly number[]): Promise<Front> {
+  const port = await findFreePort()
+  const folder = join(place.folder, `nginx-${port}`)
+  await mkdir(folder)
+  const cacheFolder = join(folder, 'kept')
+  const front = fillIn('nginx/vitrine-cache.conf', [
+    ...ports.map((to, index) => [`10.0.0.1${index + 1}:3000`, `127.0.0.1:${to}`] as const),
+    ['listen 80;', `listen 127.0.0.1:${port};`],
+    ['/var/cache/nginx/vitrine', cacheFolder],
+  ])
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${folder}/${kind};`,
+  )
+  const config = `daemon off; worker_processes 2; pid ${folder}/nginx.pid; error_log ${folder}/error.log warn;
+events {}
+http { access_log off; default_type text/html; ${temporary.join(' ')}
+${front}
+}`
+  await writeFile(join(folder, 'nginx.conf'), config)
+  const args = ['-p', folder, '-c', join(folder, 'nginx.conf')]
+  place.keep(await startProgram({ command: 'nginx', args, port }))
+  return { origin: `http://127.0.0.1:${port}`, cacheFolder }
+}
