@@ -1,5 +1,6 @@
 import { catalog } from './catalog.mjs'
 import { cold } from './cold.mjs'
+import { databases } from './databases.mjs'
 import { hot } from './hot.mjs'
 import { notModified } from './not-modified.mjs'
 import { embeds, grids } from './same-bytes.mjs'
@@ -25,5 +26,6 @@ export const SCENARIOS = [
   start,
   memory,
   workers,
+  databases,
   catalog,
 ]

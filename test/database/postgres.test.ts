@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type OpenPostgres, openPostgres } from '../../src/database/postgres.ts'
 import { retryConflicts, transact } from '../../src/database/transact.ts'
+import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { type PostgresServer, type TestDatabase, startPostgres } from '../helpers/postgres.ts'
 
 let server: PostgresServer
@@ -144,13 +145,13 @@ const ask = async (parameters: string): Promise<unknown> => {
   return rows[0]?.ssl
 }
 
-describe('TLS', () => {
+describeWithProgram('openssl', 'TLS', () => {
   let folder: string
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'vitrine-tls-'))
     const files = ['-keyout', join(folder, 'server.key'), '-out', join(folder, 'server.crt')]
     execFileSync(
-      'openssl',
+      findProgram('openssl') ?? 'openssl',
       ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', ...files],
       { stdio: 'ignore' },
     )

