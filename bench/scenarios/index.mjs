@@ -1,8 +1,10 @@
 import { catalog } from './catalog.mjs'
 import { cold } from './cold.mjs'
+import { fleet } from './fleet.mjs'
 import { hot } from './hot.mjs'
 import { notModified } from './not-modified.mjs'
 import { embeds, grids } from './same-bytes.mjs'
+import { sizing, sizingPostgres } from './sizing.mjs'
 import { memory, start } from './start.mjs'
 import { walkBesideAnswers } from './walk-beside-answers.mjs'
 import { walkService } from './walk-service.mjs'
@@ -26,4 +28,7 @@ export const SCENARIOS = [
   memory,
   workers,
   catalog,
+  sizing,
+  sizingPostgres,
+  fleet,
 ]
