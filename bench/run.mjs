@@ -45,7 +45,7 @@ async function measure(run) {
       process.stdout.write(`\n## ${scenario.name}\n\n${formatOutcome(outcome)}`)
       // Figures of a run that is stopped later are figures, too.
       writeResults(path, { run, takenAt, outcomes })
-      if (options.writesDocs) await writeDocs(facts, { [scenario.name]: outcome })
+      if (options.writesDocs) await writeDocs(facts, scenario, outcome)
       await run.clear()
     }
   } finally {

@@ -40,7 +40,11 @@ export function createAnswerMemory(
   return createHotCache({ ...details, tagBytes, bounds: shareBounds(config, 'answers') })
 }
 
-function shareBounds(config: Config, name: keyof typeof SHARES): MemoryBounds {
+/** Entries and bytes that one of the caches may have of what the settings allow for all. */
+export function shareBounds(
+  config: Pick<Config, 'cacheMaxEntries' | 'cacheMaxBytes'>,
+  name: keyof typeof SHARES,
+): MemoryBounds {
   const { entries, bytes } = SHARES[name]
   return {
     maxEntries: Math.max(1, Math.floor(config.cacheMaxEntries * entries)),

@@ -11,6 +11,7 @@ const OPTIONS = {
   products: { type: 'string', default: '100000' },
   json: { type: 'string' },
   node: { type: 'string' },
+  database: { type: 'string' },
   big: { type: 'boolean' },
   judge: { type: 'boolean' },
   'write-docs': { type: 'boolean' },
@@ -39,6 +40,7 @@ export function parseArguments(words, scenarios) {
     products: readNumber('products', values.products, { min: 200, isWhole: true }),
     jsonPath: values.json ?? null,
     nodePath: values.node ?? process.execPath,
+    databaseUrl: values.database ?? null,
     mayJudge: values.judge !== false,
     writesDocs: values['write-docs'] === true,
     wantsHelp: values.help === true,
@@ -102,8 +104,9 @@ Options:
   --big                the big scenarios, too
   --json FILE          where every round is written, after each scenario (bench/results-MAJOR.json)
   --node PATH          the Node that runs every server, ours and the peers (this one)
+  --database URL       the empty PostgreSQL database of sizing-postgres: postgres://user@host/name
   --no-judge           exit code 0 whatever was measured
-  --write-docs         puts the tables into docs/performance.md
+  --write-docs         puts the tables into docs/performance.md and docs/sizing.md
   --help               this text
 `
 }

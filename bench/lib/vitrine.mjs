@@ -32,9 +32,9 @@ export function toSettings(catalog, database) {
   }
 }
 
-/** Starts a catalog of `count` products that takes `delayMs` to answer. */
-export function startCatalog(run, { count, delayMs = 0 }) {
-  return run.startPeer('catalog.mjs', [JSON.stringify({ count, delayMs })], run.cpus.catalog)
+/** Starts a catalog of `count` products in each of its channels that takes `delayMs` to answer. */
+export function startCatalog(run, { count, delayMs = 0, channels = 1 }) {
+  return run.startPeer('catalog.mjs', [JSON.stringify({ count, delayMs, channels })], run.cpus.catalog)
 }
 
 /** Asks the catalog what it was asked; `action` is `state`, `reset`, or `generation?value=N`. */

@@ -30,16 +30,26 @@ export async function measureWalk(run, catalog, settings) {
   const cpuSeconds = readCpuSeconds(child.pid)
   sampling.abort()
   await Promise.all([ended, sampler])
-  const { firstCallAtMs, firstPageAtMs, pages } = await askCatalog(catalog, 'state')
-  const [walk] = walks
-  if (walk?.outcome !== 'complete') throw new Error(`the walk failed: ${JSON.stringify(walk)}`)
+  const { firstCallAtMs, firstPageAtMs, pages, bytes } = await askCatalog(catalog, 'state')
+  if (walks.length === 0 || walks.some(({ outcome }) => outcome !== 'complete'))
+    throw new Error(`the walk failed: ${JSON.stringify(walks)}`)
   const seconds = (endedAtMs - firstCallAtMs) / 1e3
   const before = samples.findLast(({ atMs }) => atMs <= firstPageAtMs) ?? samples[0]
   const highest = Math.max(peakMb ?? 0, ...samples.map(({ rssMb }) => rssMb))
   const growthMb = before === undefined ? 0 : highest - before.rssMb
-  const cpuUs = (cpuSeconds / walk.productCount) * 1e6
-  const products = walk.productCount
-  return { products, perSecond: products / seconds, seconds, cpuUs, pages, peakMb: highest, growthMb }
+  const products = walks.reduce((sum, { productCount }) => sum + productCount, 0)
+  const cpuUs = (cpuSeconds / products) * 1e6
+  return {
+    products,
+    perSecond: products / seconds,
+    seconds,
+    cpuSeconds,
+    cpuUs,
+    pages,
+    bytes,
+    peakMb: highest,
+    growthMb,
+  }
 }
 
 async function sampleMemory(pid, samples, signal) {

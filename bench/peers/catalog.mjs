@@ -1,19 +1,29 @@
 /**
  * A catalog that answers from ready bytes, in a process of its own: `node bench/peers/catalog.mjs '{"count":1000}'`.
- * It counts what it is asked, and takes as long to answer as it is told. Prints its port.
+ * It counts what it is asked, and takes as long to answer as it is told. With `channels` each of them has all of the products.
+ * Prints its port.
  */
 import { createServer } from 'node:http'
-import { CHANNEL, createCatalogData } from '../lib/catalog-data.mjs'
+import { createCatalogData, createChannels } from '../lib/catalog-data.mjs'
 
-const { count, delayMs = 0 } = JSON.parse(process.argv[2])
+const { count, delayMs = 0, channels: channelCount = 1 } = JSON.parse(process.argv[2])
 const data = createCatalogData({ count })
-const channels = Buffer.from(JSON.stringify({ items: [CHANNEL] }))
+const list = createChannels(channelCount)
+const channels = Buffer.from(JSON.stringify({ items: list }))
+const known = new Set(list.map(({ id }) => id))
 const notFound = Buffer.from('{"error":"no such thing"}')
 let generation = 0
 let counts = createCounts()
 
 function createCounts() {
-  return { pages: 0, lookups: new Map(), firstCallAtMs: null, firstPageAtMs: null, lastPageAtMs: null }
+  return {
+    pages: 0,
+    bytes: 0,
+    lookups: new Map(),
+    firstCallAtMs: null,
+    firstPageAtMs: null,
+    lastPageAtMs: null,
+  }
 }
 
 function send(response, body, status = 200) {
@@ -30,7 +40,9 @@ function sendPage(response, query) {
   counts.firstPageAtMs ??= Date.now()
   const first = Number(query.get('cursor') ?? 0)
   const limit = Number(query.get('limit') ?? 50)
-  send(response, data.toPage({ first, limit, generation }))
+  const page = data.toPage({ first, limit, generation })
+  counts.bytes += page.length
+  send(response, page)
   if (first + limit >= count) counts.lastPageAtMs = Date.now()
 }
 
@@ -60,7 +72,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   counts.firstCallAtMs ??= Date.now()
   const [, , , channel, , gtin] = url.pathname.split('/')
   if (channel === undefined) return send(response, channels)
-  if (channel !== CHANNEL.id) return send(response, notFound, 404)
+  if (!known.has(channel)) return send(response, notFound, 404)
   return gtin === undefined ? sendPage(response, url.searchParams) : sendProduct(response, gtin)
 })
 server.listen(0, '127.0.0.1', () =>

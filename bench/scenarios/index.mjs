@@ -1,9 +1,11 @@
 import { catalog } from './catalog.mjs'
 import { cold } from './cold.mjs'
 import { databases } from './databases.mjs'
+import { fleet } from './fleet.mjs'
 import { hot } from './hot.mjs'
 import { notModified } from './not-modified.mjs'
 import { embeds, grids } from './same-bytes.mjs'
+import { sizing, sizingPostgres } from './sizing.mjs'
 import { memory, start } from './start.mjs'
 import { walkBesideAnswers } from './walk-beside-answers.mjs'
 import { walkService } from './walk-service.mjs'
@@ -28,4 +30,7 @@ export const SCENARIOS = [
   workers,
   databases,
   catalog,
+  sizing,
+  sizingPostgres,
+  fleet,
 ]

@@ -81,13 +81,13 @@ export function createFleetLedger(shared: QuotaLedger, details: FleetLedgerDetai
 /** What the store knows, with what was made and learned while it was away. */
 function settle(stored: QuotaState, last: QuotaState, { day, made }: Reserve): QuotaState {
   if (last.allowance === null) return stored
-  const { calls, lookupsLastHour } = stored
-  const merged = { ...mergeStates(stored, last), calls, lookupsLastHour, allowance: null }
+  const { calls, reserved, lookupsLastHour } = stored
+  const merged = { ...mergeStates(stored, last), calls, reserved, lookupsLastHour, allowance: null }
   if (stored.day !== day) return merged
   return {
     ...merged,
     calls: { ...calls, lookup: calls.lookup + made },
-    reserved: Math.max(0, stored.reserved - made),
+    reserved: Math.max(0, reserved - made),
   }
 }
 

@@ -215,6 +215,7 @@ export function mergeStates(stored: QuotaState, own: QuotaState): QuotaState {
     limitedAtMs: latest.limitedAtMs,
     learnedCalls: latest.learnedCalls,
     calls: { walk: higher('walk'), refresh: higher('refresh'), lookup: higher('lookup') },
+    reserved: Math.max(stored.reserved, isSameDay ? own.reserved : 0),
     lookupsLastHour: Math.max(stored.lookupsLastHour, own.lookupsLastHour),
   }
 }

@@ -3,7 +3,7 @@ import { isOwnerGone } from './lease-owner.ts'
 import type { WalkStore } from './store.ts'
 
 /** How long a walk may go without a sign of life before another process may take it over: with a look now and then, within a minute. */
-export const LEASE_MS: number = 40 * SECOND_MS
+export const LEASE_MS: number = 45 * SECOND_MS
 
 type LeaseDetails = Readonly<{ store: WalkStore; clock: Clock; owner: string }>
 

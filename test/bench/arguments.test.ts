@@ -8,6 +8,7 @@ type Options = Readonly<{
   products: number
   jsonPath: string | null
   nodePath: string
+  databaseUrl: string | null
   mayJudge: boolean
   writesDocs: boolean
   wantsHelp: boolean
@@ -36,6 +37,7 @@ describe('the arguments of the bench', () => {
       products: 100_000,
       jsonPath: null,
       nodePath: process.execPath,
+      databaseUrl: null,
       mayJudge: true,
       writesDocs: false,
       wantsHelp: false,
@@ -53,7 +55,7 @@ describe('the arguments of the bench', () => {
 
   it('every option - is read', () => {
     const words =
-      '--rounds 3 --seconds 0.5 --products 2000 --json a.json --node n --no-judge --write-docs --help'
+      '--rounds 3 --seconds 0.5 --products 2000 --json a.json --node n --database postgres://d --no-judge --write-docs --help'
     expect(parseArguments(words.split(' '), SCENARIOS)).toMatchObject({
       rounds: 3,
       seconds: 0.5,

@@ -29,8 +29,13 @@ type Report = Readonly<{
     found: Readonly<{ run: object; takenAt: string; outcomes: Readonly<Record<string, Outcome>> }>,
   ): object
 }>
-type Scenarios = Readonly<{ SCENARIOS: readonly Readonly<{ name: string; about: string }>[] }>
-type Docs = Readonly<{ replaceFigures(page: string, place: string, text: string): string }>
+type Scenario = Readonly<{ name: string; about: string; page?: string; isSimulated?: boolean }>
+type Scenarios = Readonly<{ SCENARIOS: readonly Scenario[] }>
+type Docs = Readonly<{
+  replaceFigures(page: string, place: string, text: string): string
+  findPage(scenario: Scenario): string
+  namePlace(scenario: Scenario, major: number): string
+}>
 
 const {
   judgeAtLeast,
@@ -42,7 +47,7 @@ const {
   listMissed,
   toJson,
 } = await importBench<Report>('lib/report.mjs')
-const { replaceFigures } = await importBench<Docs>('lib/docs.mjs')
+const { findPage, namePlace, replaceFigures } = await importBench<Docs>('lib/docs.mjs')
 
 const OUTCOME: Outcome = {
   tables: [{ title: 'A box', columns: ['', 'requests/s'], rows: [['Vitrine', 900]] }],
@@ -138,19 +143,35 @@ Memory of the server: after the load 100 MB.
     expect(() => replaceFigures(page, 'zipf 20', 'new')).toThrow('no place')
   })
 
-  it('docs/performance.md - for every scenario and both Nodes - has a place for its figures, which says when they were taken or that they were not, and says what it does', async () => {
+  it('pages - for every scenario and both Nodes - have a place for its figures, which says when they were taken or that they were not, and docs/performance.md says what it does', async () => {
     const { SCENARIOS } = await importBench<Scenarios>('scenarios/index.mjs')
-    const page = readFileSync(join(PACKAGE_FOLDER, 'docs/performance.md'), 'utf8')
-    for (const { name } of SCENARIOS) {
-      expect(page).toMatch(new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\|`, 'm'))
+    for (const scenario of SCENARIOS) {
+      const { name } = scenario
+      expect(readPage('docs/performance.md')).toMatch(new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\|`, 'm'))
+      const page = readPage(findPage(scenario))
       for (const major of [20, 24]) {
-        const [, block] = page.split(`<!-- figures: ${name} ${major} -->`)
-        expect(block?.trim(), `${name} ${major}`).toMatch(
-          new RegExp(`^(?:\\d{4}-\\d\\d-\\d\\d, .*\\bNode v${major}\\.|Not measured on Node ${major}\\b)`),
-        )
-        const changed = replaceFigures(page, `${name} ${major}`, 'new figures')
-        expect(changed, name).toContain(`<!-- figures: ${name} ${major} -->\n\nnew figures\n\n<!-- end -->`)
+        const place = namePlace(scenario, major)
+        const [, block] = page.split(`<!-- figures: ${place} -->`)
+        // What is simulated is the same wherever and whenever it runs.
+        const beginning =
+          scenario.isSimulated === true
+            ? '.+:\\n\\n\\| '
+            : `\\d{4}-\\d\\d-\\d\\d, .*\\bNode v${major}\\.|Not measured on Node ${major}\\b`
+        expect(block?.trim(), place).toMatch(new RegExp(`^(?:${beginning})`))
+        const changed = replaceFigures(page, place, 'new figures')
+        expect(changed, name).toContain(`<!-- figures: ${place} -->\n\nnew figures\n\n<!-- end -->`)
       }
     }
   })
+
+  it('figures - of a scenario with a page of its own, or that is simulated - have their place there', () => {
+    const scenario = { name: 'hot', about: 'one box' }
+    expect([findPage(scenario), namePlace(scenario, 24)]).toEqual(['docs/performance.md', 'hot 24'])
+    const simulated = { ...scenario, page: 'docs/sizing.md', isSimulated: true }
+    expect([findPage(simulated), namePlace(simulated, 24)]).toEqual(['docs/sizing.md', 'hot'])
+  })
 })
+
+function readPage(path: string): string {
+  return readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
+}

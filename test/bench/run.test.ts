@@ -44,6 +44,36 @@ describe('the bench', () => {
     expect(readdirSync(folder)).toEqual(['results.json'])
   })
 
+  it('the cost of views, products and channels - at its smallest - is measured, and bytes are what a walk fetched', async () => {
+    const file = join(folder, 'sizing.json')
+    const words = ['sizing', '--rounds', '1', '--seconds', '0.5', '--products', '200', '--json', file]
+    const { code, out, err } = await runBench(...words)
+    expect(err).not.toContain('Error')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^\| hot \| \d+ \| \d\.\d\d \|$/m)
+    expect(out).toMatch(/^\| old: sent, and refreshed behind by a call \| \d+ \| \d\.\d\d \|$/m)
+    expect(out).toMatch(/^\| 200, 1 % changed \| 5000 \| 1\.\d\d \|/m)
+    const { scenarios } = JSON.parse(readFileSync(file, 'utf8')) as {
+      scenarios: {
+        sizing: {
+          rounds: { products: { walks: Record<string, { pages: number; databaseBytes: number }> }[] }
+        }
+      }
+    }
+    const [{ walks } = { walks: {} }] = scenarios.sizing.rounds.products
+    expect(walks['first walk']?.pages).toBe(1)
+    expect(walks['first walk']?.databaseBytes).toBeGreaterThan(200 * 1_000)
+    rmSync(file)
+  })
+
+  it('the same on PostgreSQL - without a database - ends with the option that names one', async () => {
+    const file = join(folder, 'postgres.json')
+    const { code, out } = await runBench('sizing-postgres', '--json', file)
+    expect(code).toBe(1)
+    expect(out).toContain('--database postgres://… names the empty database that this scenario fills')
+    rmSync(file)
+  })
+
   it('a word that is no scenario - ends with code 2 and says which there are', async () => {
     const { code, out, err } = await runBench('warm')
     expect({ code, out }).toEqual({ code: 2, out: '' })

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createQuotaState, noteLimited } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { LEASE_MS } from '../../src/copy/walk-lease.ts'
 import type { WalkReport } from '../../src/copy/walk-runner.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -11,7 +12,7 @@ import { type WalkOptions, type WalkPlace, makeWalkPlace, makeWireProducts, stoc
 
 const PAGES = /\/products\?/
 const PRODUCT_COUNT = 1_000
-const STEP_MS = 20 * SECOND_MS
+const STEP_MS = LEASE_MS / 3
 
 let place: WalkPlace
 beforeEach(async () => {

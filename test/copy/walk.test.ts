@@ -339,8 +339,15 @@ describe('leases', () => {
       matches: SECOND_PAGE,
       does: (request, response) => {
         catalog.fault = null
-        clock.advance(MINUTE_MS)
-        void takeAsStranger().finally(() => {
+        const lose = async (): Promise<void> => {
+          // The page before it is being written.
+          await vi.waitFor(async () =>
+            expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`),
+          )
+          clock.advance(MINUTE_MS)
+          await takeAsStranger()
+        }
+        void lose().finally(() => {
           const items = makeWireProducts(450).slice(200, 400)
           sendJson(response, 200, { items, next_cursor: request.url === undefined ? null : toGtin(399) })
         })
