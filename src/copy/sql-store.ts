@@ -4,6 +4,7 @@ import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
 import type { CopyTables } from './schema.ts'
 import { isPostgres } from '../database/postgres.ts'
+import { createPostgresClaims } from './postgres-claims.ts'
 import { createSqlClaims } from './sql-claims.ts'
 import { findUnfinishedWalks } from './sql-leases.ts'
 import { findChannelList, putChannelList } from './sql-channels.ts'
@@ -48,7 +49,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const updateQuota = createQuotaUpdater(writer, catalog)
   const store: SqlStore = {
     ...createSqlWalkStore(writer, catalog),
-    ...createSqlClaims(writer, catalog),
+    ...(isPostgres(writer) ? createPostgresClaims(writer, catalog) : createSqlClaims(writer, catalog)),
     findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin }),
     putLookups: (lookups) => putLookups(writer, catalog, lookups),
     findChannelList: () => inOneView((view) => findChannelList(view, catalog)),

@@ -120,7 +120,11 @@ function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
   const known = new WeakMap<PoolClient, Connection>()
   return {
     async connect() {
-      const client = await pool.connect()
+      const client = await pool.connect().catch((error: unknown) => {
+        // The server is there, and this process asks more of it than its connections can carry.
+        const isFull = pool.totalCount >= options.size && pool.idleCount === 0
+        throw isFull ? new Error(`${options.size} statements at once, and too many behind them`) : error
+      })
       const connection = known.get(client) ?? createConnection(client, options)
       known.set(client, connection)
       return connection.lend()

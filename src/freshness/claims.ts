@@ -5,10 +5,12 @@ import type { CopyEntry, CopyStore } from '../copy/store.ts'
 import { CallNotMadeError } from '../errors.ts'
 
 /**
- * How often a process looks for what another one has asked for. Of the machine's clock: a matter between processes, and not of
- * any rule.
+ * How soon a process looks for what another one has asked for; each further look comes half as late again, up to the longest. Of
+ * the machine's clock: a matter between processes, and not of any rule.
  */
-const LOOK_EVERY_MS = 10
+const FIRST_LOOK_MS = 10
+const LONGEST_LOOK_MS = 100
+const LATER_BY = 1.5
 /** How often the owner looks whether what it found is written. */
 const WRITTEN_LOOK_MS = 3
 /** A claim outlives the longest call by this: what it found is being written. */
@@ -63,7 +65,7 @@ export function createClaims(details: ClaimsDetails): Claims {
   }
   return async (product, ask) => {
     const beganMs = clock.nowMs()
-    for (;;) {
+    for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * LATER_BY, LONGEST_LOOK_MS)) {
       const isMine = await claim(product)
       try {
         // Another process may have found it since the store was looked into.
@@ -75,7 +77,7 @@ export function createClaims(details: ClaimsDetails): Claims {
       }
       if (clock.nowMs() - beganMs > lastsMs)
         throw new CallNotMadeError('another process asks for the product, and has found nothing')
-      await systemClock.wait(LOOK_EVERY_MS)
+      await systemClock.wait(waitMs)
     }
   }
 }

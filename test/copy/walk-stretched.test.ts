@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createQuotaState, noteLimited } from '../../src/catalog/quota.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { LEASE_MS } from '../../src/copy/walk-lease.ts'
 import type { WalkReport } from '../../src/copy/walk-runner.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'

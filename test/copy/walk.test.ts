@@ -319,6 +319,13 @@ describe('pages that cannot be', () => {
   })
 })
 
+/** As soon as the first page is stored. */
+async function loseLease(): Promise<void> {
+  await vi.waitFor(async () => expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`))
+  place.clock.advance(MINUTE_MS)
+  await takeAsStranger()
+}
+
 describe('leases', () => {
   beforeEach(() => stock(place.catalog, makeWireProducts(450)))
 
@@ -339,15 +346,7 @@ describe('leases', () => {
       matches: SECOND_PAGE,
       does: (request, response) => {
         catalog.fault = null
-        const lose = async (): Promise<void> => {
-          // The page before it is being written.
-          await vi.waitFor(async () =>
-            expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`),
-          )
-          clock.advance(MINUTE_MS)
-          await takeAsStranger()
-        }
-        void lose().finally(() => {
+        void loseLease().finally(() => {
           const items = makeWireProducts(450).slice(200, 400)
           sendJson(response, 200, { items, next_cursor: request.url === undefined ? null : toGtin(399) })
         })
