@@ -20,6 +20,7 @@ import {
 import { SECOND_MS } from '../clock.ts'
 import type { PostgresAddress } from '../config/postgres-address.ts'
 import { StoreError } from '../errors.ts'
+import { toPostgresFailure } from './postgres-failure.ts'
 
 /** Connections of one role. `statementTimeoutMs`: the server ends a statement then, and if it does not, the connection is cut. */
 export type PostgresOptions = Readonly<{
@@ -28,6 +29,8 @@ export type PostgresOptions = Readonly<{
   schema: string
   size: number
   statementTimeoutMs: number
+  /** How long a transaction may rest between two statements, for its process may be gone; by default ten seconds. */
+  idleTransactionMs?: number
 }>
 
 /** An open pool of connections. Nothing is connected before the first statement. */
@@ -123,7 +126,10 @@ function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
       const client = await pool.connect().catch((error: unknown) => {
         // The server is there, and this process asks more of it than its connections can carry.
         const isFull = pool.totalCount >= options.size && pool.idleCount === 0
-        throw isFull ? new Error(`${options.size} statements at once, and too many behind them`) : error
+        const reason = isFull
+          ? new Error(`${options.size} statements at once, and too many behind them`)
+          : error
+        throw toPostgresFailure(reason, options.address.label)
       })
       const connection = known.get(client) ?? createConnection(client, options)
       known.set(client, connection)
@@ -149,7 +155,7 @@ function createConnection(client: PoolClient, options: PostgresOptions): Connect
     } catch (error) {
       // After an error of the server's the connection is as good as before; after any other nobody knows.
       if (!(error instanceof DatabaseError) || error.code === STALE_PLAN) isBroken = true
-      throw error
+      throw toPostgresFailure(error, options.address.label)
     }
   }
   const lent = { query, release: () => client.release(isBroken) } as unknown as PostgresPoolClient
@@ -169,11 +175,11 @@ function createConnection(client: PoolClient, options: PostgresOptions): Connect
 }
 
 /** In words and not among the parameters of the connection: not every pooler in between takes those. */
-function listSettings({ schema, statementTimeoutMs }: PostgresOptions): string {
+function listSettings({ schema, statementTimeoutMs, idleTransactionMs }: PostgresOptions): string {
   return [
     `set search_path = ${schema}`,
     `set statement_timeout = ${statementTimeoutMs}`,
-    `set idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`,
+    `set idle_in_transaction_session_timeout = ${idleTransactionMs ?? IDLE_TRANSACTION_MS}`,
   ].join('; ')
 }
 
@@ -193,7 +199,8 @@ function createNames(): (text: string, values: readonly unknown[]) => QueryConfi
 /** The tables of a prepared statement have changed since. */
 const STALE_PLAN = '0A000'
 
-async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
+/** @throws Error when `work` takes longer; it is left to itself then. */
+export async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`the database said nothing for ${withinMs} ms`)), withinMs)

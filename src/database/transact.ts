@@ -55,7 +55,8 @@ export async function retryConflicts<Result>(work: () => Promise<Result>): Promi
   }
 }
 
-function isConflict(error: unknown): boolean {
+/** Did a transaction meet another one? Made again, it may succeed. */
+export function isConflict(error: unknown): boolean {
   const code = findSqlState(error)
   return code !== undefined && CONFLICTS.has(code)
 }
