@@ -5,9 +5,7 @@ import { ServiceError, StoreError } from '../errors.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { sendFound, sendFailure } from './send.ts'
 import { createOperations, parseAddress } from './operations.ts'
-import { createAtHand } from './store/at-hand.ts'
-import type { CatalogStore } from './store/open-store.ts'
-import { createUsageCounter } from './store/usage.ts'
+import type { Caller, CatalogStore } from './store/catalog-store.ts'
 
 /** What the service runs on. */
 export type CatalogServiceOptions = Readonly<{
@@ -17,6 +15,9 @@ export type CatalogServiceOptions = Readonly<{
   /** A key known to this process only, accepted beside the stored ones, for the catalog's first organization. */
   ownKey?: Secret
 }>
+
+/** How often a key is looked up for one request, when the catalog changes just then. */
+const MAX_ADMISSIONS = 10
 
 /** What answers requests of the interface. */
 export type CatalogHandler = Readonly<{
@@ -33,15 +34,23 @@ export type CatalogHandler = Readonly<{
  */
 export function createCatalogHandler(options: CatalogServiceOptions): CatalogHandler {
   const { store, clock } = options
-  const atHand = createAtHand(store)
-  const authenticate = createAuthenticate({ atHand, ownKey: options.ownKey })
-  const usage = createUsageCounter(store)
-  const operations = createOperations(store, atHand)
+  const reads = store.openReads()
+  const authenticate = createAuthenticate({ reads, ownKey: options.ownKey })
+  const usage = store.openUsageCounter()
+  const operations = createOperations(reads)
 
+  const admit = async (authorization: string | undefined): Promise<Caller> => {
+    for (let tries = 0; tries < MAX_ADMISSIONS; tries += 1) {
+      const caller = await authenticate(authorization)
+      const askedAtMs = clock.nowMs()
+      const answer = await usage.count(caller)
+      if (answer === 'counted') return caller
+      if (answer === 'full') throw toLimitError(askedAtMs, clock.nowMs())
+    }
+    throw new StoreError('the catalog changes faster than a key can be looked up')
+  }
   const find = async (request: IncomingMessage): Promise<unknown> => {
-    const { organization, keyId } = authenticate(request.headers.authorization)
-    const askedAtMs = clock.nowMs()
-    if (!(await usage.count(organization))) throw toLimitError(askedAtMs, clock.nowMs())
+    const { organization, keyId } = await admit(request.headers.authorization)
     if (keyId !== null) usage.noteKey(keyId)
     const address = parseAddress(request.url ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')

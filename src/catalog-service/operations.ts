@@ -1,12 +1,8 @@
 import { type ParsedUrlQuery, parse as parseQuery } from 'node:querystring'
-import { VERSION_PATH, type WireProductPage } from '../catalog/contract.ts'
+import { VERSION_PATH, type WireProduct, type WireProductPage } from '../catalog/contract.ts'
 import { ServiceError } from '../errors.ts'
 import { makeCursor, parseGtin, parsePageRequest } from './requests.ts'
-import type { AtHand } from './store/at-hand.ts'
-import type { ChannelView } from './store/channel-view.ts'
-import { fetchChannels } from './store/channels.ts'
-import type { CatalogStore } from './store/open-store.ts'
-import { fetchProductPage, findVisibleProduct } from './store/products.ts'
+import type { CatalogReads } from './store/catalog-store.ts'
 
 /** The three operations of the contract (section 4), by the names of the API document. */
 type OperationName = 'listChannels' | 'listProducts' | 'getProduct'
@@ -21,7 +17,9 @@ export type OperationAddress = Readonly<{
 }>
 
 /** Gives the body of an answer. @throws ServiceError for what cannot be answered. */
-export type Operation = (organizationId: string, address: OperationAddress) => unknown
+export type Operation = (organizationId: string, address: OperationAddress) => Promise<unknown>
+
+const NO_CHANNEL = 'there is no such channel'
 
 /** A path of the interface; a slash at its end is forgiven. */
 const PATH = new RegExp(`^${VERSION_PATH}/channels(?:/([^/]+)/products(?:/([^/]+))?)?/?$`, 'i')
@@ -59,30 +57,22 @@ function decode(text: string): string {
   }
 }
 
-/** Makes the operations over an open store. */
-export function createOperations(
-  store: CatalogStore,
-  atHand: AtHand,
-): Readonly<Record<OperationName, Operation>> {
-  const getView = (organizationId: string, channelId: string): ChannelView => {
-    const view = atHand.findView(organizationId, channelId.toLowerCase())
-    if (view === undefined) throw new ServiceError(404, 'there is no such channel')
-    return view
-  }
+/** Makes the operations. What is wrong with an address is said before anything is read. */
+export function createOperations(reads: CatalogReads): Readonly<Record<OperationName, Operation>> {
   return {
-    listChannels: async (organizationId) => ({ items: await fetchChannels(store, organizationId) }),
-    listProducts(organizationId, { channelId, query }): WireProductPage {
-      const page = parsePageRequest(query)
-      const view = getView(organizationId, channelId)
-      const { items, lastGtin } = fetchProductPage(store.read, { view, ...page })
+    listChannels: async (organizationId) => ({ items: await reads.fetchChannels(organizationId) }),
+    async listProducts(organizationId, { channelId, query }): Promise<WireProductPage> {
+      const request = parsePageRequest(query)
+      const page = await reads.fetchPage({ organizationId, channelId: channelId.toLowerCase() }, request)
+      if (page === undefined) throw new ServiceError(404, NO_CHANNEL)
+      const { items, lastGtin } = page
       return { items, next_cursor: lastGtin === null ? null : makeCursor(lastGtin) }
     },
-    getProduct(organizationId, { channelId, gtin: text }) {
+    async getProduct(organizationId, { channelId, gtin: text }): Promise<WireProduct> {
       const gtin = parseGtin(text)
-      const view = getView(organizationId, channelId)
-      const product = findVisibleProduct(store.read, view, gtin)
-      if (product === undefined)
-        throw new ServiceError(404, 'no shop that the channel is approved for sells it')
+      const product = await reads.findProduct({ organizationId, channelId: channelId.toLowerCase() }, gtin)
+      if (product === undefined) throw new ServiceError(404, NO_CHANNEL)
+      if (product === null) throw new ServiceError(404, 'no shop that the channel is approved for sells it')
       return product
     },
   }

@@ -1,11 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
+import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
 import { VitrineError } from '../errors.ts'
 import { createCatalogService } from './service.ts'
 import type { ThreadMessage, ThreadOrder, ThreadRequest } from './start-thread.ts'
 import { findMeta } from './store/meta.ts'
-import { type CatalogStore, openCatalogStore } from './store/open-store.ts'
+import type { CatalogStore } from './store/catalog-store.ts'
+import { openCatalogStore } from './store/open-store.ts'
 import { isSampleOnly } from './store/sample-state.ts'
 
 /** Body of the embedded catalog's thread: it opens the database, listens, and lives until it is told to close. */
@@ -13,7 +15,11 @@ const order = workerData as ThreadOrder
 const send = (message: ThreadMessage): void => parentPort?.postMessage(message)
 
 async function openStore(): Promise<CatalogStore> {
-  const store = await openCatalogStore({ path: order.path, clock: systemClock })
+  const store = await openCatalogStore({
+    database: parseDatabaseText(order.database),
+    clock: systemClock,
+    role: 'embedded',
+  })
   if (order.sampleBase === null) return store
   try {
     // Only `serve` puts sample data: nobody else loads it.

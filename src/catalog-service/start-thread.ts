@@ -1,14 +1,17 @@
 import { Worker } from 'node:worker_threads'
 import { type Clock, SECOND_MS } from '../clock.ts'
+import type { DatabaseAddress } from '../config/config.ts'
+import { toDatabaseText } from '../config/database-text.ts'
 import type { Secret } from '../config/secrets.ts'
 import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { createQuestions } from '../questions.ts'
 import { type RestartWaits, createRestartWaits } from '../restart-waits.ts'
 
-/** What the thread is given; the key goes there and nowhere else. */
+/** What the thread is given; the key, and the password of a database, go there and nowhere else. */
 export type ThreadOrder = Readonly<{
-  path: string
+  /** The database's address, as a text. */
+  database: string
   /** Where the pictures and links of sample data lead, when it may be put. */
   sampleBase: string | null
   key: string
@@ -43,7 +46,7 @@ export type CatalogThread = Readonly<{
 
 /** What the thread is started with; `sampleBase` as in `ThreadOrder`. */
 export type CatalogThreadOptions = Readonly<{
-  path: string
+  database: DatabaseAddress
   sampleBase: string | null
   key: Secret
   clock: Clock
@@ -127,8 +130,8 @@ type Thread = Readonly<{
 }>
 
 function startThread(options: CatalogThreadOptions, port: number): Thread {
-  const { path, sampleBase, key, clock, logger } = options
-  const order: ThreadOrder = { path, sampleBase, key: key.reveal(), port }
+  const { database, sampleBase, key, clock, logger } = options
+  const order: ThreadOrder = { database: toDatabaseText(database), sampleBase, key: key.reveal(), port }
   const worker = new Worker(BODY, {
     workerData: order,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },

@@ -3,7 +3,7 @@ import { type ImportProgress, type ImportSummary, importFeed } from '../catalog-
 import { fetchOwnedChannels } from '../catalog-service/store/channels.ts'
 import { fetchNetworkChannels } from '../catalog-service/store/network-channels.ts'
 import { fetchNetworks } from '../catalog-service/store/networks.ts'
-import type { CatalogStore } from '../catalog-service/store/open-store.ts'
+import type { CatalogStore } from '../catalog-service/store/catalog-store.ts'
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../clock.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import { StoreError } from '../errors.ts'

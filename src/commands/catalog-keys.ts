@@ -118,7 +118,7 @@ async function revoke(context: CommandContext, word: string): Promise<void> {
 async function remove(context: CommandContext, word: string): Promise<void> {
   const id = word.trim().toLowerCase()
   await withCatalog(context, async (store) => {
-    await store.writer.transaction().execute(async (database) => {
+    await store.write(async (database) => {
       const key = (await fetchApiKeys({ reader: database })).find((known) => known.id === id)
       if (key === undefined)
         throw new UsageError('there is no key of this id; see: vitrine catalog keys list')

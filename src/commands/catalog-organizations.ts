@@ -116,9 +116,7 @@ async function refuseTaken(database: Catalog, name: string): Promise<void> {
 
 async function remove(context: CommandContext, options: Action<'remove'>): Promise<void> {
   const removed = await withCatalog(context, async (store) => {
-    const gone = await store.writer
-      .transaction()
-      .execute((database) => removeWithBelongings(database, options))
+    const gone = await store.write((database) => removeWithBelongings(database, options))
     await forgetOrganization(store, gone.organization.id)
     await forgetKeys(store, gone.keyIds)
     return gone

@@ -1,4 +1,3 @@
-import { labelDatabase } from '../config/database-text.ts'
 import { randomBytes } from 'node:crypto'
 import { createFixedKey, createKeyFile } from '../catalog/key-source.ts'
 import { Secret } from '../config/secrets.ts'
@@ -60,7 +59,7 @@ async function openEmbedded(context: CommandContext, options: OpenCatalogOptions
   ])
   const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
   const thread = await startCatalogThread({
-    path: labelDatabase(config.catalogDatabase),
+    database: config.catalogDatabase,
     sampleBase: options.mayPutSample ? options.publicUrl : null,
     key,
     clock,

@@ -1,4 +1,3 @@
-import { labelDatabase } from '../config/database-text.ts'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { ACCESS_NOUNS } from './catalog-access-nouns.ts'
@@ -54,8 +53,11 @@ function withoutCatalog(noun: Noun): Noun {
   return {
     ...noun,
     async run(context, given) {
-      const path = labelDatabase(context.config.catalogDatabase)
-      if (given.action !== 'list' || path === ':memory:' || existsSync(path)) return noun.run(context, given)
+      const { catalogDatabase: database } = context.config
+      // The database of a server is somebody's work already.
+      if (given.action !== 'list' || database.kind !== 'sqlite' || existsSync(database.path))
+        return noun.run(context, given)
+      const { path } = database
       const made = noun.name === 'approvals' ? 'channels' : noun.name
       const nothing = `there is no catalog at ${path} yet; "vitrine catalog ${made} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
       if (REFERENCES.some((option) => option in given)) throw new UsageError(nothing)

@@ -1,9 +1,13 @@
-import { labelDatabase } from '../config/database-text.ts'
 import { once } from 'node:events'
 import { createCatalogService } from '../catalog-service/service.ts'
 import { fetchApiKeys } from '../catalog-service/store/keys.ts'
+import type { CatalogStore } from '../catalog-service/store/catalog-store.ts'
 import { openCatalogStore } from '../catalog-service/store/open-store.ts'
+import type { DatabaseAddress } from '../config/config.ts'
+import { StoreError } from '../errors.ts'
 import type { CommandContext, ExitCode } from './command.ts'
+import { toPlain } from './plain-text.ts'
+import { toStoreError } from './with-catalog.ts'
 
 /**
  * `vitrine catalog serve`: the catalog service alone, on the host and port of the settings, until the process is told
@@ -13,22 +17,33 @@ import type { CommandContext, ExitCode } from './command.ts'
 export async function runCatalogServe(context: CommandContext): Promise<ExitCode> {
   const { clock, config, io, logger } = context
   const store = await openCatalogStore({
-    path: labelDatabase(config.catalogDatabase),
+    database: config.catalogDatabase,
     clock,
-    isServedAlone: true,
+    role: 'alone',
   })
   try {
     const service = createCatalogService({ store, clock, logger })
-    const keys = await fetchApiKeys(store)
+    const hint = await findHint(store, config.catalogDatabase)
     const { url } = await service.listen(config.host, config.port)
     io.out(context.json ? JSON.stringify({ url }) : `catalog service: ${url}`)
-    if (!keys.some((key) => key.revokedAtMs === null)) {
-      io.err('There is no API key yet. Make one with: vitrine catalog keys add NAME\n')
-    }
+    if (hint !== undefined) io.err(`${toPlain(hint)}\n`)
     if (!io.signal.aborted) await once(io.signal, 'abort')
     await service.close()
     return 0
   } finally {
     await store.close()
+  }
+}
+
+/** What its owner may want to do first. A server that is away is no reason to stop: the service answers when it is back. */
+async function findHint(store: CatalogStore, { kind }: DatabaseAddress): Promise<string | undefined> {
+  try {
+    const keys = await fetchApiKeys(store)
+    if (keys.some((key) => key.revokedAtMs === null)) return undefined
+    return 'There is no API key yet. Make one with: vitrine catalog keys add NAME'
+  } catch (error) {
+    const failure = toStoreError(error)
+    if (kind === 'sqlite' || !(failure instanceof StoreError)) throw error
+    return `Until the database answers, every request is answered with 503: ${failure.message}`
   }
 }

@@ -13,7 +13,7 @@ import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
-import { judgeCatalog } from './judge-catalog.ts'
+import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
 import { judgeQuota } from './judge-quota.ts'
 import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
 
@@ -60,7 +60,8 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   const isEmbedded = config.catalog.kind === 'embedded'
   const findings: Finding[] = [good('settings', describeSettings(command))]
   const report: Report = { findings, cures: isEmbedded ? EMBEDDED_CURES : CURES }
-  const catalog = await attempt(report, 'catalog service', () =>
+  const own: Report = { findings, cures: { ...report.cures, ...findCatalogCures(config.catalogDatabase) } }
+  const catalog = await attempt(own, 'catalog service', () =>
     openCatalog(command, {
       publicUrl: config.publicUrl ?? toLocalUrl(config.host, config.port),
       mayPutSample: false,
@@ -69,8 +70,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   if (catalog !== undefined) {
     try {
       await checkCatalog(command, report, catalog.place)
-      if (isEmbedded)
-        findings.push(...((await attempt(report, 'catalog', () => judgeCatalog(command))) ?? []))
+      if (isEmbedded) findings.push(...((await attempt(own, 'catalog', () => judgeCatalog(command))) ?? []))
     } finally {
       await catalog.close()
     }

@@ -1,9 +1,11 @@
-import { labelDatabase } from '../config/database-text.ts'
 import type { Kysely } from 'kysely'
-import { type CatalogStore, openCatalogStore } from '../catalog-service/store/open-store.ts'
+import { CATALOG_HELD } from '../catalog-service/store/catalog-held.ts'
+import type { CatalogStore } from '../catalog-service/store/catalog-store.ts'
+import { openCatalogStore } from '../catalog-service/store/open-store.ts'
 import { isSampleOnly, removeSampleData } from '../catalog-service/store/sample-state.ts'
 import type { CatalogTables } from '../catalog-service/store/schema.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
+import { findPostgresFailure } from '../database/postgres-failure.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
 
@@ -23,7 +25,7 @@ export async function withCatalog<T>(
   work: (store: CatalogStore) => Promise<T>,
 ): Promise<T> {
   try {
-    const store = await openCatalogStore({ path: labelDatabase(config.catalogDatabase), clock })
+    const store = await openCatalogStore({ database: config.catalogDatabase, clock })
     try {
       return await work(store)
     } finally {
@@ -39,9 +41,7 @@ export async function changeCatalog<T>(
   context: CommandContext,
   change: (database: Catalog, nowMs: number) => Promise<T>,
 ): Promise<T> {
-  return withCatalog(context, (store) =>
-    store.writer.transaction().execute((database) => change(database, store.clock.nowMs())),
-  )
+  return withCatalog(context, (store) => store.write((database) => change(database, store.clock.nowMs())))
 }
 
 /**
@@ -57,17 +57,21 @@ export async function makeRoom(database: Catalog): Promise<boolean> {
 /** The failure of a catalog in plain words: that another holds it, or what its database said. */
 export function toStoreError(error: unknown): unknown {
   const code = findSqliteCode(error)
-  if (code === undefined) return error
+  if (code === undefined) return toServerError(error)
   if (LOCKED_CODES.has(code & PRIMARY_CODE_BITS)) {
-    return new StoreError(
-      'another import is running, or another command: only one can write the catalog at a time. Nothing was changed; try again when it has ended',
-      { cause: error },
-    )
+    return new StoreError(CATALOG_HELD, { cause: error })
   }
   if (error instanceof VitrineError) return error
   return new StoreError(`the catalog cannot be read or written: ${describeStoreFailure(error)}`, {
     cause: error,
   })
+}
+
+/** What a server said is in the failure's own words. */
+function toServerError(error: unknown): unknown {
+  const failure = findPostgresFailure(error)
+  if (failure === undefined || error instanceof VitrineError) return error
+  return new StoreError(`the catalog cannot be read or written: ${failure.message}`)
 }
 
 /** What SQLite said at the bottom of an error; `undefined` when it was not SQLite that failed. */

@@ -78,7 +78,7 @@ export const SETTINGS = {
   VITRINE_CATALOG_DATABASE_URL: setting(
     databaseAddress,
     'sqlite:data/catalog.db',
-    "the embedded catalog service's own data, also of `vitrine catalog …`",
+    "the embedded catalog service's own data, also of `vitrine catalog …`; several `catalog serve` may share one on a server",
   ),
   VITRINE_CHANNELS: setting(
     uuidList,

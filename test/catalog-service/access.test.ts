@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createCatalogService } from '../../src/catalog-service/service.ts'
 import { fetchApiKeys, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
@@ -17,7 +16,9 @@ import {
 import { ask } from './valid-answers.ts'
 
 async function setLimit(under: ServiceUnderTest, dailyLimit: number | null): Promise<void> {
-  await under.store.writer.updateTable('organizations').set({ daily_limit: dailyLimit }).execute()
+  await under.store.write((database) =>
+    database.updateTable('organizations').set({ daily_limit: dailyLimit }).execute(),
+  )
 }
 
 async function fetchUsage(under: ServiceUnderTest): Promise<number> {
@@ -177,7 +178,7 @@ describe('contract, section 8: daily request limit', () => {
     const { channelId } = await importRows(under, [makeProduct('17'), makeProduct('24')])
     const { body } = await under.get(`/v0/channels/${channelId}/products?limit=1`)
     await under.service.close()
-    const store = await openCatalogStore({ path: join(under.folder, 'catalog.db'), clock: under.clock })
+    const store = await openCatalogStore({ database: under.database, clock: under.clock })
     const again = await startTestService({ prepared: { ...under, store } })
     const next = await again.get(`/v0/channels/${channelId}/products?limit=1&cursor=${body.next_cursor}`)
     expect(next.body.items[0].gtin).toBe('00000000000024')
@@ -187,7 +188,7 @@ describe('contract, section 8: daily request limit', () => {
 
   it('count - import holds the write lock - requests are still counted and answered', async () => {
     const under = await startTestService()
-    await under.store.writer.transaction().execute(async (transaction) => {
+    await under.store.write(async (transaction) => {
       await transaction.updateTable('organizations').set({ name: 'changed' }).execute()
       expect((await under.get('/v0/channels')).status).toBe(200)
     })

@@ -2,8 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticate } from '../../src/catalog-service/authenticate.ts'
 import { KEY_PREFIX_CHARACTERS, hashApiKey, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
-import type { CatalogStore } from '../../src/catalog-service/store/open-store.ts'
-import { createAtHand } from '../../src/catalog-service/store/at-hand.ts'
+import type { CatalogStore } from '../../src/catalog-service/store/catalog-store.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { type StoreUnderTest, openTestStore, addApiKey } from './harness.ts'
 
@@ -11,8 +10,19 @@ const MISSING = { statusCode: 401, message: 'the header "Authorization: Bearer <
 const WRONG = { statusCode: 401, message: 'the API key is wrong or revoked' }
 const EMPTY = { statusCode: 503, message: 'the catalog is empty: import a feed first' }
 
+/** As the service does: where the catalog has changed since, the count says so, and the caller is looked up again. */
 function make(store: CatalogStore, ownKey?: Secret): Authenticate {
-  return createAuthenticate({ atHand: createAtHand(store), ownKey })
+  const authenticate = createAuthenticate({ reads: store.openReads(), ownKey })
+  const usage = store.openUsageCounter()
+  return async (authorization) => {
+    const caller = await authenticate(authorization)
+    return (await usage.count(caller)) === 'stale' ? authenticate(authorization) : caller
+  }
+}
+
+/** At once or later, a refusal is one. */
+async function settle(work: () => unknown): Promise<unknown> {
+  return work()
 }
 
 /** Puts an organization into the store. */
@@ -21,10 +31,12 @@ async function addOrganization(
   organization: Readonly<{ id: string; dailyLimit: number | null; createdAtMs: number }>,
 ): Promise<void> {
   const { id, dailyLimit, createdAtMs } = organization
-  await store.writer
-    .insertInto('organizations')
-    .values({ id, name: id, daily_limit: dailyLimit, created_at_ms: createdAtMs })
-    .execute()
+  await store.write((database) =>
+    database
+      .insertInto('organizations')
+      .values({ id, name: id, daily_limit: dailyLimit, created_at_ms: createdAtMs })
+      .execute(),
+  )
 }
 
 /** Gives an organization a key of the test's choice. */
@@ -36,10 +48,12 @@ async function putKey({ store }: StoreUnderTest, organizationId: string, key: st
     prefix: key.slice(0, KEY_PREFIX_CHARACTERS),
     hash: hashApiKey(key),
   }
-  await store.writer
-    .insertInto('api_keys')
-    .values({ ...row, created_at_ms: 0, revoked_at_ms: null })
-    .execute()
+  await store.write((database) =>
+    database
+      .insertInto('api_keys')
+      .values({ ...row, created_at_ms: 0, revoked_at_ms: null })
+      .execute(),
+  )
 }
 
 describe('stored keys', () => {
@@ -50,21 +64,23 @@ describe('stored keys', () => {
     await putKey(under, 'old', 'key-of-old')
     await putKey(under, 'new', 'key-of-new')
     const authenticate = make(under.store)
-    expect(authenticate('Bearer key-of-old').organization).toEqual({ id: 'old', dailyLimit: null })
-    expect(authenticate('Bearer key-of-new').organization).toEqual({ id: 'new', dailyLimit: 7 })
+    expect((await authenticate('Bearer key-of-old')).organization).toEqual({ id: 'old', dailyLimit: null })
+    expect((await authenticate('Bearer key-of-new')).organization).toEqual({ id: 'new', dailyLimit: 7 })
   })
 
   test('one of two keys revoked - that one is refused at once, the other is not', async () => {
     const { store } = await openTestStore()
     const [first, second] = [await addApiKey(store, 'first'), await addApiKey(store, 'second')]
     const authenticate = make(store)
-    expect(authenticate(`Bearer ${first.key}`).organization.id).toBe(
-      authenticate(`Bearer ${second.key}`).organization.id,
+    expect((await authenticate(`Bearer ${first.key}`)).organization.id).toBe(
+      (await authenticate(`Bearer ${second.key}`)).organization.id,
     )
     await revokeApiKey(store, first.id)
     await nextTurn()
-    expect(() => authenticate(`Bearer ${first.key}`)).toThrow(expect.objectContaining(WRONG))
-    expect(authenticate(`Bearer ${second.key}`)).toMatchObject({ organization: { dailyLimit: null } })
+    await expect(settle(() => authenticate(`Bearer ${first.key}`))).rejects.toThrow(
+      expect.objectContaining(WRONG),
+    )
+    expect(await authenticate(`Bearer ${second.key}`)).toMatchObject({ organization: { dailyLimit: null } })
   })
 
   test('key with another case or a piece of it - is another key', async () => {
@@ -72,7 +88,9 @@ describe('stored keys', () => {
     const { key } = await addApiKey(store, 'one')
     const authenticate = make(store)
     for (const other of [key.toUpperCase(), key.slice(0, -1), `${key}a`, hashApiKey(key)])
-      expect(() => authenticate(`Bearer ${other}`)).toThrow(expect.objectContaining(WRONG))
+      await expect(settle(() => authenticate(`Bearer ${other}`))).rejects.toThrow(
+        expect.objectContaining(WRONG),
+      )
   })
 })
 
@@ -92,7 +110,7 @@ describe('header', () => {
     await putKey(under, 'one', LONGEST)
     await putKey(under, 'one', EVERY_LETTER)
     const authenticate = make(under.store)
-    expect(authenticate(authorization).organization).toEqual({ id: 'one', dailyLimit: null })
+    expect((await authenticate(authorization)).organization).toEqual({ id: 'one', dailyLimit: null })
   })
 
   test.each([
@@ -112,7 +130,7 @@ describe('header', () => {
   ])('%j - is no key at all', async (authorization) => {
     const { store } = await openTestStore()
     const authenticate = make(store, new Secret(EVERY_LETTER))
-    expect(() => authenticate(authorization)).toThrow(expect.objectContaining(MISSING))
+    await expect(settle(() => authenticate(authorization))).rejects.toThrow(expect.objectContaining(MISSING))
   })
 })
 
@@ -120,25 +138,29 @@ describe('own key', () => {
   test('catalog without organization - 503 for the own key alone', async () => {
     const { store } = await openTestStore()
     const authenticate = make(store, new Secret('own-key'))
-    expect(() => authenticate('Bearer own-key')).toThrow(expect.objectContaining(EMPTY))
-    expect(() => authenticate('Bearer own-key2')).toThrow(expect.objectContaining(WRONG))
+    await expect(settle(() => authenticate('Bearer own-key'))).rejects.toThrow(expect.objectContaining(EMPTY))
+    await expect(settle(() => authenticate('Bearer own-key2'))).rejects.toThrow(
+      expect.objectContaining(WRONG),
+    )
   })
 
   test('several organizations - stands for the oldest at the time of the call, with its limit', async () => {
     const under = await openTestStore()
     const authenticate = make(under.store, new Secret('own-key'))
     await addOrganization(under, { id: 'a', dailyLimit: null, createdAtMs: 5 })
-    expect(authenticate('Bearer own-key').organization).toEqual({ id: 'a', dailyLimit: null })
+    expect((await authenticate('Bearer own-key')).organization).toEqual({ id: 'a', dailyLimit: null })
     await addOrganization(under, { id: 'b', dailyLimit: 3, createdAtMs: 4 })
     await nextTurn()
-    expect(authenticate('Bearer own-key').organization).toEqual({ id: 'b', dailyLimit: 3 })
+    expect((await authenticate('Bearer own-key')).organization).toEqual({ id: 'b', dailyLimit: 3 })
   })
 
   test('stored keys beside it - stay valid, and the own key is stored nowhere', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
     const authenticate = make(store, new Secret('own-key'))
-    expect(authenticate(`Bearer ${key}`).organization).toEqual(authenticate('Bearer own-key').organization)
-    expect(() => make(store)('Bearer own-key')).toThrow(expect.objectContaining(WRONG))
+    expect((await authenticate(`Bearer ${key}`)).organization).toEqual(
+      (await authenticate('Bearer own-key')).organization,
+    )
+    await expect(settle(() => make(store)('Bearer own-key'))).rejects.toThrow(expect.objectContaining(WRONG))
   })
 })

@@ -147,11 +147,15 @@ describe('contract, section 4.2: list products', () => {
 
   it('channel - of another organization - 404 like an unknown one', async () => {
     const under = await startWithProducts()
-    await under.store.writer
-      .insertInto('organizations')
-      .values({ id: 'other', name: 'Other', daily_limit: null, created_at_ms: 9e12 })
-      .execute()
-    await under.store.writer.updateTable('channels').set({ organization_id: 'other' }).execute()
+    await under.store.write((database) =>
+      database
+        .insertInto('organizations')
+        .values({ id: 'other', name: 'Other', daily_limit: null, created_at_ms: 9e12 })
+        .execute(),
+    )
+    await under.store.write((database) =>
+      database.updateTable('channels').set({ organization_id: 'other' }).execute(),
+    )
     await under
       .get(`/v0/channels/${under.channelId}/products`)
       .expect(404, { error: 'there is no such channel' })
@@ -225,7 +229,7 @@ describe('contract, section 7: errors', () => {
 
   it('fault of the service - database gone - 500 in plain words, logged, without the key', async () => {
     const under = await startTestService()
-    await under.store.writer.schema.dropTable('channels').execute()
+    await under.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
     expect(await under.get('/v0/channels')).toMatchObject({
       status: 500,
       body: { error: 'something went wrong in the catalog service' },

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Test } from 'supertest'
 import { onTestFinished } from 'vitest'
@@ -10,15 +11,17 @@ import {
   importFeed,
 } from '../../src/catalog-service/import/import-feed.ts'
 import { type CatalogService, createCatalogService } from '../../src/catalog-service/service.ts'
-import { fetchChannelView } from '../../src/catalog-service/store/channel-view.ts'
 import { type NewApiKey, insertApiKey } from '../../src/catalog-service/store/keys.ts'
 import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
-import { type CatalogStore, openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
-import { fetchProductPage, findVisibleProduct } from '../../src/catalog-service/store/products.ts'
+import type { Caller, CatalogStore, ChannelPlace } from '../../src/catalog-service/store/catalog-store.ts'
+import { type SqliteCatalogStore, openSqliteStore } from '../../src/catalog-service/store/open-sqlite.ts'
+import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import type { WireProduct } from '../../src/catalog/contract.ts'
+import type { DatabaseAddress } from '../../src/config/config.ts'
 import type { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { makeCatalogDatabase } from './engines.ts'
 import { ask } from './valid-answers.ts'
 
 /** Half an hour before midnight UTC. */
@@ -32,16 +35,40 @@ export function makeFolder(): string {
 }
 
 /** An open store over files of its own. */
-export type StoreUnderTest = { store: CatalogStore; folder: string; path: string; clock: FakeClock }
+export type StoreUnderTest = {
+  store: CatalogStore
+  folder: string
+  database: DatabaseAddress
+  clock: FakeClock
+}
 
 /** Opens a store that is closed after the test. */
 export async function openTestStore(): Promise<StoreUnderTest> {
   const folder = makeFolder()
   const clock = createFakeClock(START_MS)
-  const path = join(folder, 'catalog.db')
-  const store = await openCatalogStore({ path, clock })
+  const database = await makeCatalogDatabase(folder)
+  const store = await openCatalogStore({ database, clock })
   onTestFinished(() => store.close())
-  return { store, folder, path, clock }
+  return { store, folder, database, clock }
+}
+
+/** The same over files, with what only files have. */
+export async function openSqliteTestStore(): Promise<
+  StoreUnderTest & { store: SqliteCatalogStore; path: string }
+> {
+  const folder = makeFolder()
+  const clock = createFakeClock(START_MS)
+  const path = join(folder, 'catalog.db')
+  const store = await openSqliteStore({ path, clock })
+  onTestFinished(() => store.close())
+  return { store, folder, path, database: { kind: 'sqlite', path }, clock }
+}
+
+/** Who asks for an organization, found in the state that the catalog has now. */
+export async function makeCaller(store: CatalogStore, organization: Caller['organization']): Promise<Caller> {
+  const { reader } = store
+  const row = await reader.selectFrom('meta').select('value').where('key', '=', 'state').executeTakeFirst()
+  return { organization, keyId: null, state: row?.value ?? '' }
 }
 
 /** A service on a port of its own, with one valid key. `logs` are the lines it logged. */
@@ -110,7 +137,7 @@ export function writeFeed(file: string, rows: readonly unknown[], options: { gzi
 
 /** Imports rows, written to a file in the store's folder. */
 export async function importRows(
-  under: StoreUnderTest,
+  under: Pick<StoreUnderTest, 'store' | 'folder'>,
   rows: readonly unknown[],
   options: Partial<ImportFeedOptions> = {},
 ): Promise<ImportSummary> {
@@ -119,15 +146,25 @@ export async function importRows(
 }
 
 /** The first 200 products that a channel may show. */
-export function fetchAll(under: StoreUnderTest, channelId: string): readonly WireProduct[] {
-  const { read } = under.store
-  return fetchProductPage(read, { view: fetchChannelView(read, channelId), afterGtin: '', limit: 200 }).items
+export async function fetchAll(under: StoreUnderTest, channelId: string): Promise<readonly WireProduct[]> {
+  const place = await findPlace(under, channelId)
+  return (await under.store.openReads().fetchPage(place, { afterGtin: '', limit: 200 }))?.items ?? []
 }
 
-/** A product as a channel may show it. */
-export function findProduct(under: StoreUnderTest, channelId: string, gtin: string): WireProduct | undefined {
-  const { read } = under.store
-  return findVisibleProduct(read, fetchChannelView(read, channelId), gtin)
+/** A product as a channel may show it; `null` when it may not. */
+export async function findProduct(
+  under: StoreUnderTest,
+  channelId: string,
+  gtin: string,
+): Promise<WireProduct | null | undefined> {
+  return under.store.openReads().findProduct(await findPlace(under, channelId), gtin)
+}
+
+/** In a turn of its own: what is read in one turn is of one state. */
+async function findPlace({ store }: StoreUnderTest, channelId: string): Promise<ChannelPlace> {
+  await nextTurn()
+  const channel = store.reader.selectFrom('channels').select('organization_id').where('id', '=', channelId)
+  return { channelId, organizationId: (await channel.executeTakeFirst())?.organization_id ?? '' }
 }
 
 /** Imports a feed of any format, written to a file in the store's folder as it is. */
@@ -144,7 +181,7 @@ export async function importText(
 /** Makes a key for the first organization, which is made too when there is none. */
 export async function addApiKey(store: CatalogStore, name: string): Promise<NewApiKey> {
   const nowMs = store.clock.nowMs()
-  return store.writer.transaction().execute(async (transaction) => {
+  return store.write(async (transaction) => {
     const organizationId = await getOrMakeOrganizationId(transaction, nowMs)
     return insertApiKey(transaction, { organizationId, name, nowMs })
   })

@@ -4,7 +4,13 @@ import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { DAY_MS } from '../../src/clock.ts'
-import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
+import {
+  type ServiceUnderTest,
+  importRows,
+  makeProduct,
+  openSqliteTestStore,
+  startTestService,
+} from './harness.ts'
 
 /** What comes back over a bare connection: status line and headers, and the body. */
 async function sendRaw({ url }: ServiceUnderTest, text: string): Promise<{ head: string; body: string }> {
@@ -69,7 +75,9 @@ describe('address of a request', () => {
 describe('contract, section 8: at the turn of the day', () => {
   it('asked before midnight, refused after it - may ask again at once', async () => {
     const under = await startTestService()
-    await under.store.writer.updateTable('organizations').set({ daily_limit: 0 }).execute()
+    await under.store.write((database) =>
+      database.updateTable('organizations').set({ daily_limit: 0 }).execute(),
+    )
     const { clock } = under
     const nowMs = clock.nowMs.bind(clock)
     // The day turns between the two times that the clock is read for a refusal.
@@ -85,8 +93,9 @@ describe('contract, section 8: at the turn of the day', () => {
   })
 
   it('count that cannot be written - 503 soon, in plain words and logged; afterwards 200', async () => {
-    const under = await startTestService()
-    const other = openSqlite({ path: under.path.replace('.db', '-usage.db'), role: 'writer' })
+    const prepared = await openSqliteTestStore()
+    const under = await startTestService({ prepared })
+    const other = openSqlite({ path: prepared.path.replace('.db', '-usage.db'), role: 'writer' })
     onTestFinished(() => other.close())
     other.prepare('begin').run([])
     const { body } = await under.get('/v0/channels').expect(503)

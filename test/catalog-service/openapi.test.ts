@@ -110,10 +110,8 @@ describe('answers, held to the document', () => {
 
   test('requests of a test - with an answer that is none of the document - fail', async () => {
     const under = await startTestService()
-    await under.store.writer
-      .insertInto('channels')
-      .values(await makeBadChannel(under))
-      .execute()
+    const channel = await makeBadChannel(under)
+    await under.store.write((database) => database.insertInto('channels').values(channel).execute())
     await expect(under.get('/v0/channels')).rejects.toThrow('GET /v0/channels: body')
   })
 })
@@ -143,10 +141,14 @@ async function collectStatuses(path: string, bad: readonly string[]): Promise<Se
     await ask(under.url).post(address).set('Authorization', `Bearer ${under.key}`),
   ]
   for (const badPath of bad) answers.push(await under.get(badPath.replace('{channelId}', channelId)))
-  await under.store.writer.updateTable('organizations').set({ daily_limit: 1 }).execute()
+  await under.store.write((database) =>
+    database.updateTable('organizations').set({ daily_limit: 1 }).execute(),
+  )
   answers.push(await under.get(address))
-  await under.store.writer.updateTable('organizations').set({ daily_limit: null }).execute()
-  await under.store.writer.schema.alterTable('channels').renameTo('gone').execute()
+  await under.store.write((database) =>
+    database.updateTable('organizations').set({ daily_limit: null }).execute(),
+  )
+  await under.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
   answers.push(await under.get(address))
   return new Set(answers.map(({ status }) => String(status)))
 }

@@ -17,23 +17,21 @@ const OTHER = '952a0000-0000-4000-8000-0000000000f1'
 /** A channel with products, beside another organization with a channel of its own and a key. */
 async function startWithTwo(): Promise<ServiceUnderTest & { channelId: string; otherKey: string }> {
   const under = await startTestService()
-  const { writer, clock } = under.store
+  const { clock } = under.store
   const rows = GTINS.map((gtin) => makeProduct(gtin))
   const { channelId } = await importRows(under, rows)
   const createdAtMs = clock.nowMs()
-  await writer
-    .insertInto('organizations')
-    .values({ id: 'other', name: 'Other', daily_limit: null, created_at_ms: createdAtMs })
-    .execute()
   const other = { id: OTHER, organization_id: 'other', name: 'Theirs', kind: 'app', url: null } as const
-  await writer
-    .insertInto('channels')
-    .values({ ...other, created_at_ms: createdAtMs })
-    .execute()
-  const { key: otherKey } = await insertApiKey(writer, {
-    organizationId: 'other',
-    name: 'theirs',
-    nowMs: createdAtMs,
+  const { key: otherKey } = await under.store.write(async (database) => {
+    await database
+      .insertInto('organizations')
+      .values({ id: 'other', name: 'Other', daily_limit: null, created_at_ms: createdAtMs })
+      .execute()
+    await database
+      .insertInto('channels')
+      .values({ ...other, created_at_ms: createdAtMs })
+      .execute()
+    return insertApiKey(database, { organizationId: 'other', name: 'theirs', nowMs: createdAtMs })
   })
   return { ...under, channelId, otherKey }
 }
@@ -73,7 +71,7 @@ describe('contract, section 2: kinds of channel', () => {
   it('channels - one of each kind - come back as they are, with their addresses or null', async () => {
     const under = await startTestService()
     await importRows(under, [makeProduct('17')])
-    await under.store.writer.deleteFrom('channels').execute()
+    await under.store.write((database) => database.deleteFrom('channels').execute())
     const { id: organization_id } = await under.store.reader
       .selectFrom('organizations')
       .select('id')
@@ -85,10 +83,12 @@ describe('contract, section 2: kinds of channel', () => {
       url: index % 2 === 0 ? `https://${kind}.example/a?b=1` : null,
     }))
     for (const [created_at_ms, channel] of channels.entries())
-      await under.store.writer
-        .insertInto('channels')
-        .values({ ...channel, organization_id, created_at_ms })
-        .execute()
+      await under.store.write((database) =>
+        database
+          .insertInto('channels')
+          .values({ ...channel, organization_id, created_at_ms })
+          .execute(),
+      )
     expect(CHANNEL_KINDS).toHaveLength(9)
     expect((await under.get('/v0/channels').expect(200)).body).toEqual({ items: channels })
   })

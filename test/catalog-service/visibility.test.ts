@@ -1,7 +1,8 @@
+import type { Kysely } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { makeAffiliateLink } from '../../src/catalog-service/affiliate-link.ts'
 import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
-import { PAGE_OF_SHOP } from '../../src/catalog-service/store/schema.ts'
+import { type CatalogTables, PAGE_OF_SHOP } from '../../src/catalog-service/store/schema.ts'
 import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
 
 const FIRST = '952a0000-0000-4000-8000-0000000000a1'
@@ -11,11 +12,15 @@ const GTIN = '00000000000017'
 /** Two channels, each with its own network channel in one network with a template; one offer of one merchant. */
 async function startWithTemplate(): Promise<ServiceUnderTest> {
   const under = await startTestService()
-  const { writer } = under.store
+  await under.store.write(putTemplate)
+  return under
+}
+
+async function putTemplate(writer: Kysely<CatalogTables>): Promise<void> {
   const organization_id = await getOrMakeOrganizationId(writer, 0)
   const link_template = 'https://net.example/c?m={merchant}&p={publisher}&u={url}&x={other}'
-  await writer.insertInto('networks').values({ id: 1, name: 'Net', link_template }).execute()
-  await writer.insertInto('merchants').values({ id: 1, name: 'A & B' }).execute()
+  await writer.insertInto('networks').values({ name: 'Net', link_template }).execute()
+  await writer.insertInto('merchants').values({ name: 'A & B' }).execute()
   for (const [index, id] of [FIRST, SECOND].entries()) {
     const channel = {
       id,
@@ -27,7 +32,6 @@ async function startWithTemplate(): Promise<ServiceUnderTest> {
     } as const
     await writer.insertInto('channels').values(channel).execute()
     const networkChannel = {
-      id: index + 1,
       organization_id,
       network_id: 1,
       reference: `pub/${index}`,
@@ -50,14 +54,15 @@ async function startWithTemplate(): Promise<ServiceUnderTest> {
     .insertInto('offers')
     .values({ ...offer, url: 'https://shop.example/p?a=1&b=ü' })
     .execute()
-  return under
 }
 
 async function approve(under: ServiceUnderTest, networkChannelId: number): Promise<void> {
-  await under.store.writer
-    .insertInto('approvals')
-    .values({ network_channel_id: networkChannelId, merchant_id: 1, revoked_at_ms: null })
-    .execute()
+  await under.store.write((database) =>
+    database
+      .insertInto('approvals')
+      .values({ network_channel_id: networkChannelId, merchant_id: 1, revoked_at_ms: null })
+      .execute(),
+  )
 }
 
 describe('contract, section 4.2 rule 3: only approved merchants', () => {
@@ -83,28 +88,27 @@ describe('contract, section 4.2 rule 3: only approved merchants', () => {
     const under = await startWithTemplate()
     await approve(under, 1)
     expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(200)
-    await under.store.writer.updateTable('approvals').set({ revoked_at_ms: 5 }).execute()
+    await under.store.write((database) =>
+      database.updateTable('approvals').set({ revoked_at_ms: 5 }).execute(),
+    )
     expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
   it('offer - network channel not assigned to a channel - seen by none', async () => {
     const under = await startWithTemplate()
     await approve(under, 1)
-    await under.store.writer
-      .updateTable('network_channels')
-      .set({ channel_id: null })
-      .where('id', '=', 1)
-      .execute()
+    await under.store.write((database) =>
+      database.updateTable('network_channels').set({ channel_id: null }).where('id', '=', 1).execute(),
+    )
     expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
   it('network channel - a second one of the same network for a channel - is refused', async () => {
     const under = await startWithTemplate()
-    const second = under.store.writer
-      .updateTable('network_channels')
-      .set({ channel_id: FIRST })
-      .where('id', '=', 2)
-    await expect(second.execute()).rejects.toThrow('UNIQUE')
+    const second = under.store.write((database) =>
+      database.updateTable('network_channels').set({ channel_id: FIRST }).where('id', '=', 2).execute(),
+    )
+    await expect(second).rejects.toThrow(/unique/i)
   })
 })
 
@@ -129,7 +133,9 @@ describe('contract, section 2: affiliate_url', () => {
   it('link - network without a template - the offer is not visible', async () => {
     const under = await startWithTemplate()
     await approve(under, 1)
-    await under.store.writer.updateTable('networks').set({ link_template: null }).execute()
+    await under.store.write((database) =>
+      database.updateTable('networks').set({ link_template: null }).execute(),
+    )
     expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
@@ -138,10 +144,12 @@ describe('contract, section 2: affiliate_url', () => {
     await importRows(under, [makeProduct('24')], { channelId: FIRST })
     const rows = await under.store.reader.selectFrom('offers').select('merchant_id').execute()
     for (const row of rows) {
-      await under.store.writer
-        .insertInto('approvals')
-        .values({ network_channel_id: 2, merchant_id: row.merchant_id, revoked_at_ms: null })
-        .execute()
+      await under.store.write((database) =>
+        database
+          .insertInto('approvals')
+          .values({ network_channel_id: 2, merchant_id: row.merchant_id, revoked_at_ms: null })
+          .execute(),
+      )
     }
     const { body } = await under.get(`/v0/channels/${FIRST}/products/24`).expect(200)
     expect(body.offers[0].affiliate_url).toBe('https://track.example/a?b=1&c=%2F')

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { computeCheckDigit } from '../../src/offers/gtin.ts'
+import { toDatabaseText } from '../../src/config/database-text.ts'
 import { runBuilt } from '../commands/cli-harness.ts'
 import { type ServiceUnderTest, importRows, makeProduct, startTestService, writeFeed } from './harness.ts'
 
@@ -55,7 +56,7 @@ describe('contract, section 4.2: a walk of a channel while an import runs', () =
       writeFeed(join(under.folder, `${feed}.ndjson`), makeFeed(feed)),
     )
     const settings = {
-      VITRINE_CATALOG_DATABASE_URL: `sqlite:${under.path}`,
+      VITRINE_CATALOG_DATABASE_URL: toDatabaseText(under.database),
       VITRINE_LOG_LEVEL: 'silent',
     }
     for (const file of [feeds[1] ?? '', feeds[0] ?? '']) {

@@ -3,6 +3,14 @@ import { makeOwner } from './owner-harness.ts'
 
 type Key = { id: string; name: string; key: string; organizationId: string }
 
+describe('catalog in a file', () => {
+  it('list by something that would be in it, without a file - refused, and none is made', async () => {
+    const owner = makeOwner()
+    for (let times = 0; times < 2; times += 1)
+      expect(await owner.refused('merchants', '--network', 'x')).toContain('no catalog at')
+  })
+})
+
 describe('catalog keys of several organizations', () => {
   it('none named - refused, with all of them; named by id or name - made for it', async () => {
     const owner = makeOwner()

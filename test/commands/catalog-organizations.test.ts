@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createUsageCounter } from '../../src/catalog-service/store/usage.ts'
+import { makeCaller } from '../catalog-service/harness.ts'
 import { importFor, makeOwner, makeRow, makeSampleOwner } from './owner-harness.ts'
 
 type Made = { id: string; name: string; dailyLimit: number | null }
@@ -25,7 +25,8 @@ describe('catalog organizations, list and add', () => {
     } = await owner.type('organizations', 'add', ' Team A ', '--daily-limit', '1500')
     expect([code, id]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)])
     expect(err).toContain(`vitrine catalog keys add NAME --organization ${id}`)
-    await createUsageCounter(await owner.open()).count({ id, dailyLimit: 1500 })
+    const store = await owner.open()
+    await store.openUsageCounter().count(await makeCaller(store, { id, dailyLimit: 1500 }))
     expect(await owner.ask<Listed[]>('organizations')).toEqual([
       { id, name: 'Team A', requestsToday: 1, dailyLimit: 1500, createdAt: expect.stringMatching(/Z$/) },
     ])
@@ -90,12 +91,10 @@ describe('catalog organizations, set', () => {
 
   it('name that two have - refused, with both ids', async () => {
     const owner = makeOwner()
-    const { writer } = await owner.open()
+    const store = await owner.open()
     for (const id of ['one', 'two']) {
-      await writer
-        .insertInto('organizations')
-        .values({ id, name: 'Same', daily_limit: null, created_at_ms: 0 })
-        .execute()
+      const row = { id, name: 'Same', daily_limit: null, created_at_ms: 0 }
+      await store.write((database) => database.insertInto('organizations').values(row).execute())
     }
     expect(await owner.refused('organizations', 'set', 'Same', '--name', 'X')).toContain('one, two')
   })
@@ -114,7 +113,7 @@ describe('catalog organizations, remove', () => {
     await owner.ask('organizations', 'add', 'A')
     const { id } = await owner.ask<Made>('organizations', 'add', 'B')
     const store = await owner.open()
-    await createUsageCounter(store).count({ id, dailyLimit: null })
+    await store.openUsageCounter().count(await makeCaller(store, { id, dailyLimit: null }))
     const key = await owner.ask<{ id: string }>('keys', 'add', 'k', '--organization', 'B')
     await store.usage.insertInto('key_uses').values({ key_id: key.id, used_at_ms: 1 }).execute()
     expect(await owner.ask('organizations', 'remove', id)).toEqual({

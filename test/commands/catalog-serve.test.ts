@@ -4,13 +4,12 @@ import { runCatalogKeys } from '../../src/commands/catalog-keys.ts'
 import { runCatalogServe } from '../../src/commands/catalog-serve.ts'
 import { putSampleData } from '../../src/catalog-service/sample/put-sample.ts'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
-import { labelDatabase } from '../../src/config/database-text.ts'
 import { ask } from '../catalog-service/valid-answers.ts'
 import { type CommandUnderTest, makeCommandContext, withJson } from './catalog-harness.ts'
 
 async function putSample({ context }: CommandUnderTest): Promise<void> {
   const store = await openCatalogStore({
-    path: labelDatabase(context.config.catalogDatabase),
+    database: context.config.catalogDatabase,
     clock: context.clock,
   })
   await putSampleData(store, 'http://127.0.0.1:3000')

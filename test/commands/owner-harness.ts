@@ -1,7 +1,11 @@
 import { join } from 'node:path'
+import type { DatabaseAddress } from '../../src/config/config.ts'
+import { toDatabaseText } from '../../src/config/database-text.ts'
+import { makeCatalogDatabase } from '../catalog-service/engines.ts'
 import { onTestFinished } from 'vitest'
 import { putSampleData } from '../../src/catalog-service/sample/put-sample.ts'
-import { type CatalogStore, openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
+import type { CatalogStore } from '../../src/catalog-service/store/catalog-store.ts'
+import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../src/clock.ts'
 import { type Ended, makeFolder, makeSettings, runHere } from './cli-harness.ts'
 import { makeOffer, makeProduct, writeFeed } from '../catalog-service/harness.ts'
@@ -9,7 +13,8 @@ import { makeOffer, makeProduct, writeFeed } from '../catalog-service/harness.ts
 /** Somebody who has a catalog and types commands. */
 export type Owner = {
   folder: string
-  path: string
+  /** Where its catalog is. */
+  getDatabase(): Promise<DatabaseAddress>
   /** Types `vitrine catalog …`. */
   type(...words: string[]): Promise<Ended>
   /** The same with `--json`, read. Throws when it did not end with 0. */
@@ -23,11 +28,15 @@ export type Owner = {
 /** An owner of an empty catalog. */
 export function makeOwner(): Owner {
   const folder = makeFolder()
-  const path = join(folder, 'catalog.db')
-  const type = (...words: string[]): Promise<Ended> => runHere(['catalog', ...words], makeSettings(folder))
+  let making: Promise<DatabaseAddress> | undefined
+  const getDatabase = (): Promise<DatabaseAddress> => (making ??= makeCatalogDatabase(folder))
+  const type = async (...words: string[]): Promise<Ended> => {
+    const VITRINE_CATALOG_DATABASE_URL = toDatabaseText(await getDatabase())
+    return runHere(['catalog', ...words], makeSettings(folder, { VITRINE_CATALOG_DATABASE_URL }))
+  }
   return {
     folder,
-    path,
+    getDatabase,
     type,
     async ask<T>(...words: string[]): Promise<T> {
       const { code, out, err } = await type(...words, '--json')
@@ -40,7 +49,7 @@ export function makeOwner(): Owner {
       return err
     },
     async open() {
-      const store = await openCatalogStore({ path, clock: systemClock })
+      const store = await openCatalogStore({ database: await getDatabase(), clock: systemClock })
       onTestFinished(() => store.close())
       return store
     },
@@ -50,7 +59,7 @@ export function makeOwner(): Owner {
 /** An owner whose catalog holds the sample data. */
 export async function makeSampleOwner(): Promise<Owner> {
   const owner = makeOwner()
-  const store = await openCatalogStore({ path: owner.path, clock: systemClock })
+  const store = await openCatalogStore({ database: await owner.getDatabase(), clock: systemClock })
   await putSampleData(store, 'http://127.0.0.1:3000')
   await store.close()
   return owner

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ImportError, StoreError, VitrineError } from '../../errors.ts'
 import { findMeta, putMeta } from '../store/meta.ts'
-import type { CatalogStore } from '../store/open-store.ts'
+import type { CatalogStore } from '../store/catalog-store.ts'
 import type { CatalogTables } from '../store/schema.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
@@ -95,9 +95,8 @@ async function importRows(read: Omit<Run, 'rejects'>): Promise<ImportSummary> {
   const { store, file, currentFolder } = read.options
   const rejects = createRejects(file, currentFolder ?? process.cwd())
   try {
-    return await store.writer
-      .transaction()
-      .execute((transaction) => runImport(transaction, { ...read, rejects }))
+    // The feed is read once, as it goes.
+    return await store.write((transaction) => runImport(transaction, { ...read, rejects }), { isOnce: true })
   } catch (error) {
     if (error instanceof VitrineError) throw error
     throw new StoreError('the catalog could not be written; is another import running?', { cause: error })

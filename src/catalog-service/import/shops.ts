@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { isPostgres } from '../../database/postgres.ts'
 import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
 import { insertNetworkChannel, setChannel } from '../store/network-channels.ts'
 import { type Network, findNetwork, insertNetwork } from '../store/networks.ts'
@@ -26,7 +27,7 @@ export type ShopIds = Readonly<{
 /** What tells shops apart. */
 type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'>
 
-/** The shops of a feed; those that were met stand in `temp.import_shops`, with what the import replaces of theirs. */
+/** The shops of a feed; those that were met stand in `import_shops`, with what the import replaces of theirs. */
 export type Shops = Readonly<{
   /** The ids of a shop that was met a while ago. */
   find(offer: ShopOffer): ShopIds | undefined
@@ -47,12 +48,7 @@ export async function createShops(database: Kysely<CatalogTables>, target: Impor
   const untracked = new Set<string>()
   const byTemplate = new Set<string>()
   const unassigned = new Set<string>()
-  await sql`drop table if exists temp.import_shops`.execute(database)
-  await sql`
-    create temp table import_shops (network_id integer not null, merchant_id integer not null,
-      network_channel_id integer not null, primary key (network_id, merchant_id, network_channel_id)) without rowid`.execute(
-    database,
-  )
+  await beginShops(database)
   return {
     find: (offer) => cache.get(nameShop(offer)),
     async make(offer) {
@@ -70,6 +66,17 @@ export async function createShops(database: Kysely<CatalogTables>, target: Impor
   }
 }
 
+/** Of a server the table is the one of whoever writes: it holds what the import before this one met. */
+async function beginShops(database: Kysely<CatalogTables>): Promise<void> {
+  if (isPostgres(database)) return void (await sql`delete from import_shops`.execute(database))
+  await sql`drop table if exists temp.import_shops`.execute(database)
+  await sql`
+    create temp table import_shops (network_id integer not null, merchant_id integer not null,
+      network_channel_id integer not null, primary key (network_id, merchant_id, network_channel_id)) without rowid`.execute(
+    database,
+  )
+}
+
 function nameShop({ network, merchant, link }: ShopOffer): string {
   return `${link}\u0000${network}\u0000${merchant}`
 }
@@ -77,8 +84,8 @@ function nameShop({ network, merchant, link }: ShopOffer): string {
 /** A shop's pages stand for the links that the feed had of it before, too: the network may have got its template since. */
 async function noteShop(database: Kysely<CatalogTables>, ids: ShopIds, isPage: boolean): Promise<void> {
   for (const channel of isPage ? [ids.networkChannelId, PAGE_OF_SHOP] : [ids.networkChannelId])
-    await sql`insert or ignore into import_shops (network_id, merchant_id, network_channel_id)
-      values (${ids.networkId}, ${ids.merchantId}, ${channel})`.execute(database)
+    await sql`insert into import_shops (network_id, merchant_id, network_channel_id)
+      values (${ids.networkId}, ${ids.merchantId}, ${channel}) on conflict do nothing`.execute(database)
 }
 
 async function getOrMakeIds(

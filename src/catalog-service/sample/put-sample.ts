@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { findMeta, putMeta, renewCatalogId } from '../store/meta.ts'
-import type { CatalogStore } from '../store/open-store.ts'
+import type { CatalogStore } from '../store/catalog-store.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
 import { isCatalogEmpty, isSampleOnly, removeSampleData } from '../store/sample-state.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
@@ -29,7 +29,9 @@ export const SAMPLE_SHOWCASE: Readonly<{ channelId: string; gtin: string }> = {
  * server, without a slash at its end. Answers `false`, and changes nothing, when the catalog is not empty.
  */
 export async function putSampleData(store: CatalogStore, base: string): Promise<boolean> {
-  return store.writer.transaction().execute(async (transaction) => {
+  // Looking needs no turn: a server starts while an import runs.
+  if (!(await isCatalogEmpty(store.reader))) return false
+  return store.write(async (transaction) => {
     if (!(await isCatalogEmpty(transaction))) return false
     await writeSample(transaction, { base, nowMs: store.clock.nowMs() })
     return true
@@ -41,13 +43,17 @@ export async function putSampleData(store: CatalogStore, base: string): Promise<
  * a new id. Answers `false`, and changes nothing, in every other case.
  */
 export async function refreshSampleData(store: CatalogStore, base: string): Promise<boolean> {
-  return store.writer.transaction().execute(async (transaction) => {
-    if (!(await isSampleOnly(transaction))) return false
-    if ((await findMeta(transaction, 'sample_base')) === base) return false
+  if (!(await isSampleOfElsewhere(store.reader, base))) return false
+  return store.write(async (transaction) => {
+    if (!(await isSampleOfElsewhere(transaction, base))) return false
     await removeSampleData(transaction)
     await writeSample(transaction, { base, nowMs: store.clock.nowMs() })
     return true
   })
+}
+
+async function isSampleOfElsewhere(database: Kysely<CatalogTables>, base: string): Promise<boolean> {
+  return (await isSampleOnly(database)) && (await findMeta(database, 'sample_base')) !== base
 }
 
 type SampleOptions = Readonly<{ base: string; nowMs: number }>

@@ -75,10 +75,12 @@ export type ApprovalChange = Readonly<{
 /** Writes approvals, and answers how many changed. A revoked one keeps its row, so that no import approves it again. */
 export async function setApprovals(database: Kysely<CatalogTables>, change: ApprovalChange): Promise<number> {
   const { networkChannelId, revokedAtMs } = change
-  const isOther = revokedAtMs === null ? sql`revoked_at_ms is not null` : sql`revoked_at_ms is null`
+  const isOther =
+    revokedAtMs === null ? sql`approvals.revoked_at_ms is not null` : sql`approvals.revoked_at_ms is null`
   const result = await sql`
     insert into approvals (network_channel_id, merchant_id, revoked_at_ms)
-    select ${networkChannelId}, m.id, ${revokedAtMs} from merchants m where ${toCondition(change)}
+    select cast(${networkChannelId} as bigint), m.id, cast(${revokedAtMs} as bigint)
+    from merchants m where ${toCondition(change)}
     on conflict (network_channel_id, merchant_id) do update set revoked_at_ms = excluded.revoked_at_ms
     where ${isOther}`.execute(database)
   return Number(result.numAffectedRows ?? 0)
@@ -106,9 +108,9 @@ export async function findShopLinks(
   { networkChannelId, networkId, merchantId }: ApprovalPlace & Readonly<{ networkId: number }>,
 ): Promise<ShopLinks> {
   const some = sql`select 1 from offers where merchant_id = ${merchantId} and network_id = ${networkId}`
-  const { rows } = await sql<Record<keyof ShopLinks, number>>`
+  const { rows } = await sql<Record<keyof ShopLinks, number | boolean>>`
     select exists (${some}) as "any", exists (${some} and network_channel_id = ${networkChannelId}) as own,
       exists (${some} and network_channel_id = ${PAGE_OF_SHOP}) as pages`.execute(database)
   const [row] = rows
-  return { any: row?.any === 1, own: row?.own === 1, pages: row?.pages === 1 }
+  return { any: Boolean(row?.any), own: Boolean(row?.own), pages: Boolean(row?.pages) }
 }

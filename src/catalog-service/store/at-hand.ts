@@ -1,18 +1,15 @@
-import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type ChannelView, fetchChannelView } from './channel-view.ts'
-import { KEY_PREFIX_CHARACTERS } from './keys.ts'
-import type { CatalogStore, RunNow } from './open-store.ts'
+import { KEY_PREFIX_CHARACTERS, type KeyRow, chooseKey } from './keys.ts'
+import type { Caller } from './catalog-store.ts'
+import type { RunNow, SqliteCatalogStore } from './open-sqlite.ts'
 import type { Organization } from './organizations.ts'
 
 /** Keys, channels and organizations that are kept: more than one service has; the rest is read again. */
-const MAX_KEPT = 1_000
+export const MAX_KEPT = 1_000
 
 /** Approvals that all kept channels have together, some 50 MB; a channel that has more of them is kept alone. */
 const MAX_APPROVALS = 500_000
-
-/** A valid key, and whose it is. */
-export type KeyHolder = Readonly<{ keyId: string; organization: Organization }>
 
 /**
  * What every request needs of the catalog, kept for as long as nobody commits a change: a revoked key or approval counts
@@ -20,7 +17,7 @@ export type KeyHolder = Readonly<{ keyId: string; organization: Organization }>
  */
 export type AtHand = Readonly<{
   /** Whose valid key this is; `hash` is the key's. */
-  findKeyHolder(key: string, hash: string): KeyHolder | undefined
+  findKeyHolder(key: string, hash: string): Caller | undefined
   /** The oldest organization. */
   findFirstOrganization(): Organization | undefined
   /** What the organization's channel may show; `undefined` when it has no such channel. */
@@ -29,13 +26,13 @@ export type AtHand = Readonly<{
 
 type Kept = {
   readonly version: number
-  readonly holders: LRUCache<string, KeyHolder>
+  readonly holders: LRUCache<string, Caller>
   readonly views: LRUCache<string, ChannelView>
   first: Organization | undefined
 }
 
 /** Keeps what is at hand of an open store. */
-export function createAtHand(store: CatalogStore): AtHand {
+export function createAtHand(store: Pick<SqliteCatalogStore, 'read' | 'snapshot'>): AtHand {
   let kept = makeKept(-1)
   let isChecked = false
   const getKept = (): Kept => {
@@ -74,12 +71,17 @@ function makeKept(version: number): Kept {
     version,
     first: undefined,
     holders: new LRUCache({ max: MAX_KEPT }),
-    views: new LRUCache({
-      max: MAX_KEPT,
-      maxSize: MAX_APPROVALS,
-      sizeCalculation: (view) => Math.min(countApprovals(view), MAX_APPROVALS),
-    }),
+    views: makeViewCache(),
   }
+}
+
+/** Keeps views of channels, by a name. */
+export function makeViewCache(): LRUCache<string, ChannelView> {
+  return new LRUCache({
+    max: MAX_KEPT,
+    maxSize: MAX_APPROVALS,
+    sizeCalculation: (view) => Math.min(countApprovals(view), MAX_APPROVALS),
+  })
 }
 
 function countApprovals(view: ChannelView): number {
@@ -94,14 +96,9 @@ const SELECT_KEYS = `
   from api_keys k join organizations o on o.id = k.organization_id
   where k.prefix = ? and k.revoked_at_ms is null`
 
-/** The database is asked by the part of the key that is no secret; the rest is compared here, in a time that tells nothing. */
-function fetchKeyHolder(read: RunNow, key: string, hash: string): KeyHolder | undefined {
-  const own = Buffer.from(hash)
-  const rows = read<{ keyId: string; hash: string } & Organization>(SELECT_KEYS, [
-    key.slice(0, KEY_PREFIX_CHARACTERS),
-  ])
-  const found = rows.find((row) => timingSafeEqual(Buffer.from(row.hash), own))
-  return found && { keyId: found.keyId, organization: { id: found.id, dailyLimit: found.dailyLimit } }
+/** The database is asked by the part of the key that is no secret. */
+function fetchKeyHolder(read: RunNow, key: string, hash: string): Caller | undefined {
+  return chooseKey(read<KeyRow>(SELECT_KEYS, [key.slice(0, KEY_PREFIX_CHARACTERS)]), hash, '')
 }
 
 /** A channel of another organization is as unknown as one that does not exist. */

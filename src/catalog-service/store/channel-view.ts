@@ -1,4 +1,4 @@
-import type { RunNow } from './open-store.ts'
+import type { RunNow } from './open-sqlite.ts'
 
 /** A network as a channel sees it: through the one network channel that is assigned to it there. */
 type ViewNetwork = Readonly<{
@@ -18,7 +18,8 @@ type ViewMerchant = Readonly<{ name: string; reference: string }>
 /** What a channel may show, and how its links are made: networks by id. */
 export type ChannelView = ReadonlyMap<number, ViewNetwork>
 
-type ViewRow = Readonly<{
+/** A merchant that a network channel of the channel is approved for. */
+export type ViewRow = Readonly<{
   network_id: number
   network: string
   network_channel_id: number
@@ -45,8 +46,13 @@ const SELECT_VIEW = `
 
 /** Reads what a channel may show. */
 export function fetchChannelView(read: RunNow, channelId: string): ChannelView {
+  return toChannelView(read<ViewRow>(SELECT_VIEW, [channelId]))
+}
+
+/** Makes the view of all its rows. */
+export function toChannelView(rows: readonly ViewRow[]): ChannelView {
   const view = new Map<number, ViewNetwork & { merchants: Map<number, ViewMerchant> }>()
-  for (const row of read<ViewRow>(SELECT_VIEW, [channelId])) {
+  for (const row of rows) {
     const network = view.get(row.network_id) ?? { ...toNetwork(row), merchants: new Map() }
     network.merchants.set(row.merchant_id, { name: row.merchant, reference: row.reference ?? row.merchant })
     view.set(row.network_id, network)

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { WireChannel } from '../../catalog/contract.ts'
-import type { CatalogStore } from './open-store.ts'
+import type { CatalogStore } from './catalog-store.ts'
 import type { CatalogTables } from './schema.ts'
 
 /** A channel as its owner sees it. */
@@ -11,7 +11,7 @@ export type NewChannel = WireChannel & Readonly<{ organizationId: string; create
 
 /** The channels of an organization, oldest first. */
 export async function fetchChannels(
-  store: CatalogStore,
+  store: Pick<CatalogStore, 'reader'>,
   organizationId: string,
 ): Promise<readonly WireChannel[]> {
   const rows = await store.reader

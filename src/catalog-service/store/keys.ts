@@ -1,6 +1,7 @@
-import { hash as oneShotHash, randomBytes, randomUUID } from 'node:crypto'
+import { hash as oneShotHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import type { CatalogStore } from './open-store.ts'
+import type { Caller, CatalogStore } from './catalog-store.ts'
+import type { Organization } from './organizations.ts'
 import type { CatalogTables } from './schema.ts'
 
 /** Random bytes of a key; 256 bits cannot be guessed. */
@@ -32,6 +33,16 @@ function makeApiKey(): string {
 /** SHA-256 of a key, hex. A key has 256 random bits: a slow, salted hash would protect nothing more. */
 export function hashApiKey(key: string): string {
   return oneShotHash('sha256', key)
+}
+
+/** A valid key whose prefix is asked for, and whose it is. */
+export type KeyRow = Organization & Readonly<{ keyId: string; hash: string }>
+
+/** The key of this hash among those of its prefix: compared here, in a time that tells nothing. */
+export function chooseKey(rows: readonly KeyRow[], hash: string, state: string): Caller | undefined {
+  const own = Buffer.from(hash)
+  const found = rows.find((row) => timingSafeEqual(Buffer.from(row.hash), own))
+  return found && { keyId: found.keyId, organization: { id: found.id, dailyLimit: found.dailyLimit }, state }
 }
 
 /** Whose key is made, and what people call it. */
@@ -79,12 +90,14 @@ export async function fetchApiKeys(store: Pick<CatalogStore, 'reader'>): Promise
 
 /** Revokes a key for good. Answers whether there was a valid one of this id. */
 export async function revokeApiKey(store: CatalogStore, id: string): Promise<boolean> {
-  const result = await store.writer
-    .updateTable('api_keys')
-    .set({ revoked_at_ms: store.clock.nowMs() })
-    .where('id', '=', id)
-    .where('revoked_at_ms', 'is', null)
-    .executeTakeFirst()
+  const result = await store.write((database) =>
+    database
+      .updateTable('api_keys')
+      .set({ revoked_at_ms: store.clock.nowMs() })
+      .where('id', '=', id)
+      .where('revoked_at_ms', 'is', null)
+      .executeTakeFirst(),
+  )
   return result.numUpdatedRows > 0n
 }
 

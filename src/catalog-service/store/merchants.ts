@@ -30,11 +30,12 @@ export async function fetchMerchants(
   database: Kysely<CatalogTables>,
   { networkId, limit, isCounted }: MerchantQuery,
 ): Promise<readonly ListedMerchant[]> {
+  const first = limit === undefined ? sql`` : sql`limit ${limit}`
   const wanted = networkId === undefined ? sql`true` : isIn(sql`${networkId}`)
   const onlyNetwork = networkId === undefined ? sql`true` : sql`n.id = ${networkId}`
   const count = sql`(select count(*) from offers o where o.merchant_id = m.id and o.network_id = n.id)`
   const { rows } = await sql<Row>`
-    with chosen as (select m.id, m.name from merchants m where ${wanted} order by m.name limit ${limit ?? -1})
+    with chosen as (select m.id, m.name from merchants m where ${wanted} order by m.name ${first})
     select m.id, m.name as merchant, n.name as network, nm.reference,
       ${isCounted ? sql`case when n.id is null then null else ${count} end` : sql`null`} as offers
     from chosen m left join networks n on ${onlyNetwork} and ${isIn(sql`n.id`)}
@@ -73,9 +74,7 @@ export async function findSimilarMerchant(
   name: string,
 ): Promise<Merchant | undefined> {
   const { rows } = await sql<Merchant>`
-    select id, name from merchants where name = ${name} collate nocase order by name limit 1`.execute(
-    database,
-  )
+    select id, name from merchants where lower(name) = lower(${name}) order by name limit 1`.execute(database)
   return rows[0]
 }
 

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import type { CatalogStore } from './open-store.ts'
+import type { CatalogStore } from './catalog-store.ts'
 import type { CatalogTables, MetaTable } from './schema.ts'
 
 /**
  * - `catalog_id`: uuid of this catalog's content
  * - `sample_base`: the address that the sample data was made for; absent when the catalog holds something else
  * - `import_id`: number of the last import
+ * - `state`: changes with every change of the catalog, where the database does not count them itself (docs/adr/0024)
  */
-type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
+type MetaKey = 'catalog_id' | 'sample_base' | 'import_id' | 'state'
 
 /**
  * The uuid of the catalog's content. It changes when sample data is made, or made again for another address. An
@@ -17,12 +18,14 @@ type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
 export async function getCatalogId(store: CatalogStore): Promise<string> {
   const known = await findMeta(store.reader, 'catalog_id')
   if (known !== undefined) return known
-  await store.writer
-    .insertInto('meta')
-    .values({ key: 'catalog_id', value: randomUUID() })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-  return (await findMeta(store.writer, 'catalog_id')) ?? ''
+  return store.write(async (database) => {
+    await database
+      .insertInto('meta')
+      .values({ key: 'catalog_id', value: randomUUID() })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    return (await findMeta(database, 'catalog_id')) ?? ''
+  })
 }
 
 /** Gives the catalog a new id; call it in the transaction that changes the content. */

@@ -1,129 +1,27 @@
-import { type Kysely as Database, Kysely, SqliteDialect } from 'kysely'
 import type { Clock } from '../../clock.ts'
-import { migrateDatabase } from '../../database/migrate.ts'
-import { type SqliteOptions, openSqlite } from '../../database/sqlite.ts'
-import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './migrations.ts'
-import { getCatalogId } from './meta.ts'
-import type { CatalogTables, UsageTables } from './schema.ts'
-import { type Snapshot, createSnapshot } from './snapshot.ts'
-
-// oxlint-disable typescript/no-unnecessary-type-parameters -- only who writes a statement knows its rows
-/** Runs one statement at once, on the calling thread; for what answers requests, where a promise costs as much as the work. */
-export type RunNow = <Row>(statement: string, parameters: readonly unknown[]) => readonly Row[]
-// oxlint-enable typescript/no-unnecessary-type-parameters
+import type { DatabaseAddress } from '../../config/config.ts'
+import type { CatalogStore } from './catalog-store.ts'
+import { openSqliteStore } from './open-sqlite.ts'
 
 /**
- * Pages that a connection keeps, in bytes. A feed of a million products in any order is imported a fifth faster with twice as
- * many; look-ups in a million want the upper parts of both trees.
+ * Who opens the catalog. `command`: it does one thing, which may take long, and says at once when the database is away.
+ * `embedded`: a service beside others in one process. `alone`: a service that has its process to itself, and goes on when
+ * the database is away.
  */
-const WRITER_CACHE_BYTES: number = 32 * 1024 * 1024
-const READER_CACHE_BYTES: number = 64 * 1024 * 1024
+export type CatalogRole = 'command' | 'embedded' | 'alone'
 
-/** As much as SQLite maps: a catalog of two million products. The kernel keeps of it what it has room for. */
-const MAPPED_BYTES: number = 2 * 1024 * 1024 * 1024 - 64 * 1024
-
-/** A count takes no time: whoever holds its file longer than this is no process of ours, and nobody waits for it. */
-const USAGE_BUSY_MS = 250
-
-/** The catalog's databases. Whoever opened the store closes it. */
-export type CatalogStore = Readonly<{
-  /** Answers requests; sees the last committed state, also while an import runs. */
-  reader: Database<CatalogTables>
-  /** The same connection. */
-  read: RunNow
-  /** What `read` sees. */
-  snapshot: Snapshot
-  /** One transaction at a time, over all processes. */
-  writer: Database<CatalogTables>
-  /** Counts requests; a file of its own, because an import holds the write lock of the catalog for minutes. */
-  usage: Database<UsageTables>
-  /** The same connection. */
-  runUsage: RunNow
-  clock: Clock
-  close(): Promise<void>
-}>
+/** `role` is `command` by default. */
+export type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; role?: CatalogRole }>
 
 /**
- * `path` is a SQLite file; the usage file stands beside it. `isServedAlone`: nothing else runs in this process, so that
- * the file may be mapped for reading (see `mapBytes` of the database).
- */
-export type CatalogStoreOptions = Readonly<{ path: string; clock: Clock; isServedAlone?: boolean }>
-
-/**
- * Opens the catalog's databases and brings them to this version.
- * @throws StoreError when a file cannot be opened; StoreNewerError when a newer version made it.
+ * Opens the catalog's database and brings it to this version.
+ * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
-  const { path, clock, isServedAlone = false } = options
-  const opened: Opened<unknown>[] = []
-  const close = async (): Promise<void> => {
-    for (const { end } of opened.toReversed()) await end()
-  }
-  try {
-    const writer = openDatabase<CatalogTables>(
-      { path, role: 'writer', cacheBytes: WRITER_CACHE_BYTES },
-      opened,
-    )
-    await migrateDatabase(writer.database, CATALOG_MIGRATIONS)
-    const usage = openDatabase<UsageTables>({ path: toUsagePath(path), role: 'writer' }, opened)
-    await migrateDatabase(usage.database, USAGE_MIGRATIONS)
-    usage.run(`pragma busy_timeout = ${USAGE_BUSY_MS}`, [])
-    const reader = openDatabase<CatalogTables>(
-      {
-        path,
-        role: 'reader',
-        cacheBytes: READER_CACHE_BYTES,
-        ...(isServedAlone ? { mapBytes: MAPPED_BYTES } : {}),
-      },
-      opened,
-    )
-    const snapshot = createSnapshot(reader.run)
-    const store: CatalogStore = {
-      reader: reader.database,
-      read: reader.run,
-      snapshot,
-      writer: writer.database,
-      usage: usage.database,
-      runUsage: usage.run,
-      clock,
-      async close() {
-        snapshot.end()
-        await close()
-      },
-    }
-    await getCatalogId(store)
-    return store
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
-type Opened<T> = Readonly<{ database: Database<T>; run: RunNow; end(): Promise<void> }>
-
-function openDatabase<T>(options: SqliteOptions, opened: Opened<unknown>[]): Opened<T> {
-  const sqlite = openSqlite(options)
-  let isClosed = false
-  const close = (): void => {
-    if (!isClosed) sqlite.close()
-    isClosed = true
-  }
-  const database = new Kysely<T>({
-    dialect: new SqliteDialect({ database: { prepare: (statement) => sqlite.prepare(statement), close } }),
-  })
-  const made: Opened<T> = {
-    database,
-    run: (statement, parameters) => sqlite.prepare(statement).all(parameters) as never,
-    async end() {
-      await database.destroy()
-      // Kysely closes a database only where it has used it.
-      close()
-    },
-  }
-  opened.push(made as Opened<unknown>)
-  return made
-}
-
-function toUsagePath(path: string): string {
-  return path.endsWith('.db') ? `${path.slice(0, -'.db'.length)}-usage.db` : `${path}-usage`
+  const { database, clock, role = 'command' } = options
+  if (database.kind === 'sqlite')
+    return openSqliteStore({ path: database.path, clock, isServedAlone: role === 'alone' })
+  // Whoever keeps files never loads it.
+  const { openPostgresStore } = await import('./postgres/open-postgres.ts')
+  return openPostgresStore({ address: database, clock, role })
 }

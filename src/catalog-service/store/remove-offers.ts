@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { isPostgres } from '../../database/postgres.ts'
 import type { CatalogTables } from './schema.ts'
 
 /** What went: offers, and products that had no other offer. */
@@ -55,9 +56,32 @@ function ofNetwork(networkId: number): RawBuilder<unknown> {
 }
 
 async function hasOffers(database: Kysely<CatalogTables>, condition: RawBuilder<unknown>): Promise<boolean> {
-  const { rows } = await sql<{ found: number }>`
+  const { rows } = await sql<{ found: number | boolean }>`
     select exists (select 1 from offers where ${condition}) as found`.execute(database)
-  return rows[0]?.found === 1
+  return Boolean(rows[0]?.found)
+}
+
+/** Notes the GTINs that a query gives in `touched_gtins`, which is the transaction's own. */
+export async function beginTouched(
+  database: Kysely<CatalogTables>,
+  gtins: RawBuilder<unknown>,
+): Promise<void> {
+  if (!isPostgres(database))
+    await sql`create temp table touched_gtins (gtin text primary key not null) without rowid`.execute(
+      database,
+    )
+  await sql`insert into touched_gtins ${gtins} on conflict do nothing`.execute(database)
+}
+
+/** Removes those of them that nobody offers any more, forgets them, and answers how many products went. */
+export async function removeTouchedProducts(database: Kysely<CatalogTables>): Promise<number> {
+  const products = await sql`
+    delete from products where gtin in (select gtin from touched_gtins)
+      and not exists (select 1 from offers where offers.gtin = products.gtin)`.execute(database)
+  await (isPostgres(database) ? sql`delete from touched_gtins` : sql`drop table touched_gtins`).execute(
+    database,
+  )
+  return Number(products.numAffectedRows ?? 0)
 }
 
 /** The GTINs are noted first: looking for products without offers among all of them would read the whole catalog. */
@@ -65,15 +89,8 @@ async function removeOffers(
   database: Kysely<CatalogTables>,
   condition: RawBuilder<unknown>,
 ): Promise<Removed> {
-  await sql`create temp table touched_gtins (gtin text primary key not null) without rowid`.execute(database)
-  await sql`insert or ignore into touched_gtins select gtin from offers where ${condition}`.execute(database)
+  await beginTouched(database, sql`select gtin from offers where ${condition}`)
   const offers = await sql`delete from offers where ${condition}`.execute(database)
-  const products = await sql`
-    delete from products where gtin in (select gtin from touched_gtins)
-      and not exists (select 1 from offers where offers.gtin = products.gtin)`.execute(database)
-  await sql`drop table touched_gtins`.execute(database)
-  return {
-    offers: Number(offers.numAffectedRows ?? 0),
-    products: Number(products.numAffectedRows ?? 0),
-  }
+  const products = await removeTouchedProducts(database)
+  return { offers: Number(offers.numAffectedRows ?? 0), products }
 }

@@ -15,10 +15,10 @@ const CONTENT_TABLES = [
 
 /** Has the catalog no channel, network, merchant or product? Organizations and keys do not count. */
 export async function isCatalogEmpty(database: Kysely<CatalogTables>): Promise<boolean> {
-  const found = await sql<{ found: number }>`
+  const found = await sql<{ found: number | boolean }>`
     select exists (select 1 from channels) or exists (select 1 from networks)
       or exists (select 1 from merchants) or exists (select 1 from products) as found`.execute(database)
-  return found.rows[0]?.found === 0
+  return !found.rows[0]?.found
 }
 
 /** Does the catalog hold sample data and nothing else? The mark goes with the first import. */

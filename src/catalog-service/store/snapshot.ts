@@ -1,4 +1,4 @@
-import type { RunNow } from './open-store.ts'
+import type { RunNow } from './open-sqlite.ts'
 
 /** The state of the catalog that all reading of one turn of the event loop sees. */
 export type Snapshot = Readonly<{

@@ -1,7 +1,8 @@
-import { MINUTE_MS } from '../../clock.ts'
+import { type Clock, MINUTE_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import type { Organization } from './organizations.ts'
-import type { CatalogStore } from './open-store.ts'
+import type { CountAnswer, UsageCounter } from './catalog-store.ts'
+import type { SqliteCatalogStore } from './open-sqlite.ts'
 
 /** Characters of `2026-05-01` in an ISO time. */
 const DAY_CHARACTERS = 10
@@ -12,18 +13,6 @@ const NOTED_EVERY_MS: number = MINUTE_MS
 /** Keys whose last use is remembered here, so as not to note it again. */
 const MAX_NOTED_KEYS = 10_000
 
-/** Counts requests. */
-export type UsageCounter = Readonly<{
-  /**
-   * Counts one request of an organization on the current UTC day. Answers `false`, and counts nothing, when the daily limit
-   * is reached: processes that share the file never let one too many through. Requests of one moment are written together.
-   * @throws StoreError when the database cannot be written.
-   */
-  count(organization: Organization): Promise<boolean>
-  /** Notes that a key was used, to the minute. A note that cannot be written is tried again a minute later. */
-  noteKey(keyId: string): void
-}>
-
 /** The UTC day of a time: `2026-05-01`. */
 export function toUtcDay(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, DAY_CHARACTERS)
@@ -31,21 +20,20 @@ export function toUtcDay(timeMs: number): string {
 
 type Waiting = {
   organization: Organization
-  settle: ((isWithin: boolean) => void)[]
+  settle: ((answer: CountAnswer) => void)[]
   fail: ((error: unknown) => void)[]
 }
 
 /** Makes the counter of one process. */
-export function createUsageCounter(store: CatalogStore): UsageCounter {
+export function createSqliteCounter(store: Pick<SqliteCatalogStore, 'runUsage' | 'clock'>): UsageCounter {
   let waiting = new Map<string, Waiting>()
-  const notedAtMs = new Map<string, number>()
   const flush = (): void => {
     const all = waiting
     waiting = new Map()
     for (const one of all.values()) settleAll(store, one)
   }
   return {
-    count(organization) {
+    count({ organization }) {
       if (waiting.size === 0) setImmediate(flush)
       const { id, dailyLimit } = organization
       const key = `${id} ${dailyLimit}`
@@ -56,11 +44,7 @@ export function createUsageCounter(store: CatalogStore): UsageCounter {
         one.fail.push(reject)
       })
     },
-    noteKey(keyId) {
-      const nowMs = store.clock.nowMs()
-      if (nowMs - (notedAtMs.get(keyId) ?? -Infinity) < NOTED_EVERY_MS) return
-      if (notedAtMs.size >= MAX_NOTED_KEYS) notedAtMs.clear()
-      notedAtMs.set(keyId, nowMs)
+    noteKey: createKeyNotes(store.clock, (keyId, nowMs) => {
       try {
         store.runUsage(
           `insert into key_uses (key_id, used_at_ms) values (?, ?)
@@ -70,16 +54,34 @@ export function createUsageCounter(store: CatalogStore): UsageCounter {
       } catch {
         // The request was counted: whoever made it has no part in this.
       }
-    },
+    }),
+  }
+}
+
+/** Notes a key through `write`, which never fails, unless it did within the last minute. */
+export function createKeyNotes(
+  clock: Clock,
+  write: (keyId: string, nowMs: number) => void,
+): UsageCounter['noteKey'] {
+  const notedAtMs = new Map<string, number>()
+  return (keyId) => {
+    const nowMs = clock.nowMs()
+    if (nowMs - (notedAtMs.get(keyId) ?? -Infinity) < NOTED_EVERY_MS) return
+    if (notedAtMs.size >= MAX_NOTED_KEYS) notedAtMs.clear()
+    notedAtMs.set(keyId, nowMs)
+    write(keyId, nowMs)
   }
 }
 
 /** All of them at once where all are within the limit; else one by one, so that as many pass as are allowed. */
-function settleAll(store: CatalogStore, { organization, settle, fail }: Waiting): void {
+function settleAll(
+  store: Pick<SqliteCatalogStore, 'runUsage' | 'clock'>,
+  { organization, settle, fail }: Waiting,
+): void {
   try {
-    if (add(store, organization, settle.length)) for (const resolve of settle) resolve(true)
-    else if (settle.length === 1) settle[0]?.(false)
-    else for (const resolve of settle) resolve(add(store, organization, 1))
+    if (add(store, organization, settle.length)) for (const resolve of settle) resolve('counted')
+    else if (settle.length === 1) settle[0]?.('full')
+    else for (const resolve of settle) resolve(add(store, organization, 1) ? 'counted' : 'full')
   } catch (error) {
     const failure = new StoreError('the daily count cannot be written', { cause: error })
     for (const reject of fail) reject(failure)
@@ -87,7 +89,11 @@ function settleAll(store: CatalogStore, { organization, settle, fail }: Waiting)
 }
 
 /** One statement, so that other processes count before or after it. */
-function add(store: CatalogStore, organization: Organization, requests: number): boolean {
+function add(
+  store: Pick<SqliteCatalogStore, 'runUsage' | 'clock'>,
+  organization: Organization,
+  requests: number,
+): boolean {
   const limit = organization.dailyLimit ?? Number.MAX_SAFE_INTEGER
   const counted = store.runUsage(
     `insert into usage (organization_id, day, requests) select ?1, ?2, ?3 where ?3 <= ?4

@@ -1,4 +1,4 @@
-import type { CatalogStore } from './open-store.ts'
+import type { CatalogStore } from './catalog-store.ts'
 import { toUtcDay } from './usage.ts'
 
 /** Requests of the current UTC day, by organization; one without any is absent. */

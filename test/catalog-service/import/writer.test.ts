@@ -27,7 +27,7 @@ let importId = 0
 /** Writes products as an import does, one batch after the other. */
 async function write(under: StoreUnderTest, ...batches: readonly FeedProduct[][]): Promise<Imported> {
   importId += 1
-  return under.store.writer.transaction().execute(async (transaction) => {
+  return under.store.write(async (transaction) => {
     const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
     const writer = await createFeedWriter(transaction, target, importId)
     for (const batch of batches) await writer.write(batch.map((product) => ({ row: 1, product })))
@@ -58,27 +58,27 @@ function makeFeedProduct(gtin: number, ...offers: readonly Partial<FeedOffer>[])
 }
 
 async function setTemplate({ store }: StoreUnderTest, link_template: string | null): Promise<void> {
-  await store.writer
-    .insertInto('networks')
-    .values({ name: 'Net', link_template })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ link_template }))
-    .execute()
+  await store.write((database) =>
+    database
+      .insertInto('networks')
+      .values({ name: 'Net', link_template })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ link_template }))
+      .execute(),
+  )
 }
 
 async function setPublisher({ store }: StoreUnderTest, reference: string): Promise<void> {
-  await store.writer.updateTable('network_channels').set({ reference }).execute()
+  await store.write((database) => database.updateTable('network_channels').set({ reference }).execute())
 }
 
-function fetchLinks(under: StoreUnderTest): string[] {
-  return fetchAll(under, CHANNEL).flatMap(({ offers }) => offers.map((offer) => offer.affiliate_url))
+async function fetchLinks(under: StoreUnderTest): Promise<string[]> {
+  return (await fetchAll(under, CHANNEL)).flatMap(({ offers }) => offers.map((offer) => offer.affiliate_url))
 }
 
 async function openWithChannel(): Promise<StoreUnderTest> {
   const under = await openTestStore()
   // An empty catalog makes the channel that an import names.
-  await under.store.writer
-    .transaction()
-    .execute((transaction) => prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 }))
+  await under.store.write((transaction) => prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 }))
   return under
 }
 
@@ -86,7 +86,7 @@ describe('links of a feed, to the pages of shops', () => {
   test('network without a template - taken as they are, for the one network channel', async () => {
     const under = await openWithChannel()
     await write(under, [makeFeedProduct(17, {})])
-    expect(fetchLinks(under)).toEqual(['https://shop.example/p?a=1'])
+    expect(await fetchLinks(under)).toEqual(['https://shop.example/p?a=1'])
     const rows = await under.store.reader.selectFrom('offers').select('network_channel_id').execute()
     expect(rows[0]?.network_channel_id).toBeGreaterThan(0)
   })
@@ -96,10 +96,10 @@ describe('links of a feed, to the pages of shops', () => {
     await setTemplate(under, TEMPLATE)
     await write(under, [makeFeedProduct(17, { merchantReference: 'm 9' })])
     // Nobody has said what the network knows the publisher as: a link without it would earn nothing.
-    expect(fetchLinks(under)).toEqual([])
+    expect(await fetchLinks(under)).toEqual([])
     await setPublisher(under, 'pub')
     const page = 'https%3A%2F%2Fshop.example%2Fp%3Fa%3D1'
-    expect(fetchLinks(under)).toEqual([`https://net.example/c?m=m%209&p=pub&u=${page}`])
+    expect(await fetchLinks(under)).toEqual([`https://net.example/c?m=m%209&p=pub&u=${page}`])
     const rows = await under.store.reader.selectFrom('offers').select('network_channel_id').execute()
     expect(rows).toEqual([{ network_channel_id: 0 }])
   })
@@ -110,14 +110,14 @@ describe('links of a feed, to the pages of shops', () => {
     await setTemplate(under, TEMPLATE)
     await setPublisher(under, 'pub')
     expect(await write(under, [makeFeedProduct(17, {})])).toMatchObject({ offers: 1, removedOffers: 2 })
-    expect(fetchLinks(under)).toEqual([expect.stringContaining('https://net.example/c?m=Shop&')])
+    expect(await fetchLinks(under)).toEqual([expect.stringContaining('https://net.example/c?m=Shop&')])
   })
 
   test('tracking link - in a network with a template - stays as it is', async () => {
     const under = await openWithChannel()
     await setTemplate(under, TEMPLATE)
     await write(under, [makeFeedProduct(17, { link: 'tracked', url: 'https://track.example/?u=%2F' })])
-    expect(fetchLinks(under)).toEqual(['https://track.example/?u=%2F'])
+    expect(await fetchLinks(under)).toEqual(['https://track.example/?u=%2F'])
   })
 
   test('own name of a shop in its network - another one in a later feed - that one holds', async () => {
@@ -132,19 +132,25 @@ describe('links of a feed, to the pages of shops', () => {
 describe('network channel of an import', () => {
   test('taken from the channel by its owner - is used, and stays unassigned, with its approvals', async () => {
     const under = await openWithChannel()
-    const { writer, reader } = under.store
+    const { reader } = under.store
     await write(under, [makeFeedProduct(17, {})])
-    await writer.updateTable('approvals').set({ revoked_at_ms: 1 }).execute()
-    await writer.updateTable('network_channels').set({ channel_id: null }).execute()
+    await under.store.write((writer) => writer.updateTable('approvals').set({ revoked_at_ms: 1 }).execute())
+    await under.store.write((writer) =>
+      writer.updateTable('network_channels').set({ channel_id: null }).execute(),
+    )
     const imported = await write(under, [makeFeedProduct(17, {}), makeFeedProduct(24, {})])
     expect(imported).toMatchObject({ offers: 2, unassignedNetworks: ['Net'] })
-    expect(fetchLinks(under)).toEqual([])
+    expect(await fetchLinks(under)).toEqual([])
     const rows = await reader.selectFrom('network_channels').select(['channel_id', 'reference']).execute()
     expect(rows).toEqual([{ channel_id: null, reference: '' }])
-    await writer.updateTable('network_channels').set({ channel_id: CHANNEL }).execute()
-    expect(fetchLinks(under)).toEqual([])
-    await writer.updateTable('approvals').set({ revoked_at_ms: null }).execute()
-    expect(fetchLinks(under)).toHaveLength(2)
+    await under.store.write((writer) =>
+      writer.updateTable('network_channels').set({ channel_id: CHANNEL }).execute(),
+    )
+    expect(await fetchLinks(under)).toEqual([])
+    await under.store.write((writer) =>
+      writer.updateTable('approvals').set({ revoked_at_ms: null }).execute(),
+    )
+    expect(await fetchLinks(under)).toHaveLength(2)
   })
 
   test('of another channel - is left to it, and a new one is made', async () => {
@@ -155,10 +161,14 @@ describe('network channel of an import', () => {
       .select('id')
       .executeTakeFirstOrThrow()
     const other = { id: OTHER_CHANNEL, name: 'Other', kind: 'website', url: null } as const
-    await insertChannel(under.store.writer, { ...other, organizationId, createdAtMs: 1 })
-    await under.store.writer.updateTable('network_channels').set({ channel_id: OTHER_CHANNEL }).execute()
+    await under.store.write((database) =>
+      insertChannel(database, { ...other, organizationId, createdAtMs: 1 }),
+    )
+    await under.store.write((database) =>
+      database.updateTable('network_channels').set({ channel_id: OTHER_CHANNEL }).execute(),
+    )
     expect(await write(under, [makeFeedProduct(17, {})])).toMatchObject({ unassignedNetworks: [] })
-    expect(fetchLinks(under)).toHaveLength(1)
+    expect(await fetchLinks(under)).toHaveLength(1)
   })
 })
 
@@ -170,7 +180,7 @@ describe('offers of one product', () => {
   test('more than 500 - the first 500 stay, and each row that brought more has a line', async () => {
     const under = await openWithChannel()
     importId += 1
-    const result = await under.store.writer.transaction().execute(async (transaction) => {
+    const result = await under.store.write(async (transaction) => {
       const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
       const writer = await createFeedWriter(transaction, target, importId)
       const first = [
@@ -199,7 +209,9 @@ describe('counting', () => {
       [makeFeedProduct(17, { price: '2' }), makeFeedProduct(31, {}), makeFeedProduct(31, { price: '3' })],
     )
     expect(imported).toMatchObject({ products: 3, offers: 4, removedOffers: 0 })
-    const prices = fetchAll(under, CHANNEL).map(({ offers }) => offers.map(({ price }) => price).toSorted())
+    const prices = (await fetchAll(under, CHANNEL)).map(({ offers }) =>
+      offers.map(({ price }) => price).toSorted(),
+    )
     expect(prices).toEqual([['1', '2'], ['1'], ['3']])
   })
 })
@@ -231,7 +243,7 @@ describe('replacing', () => {
     await fc.assert(
       fc.asyncProperty(anyFeed, anyFeed, async (first, second) => {
         for (const table of ['offers', 'products'] as const)
-          await under.store.writer.deleteFrom(table).execute()
+          await under.store.write((database) => database.deleteFrom(table).execute())
         await write(
           under,
           first.map((row) => makeFeedProduct(row.gtin, row)),
@@ -260,7 +272,7 @@ describe('replacing', () => {
       const under = await openWithChannel()
       const both = [makeFeedProduct(17, {}, { merchant: 'Other' }), makeFeedProduct(24, {})]
       await write(under, both)
-      const left = await under.store.writer.transaction().execute(async (transaction) => {
+      const left = await under.store.write(async (transaction) => {
         const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
         const shops = await createShops(transaction, target)
         await shops.make({ network: 'Net', merchant: 'Shop', merchantReference: null, link: 'page' })

@@ -33,13 +33,16 @@ async function openWithSample(): Promise<StoreUnderTest> {
   return under
 }
 
-function fetchChannelProducts(under: StoreUnderTest, index: 0 | 1 | 2): readonly WireProduct[] {
+async function fetchChannelProducts(
+  under: StoreUnderTest,
+  index: 0 | 1 | 2,
+): Promise<readonly WireProduct[]> {
   return fetchAll(under, SAMPLE_CHANNELS[index].id)
 }
 
 describe('sample data, as the catalog gives it', () => {
   it('products - of the first channel - all of them, all offers usable', async () => {
-    const products = fetchChannelProducts(await openWithSample(), 0)
+    const products = await fetchChannelProducts(await openWithSample(), 0)
     expect(products.length).toBe(SAMPLE_PRODUCTS.length)
     expect(products.length).toBeGreaterThanOrEqual(120)
     for (const wire of products) {
@@ -51,9 +54,11 @@ describe('sample data, as the catalog gives it', () => {
 
   it('channels - three - see different shares of the offers', async () => {
     const under = await openWithSample()
-    const counts = ([0, 1, 2] as const).map((index) =>
-      fetchChannelProducts(under, index).reduce((sum, product) => sum + product.offers.length, 0),
-    )
+    const counts: number[] = []
+    for (const index of [0, 1, 2] as const) {
+      const products = await fetchChannelProducts(under, index)
+      counts.push(products.reduce((sum, product) => sum + product.offers.length, 0))
+    }
     expect(counts[0]).toBe(getSampleOffers().length)
     expect(counts[1]).toBeLessThan(counts[0] ?? 0)
     expect(counts[2]).toBeLessThan(counts[1] ?? 0)
@@ -65,7 +70,7 @@ describe('sample data, as the catalog gives it', () => {
 
   it('showcase - the start page - a picture, at least seven euro offers in stock, three on sale', async () => {
     const under = await openWithSample()
-    const product = findProduct(under, SAMPLE_SHOWCASE.channelId, SAMPLE_SHOWCASE.gtin)
+    const product = await findProduct(under, SAMPLE_SHOWCASE.channelId, SAMPLE_SHOWCASE.gtin)
     const euros = product?.offers.filter((offer) => offer.currency === 'EUR') ?? []
     expect(product?.images).toHaveLength(1)
     expect(euros).toHaveLength(8)
@@ -75,7 +80,7 @@ describe('sample data, as the catalog gives it', () => {
 
   it("link - each network - leads to the demonstration shop with the shop's own page", async () => {
     const under = await openWithSample()
-    const products = fetchChannelProducts(under, 0)
+    const products = await fetchChannelProducts(under, 0)
     const links = products.flatMap((product) => product.offers.map((offer) => new URL(offer.affiliate_url)))
     expect(new Set(links.map((link) => link.searchParams.get('network')))).toEqual(
       new Set(SAMPLE_NETWORKS.map((network) => network.name.toLowerCase())),
@@ -220,7 +225,7 @@ describe('putSampleData and refreshSampleData', () => {
     expect(await getCatalogId(under.store)).toBe(catalogId)
     expect(await refreshSampleData(under.store, 'https://widgets.example/v')).toBe(true)
     expect(await getCatalogId(under.store)).not.toBe(catalogId)
-    const products = fetchChannelProducts(under, 0)
+    const products = await fetchChannelProducts(under, 0)
     expect(products).toHaveLength(SAMPLE_PRODUCTS.length)
     expect(products[0]?.images[0]?.url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/pictures\//)
     expect(products[0]?.offers[0]?.affiliate_url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/shop\?/)

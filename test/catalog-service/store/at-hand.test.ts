@@ -2,12 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createAtHand } from '../../../src/catalog-service/store/at-hand.ts'
 import { fetchChannelView } from '../../../src/catalog-service/store/channel-view.ts'
-import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { openSqliteStore } from '../../../src/catalog-service/store/open-sqlite.ts'
 import { createSnapshot } from '../../../src/catalog-service/store/snapshot.ts'
-import { type StoreUnderTest, importRows, makeProduct, openTestStore } from '../harness.ts'
+import { importRows, makeProduct, openSqliteTestStore } from '../harness.ts'
 
-async function openWithProduct(): Promise<StoreUnderTest & { organizationId: string; channelId: string }> {
-  const under = await openTestStore()
+type SqliteUnderTest = Awaited<ReturnType<typeof openSqliteTestStore>>
+
+async function openWithProduct(): Promise<SqliteUnderTest & { organizationId: string; channelId: string }> {
+  const under = await openSqliteTestStore()
   const { channelId } = await importRows(under, [makeProduct('17')])
   const row = await under.store.reader.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
   return { ...under, organizationId: row.id, channelId }
@@ -34,10 +36,10 @@ describe('what is at hand', () => {
   test('approval revoked through another store of the same file - gone with the next turn', async () => {
     const under = await openWithProduct()
     const atHand = createAtHand(under.store)
-    const other = await openCatalogStore({ path: under.path, clock: under.clock })
+    const other = await openSqliteStore({ path: under.path, clock: under.clock })
     expect(atHand.findView(under.organizationId, under.channelId)?.size).toBe(1)
     await nextTurn()
-    await other.writer.updateTable('approvals').set({ revoked_at_ms: 1 }).execute()
+    await other.write((database) => database.updateTable('approvals').set({ revoked_at_ms: 1 }).execute())
     await other.close()
     expect(atHand.findView(under.organizationId, under.channelId)?.size).toBe(0)
   })
@@ -100,8 +102,8 @@ describe('file of the catalog', () => {
   ])(
     'served alone %s - mapped for reading %s: elsewhere a disk that fails must not end the process',
     async (isServedAlone, isMapped) => {
-      const { path, clock } = await openTestStore()
-      const store = await openCatalogStore({ path, clock, isServedAlone })
+      const { path, clock } = await openSqliteTestStore()
+      const store = await openSqliteStore({ path, clock, isServedAlone })
       const [mapped] = store.read<{ mmap_size: number }>('pragma mmap_size', [])
       expect((mapped?.mmap_size ?? 0) > 0).toBe(isMapped)
       await store.close()
@@ -127,7 +129,7 @@ describe('snapshot', () => {
 
   test('store closed in the middle of one - closes at once, and nothing is left behind', async () => {
     const under = await openWithProduct()
-    const other = await openCatalogStore({ path: under.path, clock: under.clock })
+    const other = await openSqliteStore({ path: under.path, clock: under.clock })
     createAtHand(other).findFirstOrganization()
     await other.close()
     await nextTurn()

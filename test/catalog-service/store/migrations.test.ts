@@ -39,8 +39,11 @@ describe('migrations of the catalog', () => {
     await former.destroy()
 
     const clock = createFakeClock(0)
-    const store = await openCatalogStore({ path, clock })
-    const [product] = fetchAll({ store, folder, path, clock }, 'c')
+    const store = await openCatalogStore({ database: { kind: 'sqlite', path }, clock })
+    const [product] = await fetchAll(
+      { store, folder, database: { kind: 'sqlite', path }, clock } as const,
+      'c',
+    )
     expect(product?.offers.map((offer) => [offer.price, offer.old_price, offer.affiliate_url])).toEqual([
       ['10', '12', 'https://track.example/1'],
       ['11', undefined, 'https://track.example/2'],
@@ -48,11 +51,11 @@ describe('migrations of the catalog', () => {
     ])
     const orphans = await store.reader.selectFrom('products').select('gtin').execute()
     expect(orphans).toEqual([{ gtin: '00000000000017' }])
-    const under = { store, folder, path, clock }
+    const under = { store, folder, database: { kind: 'sqlite', path }, clock } as const
     const own = { network: 'Net', merchant: { name: 'A' }, affiliate_url: 'https://track.example/1' }
     const { removedOffers } = await importRows(under, [makeProduct('17', { offers: [makeOffer(own)] })])
     expect(removedOffers).toBe(2)
-    const prices = fetchAll(under, 'c').flatMap(({ offers }) => offers.map(({ price }) => price))
+    const prices = (await fetchAll(under, 'c')).flatMap(({ offers }) => offers.map(({ price }) => price))
     expect(prices.toSorted()).toEqual(['10.00', '9'])
     await store.close()
   })

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { CatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { createUsageCounter } from '../../../src/catalog-service/store/usage.ts'
+import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
+import { toDatabaseText } from '../../../src/config/database-text.ts'
 import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
-import { openTestStore } from '../harness.ts'
+import { makeCaller, openTestStore } from '../harness.ts'
 
 /** Everything that is counted, as `organization day requests`. */
 async function readUsage(store: CatalogStore): Promise<string[]> {
@@ -19,9 +19,10 @@ async function countAll(
   id: string,
   limits: readonly (number | null)[],
 ): Promise<boolean[]> {
-  const usage = createUsageCounter(store)
+  const usage = store.openUsageCounter()
   const answers: boolean[] = []
-  for (const dailyLimit of limits) answers.push(await usage.count({ id, dailyLimit }))
+  for (const dailyLimit of limits)
+    answers.push((await usage.count(await makeCaller(store, { id, dailyLimit }))) === 'counted')
   return answers
 }
 
@@ -54,13 +55,13 @@ describe('usage, limit', () => {
 
   test('any limit and any number of requests at once - as many pass as are allowed', async () => {
     const { store } = await openTestStore()
-    const usage = createUsageCounter(store)
+    const usage = store.openUsageCounter()
     let run = 0
     await fc.assert(
       fc.asyncProperty(fc.nat(6), fc.nat(8), async (dailyLimit, requests) => {
-        const organization = { id: `run ${(run += 1)}`, dailyLimit }
-        const answers = await Promise.all(Array.from({ length: requests }, () => usage.count(organization)))
-        expect(answers.filter(Boolean)).toHaveLength(Math.min(dailyLimit, requests))
+        const caller = await makeCaller(store, { id: `run ${(run += 1)}`, dailyLimit })
+        const answers = await Promise.all(Array.from({ length: requests }, () => usage.count(caller)))
+        expect(answers.filter((answer) => answer === 'counted')).toHaveLength(Math.min(dailyLimit, requests))
       }),
       { numRuns: 40 },
     )
@@ -69,22 +70,25 @@ describe('usage, limit', () => {
 
 describe('usage, several processes', () => {
   test('four of them at once - together as many as are allowed', async () => {
-    const { store, path } = await openTestStore()
+    const { store, database } = await openTestStore()
     const dist = new URL('../../../dist/', import.meta.url).href
     const program = `
       const { openCatalogStore } = await import('${dist}catalog-service/store/open-store.js')
-      const { createUsageCounter } = await import('${dist}catalog-service/store/usage.js')
-      const store = await openCatalogStore({ path: process.argv[1], clock: { nowMs: () => 0 } })
-      const usage = createUsageCounter(store)
+      const { parseDatabaseText } = await import('${dist}config/database-text.js')
+      const [database, state] = [parseDatabaseText(process.argv[1]), process.argv[2]]
+      const store = await openCatalogStore({ database, clock: { nowMs: () => 0 } })
+      const usage = store.openUsageCounter()
+      const caller = { organization: { id: 'a', dailyLimit: 700 }, keyId: null, state }
       let counted = 0
       for (let round = 0; round < 100; round += 1) {
-        const answers = await Promise.all([1, 2, 3].map(() => usage.count({ id: 'a', dailyLimit: 700 })))
-        counted += answers.filter(Boolean).length
+        const answers = await Promise.all([1, 2, 3].map(() => usage.count(caller)))
+        counted += answers.filter((answer) => answer === 'counted').length
       }
       console.log(counted)
       await store.close()`
     const run = promisify(execFile)
-    const parameters = ['--input-type=module', '-e', program, path]
+    const { state } = await makeCaller(store, { id: 'a', dailyLimit: 700 })
+    const parameters = ['--input-type=module', '-e', program, toDatabaseText(database), state]
     const outputs = await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, parameters)))
     const counts = outputs.map(({ stdout }) => Number(stdout))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(700)
