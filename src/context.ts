@@ -209,6 +209,8 @@ async function openGuardedStore(
     dailyLimit: config.catalogDailyLimit,
     ledger,
   })
+  // Sets look-ups aside for a time without the database.
+  if (database.kind === 'postgres') await gate.readState()
   return { store, gate, ledger, storeHealth }
 }
 

@@ -1,10 +1,21 @@
 import type { Clock } from '../clock.ts'
-import { type QuotaState, computeLeft, createQuotaState, mergeStates, startDay, toDay } from './quota.ts'
+import {
+  type QuotaState,
+  computeLeft,
+  createQuotaState,
+  divideLimit,
+  findDailyLimit,
+  mergeStates,
+  startDay,
+  toDay,
+} from './quota.ts'
 import { type QuotaChange, type QuotaLedger, createTogether } from './quota-ledger.ts'
 
 /** First look-ups that a process sets aside for a time without the database; of a known limit this part of what is left at most. */
 const RESERVED_CALLS = 10
 const RESERVED_PART = 1 / 10
+/** Of a known share all processes together set aside no more than this part. */
+const RESERVED_BY_ALL = 1 / 5
 
 /** What a ledger is made of. `mayReserve`: does it answer visitors? `dailyLimit` as in the settings. */
 export type FleetLedgerDetails = Readonly<{
@@ -34,15 +45,15 @@ export function createFleetLedger(shared: QuotaLedger, details: FleetLedgerDetai
   let last = createQuotaState(details.clock.nowMs())
   const updateShared = async (nowMs: number, change: QuotaChange): Promise<QuotaState> => {
     const own = reserve
-    let more = 0
+    let kept = 0
     const state = await shared.updateQuota(nowMs, (stored) => {
-      const before = settle(stored, last, own)
-      const after = change(before)
-      more = after.calls === before.calls ? 0 : countMissing(after, { ...details, own, nowMs })
-      return more === 0 ? after : { ...after, reserved: after.reserved + more }
+      const changed = changeWithReserve(settle(stored, last, own), { own, change, details, nowMs })
+      kept = changed.kept
+      // Whether this is stored may never be known here: from now on no more is used than that leaves.
+      if (reserve.day === stored.day) reserve = { ...reserve, left: Math.min(reserve.left, kept) }
+      return changed.state
     })
-    const left = own.day === state.day ? own.left : 0
-    reserve = { day: state.day, left: left + more, made: 0 }
+    reserve = { day: state.day, left: kept, made: 0 }
     last = state
     return state
   }
@@ -78,6 +89,30 @@ export function createFleetLedger(shared: QuotaLedger, details: FleetLedgerDetai
   }
 }
 
+/** What this process has set aside is its own to use while the store is there, too; afterwards it sets aside anew. */
+function changeWithReserve(
+  settled: QuotaState,
+  {
+    own,
+    change,
+    details,
+    nowMs,
+  }: Readonly<{
+    own: Reserve
+    change: QuotaChange
+    details: FleetLedgerDetails
+    nowMs: number
+  }>,
+): Readonly<{ state: QuotaState; kept: number }> {
+  const held = own.day === settled.day ? Math.min(own.left, settled.reserved) : 0
+  const before = { ...settled, reserved: settled.reserved - held }
+  const after = change(before)
+  // At the start, and on each new day, before anything is called.
+  const isDue = after.calls !== before.calls || own.day !== settled.day
+  const kept = isDue ? countKept(after, { ...details, nowMs }) : held
+  return { state: { ...after, reserved: after.reserved + kept }, kept }
+}
+
 /** What the store knows, with what was made and learned while it was away. */
 function settle(stored: QuotaState, last: QuotaState, { day, made }: Reserve): QuotaState {
   if (last.allowance === null) return stored
@@ -91,14 +126,16 @@ function settle(stored: QuotaState, last: QuotaState, { day, made }: Reserve): Q
   }
 }
 
-/** How many more look-ups are to be set aside. */
-function countMissing(
+/** How many look-ups are to be set aside from now on; `state.reserved` are those of other processes. */
+function countKept(
   state: QuotaState,
-  details: Pick<FleetLedgerDetails, 'dailyLimit' | 'mayReserve'> & Readonly<{ own: Reserve; nowMs: number }>,
+  details: Pick<FleetLedgerDetails, 'dailyLimit' | 'mayReserve'> & Readonly<{ nowMs: number }>,
 ): number {
-  const { dailyLimit, mayReserve, own, nowMs } = details
+  const { dailyLimit, mayReserve, nowMs } = details
   if (!mayReserve) return 0
-  const left = computeLeft(state, { dailyLimit, lookupsPerHour: null }, nowMs)?.lookup ?? Infinity
-  const held = own.day === state.day ? own.left : 0
-  return Math.max(0, Math.min(RESERVED_CALLS, Math.floor(left * RESERVED_PART)) - held)
+  const rules = { dailyLimit, lookupsPerHour: null }
+  const left = computeLeft(state, rules, nowMs)?.lookup ?? Infinity
+  const share = divideLimit(findDailyLimit(state, rules, nowMs)?.calls ?? Infinity).lookup
+  const room = Number.isNaN(share) ? Infinity : share * RESERVED_BY_ALL - state.reserved
+  return Math.max(0, Math.floor(Math.min(RESERVED_CALLS, left * RESERVED_PART, room)))
 }

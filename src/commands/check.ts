@@ -11,6 +11,7 @@ import { StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
+import { findCures } from './cures.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
@@ -23,34 +24,6 @@ type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure:
 /** What was found so far, and what to do about each failure, by code. */
 type Report = Readonly<{ findings: Finding[]; cures: Readonly<Record<string, string>> }>
 
-/** What to do about each failure, by code; the rest is in docs/errors.md. */
-const CURES: Readonly<Record<string, string>> = {
-  VITRINE_CATALOG_UNREACHABLE: 'Is VITRINE_CATALOG_URL right, and does this machine reach it?',
-  VITRINE_CATALOG_DEADLINE: 'The catalog is slow; VITRINE_CATALOG_TIMEOUT_MS is how long one call may take.',
-  VITRINE_CATALOG_KEY_REFUSED:
-    'Make a new key where the catalog makes them (Settings, Team, API keys; "vitrine catalog keys add NAME" in a catalog of your own), and set VITRINE_CATALOG_KEY.',
-  VITRINE_CATALOG_RATE_LIMITED:
-    'The daily limit of the plan is reached; the line about the request limit says until when nothing is called.',
-  VITRINE_CALL_NOT_MADE: 'Nothing was called; the line about the request limit says until when, and why.',
-  VITRINE_CATALOG_REDIRECT:
-    'Set VITRINE_CATALOG_URL to the address that the redirect leads to; redirects are not followed.',
-  VITRINE_CATALOG_STATUS: 'VITRINE_CATALOG_URL is the part of the address before /v0.',
-  VITRINE_CATALOG_INVALID:
-    'What answers there is no product catalog; VITRINE_CATALOG_URL is the part before /v0.',
-  VITRINE_STORE_FAILED:
-    'Can this user write the folder of VITRINE_DATABASE_URL, and is there space on the disk? A damaged file may be moved away: the next walk makes a new one. Of a server: does it run, do user and password fit, and may that user make a schema in the database?',
-  VITRINE_STORE_NEWER: 'Run the newer version, or name another file in VITRINE_DATABASE_URL.',
-}
-
-/** What differs when the catalog is the embedded one: it refuses only while there is nothing in it. */
-const EMBEDDED_CURES: Readonly<Record<string, string>> = {
-  ...CURES,
-  VITRINE_CATALOG_STATUS:
-    'The embedded catalog is empty: "vitrine serve" puts sample data into it, "vitrine catalog import FILE" a feed.',
-  VITRINE_STORE_FAILED:
-    'Can this user write the folders of the two databases, and is there space on the disk? Of a server: does it run, do user and password fit, and may that user make a schema in the database?',
-}
-
 /**
  * `vitrine check`: tries settings, database, catalog, key and channels, and prints what is wrong and how to mend it.
  * Exit code 1 if anything is. (Wrong settings never come here: they stop every command with exit code 78.)
@@ -59,7 +32,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   const { config } = command
   const isEmbedded = config.catalog.kind === 'embedded'
   const findings: Finding[] = [good('settings', describeSettings(command))]
-  const report: Report = { findings, cures: isEmbedded ? EMBEDDED_CURES : CURES }
+  const report: Report = { findings, cures: findCures(config) }
   const own: Report = { findings, cures: { ...report.cures, ...findCatalogCures(config.catalogDatabase) } }
   const catalog = await attempt(own, 'catalog service', () =>
     openCatalog(command, {

@@ -30,7 +30,7 @@ export type PostgresAddress = Readonly<{
 
 /** What an address looks like, for messages. */
 export const POSTGRES_FORM =
-  'postgres://USER:PASSWORD@HOST:PORT/DATABASE (after "?": sslmode, sslrootcert, pool_size, connect_timeout_ms, statement_timeout_ms, application_name, host)'
+  'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)'
 
 const DEFAULT_PORT = 5432
 const MAX_POOL_SIZE = 1_000

@@ -9,11 +9,14 @@ const AWAY_CLASSES: ReadonlySet<string> = new Set(['08', '28', '3D', '53', '57',
 /** It ended a statement that took too long: so it is there. */
 const TOO_LONG = '57014'
 
+/** It may be read only: another machine has become the one that is written to. */
+const READ_ONLY = '25006'
+
 /** Can the database not be reached, or not be worked with? What it refuses for its own reasons is something else. */
 export function isAway(error: unknown): boolean {
   const state = findSqlState(error)
   if (state === undefined) return isConnectionLost(error)
-  return state !== TOO_LONG && AWAY_CLASSES.has(state.slice(0, 2))
+  return state === READ_ONLY || (state !== TOO_LONG && AWAY_CLASSES.has(state.slice(0, 2)))
 }
 
 function isConnectionLost(error: unknown): boolean {
@@ -28,7 +31,13 @@ const LOST = /connection|timeout|terminated|said nothing|does not support SSL/i
 
 /** Was a statement ended because it took too long? */
 export function isTooLong(error: unknown): boolean {
-  return findSqlState(error) === TOO_LONG
+  return findSqlState(error) === TOO_LONG || isFull(error)
+}
+
+/** Has this process more to ask than its connections carry? */
+function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error.message.includes('statements at once') || isFull(error.cause)
 }
 
 /** What is thrown without asking while the database is known to be away. */

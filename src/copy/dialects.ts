@@ -40,7 +40,7 @@ const SERVING_SIZES: Sizes = { checkpointBytes: 48 * 1_024 * 1_024 }
 const SCHEMA = 'vitrine_copy'
 
 /** Writing of a server may take so many times as long as what visitors wait for. */
-const WRITING_FACTOR = 5
+const WRITING_FACTOR = 2
 
 /** A statement of a walk may count a whole catalog, and one of a migration may make an index over it. */
 const LONG_STATEMENT_MS: number = 2 * MINUTE_MS
@@ -130,18 +130,26 @@ async function openOnServer(address: PostgresAddress, isWalk: boolean): Promise<
   }
 }
 
-/** Looks first: one of this version is opened without a right to change its tables. */
+/** Looks first: one of this version is opened without a right to change its tables, and without a long wait. */
 async function migrateOnServer(address: PostgresAddress): Promise<void> {
-  const opened: OpenPostgres<unknown> = openPostgres({
-    address,
-    schema: SCHEMA,
-    size: 1,
-    statementTimeoutMs: LONG_STATEMENT_MS,
+  const isCurrent = await withOne(address, address.statementTimeoutMs * WRITING_FACTOR, async (database) => {
+    await sql`select 1`.execute(database)
+    return isUpToDate(database, POSTGRES_COPY_MIGRATIONS)
   })
+  if (isCurrent) return
+  await withOne(address, LONG_STATEMENT_MS, (database) =>
+    migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS),
+  )
+}
+
+async function withOne<Result>(
+  address: PostgresAddress,
+  statementTimeoutMs: number,
+  work: (database: Kysely<unknown>) => Promise<Result>,
+): Promise<Result> {
+  const opened: OpenPostgres<unknown> = openPostgres({ address, schema: SCHEMA, size: 1, statementTimeoutMs })
   try {
-    await sql`select 1`.execute(opened.database)
-    if (!(await isUpToDate(opened.database, POSTGRES_COPY_MIGRATIONS)))
-      await migratePostgres(opened.database, SCHEMA, POSTGRES_COPY_MIGRATIONS)
+    return await work(opened.database)
   } finally {
     await opened.close()
   }

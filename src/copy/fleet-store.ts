@@ -7,6 +7,9 @@ import type { CopyStore } from './store.ts'
 /** How long after a failure, and after each further one, somebody looks whether the database is back. */
 const LOOK_EVERY_MS: number = SECOND_MS
 
+/** How long a look that is under way may take at the end. */
+const CLOSE_WITHIN_MS: number = SECOND_MS
+
 /** What a visitor waits for: a database that is too slow for it is as good as away. The rest is asked by few, and may be long. */
 const VISITED: ReadonlySet<string> = new Set([
   'findProduct',
@@ -99,7 +102,8 @@ function createWatch(details: FleetStoreDetails): Watch {
     },
     async close() {
       stopping.abort()
-      await looking
+      // What is being asked of a server that says nothing is left alone.
+      await Promise.race([looking, systemClock.wait(CLOSE_WITHIN_MS)])
       await store?.close()
     },
   }

@@ -1,9 +1,29 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /** A name for a walk of this process, by which another one on this machine can tell whether it still lives. */
 export function createLeaseOwner(): string {
-  return [randomUUID(), process.pid, hostname()].join(' ')
+  return [randomUUID(), process.pid, MACHINE].join(' ')
+}
+
+/**
+ * What tells this machine from others: machines that were cloned, and containers, may have the same name, and a number of a
+ * process means something only among those that count together.
+ */
+export const MACHINE: string = [
+  hostname(),
+  tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
+  tryRead(() => readlinkSync('/proc/self/ns/pid')),
+].join(' ')
+
+/** Empty where the system has no such thing. */
+function tryRead(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
 }
 
 /**
@@ -11,8 +31,8 @@ export function createLeaseOwner(): string {
  * nothing is known: their leases run out.
  */
 export function isOwnerGone(owner: string): boolean {
-  const [, pid = '', ...host] = owner.split(' ')
-  if (host.join(' ') !== hostname() || !/^[1-9]\d{0,9}$/.test(pid)) return false
+  const [, pid = '', ...machine] = owner.split(' ')
+  if (machine.join(' ') !== MACHINE || !/^[1-9]\d{0,9}$/.test(pid)) return false
   try {
     process.kill(Number(pid), 0)
     return false

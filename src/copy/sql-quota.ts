@@ -1,5 +1,5 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
-import { type QuotaState, type Share, SHARES, createQuotaState } from '../catalog/quota.ts'
+import { type QuotaState, type Share, SHARES, createQuotaState, toDay } from '../catalog/quota.ts'
 import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
@@ -23,7 +23,7 @@ export async function updateQuota(
   update: QuotaUpdate,
 ): Promise<QuotaState> {
   const work = async (transaction: Transaction<CopyTables>): Promise<QuotaState> => {
-    await takeTurn(transaction, catalog)
+    await takeTurn(transaction, catalog, toDay(update.nowMs))
     const before = await readQuota(transaction, catalog, update.nowMs)
     const after = update.change(before)
     if (isPauseChanged(before, after)) await writePause(transaction, catalog, after)
@@ -42,7 +42,7 @@ function isDayChanged(before: QuotaState, after: QuotaState): boolean {
 }
 
 /** On a server a row is what they queue for; SQLite has one writer. */
-async function takeTurn(transaction: Transaction<CopyTables>, catalog: string): Promise<void> {
+async function takeTurn(transaction: Transaction<CopyTables>, catalog: string, day: number): Promise<void> {
   if (!isPostgres(transaction)) return
   const row = await transaction
     .selectFrom('quotas')
@@ -50,12 +50,24 @@ async function takeTurn(transaction: Transaction<CopyTables>, catalog: string): 
     .where('catalog', '=', catalog)
     .forUpdate()
     .executeTakeFirst()
-  if (row !== undefined) return
+  if (row !== undefined) return lockDay(transaction, catalog, day)
   const none = { limited_until_ms: 0, pause_count: 0, limited_at_ms: 0, learned_calls: null }
   await transaction
     .insertInto('quotas')
     .values({ catalog, ...none })
     .onConflict((conflict) => conflict.column('catalog').doUpdateSet({ catalog }))
+    .execute()
+  await lockDay(transaction, catalog, day)
+}
+
+/** The day's row as well: a call that is counted alone takes no turn. */
+async function lockDay(transaction: Transaction<CopyTables>, catalog: string, day: number): Promise<void> {
+  await transaction
+    .selectFrom('quota_days')
+    .select('day')
+    .where('catalog', '=', catalog)
+    .where('day', '=', day)
+    .forUpdate()
     .execute()
 }
 

@@ -1,4 +1,4 @@
-import { type Transaction, sql } from 'kysely'
+import { type Kysely, type Transaction, sql } from 'kysely'
 import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
@@ -64,6 +64,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog),
     async ping() {
       await sql`select count(*) from copies`.execute(reader)
+      if (isPostgres(writer)) await checkWritable(writer)
     },
     async findDamage() {
       // A server looks after its files itself.
@@ -78,6 +79,13 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     },
   }
   return wrapErrors(store, index)
+}
+
+/** Of a server that has become the copy of another one nothing is to be hoped for. */
+async function checkWritable(writer: Kysely<CopyTables>): Promise<void> {
+  const { rows } = await sql<{ transaction_read_only: string }>`show transaction_read_only`.execute(writer)
+  if (rows[0]?.transaction_read_only === 'on')
+    throw Object.assign(new Error('the database can only be read'), { code: '25006' })
 }
 
 /** Both sides of the copy, and a look at the whole file. */

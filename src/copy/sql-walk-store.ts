@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { CopyTables } from './schema.ts'
 import { WalkError } from '../errors.ts'
 import { isPostgres } from '../database/postgres.ts'
@@ -24,8 +24,7 @@ export function createSqlWalkStore(
     ...leases,
     async beginWalk(channelId, times) {
       const copy = await open(channelId)
-      await transact(database, guard(copy))
-      return beginWalk(database, copy, times)
+      return beginWalk(database, copy, { ...times, guard: guard(copy) })
     },
     listKnown: async (channelId, afterGtin) => listKnown(database, (await open(channelId)).id, afterGtin),
     async applyPage(channelId, page) {
@@ -38,17 +37,17 @@ export function createSqlWalkStore(
     },
     async failWalk(channelId, code, nowMs) {
       const copy = await open(channelId)
-      // One that another process has taken over has not failed.
-      const isMine = await transact(database, guard(copy)).then(
-        () => true,
-        (error: unknown) => !(error instanceof WalkError),
-      )
-      if (!isMine) return
-      await database
-        .updateTable('copies')
-        .set({ failure: code, failed_at_ms: nowMs })
-        .where('id', '=', copy.id)
-        .execute()
+      await transact(database, async (transaction) => {
+        await guard(copy)(transaction)
+        await transaction
+          .updateTable('copies')
+          .set({ failure: code, failed_at_ms: nowMs })
+          .where('id', '=', copy.id)
+          .execute()
+      }).catch((error: unknown) => {
+        // One that another process has taken over has not failed.
+        if (!(error instanceof WalkError)) throw error
+      })
     },
     putChannelList: (channels, asOfMs) => putChannelList(database, catalog, { channels, asOfMs }),
     getCopyState: (channelId) => readCopyState(database, catalog, channelId),
@@ -58,17 +57,33 @@ export function createSqlWalkStore(
 async function beginWalk(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
+  times: Readonly<{ nowMs: number; resumableSinceMs: number; guard: Guard }>,
 ): Promise<WalkPlace> {
   await removeEnded(database, copy.id, copy.currentWalk)
   if (copy.currentWalk === 0 && !isPostgres(database)) await dropDealIndexes(database)
+  return transact(database, async (transaction) => {
+    await times.guard(transaction)
+    return placeWalk(transaction, copy, times)
+  })
+}
+
+/** The place where a broken walk goes on, or the beginning, with what is left of another one removed. */
+async function placeWalk(
+  transaction: Transaction<CopyTables>,
+  copy: CopyRow,
+  times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
+): Promise<WalkPlace> {
   const walk = copy.currentWalk + 1
   const place =
-    copy.runningWalk === walk ? await findPlace(database, copy, times.resumableSinceMs) : undefined
+    copy.runningWalk === walk ? await findPlace(transaction, copy, times.resumableSinceMs) : undefined
   if (place === undefined) {
-    await database.deleteFrom('walk_pages').where('copy_id', '=', copy.id).where('walk', '=', walk).execute()
+    await transaction
+      .deleteFrom('walk_pages')
+      .where('copy_id', '=', copy.id)
+      .where('walk', '=', walk)
+      .execute()
   }
-  await database
+  await transaction
     .updateTable('copies')
     .set({
       running_walk: walk,

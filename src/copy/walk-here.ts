@@ -114,6 +114,7 @@ async function walkWith(tools: Tools, { order, watch, clock }: WalkHere): Promis
       channels: order.channels,
       mayWait: order.mayWait,
       walkedSinceMs: order.walkedSinceMs,
+      isTakeOver: order.isTakeOver,
       // With a limit, the pages of the day before are worth more than beginning anew.
       resumeWithinMs: limit === undefined ? RESUME_WITHIN_MS : DAY_MS + RESUME_WITHIN_MS,
     })

@@ -26,6 +26,8 @@ export type WalkOrder = Readonly<{
    * same occasion, and a list of channels of that time is used. `null`: everything is walked.
    */
   walkedSinceMs: number | null
+  /** Only walks that somebody began and did not end are gone on with. */
+  isTakeOver: boolean
   owner: string
 }>
 

@@ -53,6 +53,7 @@ export type WalkDetails = Readonly<{
   resumeWithinMs: number
   /** See `WalkOrder`. */
   walkedSinceMs: number | null
+  isTakeOver: boolean
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
   signal: AbortSignal
@@ -100,9 +101,13 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
 }
 
 /** Has another machine walked it for the same occasion? It may have ended since this one was told to. */
-async function isJustWalked({ store, walkedSinceMs }: WalkDetails, channel: Channel): Promise<boolean> {
+async function isJustWalked(
+  { store, walkedSinceMs, isTakeOver }: WalkDetails,
+  channel: Channel,
+): Promise<boolean> {
   if (walkedSinceMs === null) return false
-  const { completedStartedAtMs } = await store.getCopyState(channel.id)
+  const { completedStartedAtMs, isRunning } = await store.getCopyState(channel.id)
+  if (isTakeOver) return !isRunning
   return completedStartedAtMs !== null && completedStartedAtMs >= walkedSinceMs
 }
 

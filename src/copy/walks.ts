@@ -1,16 +1,17 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { KeySource } from '../catalog/key-source.ts'
-import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
+import { type Clock, MINUTE_MS } from '../clock.ts'
 import { toDatabaseText } from '../config/database-text.ts'
 import type { Config } from '../config/config.ts'
 import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
-import { createLeaseOwner, isOwnerGone } from './lease-owner.ts'
+import { createLeaseOwner } from './lease-owner.ts'
 import { type Schedule, computePeriodMs, startSchedule } from './schedule.ts'
 import { JUST_WALKED_MS, isWalkDue } from './walk-due.ts'
 import type { CopyStore } from './store.ts'
 import type { WalkReport, WalkRunner } from './walk-runner.ts'
+import { findAbandoned, watchOthers } from './walk-watch.ts'
 import type { WalkProgress } from './walk.ts'
 
 /** The walks of one process: on a schedule, at a start without a copy, and on demand. */
@@ -22,8 +23,8 @@ export type Walks = Readonly<{
   start(): Promise<void>
   /** Walks when a served channel has no copy, as at a start: the store may be another one now. */
   ensureCopied(): Promise<void>
-  /** Goes on with walks that others began and whose process has died. */
-  takeOver(): Promise<void>
+  /** Goes on with walks that others began and whose process has died. Answers whether there were any. */
+  takeOver(): Promise<boolean>
   /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
   runNow(onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
   /** Ends the schedule and the walk under way; what it has stored stays and is resumed. */
@@ -49,36 +50,42 @@ export type WalksDetails = Readonly<{
 const FIRST_RETRY_MS: number = MINUTE_MS
 const LONGEST_RETRY_MS: number = 15 * MINUTE_MS
 
-/** At most twice this passes between two looks for walks that nobody goes on with; with the lease that is within a minute. */
-const WATCH_EVERY_MS: number = 5 * SECOND_MS
-
 /** Makes the walks; nothing runs before `start` or `runNow`. */
 export function createWalks(details: WalksDetails): Walks {
   const stopping = new AbortController()
   let schedule: Schedule | undefined
+  let isRetrying = false
 
   const { run, runQuietly, waitUntilDone } = createRunner(details, stopping.signal)
   const runIfDue = async (): Promise<void> => {
-    if (await isWalkDue(details)) await runQuietly('scheduled')
+    if (await isWalkDue(details)) await runQuietly({ why: 'scheduled' })
   }
 
-  const takeOver = async (): Promise<void> => {
-    if (!(await hasAbandoned(details))) return
-    details.logger.info('a walk whose process has died is taken over')
-    await runQuietly('taken-over')
+  const takeOver = async (): Promise<boolean> => {
+    const channelIds = await findAbandoned(details).catch(() => [])
+    if (channelIds.length === 0) return false
+    details.logger.info({ channelIds }, 'a walk whose process has died is taken over')
+    await runQuietly({ why: 'taken-over', channelIds })
+    return true
   }
 
   const ensureCopied = async (): Promise<void> => {
-    if (await hasCopies(details).catch(() => false)) return details.gate.startCountingLookups()
+    const isCopied = await hasCopies(details).catch(() => undefined)
+    if (isCopied === true) return details.gate.startCountingLookups()
     if (details.config.syncCron === null || details.walkRunner === null) return
-    await runQuietly('scheduled')
-    void retryUntilCopied(details, stopping.signal, () => runQuietly('scheduled'))
+    // What cannot be read now may be there: the retries look again.
+    if (isCopied === false) await runQuietly({ why: 'scheduled' })
+    if (isRetrying) return
+    isRetrying = true
+    void retryUntilCopied(details, stopping.signal, () => runQuietly({ why: 'scheduled' })).finally(() => {
+      isRetrying = false
+    })
   }
 
   return {
     ensureCopied,
     takeOver,
-    runNow: (onProgress = () => {}) => run('told', onProgress),
+    runNow: (onProgress = () => {}) => run({ why: 'told' }, onProgress),
     async start() {
       const pattern = details.config.syncCron
       if (pattern !== null && details.walkRunner !== null) {
@@ -96,7 +103,7 @@ export function createWalks(details: WalksDetails): Walks {
 }
 
 /** Why a walk is made: somebody wants it now, its time has come, or another machine's has to be ended. */
-type Occasion = 'told' | 'scheduled' | 'taken-over'
+type Occasion = Readonly<{ why: 'told' | 'scheduled' } | { why: 'taken-over'; channelIds: readonly string[] }>
 
 type Runner = Readonly<{
   /** Joins the walk under way, else begins one. */
@@ -188,39 +195,24 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     timeoutMs: config.catalogTimeoutMs,
     maxBytes: config.catalogMaxBytes,
     ownOrigin: details.ownOrigin,
-    channels: details.channels ?? config.channels,
+    channels:
+      watch.occasion.why === 'taken-over' ? watch.occasion.channelIds : (details.channels ?? config.channels),
     pausedUntilMs: details.gate.limitedUntilMs(),
     dailyLimit: config.catalogDailyLimit,
-    mayWait: watch.occasion !== 'told',
+    mayWait: watch.occasion.why !== 'told',
+    isTakeOver: watch.occasion.why === 'taken-over',
     walkedSinceMs: computeWalkedSinceMs(details, watch.occasion),
     owner: createLeaseOwner(),
   }
   return walkRunner(order, watch)
 }
 
-/** What was walked since then needs no walk now; one that is taken over may have begun a good while ago. */
-function computeWalkedSinceMs({ clock, config }: WalksDetails, occasion: Occasion): number | null {
+/** What was walked since then needs no walk now. */
+function computeWalkedSinceMs({ clock, config }: WalksDetails, { why }: Occasion): number | null {
+  if (why === 'told') return null
   const nowMs = clock.nowMs()
-  const halfMs = (computePeriodMs(config.syncCron, nowMs) ?? 0) / 2
-  if (occasion === 'told') return null
-  return nowMs - (occasion === 'taken-over' ? halfMs : Math.min(JUST_WALKED_MS, halfMs))
-}
-
-/** Looks now and then for walks of others whose process has died. Of the machine's clock: a matter between machines. */
-async function watchOthers(signal: AbortSignal, takeOver: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    // By chance, so that not all machines look at once.
-    await systemClock.wait(WATCH_EVERY_MS * (1 + Math.random()), signal)
-    if (!signal.aborted) await takeOver()
-  }
-}
-
-async function hasAbandoned({ store, config, clock }: WalksDetails): Promise<boolean> {
-  const walks = await store.findUnfinishedWalks().catch(() => [])
-  return walks.some(
-    ({ channelId, owner, untilMs }) =>
-      (config.channels?.includes(channelId) ?? true) && (untilMs <= clock.nowMs() || isOwnerGone(owner)),
-  )
+  const periodMs = computePeriodMs(config.syncCron, nowMs) ?? 0
+  return nowMs - Math.min(JUST_WALKED_MS, periodMs / 2)
 }
 
 async function noteReport(details: WalksDetails, report: WalkReport): Promise<WalkReport> {
@@ -234,7 +226,7 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
     const completedAtMs = state?.completedAtMs ?? null
     metrics.measureWalk({ ...walk, channel: walk.channelId, completedAtMs })
     if (walk.outcome !== 'complete') {
-      logger.warn({ walk }, 'the walk of a channel did not complete; its old copy stays')
+      noteIncomplete(logger, walk)
       continue
     }
     gate.startCountingLookups()
@@ -242,4 +234,11 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
     logger.info({ walk, drops: state?.drops }, 'walked a channel')
   }
   return report
+}
+
+function noteIncomplete(logger: Logger, walk: WalkReport['walks'][number]): void {
+  // Of several machines all but one find it so.
+  if (walk.outcome === 'busy')
+    logger.debug({ walk }, 'another process walks the channel, or has just done so')
+  else logger.warn({ walk }, 'the walk of a channel did not complete; its old copy stays')
 }

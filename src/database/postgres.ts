@@ -141,6 +141,10 @@ function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
 
 type Connection = Readonly<{ lend(): Promise<PostgresPoolClient> }>
 
+/** How Kysely ends a transaction that failed. */
+const ROLLBACK = 'rollback'
+const NOTHING: QueryResult = { command: '', rowCount: 0, oid: 0, fields: [], rows: [] }
+
 /** A connection that prepares statements that come again, and that is cut when its server says nothing. */
 function createConnection(client: PoolClient, options: PostgresOptions): Connection {
   const toQuery = createNames()
@@ -150,11 +154,14 @@ function createConnection(client: PoolClient, options: PostgresOptions): Connect
     isBroken = true
   })
   const query = async (text: string, values: readonly unknown[]): Promise<QueryResult> => {
+    // One that has said nothing would be waited for once more at the end of its transaction, which ends with the connection.
+    if (isBroken && text === ROLLBACK) return NOTHING
     try {
+      if (isBroken) throw new Error('the connection was given up')
       return await inTime(client.query(toQuery(text, values)), options.statementTimeoutMs + SILENCE_MS)
     } catch (error) {
       // After an error of the server's the connection is as good as before; after any other nobody knows.
-      if (!(error instanceof DatabaseError) || error.code === STALE_PLAN) isBroken = true
+      if (!(error instanceof DatabaseError) || LEFT.has(error.code ?? '')) isBroken = true
       throw toPostgresFailure(error, options.address.label)
     }
   }
@@ -196,8 +203,8 @@ function createNames(): (text: string, values: readonly unknown[]) => QueryConfi
   }
 }
 
-/** The tables of a prepared statement have changed since. */
-const STALE_PLAN = '0A000'
+/** The tables of a prepared statement have changed since; or the server may only be read, and another one is written to. */
+const LEFT: ReadonlySet<string> = new Set(['0A000', '25006'])
 
 /** @throws Error when `work` takes longer; it is left to itself then. */
 export async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {

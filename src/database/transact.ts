@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
-import { systemClock } from '../clock.ts'
+import { setTimeout as wait } from 'node:timers/promises'
 import { isPostgres } from './postgres.ts'
 
 /**
@@ -48,17 +48,28 @@ export async function retryConflicts<Result>(work: () => Promise<Result>): Promi
     try {
       return await work()
     } catch (error) {
-      if (retries >= MAX_RETRIES || !isConflict(error)) throw error
-      // By chance, so that two who met do not meet again.
-      await systemClock.wait(Math.random() * FIRST_WAIT_MS * 2 ** retries)
+      if (!isConflict(error)) throw error
+      if (retries >= (ONCE.has(findSqlState(error) ?? '') ? 1 : MAX_RETRIES)) {
+        const answer = findAnswer(error)
+        if (answer !== undefined) givenUp.add(answer)
+        throw error
+      }
+      // By chance, so that two who met do not meet again; it keeps the process alive, as nothing else may.
+      await wait(Math.random() * FIRST_WAIT_MS * 2 ** retries)
     }
   }
 }
 
+/** A table that has changed: the new connection knows it, or the engine cannot do this at all. */
+const ONCE: ReadonlySet<string> = new Set(['0A000'])
+
+/** Errors that were met again and again: who retries around it does not begin anew. */
+const givenUp = new WeakSet<object>()
+
 /** Did a transaction meet another one? Made again, it may succeed. */
 export function isConflict(error: unknown): boolean {
-  const code = findSqlState(error)
-  return code !== undefined && CONFLICTS.has(code)
+  const answer = findAnswer(error)
+  return answer !== undefined && CONFLICTS.has(answer.code) && !givenUp.has(answer)
 }
 
 /** Those of the system begin with an E, as EPIPE does. */
@@ -66,7 +77,12 @@ const SQLSTATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/
 
 /** What the database says in five characters, at the bottom of an error; `undefined` when it said nothing. */
 export function findSqlState(error: unknown): string | undefined {
+  return findAnswer(error)?.code
+}
+
+function findAnswer(error: unknown): Readonly<{ code: string }> | undefined {
   if (!(error instanceof Error)) return undefined
-  if ('code' in error && typeof error.code === 'string' && SQLSTATE.test(error.code)) return error.code
-  return findSqlState(error.cause)
+  if ('code' in error && typeof error.code === 'string' && SQLSTATE.test(error.code))
+    return error as Error & { code: string }
+  return findAnswer(error.cause)
 }

@@ -13,6 +13,8 @@ const LONGEST_LOOK_MS = 100
 const LATER_BY = 1.5
 /** How often the owner looks whether what it found is written. */
 const WRITTEN_LOOK_MS = 3
+/** While the database is away that takes as long as it is. */
+const LONGEST_WRITTEN_LOOK_MS: number = SECOND_MS
 /** A claim outlives the longest call by this: what it found is being written. */
 const WRITING_MS: number = 2 * SECOND_MS
 
@@ -52,11 +54,17 @@ export function createClaims(details: ClaimsDetails): Claims {
       return true
     }
   }
+  const isWaiting = ({ channelId, gtin }: ClaimedProduct): boolean =>
+    lookups.find(channelId, gtin) !== undefined
   const giveBack = async (product: ClaimedProduct): Promise<void> => {
     // Whoever has it next looks into the store first.
     lookups.hurry()
-    while (lookups.find(product.channelId, product.gtin) !== undefined)
-      await systemClock.wait(WRITTEN_LOOK_MS)
+    for (
+      let waitMs = WRITTEN_LOOK_MS;
+      isWaiting(product);
+      waitMs = Math.min(waitMs * 2, LONGEST_WRITTEN_LOOK_MS)
+    )
+      await systemClock.wait(waitMs)
     await store.giveBackLookup(product, { owner, nowMs: clock.nowMs() }).catch(onStoreFailure)
   }
   const findFresh = async ({ channelId, gtin }: ClaimedProduct): Promise<CopyEntry | undefined> => {

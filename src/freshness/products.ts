@@ -164,6 +164,9 @@ function createHold(
   }
 }
 
+/** One who has waited long enough already still has what is there. */
+const LEAST_READ_MS = 100
+
 type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean }>
 
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
@@ -173,12 +176,16 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
   const remembered = memory.get(wanted.key) ?? details.lookups.find(wanted.channelId, wanted.gtin)
   if (remembered !== undefined && judgeAge(remembered.asOfMs, clock.nowMs(), config) === 'fresh')
     return { entry: remembered, isCopyRead: true }
-  let isCopyRead = true
-  const stored = await details.store.findProduct(wanted.channelId, wanted.gtin).catch((error: unknown) => {
-    details.onStoreFailure(error)
-    isCopyRead = false
-    return undefined
-  })
+  let isCopyRead = false
+  const read = async (): Promise<CopyEntry | undefined> => {
+    const found = await details.store.findProduct(wanted.channelId, wanted.gtin)
+    isCopyRead = true
+    return found
+  }
+  const reading = read().catch(details.onStoreFailure)
+  // A database that is slow is waited for no longer than a catalog that is.
+  const patienceMs = Math.max(LEAST_READ_MS, wanted.patientUntilMs - clock.nowMs())
+  const stored = (await waitInTime(clock, patienceMs, reading)) ?? undefined
   if (stored === undefined || (remembered !== undefined && remembered.asOfMs >= stored.asOfMs))
     return { entry: remembered, isCopyRead }
   remember(details, wanted, stored)

@@ -41,11 +41,15 @@ type Readiness = Readonly<{ ready: boolean; reason: string; detail?: ReadinessDe
 async function judgeReadiness(context: Context): Promise<Readiness> {
   const state = await readServerState(context)
   const detail = toDetail(context, state)
-  const isShared = context.config.database.kind === 'postgres'
-  if (!state.isStoreUp && !isShared) return { ready: false, reason: 'the stored copy cannot be read', detail }
+  if (!state.isStoreUp && !isShared(context))
+    return { ready: false, reason: 'the stored copy cannot be read', detail }
   return (await context.channels.hasList())
     ? { ready: true, reason: 'the channels are known', detail }
     : { ready: false, reason: 'the channels could not be listed yet', detail }
+}
+
+function isShared({ config }: Context): boolean {
+  return config.database.kind === 'postgres'
 }
 
 type ReadinessDetail = Readonly<{
@@ -75,10 +79,12 @@ function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): R
     ...(context.worker !== undefined && { worker: context.worker }),
     store: {
       isUp: isStoreUp,
-      // Anybody may ask: paths of this machine are for the log and for "vitrine check".
+      // Anybody may ask: paths, machines and users are for the log and for "vitrine check".
       lastFailure: failure && {
         at: new Date(failure.atMs).toISOString(),
-        reason: failure.reason.replace(/\S*\/\S+/g, '(path)'),
+        reason: isShared(context)
+          ? 'the database server could not be used'
+          : failure.reason.replace(/\S*\/\S+/g, '(path)'),
       },
     },
     catalog: {

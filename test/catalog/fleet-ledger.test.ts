@@ -118,10 +118,26 @@ describe('when it is back', () => {
     expect(shared.state()).toMatchObject({ calls: { lookup: 3 }, reserved: 0 })
   })
 
-  test('question that counts nothing - sets nothing aside', async () => {
+  test('question that counts nothing - sets aside at the start and on a new day, once', async () => {
     const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
-    await makeMachine(shared, clock).ledger.updateQuota(NOON_MS, (state) => state)
-    expect(shared.state().reserved).toBe(0)
+    const { ledger } = makeMachine(shared, clock)
+    for (let turn = 0; turn < 3; turn += 1) await ledger.updateQuota(clock.nowMs(), (state) => state)
+    expect(shared.state().reserved).toBe(10)
+    clock.advance(DAY_MS)
+    for (let turn = 0; turn < 3; turn += 1) await ledger.updateQuota(clock.nowMs(), (state) => state)
+    expect(shared.state().reserved).toBe(10)
+  })
+
+  test('twelve machines - set a fifth of the share aside at most, and each may use its own', async () => {
+    const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
+    const machines = Array.from({ length: 12 }, () => makeMachine(shared, clock, { dailyLimit: 1_000 }))
+    for (const { ledger } of machines) await ledger.updateQuota(clock.nowMs(), (state) => state)
+    expect(shared.state().reserved).toBe(20)
+    let made = 0
+    for (let turn = 0; turn < 20; turn += 1)
+      for (const machine of machines) made += Number(await machine.take('lookup'))
+    expect(made).toBe(100)
+    expect(shared.state()).toMatchObject({ calls: { lookup: 100 }, reserved: 0 })
   })
 })
 

@@ -44,6 +44,15 @@ const count = (copy: Copy): Promise<unknown> =>
     countCall(state, { purpose: 'lookup', nowMs: NOON_MS, isBudgeted: true }),
   )
 
+const refresh = (copy: Copy, index: number): Promise<unknown> =>
+  copy.updateQuota(NOON_MS, (state) =>
+    countCall(state, {
+      purpose: index % 5 === 0 ? 'lookup' : 'refresh',
+      nowMs: NOON_MS,
+      isBudgeted: index % 5 === 0,
+    }),
+  )
+
 describe('quota of four machines', () => {
   test('calls counted at once by all - are all counted', async () => {
     const copies = await openMany(4)
@@ -53,6 +62,17 @@ describe('quota of four machines', () => {
       calls: { walk: 0, refresh: 0, lookup: 120 },
       lookupsLastHour: 120,
     })
+  })
+
+  test('calls of which some change more than the count - none is lost', async () => {
+    const copies = await openMany(4)
+    await Promise.all(
+      copies.map(async (copy) => {
+        for (let index = 0; index < 50; index += 1) await refresh(copy, index)
+      }),
+    )
+    const { calls } = (await copies[0]?.updateQuota(NOON_MS, (state) => state)) ?? {}
+    expect(calls).toEqual({ walk: 0, refresh: 160, lookup: 40 })
   })
 
   test('limit of 100 calls, four machines that want 400 - exactly what each share has', async () => {

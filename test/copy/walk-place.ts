@@ -63,6 +63,7 @@ export async function makeWalkPlace(): Promise<WalkPlace> {
     dailyLimit: null,
     mayWait: false,
     walkedSinceMs: null,
+    isTakeOver: false,
     owner: 'walker',
   }
   const walk: WalkPlace['walk'] = (options = {}) =>

@@ -190,6 +190,7 @@ describe('walks within a daily limit', () => {
         dailyLimit: config.catalogDailyLimit,
         mayWait: true,
         walkedSinceMs: null,
+        isTakeOver: false,
         owner: 'restarted',
       },
       { signal: new AbortController().signal },

@@ -75,6 +75,7 @@ export async function walkHere({ catalog, path }: CrashPlace): Promise<void> {
       dailyLimit: null,
       mayWait: false,
       walkedSinceMs: null,
+      isTakeOver: false,
       owner: 'the test',
     },
     { signal: new AbortController().signal },
