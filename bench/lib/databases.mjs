@@ -4,7 +4,7 @@ import { startPostgres } from './postgres.mjs'
 import { readCpuSecondsOfAll } from './proc.mjs'
 import { nameDatabase } from './vitrine.mjs'
 
-/** Apart enough for PostgreSQL to have each of these products, and its deals, on pages of its own. */
+/** Apart enough for PostgreSQL to have each of these products, and its deals, on other pages than the one before. */
 const POSTGRES_SPREAD = 10
 
 /**

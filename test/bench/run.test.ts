@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-test-'))
+// PostgreSQL runs as somebody else where the tests run as root.
+chmodSync(folder, 0o711)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type Ended = Readonly<{ code: number; out: string; err: string }>
