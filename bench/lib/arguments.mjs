@@ -104,7 +104,7 @@ Options:
   --big                the big scenarios, too
   --json FILE          where every round is written, after each scenario (bench/results-MAJOR.json)
   --node PATH          the Node that runs every server, ours and the peers (this one)
-  --database URL       the empty PostgreSQL database of sizing-postgres: postgres://user@host/name
+  --database URL       an empty PostgreSQL database for sizing-postgres: postgres://user@host/name (its own)
   --no-judge           exit code 0 whatever was measured
   --write-docs         puts the tables into docs/performance.md and docs/sizing.md
   --help               this text

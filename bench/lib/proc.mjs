@@ -26,6 +26,17 @@ export function readCpuSeconds(pid) {
 }
 
 /**
+ * The same with what children used that have ended: of a server that starts a process for each connection.
+ * @param {number} pid
+ */
+export function readCpuSecondsOfAll(pid) {
+  return listFamily(pid).reduce(
+    (sum, member) => sum + readOwnCpuSeconds(member) + readEndedCpuSeconds(member),
+    0,
+  )
+}
+
+/**
  * Resident memory of a process and its children together, MB.
  * @param {number} pid
  */
@@ -36,6 +47,12 @@ export function readFamilyMemoryMb(pid) {
 function readOwnCpuSeconds(pid) {
   const fields = readStat(pid)
   return fields === null ? 0 : (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+/** Of children that have ended, and of theirs. */
+function readEndedCpuSeconds(pid) {
+  const fields = readStat(pid)
+  return fields === null ? 0 : (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND
 }
 
 /** The fields of /proc/PID/stat after the name, which may hold spaces. */

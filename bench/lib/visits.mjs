@@ -13,17 +13,17 @@ const BATCH = 100
 /**
  * Visits boxes once each over a few connections, and waits until what goes on behind them has ended.
  * @param {{ origin: string, pid: number }} server
- * @param {{ first: number, count: number, settle?: (visited: number) => Promise<void> }} boxes by their places in the catalog;
- *   `settle` waits for what so many visits began
+ * @param {{ first: number, count: number, spread?: number, settle?: (visited: number) => Promise<void> }} boxes by their places
+ *   in the catalog, of which each `spread`-th counts; `settle` waits for what so many visits began
  * @returns {Promise<{ cpuUs: number, bytes: number }>} of the server for each, and sent for each
  */
-export async function measureVisits(server, { first, count, settle }) {
+export async function measureVisits(server, { first, count, spread = 1, settle }) {
   const pool = new Pool(server.origin, { connections: CONNECTIONS })
   const before = readCpuSeconds(server.pid)
   let bytes = 0
   for (let visited = 0; visited < count;) {
     const end = Math.min(count, visited + BATCH)
-    bytes += await visitBatch(pool, { from: first + visited, until: first + end })
+    bytes += await visitBatch(pool, { from: first + visited, until: first + end, spread })
     visited = end
     await settle?.(visited)
   }
@@ -33,12 +33,12 @@ export async function measureVisits(server, { first, count, settle }) {
 }
 
 /** Gives the bytes that were sent. */
-async function visitBatch(pool, { from, until }) {
+async function visitBatch(pool, { from, until, spread }) {
   const left = Array.from({ length: until - from }, (_, index) => from + index)[Symbol.iterator]()
   let bytes = 0
   const visit = async () => {
     for (const index of left) {
-      const sent = await visitOnce(pool, index)
+      const sent = await visitOnce(pool, index * spread)
       bytes += sent
     }
   }

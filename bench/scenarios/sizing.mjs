@@ -2,12 +2,12 @@ import { createPostgresDatabases, createSqliteDatabases } from '../lib/databases
 import { measureMost } from '../lib/load.mjs'
 import { readCpuSeconds, readMemory } from '../lib/proc.mjs'
 import { waitUntil } from '../lib/processes.mjs'
+import { toChannelTable, toProductTable, toViewTable } from '../lib/sizing-tables.mjs'
 import { computeFieldMedian } from '../lib/statistics.mjs'
 import { askCatalog, fetchAnswer, startCatalog, startVitrine, toBoxUrl, toSettings } from '../lib/vitrine.mjs'
 import { measureVisits } from '../lib/visits.mjs'
 import { measureWalk } from '../lib/walks.mjs'
 
-const MILLION = 1e6
 /** Boxes that are visited once each, so that each is made; fewer where the catalog is smaller. */
 const MOST_VISITS = 4_000
 /** Small channels whose cost is that of being a channel: a page each. */
@@ -24,7 +24,7 @@ export const sizing = createSizing({
 /** The same with the stored copy in PostgreSQL. */
 export const sizingPostgres = createSizing({
   name: 'sizing-postgres',
-  about: 'the same on PostgreSQL (--database)',
+  about: 'the same on PostgreSQL, started for it or named by --database',
   isBig: true,
   createDatabases: createPostgresDatabases,
 })
@@ -35,39 +35,49 @@ function createSizing({ createDatabases, ...scenario }) {
     page: 'docs/sizing.md',
     /** @param {import('../lib/run.mjs').Run} run */
     async run(run) {
-      const databases = createDatabases(run)
-      const views = await measureViews(run, databases)
-      const products = await measureProducts(run, databases)
-      const channels = await measureChannels(run, databases)
-      return {
-        tables: [
-          toViewTable(views, databases),
-          toProductTable(products, databases),
-          toChannelTable(channels),
-        ],
-        notes: [
-          'CPU time of the server or of the walk, both of its threads and the start of the program included; wall time says more about the machine.',
-          'The catalog is a process of the bench that answers from ready bytes: what a real one takes comes on top as waiting, not as CPU time.',
-        ],
-        rounds: { views, products, channels },
+      const databases = await createDatabases(run)
+      try {
+        return await measureAll(run, databases)
+      } finally {
+        await databases.stop()
       }
     },
+  }
+}
+
+async function measureAll(run, databases) {
+  const views = await measureViews(run, databases)
+  const products = await measureProducts(run, databases)
+  const channels = await measureChannels(run, databases)
+  return {
+    tables: [toViewTable(views, databases), toProductTable(products, databases), toChannelTable(channels)],
+    notes: [
+      'CPU time of the server or of the walk, both of its threads and the start of the program included; wall time says more about the machine.',
+      'The catalog is a process of the bench that answers from ready bytes: what a real one takes comes on top as waiting, not as CPU time.',
+      ...(databases.measureLogBytes === null
+        ? []
+        : [
+            'A checkpoint stands before each line, as in five minutes of work: a page that changes is once put into the log as a whole. Another one ends it, and its CPU time counts as the database\u2019s.',
+          ]),
+    ],
+    rounds: { views, products, channels },
   }
 }
 
 /** Each kind of view, by what the server has to do for it. */
 async function measureViews(run, databases) {
   const visits = Math.min(MOST_VISITS, run.options.products)
+  const { spread } = databases
   const views = []
-  const catalog = await startCatalog(run, { count: 3 * visits })
+  const catalog = await startCatalog(run, { count: 3 * visits * spread })
   const walked = { ...toSettings(catalog, ''), VITRINE_DATABASE_URL: databases.createUrl() }
   await measureWalk(run, catalog, walked)
   const fresh = await startVitrine(run, { settings: walked })
   // Compiled and connected before anything counts.
-  await measureVisits(fresh, { first: 2 * visits, count: visits })
-  const made = await measureLogged(databases, fresh, { first: 0, count: visits })
+  await measureVisits(fresh, { first: 2 * visits, count: visits, spread })
+  const made = await measureLogged(databases, fresh, { first: 0, count: visits, spread })
   views.push(
-    { name: 'hot', ...made, logBytes: 0, ...(await visitHot(run, fresh)) },
+    { name: 'hot', ...made, logBytes: 0, ...(await visitHot(run, fresh, databases)) },
     { name: 'made from the copy', ...made },
   )
   await run.processes.stop(fresh.child)
@@ -79,46 +89,68 @@ async function measureViews(run, databases) {
     await waitUntil(isCalled, { what: 'every old box is refreshed', child: aged.child })
   }
   await askCatalog(catalog, 'reset')
-  await measureVisits(aged, { first: 2 * visits, count: visits, settle })
+  await measureVisits(aged, { first: 2 * visits, count: visits, spread, settle })
   await askCatalog(catalog, 'reset')
-  const stale = await measureLogged(databases, aged, { first: visits, count: visits, settle })
+  const stale = await measureLogged(databases, aged, { first: visits, count: visits, spread, settle })
   views.push({ name: 'old: sent, and refreshed behind by a call', ...stale })
   await run.processes.stop(aged.child)
   await run.processes.stop(catalog.child)
 
-  const other = await startCatalog(run, { count: 2 * visits })
+  const other = await startCatalog(run, { count: 2 * visits * spread })
   const empty = { ...toSettings(other, ''), VITRINE_DATABASE_URL: databases.createUrl() }
   // What a visit costs is asked here, and not how long it takes on a busy machine.
   const patient = { VITRINE_SYNC_CRON: 'off', VITRINE_VISITOR_TIMEOUT_MS: '8000' }
   const cold = await startVitrine(run, { settings: { ...empty, ...patient } })
-  await measureVisits(cold, { first: visits, count: visits })
+  await measureVisits(cold, { first: visits, count: visits, spread })
   views.push({
     name: 'unknown: waited for a call',
-    ...(await measureLogged(databases, cold, { first: 0, count: visits })),
+    ...(await measureLogged(databases, cold, { first: 0, count: visits, spread })),
   })
   await run.processes.stop(cold.child)
   await run.processes.stop(other.child)
   return views
 }
 
-/** Visits, with what the database wrote to its log for each, where that is counted. */
-async function measureLogged({ measureLogBytes }, server, boxes) {
-  const before = await measureLogBytes?.()
-  const found = await measureVisits(server, boxes)
-  const after = await measureLogBytes?.()
-  return { ...found, logBytes: after === undefined ? undefined : (after - before) / boxes.count }
+/** Visits, with what the database did for each, where that is counted. */
+async function measureLogged(databases, server, boxes) {
+  const { found, logBytes, databaseCpuSeconds } = await measureBeside(databases, () =>
+    measureVisits(server, boxes),
+  )
+  const databaseCpuUs = (databaseCpuSeconds / boxes.count) * 1e6
+  return { ...found, logBytes: logBytes / boxes.count, databaseCpuUs }
 }
 
-async function visitHot(run, server) {
+/**
+ * What the database wrote to its log and took of processors while something was done, from one checkpoint to the next;
+ * `NaN` where that is not counted.
+ */
+async function measureBeside({ checkpoint, measureLogBytes, readCpuSeconds: readDatabase }, work) {
+  await checkpoint()
+  const [logBefore, cpuBefore] = [await measureLogBytes?.(), readDatabase?.()]
+  const found = await work()
+  await checkpoint()
+  const [logAfter, cpuAfter] = [await measureLogBytes?.(), readDatabase?.()]
+  return { found, logBytes: logAfter - logBefore, databaseCpuSeconds: cpuAfter - cpuBefore }
+}
+
+async function visitHot(run, server, databases) {
   const url = toBoxUrl(server, 0)
   const rounds = []
   for (let round = 0; round <= run.options.rounds; round += 1) {
     const before = readCpuSeconds(server.pid)
+    const databaseBefore = databases.readCpuSeconds?.()
     const { requests } = await measureMost(run, { url })
-    rounds.push({ cpuUs: ((readCpuSeconds(server.pid) - before) / requests) * 1e6 })
+    rounds.push({
+      cpuUs: ((readCpuSeconds(server.pid) - before) / requests) * 1e6,
+      databaseCpuUs: ((databases.readCpuSeconds?.() - databaseBefore) / requests) * 1e6,
+    })
   }
   // The first one warmed it up.
-  return { cpuUs: computeFieldMedian(rounds.slice(1), 'cpuUs') }
+  const counted = rounds.slice(1)
+  return {
+    cpuUs: computeFieldMedian(counted, 'cpuUs'),
+    databaseCpuUs: computeFieldMedian(counted, 'databaseCpuUs'),
+  }
 }
 
 /** Walks of a tenth and of all of `--products`: the first, one without a change, and one with a product in a hundred changed. */
@@ -131,11 +163,10 @@ async function measureProducts(run, databases) {
     const settings = { ...toSettings(catalog, ''), VITRINE_DATABASE_URL: url }
     const emptyBytes = databases.measureLogBytes === null ? 0 : await databases.measureBytes(url)
     const measure = async () => {
-      const before = await databases.measureLogBytes?.()
-      const walk = await measureWalk(run, catalog, settings)
-      const after = await databases.measureLogBytes?.()
-      const databaseBytes = (await databases.measureBytes(url)) - emptyBytes
-      return { ...walk, databaseBytes, logBytes: after === undefined ? undefined : after - before }
+      const { found: walk, ...beside } = await measureBeside(databases, () =>
+        measureWalk(run, catalog, settings),
+      )
+      return { ...walk, ...beside, databaseBytes: (await databases.measureBytes(url)) - emptyBytes }
     }
     const walks = { 'first walk': await measure(), 'nothing changed': await measure() }
     await askCatalog(catalog, 'generation?value=1')
@@ -167,67 +198,5 @@ async function measureChannels(run, databases) {
   }
   const many = await measure({ channels: channelCount, count: PRODUCTS_OF_A_CHANNEL })
   const one = await measure({ channels: 1, count: channelCount * PRODUCTS_OF_A_CHANNEL })
-  return { channelCount, many, one }
-}
-
-function toViewTable(views, { measureLogBytes }) {
-  const hasLog = measureLogBytes !== null
-  return {
-    title: 'A million views that reach a server',
-    columns: ['', 'CPU s', 'GB sent', ...(hasLog ? ['GB of log'] : [])],
-    rows: views.map(({ name, cpuUs, bytes, logBytes }) => [
-      name,
-      cpuUs.toFixed(0),
-      ((bytes * MILLION) / 1e9).toFixed(2),
-      ...(hasLog ? [((logBytes * MILLION) / 1e9).toFixed(2)] : []),
-    ]),
-  }
-}
-
-function perMillion(value, count) {
-  return (value / count) * MILLION
-}
-
-function toProductTable(found, { measureLogBytes }) {
-  const hasLog = measureLogBytes !== null
-  const rows = found.flatMap(({ count, walks }) =>
-    Object.entries(walks).map(([name, walk]) => [
-      `${count.toLocaleString('en')}, ${name}`,
-      Math.ceil(perMillion(walk.pages, count)),
-      (perMillion(walk.bytes, count) / 1e9).toFixed(2),
-      perMillion(walk.seconds, count).toFixed(0),
-      perMillion(walk.cpuSeconds, count).toFixed(0),
-      ...(hasLog ? [(perMillion(walk.logBytes, count) / 1e9).toFixed(2)] : []),
-      (perMillion(walk.databaseBytes, count) / 1e9).toFixed(2),
-    ]),
-  )
-  return {
-    title: 'A walk of a million products, from walks of fewer',
-    columns: [
-      'walked',
-      'calls',
-      'GB fetched',
-      'seconds',
-      'CPU s',
-      ...(hasLog ? ['GB of log'] : []),
-      'GB of database after it',
-    ],
-    rows,
-  }
-}
-
-function toChannelTable({ channelCount, many, one }) {
-  const others = channelCount - 1
-  const perChannel = (read) => Math.max(0, (read(many) - read(one)) / others)
-  return {
-    title: `A channel, from ${channelCount} with ${PRODUCTS_OF_A_CHANNEL} products each beside one with all of them`,
-    columns: ['', 'of a channel'],
-    rows: [
-      ['calls of a walk, at least', 1],
-      ['CPU ms of a first walk', (perChannel(({ first }) => first.cpuSeconds) * 1e3).toFixed(1)],
-      ['CPU ms of a walk without a change', (perChannel(({ again }) => again.cpuSeconds) * 1e3).toFixed(1)],
-      ['kB of database', (perChannel(({ bytes }) => bytes) / 1e3).toFixed(1)],
-      ['MB of memory', perChannel(({ rssMb }) => rssMb).toFixed(2)],
-    ],
-  }
+  return { channelCount, ofEach: PRODUCTS_OF_A_CHANNEL, many, one }
 }

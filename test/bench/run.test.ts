@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-test-'))
+// PostgreSQL runs as somebody else where the tests run as root.
+chmodSync(folder, 0o711)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type Ended = Readonly<{ code: number; out: string; err: string }>
@@ -66,11 +68,23 @@ describe('the bench', () => {
     rmSync(file)
   })
 
-  it('the same on PostgreSQL - without a database - ends with the option that names one', async () => {
+  it('the same on PostgreSQL - without options - starts a server of its own, and counts its CPU time and log', async () => {
     const file = join(folder, 'postgres.json')
-    const { code, out } = await runBench('sizing-postgres', '--json', file)
-    expect(code).toBe(1)
-    expect(out).toContain('--database postgres://… names the empty database that this scenario fills')
+    const words = ['--products', '400', '--rounds', '1', '--seconds', '0.5', '--no-judge', '--json', file]
+    const { code, out, err } = await runBench('sizing-postgres', ...words)
+    expect(err).not.toContain('Error')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^\| {2}\| CPU s \| CPU s of the database \| GB sent \| GB of log \|$/m)
+    expect(out).toMatch(
+      /^\| old: sent, and refreshed behind by a call \| \d+ \| \d+ \| \d\.\d\d \| \d+\.\d\d \|$/m,
+    )
+    const { scenarios } = JSON.parse(readFileSync(file, 'utf8')) as {
+      scenarios: { 'sizing-postgres': { rounds: { views: { logBytes: number; databaseCpuUs: number }[] } } }
+    }
+    const [, , old] = scenarios['sizing-postgres'].rounds.views
+    // More than a row: the page that it is on, as a whole.
+    expect(old?.logBytes).toBeGreaterThan(4_000)
+    expect(old?.databaseCpuUs).toBeGreaterThan(0)
     rmSync(file)
   })
 
