@@ -1,6 +1,7 @@
 vcl 4.1;
 # Varnish 7 as a shared cache in front of several Vitrine servers. docs/in-front.md explains it; test/front runs this very file.
-# Change: the addresses of the servers (their names stand in three places), and who may purge.
+# Change: the addresses of the servers (their names stand in three places), and who may purge. With another number of servers than
+# three also the tries in vcl_backend_error (as many retries as servers), and from five on -p max_retries, which is 4.
 
 import std;
 import directors;
@@ -9,7 +10,8 @@ probe ready {
   .request = "GET /readyz HTTP/1.1" "Host: vitrine" "Connection: close";
   # A server that stops says so 0.75 s before it closes its door.
   .interval = 500ms;
-  .timeout = 1s;
+  # A server whose database hangs takes 1.5 s to say that it is ready all the same.
+  .timeout = 2s;
   .window = 3;
   .threshold = 2;
   .initial = 2;
@@ -26,7 +28,7 @@ sub vcl_init {
   fleet.add_backend(vitrine3);
 }
 
-# Who may purge. What comes through another proxy is refused whatever its address: see below.
+# Who may purge, and see what is for operators. What comes through another proxy is refused whatever its address: see below.
 acl purgers {
   "127.0.0.1"/32;
 }
@@ -43,7 +45,11 @@ sub vcl_recv {
 
   if (req.method == "PURGE" || req.method == "BAN") { call vitrine_purge; }
   if (req.method != "GET" && req.method != "HEAD") { return (synth(405)); }
-  # The studio, /go/, /oembed, /readyz and everything else: never kept.
+  # For operators, not for visitors, however it is spelled: a first word with a % in it is none of ours.
+  if (req.url ~ "(?i)^/+((studio|metrics|readyz|healthz)([/?]|$)|[^/?]*%)" && (client.ip !~ purgers || req.http.X-Forwarded-For ~ ",")) {
+    return (synth(404));
+  }
+  # /go/, /oembed and everything else: never kept.
   if (!req.http.X-Vitrine-Surface) { return (pass); }
 
   # No answer depends on these, and a part of a box is no box.
@@ -143,7 +149,7 @@ sub vitrine_tags {
 
 # Refused, reset, too late, or a 5xx of something in between.
 sub vcl_backend_error {
-  # Every server first, and only then the visitor.
+  # Every server first, and only then the visitor: 3 for three servers.
   if (bereq.retries < 3 && !bereq.http.X-Vitrine-Rescue) { return (retry); }
   # What is kept stays kept: see vcl_synth.
   if (bereq.is_bgfetch || (bereq.http.X-Vitrine-Surface && !bereq.http.X-Vitrine-Rescue)) { return (abandon); }
@@ -172,6 +178,8 @@ sub vcl_deliver {
     if (obj.hits > 0) { set resp.http.Cache-Status = resp.http.Cache-Status + ", varnish; hit"; }
     else { set resp.http.Cache-Status = resp.http.Cache-Status + ", varnish; fwd=miss"; }
     set resp.http.Cache-Status = regsub(resp.http.Cache-Status, "^, ", "");
+    # That time is this cache's: a browser would count it once more. Leave it in for a CDN in front of this one.
+    set resp.http.Cache-Control = regsub(resp.http.Cache-Control, ", *stale-while-revalidate=[0-9]+", "");
   }
   unset resp.http.X-Vitrine-Tags;
   # For this cache, and not for visitors. Leave them in where a CDN in front of this one purges by them.

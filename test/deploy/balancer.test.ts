@@ -62,8 +62,9 @@ async function look(url: string): Promise<string> {
 describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
   it('nobody there - then one, then the other anew - an article gets nothing or the box', async () => {
     const { start, url, port } = await openPlace()
-    expect(await look(url)).toBe('200 null false')
-    expect((await fetch(`${url}/embed.js`)).status).toBe(503)
+    expect(await look(url)).toBe('200 unavailable false')
+    expect((await fetch(url + BOX.replace('/fragments/', '/Fragments/'))).status).toBe(200)
+    for (const path of ['/embed.js', '/other/fragments/']) expect((await fetch(url + path)).status).toBe(503)
 
     const servers = new Map(NAMES.map((name) => [name, start(name)]))
     await vi.waitFor(async () => expect(await look(url)).toBe('200 shown true'))
@@ -99,16 +100,16 @@ describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
     const { catalog, start, url, port } = await openPlace()
     catalog.fault = { matches: /./, does: (request) => request.socket.destroy() }
     start('vitrine-a')
-    await vi.waitFor(async () => expect(await look(url)).toBe('200 unavailable false'))
+    await vi.waitFor(async () => expect((await fetch(`${url}/embed.js`)).status).toBe(200))
+    expect(await look(url)).toBe('200 unavailable false')
     expect((await fetch(`http://${ADDRESSES['vitrine-a']}:${port}/readyz`)).status).toBe(503)
-    expect((await fetch(`${url}/embed.js`)).status).toBe(200)
   })
   it('a container made anew - at another address - is found there', async () => {
     const { addresses, start, url } = await openPlace()
     const first = start('vitrine-a')
     await vi.waitFor(async () => expect(await look(url)).toBe('200 shown true'))
     await first.stop('SIGTERM')
-    expect(await look(url)).toBe('200 null false')
+    expect(await look(url)).toBe('200 unavailable false')
     addresses.set('vitrine-a', OTHER_ADDRESS)
     start('vitrine-a')
     await vi.waitFor(async () => expect(await look(url)).toBe('200 shown true'))

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import { describe, expect, it } from 'vitest'
@@ -18,6 +18,7 @@ type Service = Readonly<{
   stop_grace_period?: string
   tmpfs?: string[]
   networks: string[]
+  healthcheck: { test: string[] }
 }>
 type Compose = Readonly<{
   services: Record<string, Service>
@@ -37,6 +38,8 @@ const RULES = {
   'services-alphabetical-order': 0,
   'top-level-properties-order': 0,
 } as const
+
+const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
 
 /** `${NAME}`, `${NAME:-instead}` and `${NAME:?what to do}`, as Compose fills them in. */
 function fillIn(environment: Record<string, string>, given: Record<string, string>): Record<string, string> {
@@ -79,6 +82,20 @@ describe('compose.yaml', () => {
       const [, target = 'none'] = volumes?.[0]?.split(':') ?? []
       expect(environment['VITRINE_CATALOG_KEY_FILE']).toMatch(new RegExp(`^${target}/`))
     }
+  })
+
+  it('the key as a file - where operators are told to put it - is in no commit, and no command leaves it out', () => {
+    const [volume = ''] = (readYaml(FILES[1]) as Compose).services['vitrine-a']?.volumes ?? []
+    expect(read('.gitignore').split('\n')).toContain(`/${volume.split(':')[0]?.replace('./', '')}/`)
+    const text = read('docs/deploying.md')
+    expect(text).toContain(`COMPOSE_FILE=${FILES.join(':')}`)
+    expect(text).not.toContain('docker compose --file')
+  })
+
+  it('the database - its own check - asks for the database that there is', () => {
+    const { environment, healthcheck } = services['database'] ?? {}
+    expect(healthcheck?.test).toContain(`--dbname=${environment?.['POSTGRES_DB']}`)
+    expect(healthcheck?.test).toContain(`--username=${environment?.['POSTGRES_USER']}`)
   })
 
   it('files that are mounted - from this repository - are there', () => {

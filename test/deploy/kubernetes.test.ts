@@ -29,6 +29,11 @@ type Kustomization = Readonly<{ resources: string[]; images: { name: string; new
 /** A stop of the server itself, at most. */
 const STOP_SECONDS = 10
 
+/** Cores that a walk takes beside visitors, those that visitors take of each pod of a cell, and how long a walk is: docs/sizing.md. */
+const WALK_CORES = 0.7
+const VISITORS_CORES = 0.29
+const WALK_SECONDS = 500
+
 /** What the container's environment is: the image's, the settings', and the secret's for those that it names. */
 function collectEnvironment(): Record<string, string> {
   const environment: Record<string, string> = { ...readStart().environment, ...settings.data }
@@ -80,7 +85,9 @@ describe('the manifests for Kubernetes', () => {
 
   it('files of the secret - where settings look for them - are mounted, as a folder that follows changes', () => {
     const mount = findNamed(container.volumeMounts, 'secrets')
-    const { items } = findNamed(pod.volumes, 'secrets').secret
+    const { items, optional } = findNamed(pod.volumes, 'secrets').secret
+    // Who has no catalog of his own, or no certificate, has pods all the same.
+    expect(optional).toBe(true)
     expect(items.map(({ path }) => `${mount.mountPath}/${path}`)).toEqual([
       findNamed(container.env, 'VITRINE_CATALOG_KEY_FILE').value,
       /sslrootcert=([^&]+)/.exec(secret.stringData['database-url'] ?? '')?.[1],
@@ -149,6 +156,11 @@ describe('the manifests for Kubernetes', () => {
     expect(Object.keys(deployment.spec)).not.toContain('replicas')
     expect(autoscaler.spec.minReplicas).toBeGreaterThanOrEqual(2)
     expect(budget.spec.maxUnavailable).toBe(1)
+    // A walk in one of two pods is no reason for a third.
+    const { averageUtilization } = autoscaler.spec.metrics[0]?.resource.target ?? {}
+    expect(container.resources.requests['cpu']).toBe('1')
+    expect(averageUtilization).toBeGreaterThan(((WALK_CORES + VISITORS_CORES * 2) / 2) * 100)
+    expect(autoscaler.spec.behavior.scaleUp.stabilizationWindowSeconds).toBeGreaterThan(WALK_SECONDS)
     expect(deployment.spec.strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 })
   })
 })

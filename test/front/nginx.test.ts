@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeWithProgram } from '../includes/program.ts'
-import { ask } from './ask.ts'
+import { type Answered, ask } from './ask.ts'
 import { itServesThroughFailures } from './failing.ts'
 import { type FrontPlace, openFrontPlace, toBox } from './place.ts'
 import { type Front, startNginx } from './programs.ts'
 import { itIsASharedCache } from './sharing.ts'
 
+/** How a browser asks. */
+const CHROME = 'gzip, deflate, br, zstd'
 const REFRESH = { 'x-vitrine-refresh': '1' }
 
 describeWithProgram('nginx', 'nginx in front', () => {
@@ -42,6 +44,24 @@ describeWithProgram('nginx', 'nginx in front', () => {
       expect((await ask(front.origin + one)).headers['x-cache']).toBe('HIT')
     }
     expect([place.count(path), place.count(other)]).toEqual([2, 1])
+  })
+
+  it('nginx - an embed refreshed with br - is the one that browsers get, whatever their words for it', async () => {
+    const path = toBox(place.nextGtin()).replace('/fragments/', '/embeds/')
+    const get = (encoding: string, more = {}): Promise<Answered> =>
+      ask(front.origin + path, { headers: { 'accept-encoding': encoding, ...more } })
+    expect((await get(CHROME)).headers['vitrine-state']).toBe('shown')
+    await place.setAll('hidden')
+    expect((await get('br', REFRESH)).headers['vitrine-state']).toBe('hidden')
+    await place.setAll('shown')
+    for (const words of [CHROME, 'br', 'gzip;q=0.5, BR;q=1.0', 'gzip, br;q=0.01']) {
+      const { headers } = await get(words)
+      expect([headers['x-cache'], headers['vitrine-state']]).toEqual(['HIT', 'hidden'])
+      expect(headers.vary).toBe('Accept-Encoding')
+    }
+    expect((await get('br;q=0, gzip')).headers['content-encoding']).toBe('gzip')
+    expect((await get('br; q=0.000, gzip;q=0')).headers['content-encoding']).toBeUndefined()
+    expect((await get(CHROME)).headers['vitrine-state']).toBe('hidden')
   })
 
   it.each([

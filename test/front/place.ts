@@ -20,7 +20,7 @@ import { type Running, findFreePort } from '../includes/program.ts'
 export const OTHER_CHANNEL_ID = '11111111-2222-4333-8444-555555555555'
 
 /** Products of each channel: an address for each test. */
-const PRODUCTS = 400
+const PRODUCTS = 1_000
 
 /** How many servers stand behind. */
 const REPLICAS = 3

@@ -147,12 +147,31 @@ export function itIsASharedCache(name: string, { place, front }: Fronted): void 
     }
   })
 
+  it.each(OPERATORS_ONLY)(`${name} - %s - is for operators' addresses alone`, async (path) => {
+    const asked = place().count(path)
+    for (const asking of [{ from: '127.0.0.2' }, { headers: { 'x-forwarded-for': '192.0.2.7' } }])
+      expect((await ask(front().origin + path, asking)).status).toBe(404)
+    expect(place().count(path)).toBe(asked)
+    await see(path)
+    expect(place().count(path)).toBe(asked + 1)
+  })
+
   it.each(['POST', 'DELETE', 'OPTIONS'])(`${name} - %s - is no method here`, async (method) => {
     const path = toBox(place().nextGtin())
     expect((await ask(front().origin + path, { method })).status).toBe(405)
     expect(place().count(path)).toBe(0)
   })
 }
+
+/** What no visitor is let through to, and spellings that a server takes for the same. */
+const OPERATORS_ONLY = [
+  '/metrics',
+  '/healthz?deep=1',
+  '/studio/gallery',
+  '/METRICS',
+  '/%6detrics',
+  '/studi%6f/',
+]
 
 /** Queries that a careless cache key would take for one another. */
 const LOOK_ALIKE: readonly string[] = [

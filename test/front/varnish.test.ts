@@ -31,6 +31,7 @@ describeWithProgram('varnishd', 'Varnish in front', () => {
     const second = await ask(url)
     expect(second.headers['cache-status']).toMatch(/^vitrine; .*, varnish; hit$/)
     expect(Number(second.headers.age)).toBeLessThan(60)
+    expect(second.headers['cache-control']).toMatch(/^public, max-age=\d+, stale-if-error=\d+$/)
     expect(Object.keys(second.headers).filter((name) => name.startsWith('x-vitrine'))).toEqual([])
   })
 
