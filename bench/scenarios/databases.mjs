@@ -43,11 +43,11 @@ export const databases = {
         promises: [
           judgeAtLeast('boxes read from PostgreSQL a second, of those from SQLite', {
             value: computeRatio(boxes, { own: POSTGRES, peer: SQLITE }),
-            limit: 0.05,
+            limit: 0.15,
           }),
           judgeAtLeast('first walk into PostgreSQL, of the speed into SQLite', {
             value: computeRatio(walks[FIRST], { own: POSTGRES, peer: SQLITE }),
-            limit: 0.15,
+            limit: 0.2,
           }),
         ].map((judged) => judgeOfMany(count, judged)),
         notes: [
