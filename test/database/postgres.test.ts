@@ -75,6 +75,24 @@ describe('statement that takes too long', () => {
   })
 })
 
+describe('transaction on a server that stands still', () => {
+  test('its end - is not waited for once more', async () => {
+    const opened = open({ size: 1, statementTimeoutMs: 1_500 })
+    await readValue(opened)
+    server.pause()
+    const startedMs = performance.now()
+    try {
+      const work = transact(opened.database, (transaction) => sql`select 1`.execute(transaction))
+      await expect(work).rejects.toThrow('said nothing for 2000 ms')
+    } finally {
+      server.resume()
+    }
+    // Twice the limit would be four seconds.
+    expect(performance.now() - startedMs).toBeLessThan(3_500)
+    expect(await readValue(opened)).toBe(0)
+  })
+})
+
 describe('server that ends', () => {
   test('connections at rest and under way - end no process; the next statement makes a new one', async () => {
     const opened = open()

@@ -111,6 +111,31 @@ describe('database that several machines share', () => {
     await vi.waitFor(async () => expect(await harness.context.store.ping()).toBeUndefined())
   })
 
+  test('only to be read, as after another server has taken its place - counts as away, and heals when it may be written', async () => {
+    await warmUp()
+    const { database: name } = database.address
+    await server.run(database.url, `alter database ${name} set default_transaction_read_only = on`)
+    // Connections have the rules that were in force when they were made.
+    await server.run(
+      database.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+    )
+    await vi.waitFor(async () => {
+      const { quota } = await harness.context.gate.readState()
+      expect(quota.allowance).not.toBeNull()
+    })
+    expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
+    const beside = new URL('/postgres', database.url).href
+    await server.run(beside, `alter database ${name} set default_transaction_read_only = off`)
+    await vi.waitFor(
+      async () => {
+        const { quota } = await harness.context.gate.readState()
+        expect(quota.allowance).toBeNull()
+      },
+      { timeout: 10 * SECOND_MS },
+    )
+  })
+
   test('away at the start - the server starts, and has its copy when it comes', async () => {
     await server.stop('fast')
     const late = await createHarness({
