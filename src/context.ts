@@ -76,6 +76,8 @@ export type Context = Readonly<{
   demo: Demo | null
   /** See `ContextDetails`. */
   worker?: number | undefined
+  /** Resolves when the stored copy has what was looked up. */
+  settle(): Promise<void>
   dispose(): Promise<void>
 }>
 
@@ -143,6 +145,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     walks,
     demo: details.demo,
     worker: details.worker,
+    settle: sources.settle,
     async dispose() {
       await walks.stop()
       await client.close()

@@ -133,6 +133,8 @@ async function openSide(isHot: boolean): Promise<Side> {
     if (answer.headers.etag !== undefined) tags.set(step.path, answer.headers.etag)
     const { date: _date, 'vitrine-request-id': _id, ...seen } = answer.headers
     if (String(seen['cache-status']).endsWith('detail=stale')) await settle(harness, path)
+    // A grid may be read before or after what was looked up is written.
+    await harness.context.settle()
     return { status: answer.statusCode, headers: seen, body }
   }
   return { harness, countWarm, play: (step) => (step.does === 'ask' ? ask(step) : change(harness, step)) }
