@@ -113,8 +113,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const { store, gate, ledger, storeHealth } = await openGuardedStore(details, metrics, whenHealed)
   const client = createClient(details, { gate, metrics, ownOrigin })
   const memories = createDataMemories(config)
-  const onStoreFailure = storeHealth.note
-  const parts = { config, clock, client, gate, store, memories, onStoreFailure }
+  const parts = { config, clock, client, gate, store, memories, onStoreFailure: storeHealth.note }
   const sources = createSources({ ...parts, onDrops: metrics.countDrops })
   const walks = createWalks({ ...details, gate, store, metrics, ownOrigin })
   made.walks = walks

@@ -44,6 +44,6 @@ async function findHint(store: CatalogStore, { kind }: DatabaseAddress): Promise
   } catch (error) {
     const failure = toStoreError(error)
     if (kind === 'sqlite' || !(failure instanceof StoreError)) throw error
-    return `Until the database answers, every request is answered with 503: ${failure.message}`
+    return `Until this is mended, every request is answered with 503: ${failure.message}`
   }
 }

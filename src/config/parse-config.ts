@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.ts'
 import type { Config } from './config.ts'
+import type { Reader } from './readers.ts'
 import { Secret, type Secrets } from './secrets.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 
@@ -54,10 +55,15 @@ function readValues(given: ReadonlyMap<string, string>, problems: string[]): Val
     const text = given.get(givenName) ?? setting.fallback
     if (text === null) return [name, null]
     const value = setting.reader.read(text)
-    if (value === undefined) problems.push(`${givenName}: expected ${setting.reader.expects}`)
+    if (value === undefined) problems.push(`${givenName}: ${explain(setting.reader, text)}`)
     return [name, value]
   })
   return Object.fromEntries(entries) as Values
+}
+
+function explain(reader: Reader<unknown>, text: string): string {
+  const fault = reader.explain?.(text)
+  return `${fault === undefined ? '' : `${fault}; `}expected ${reader.expects}`
 }
 
 function checkPartners(values: Values, problems: string[]): void {

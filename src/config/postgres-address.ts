@@ -58,14 +58,32 @@ const PARAMETERS = {
 
 type Parameters = { [Name in keyof typeof PARAMETERS]?: NonNullable<ReturnType<(typeof PARAMETERS)[Name]>> }
 
+/** What is wrong with an address, in words that hold nothing of it. */
+type Fault = Readonly<{ fault: string }>
+
+const isFault = (read: object): read is Fault => 'fault' in read
+
 /** Reads an address; `undefined` when it is none, or has a parameter that is unknown, wrong or given twice. */
 export function parsePostgresAddress(text: string): PostgresAddress | undefined {
+  const read = readAddress(text)
+  return isFault(read) ? undefined : read
+}
+
+/** What is wrong with an address, for its owner; `undefined` for one that can be read. Nothing of its text is told: it may hold a password. */
+export function explainPostgresAddress(text: string): string | undefined {
+  const read = readAddress(text)
+  return isFault(read) ? read.fault : undefined
+}
+
+function readAddress(text: string): PostgresAddress | Fault {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || url.hash !== '') return undefined
+  if (url === undefined)
+    return { fault: 'host or port cannot be read; is "/", "?", "@" or "#" in a password percent-encoded?' }
+  if (url.hash !== '') return { fault: '"#" has to be percent-encoded' }
   const parameters = readParameters(url.searchParams)
-  if (parameters === undefined) return undefined
+  if (isFault(parameters)) return parameters
   const place = readPlace(url, parameters.host)
-  if (place === undefined) return undefined
+  if (isFault(place)) return place
   return {
     ...DEFAULTS,
     ...place,
@@ -78,11 +96,14 @@ export function parsePostgresAddress(text: string): PostgresAddress | undefined 
 
 type Place = Pick<PostgresAddress, 'host' | 'port' | 'database' | 'user' | 'password'>
 
-function readPlace(url: URL, socket: string | undefined): Place | undefined {
-  const [database = '', user = '', password] = [url.pathname.slice(1), url.username, url.password].map(decode)
+function readPlace(url: URL, socket: string | undefined): Place | Fault {
+  const [database, user, password] = [url.pathname.slice(1), url.username, url.password].map(decode)
   const host = socket ?? url.hostname.replace(/^\[|\]$/g, '')
-  const isWhole = [database, user, host].every((part) => part !== '') && password !== undefined
-  if (!isWhole || database.includes('/')) return undefined
+  if (database === undefined || user === undefined || password === undefined)
+    return { fault: '"%" in user, password or database has to be written %25' }
+  const missing = Object.entries({ host, user, database }).find(([, part]) => part === '')?.[0]
+  if (missing !== undefined) return { fault: `the ${missing} is missing` }
+  if (database.includes('/')) return { fault: 'the database has a "/" in its name' }
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
   return { host, port, database, user, password: password === '' ? null : new Secret(password) }
 }
@@ -100,12 +121,13 @@ function toOptions(parameters: Parameters): Partial<PostgresAddress> {
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }
 
-function readParameters(given: URLSearchParams): Parameters | undefined {
+function readParameters(given: URLSearchParams): Parameters | Fault {
   const read: Record<string, unknown> = {}
   for (const [name, text] of given) {
-    if (!Object.hasOwn(PARAMETERS, name) || Object.hasOwn(read, name)) return undefined
+    if (!Object.hasOwn(PARAMETERS, name)) return { fault: 'there is an unknown parameter after "?"' }
+    if (Object.hasOwn(read, name)) return { fault: `${name} is given twice` }
     read[name] = PARAMETERS[name as keyof typeof PARAMETERS](text)
-    if (read[name] === undefined) return undefined
+    if (read[name] === undefined) return { fault: `${name} cannot be that` }
   }
   return read
 }

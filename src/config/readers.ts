@@ -2,10 +2,15 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { Cron } from 'croner'
 import type { DatabaseAddress, Disclosure } from './config.ts'
-import { POSTGRES_FORM, parsePostgresAddress } from './postgres-address.ts'
+import { POSTGRES_FORM, explainPostgresAddress, parsePostgresAddress } from './postgres-address.ts'
 
 /** How one setting's text becomes a value; `undefined` says that the text is not what `expects` describes. */
-export type Reader<T> = Readonly<{ expects: string; read(text: string): T | undefined }>
+export type Reader<T> = Readonly<{
+  expects: string
+  read(text: string): T | undefined
+  /** What is wrong with a text that has many parts, in words that hold nothing of it. */
+  explain?(text: string): string | undefined
+}>
 
 /** Any text. */
 export const anyText: Reader<string> = { expects: 'text', read: (text) => text }
@@ -61,11 +66,14 @@ const IN_MEMORY = ':memory:'
 export const databaseAddress: Reader<DatabaseAddress> = {
   expects: `sqlite:PATH of a file, for example sqlite:data/vitrine.db, or ${POSTGRES_FORM}`,
   read(text) {
-    if (/^postgres(?:ql)?:/i.test(text)) return parsePostgresAddress(text)
+    if (isOfServer(text)) return parsePostgresAddress(text)
     const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
     return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
   },
+  explain: (text) => (isOfServer(text) ? explainPostgresAddress(text) : undefined),
 }
+
+const isOfServer = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
 
 /** A comma list of uuids, lower-cased. */
 export const uuidList: Reader<readonly string[]> = {

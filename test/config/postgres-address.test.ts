@@ -2,7 +2,8 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { DatabaseAddress } from '../../src/config/config.ts'
 import { labelDatabase, parseDatabaseText, toDatabaseText } from '../../src/config/database-text.ts'
-import { parsePostgresAddress } from '../../src/config/postgres-address.ts'
+import { parseConfig } from '../../src/config/parse-config.ts'
+import { explainPostgresAddress, parsePostgresAddress } from '../../src/config/postgres-address.ts'
 import { databaseAddress } from '../../src/config/readers.ts'
 
 const FULL =
@@ -49,24 +50,34 @@ describe('address of a server', () => {
   })
 
   test.each([
-    'postgres://db.example/prices',
-    'postgres://me@db.example',
-    'postgres://me@db.example/',
-    'postgres://me@db.example/a/b',
-    'postgres://me@db.example/prices#x',
-    'postgres://me@db.example/prices?sslmode=prefer',
-    'postgres://me@db.example/prices?sslmode=require&sslmode=disable',
-    'postgres://me@db.example/prices?poolsize=3',
-    'postgres://me@db.example/prices?pool_size=1',
-    'postgres://me@db.example/prices?pool_size=ten',
-    'postgres://me@db.example/prices?statement_timeout_ms=0',
-    'postgres://me@db.example/prices?host=other.example',
-    'postgres://me@db.example/prices?application_name=a%20b',
-    'postgres://me:%@db.example/prices',
-    'postgres://me@db.example:99999/prices',
-    'postgres:prices',
-  ])('%s - is refused', (text) => {
+    ['postgres://db.example/prices', 'the user is missing'],
+    ['postgres://me@db.example', 'the database is missing'],
+    ['postgres://me@db.example/', 'the database is missing'],
+    ['postgres://me@/prices', 'host or port cannot be read'],
+    ['postgres:prices', 'the host is missing'],
+    ['postgres://me@db.example/a/b', 'the database has a "/" in its name'],
+    ['postgres://me@db.example/prices#x', '"#" has to be percent-encoded'],
+    ['postgres://me@db.example/prices?sslmode=prefer', 'sslmode cannot be that'],
+    ['postgres://me@db.example/prices?sslmode=require&sslmode=disable', 'sslmode is given twice'],
+    ['postgres://me@db.example/prices?poolsize=3', 'there is an unknown parameter after "?"'],
+    ['postgres://me@db.example/prices?pool_size=1', 'pool_size cannot be that'],
+    ['postgres://me@db.example/prices?pool_size=ten', 'pool_size cannot be that'],
+    ['postgres://me@db.example/prices?statement_timeout_ms=0', 'statement_timeout_ms cannot be that'],
+    ['postgres://me@db.example/prices?host=other.example', 'host cannot be that'],
+    ['postgres://me@db.example/prices?application_name=a%20b', 'application_name cannot be that'],
+    ['postgres://me:%@db.example/prices', '"%" in user, password or database has to be written %25'],
+    ['postgres://me@db.example:99999/prices', 'host or port cannot be read'],
+    ['postgres://me:a/b@db.example/prices', 'host or port cannot be read'],
+  ])('%s - is refused, and why is said', (text, fault) => {
     expect(databaseAddress.read(text)).toBeUndefined()
+    expect(() => parseConfig({ VITRINE_DATABASE_URL: text })).toThrow(`URL: ${fault}`)
+  })
+
+  test('a password with signs of an address - is in no message', () => {
+    for (const sign of '/?#@:%&=[]\\ ') {
+      const text = `postgres://me:xq${sign}zj@db.example/prices?xq=xq${sign}zj`
+      expect(explainPostgresAddress(text)).not.toMatch(/xq|zj/)
+    }
   })
 
   test('printed, logged or put into JSON - its password is nowhere', () => {
