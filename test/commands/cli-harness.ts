@@ -14,7 +14,7 @@ import { FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-ca
 export type Ended = { code: number | null; out: string; err: string }
 
 /** No built command of these tests takes longer; one that hangs is killed and has no exit code. */
-const KILL_AFTER_MS = 20_000
+const KILL_AFTER_MS = 120_000
 
 const MAIN = join(PACKAGE_FOLDER, 'dist/main.js')
 

@@ -26,6 +26,9 @@ export const PAGE_PRODUCTS = 40
 /** How long a real process may take for anything, on a machine that does something else as well. */
 export const IN_TIME = { timeout: 20_000, interval: 5 } as const
 
+/** A call is held for as long as a test needs, and the first look-up of a process may take its time. */
+const PATIENCE = { VITRINE_CATALOG_TIMEOUT_MS: '600000', VITRINE_VISITOR_TIMEOUT_MS: '10000' }
+
 /** A folder with a fake catalog, and the settings of a real program that keeps its files there. */
 export type CrashPlace = Readonly<{
   folder: string
@@ -43,7 +46,7 @@ export async function makeCrashPlace(productCount: number, price: string): Promi
     folder,
     path: join(folder, 'copy.db'),
     catalog,
-    settings: { ...settings, VITRINE_LOG_LEVEL: 'info' },
+    settings: { ...settings, ...PATIENCE, VITRINE_LOG_LEVEL: 'info' },
   }
   setPrices(place, productCount, price)
   holdPage(place, 0)

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OpenPostgres, openPostgres } from '../../src/database/postgres.ts'
 import { retryConflicts, transact } from '../../src/database/transact.ts'
 import { describeWithProgram, findProgram } from '../includes/program.ts'
@@ -64,31 +64,32 @@ describe('statement that takes too long', () => {
 
   test('server that stands still - its connection is given up, and a new one made when it goes on', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 200 })
-    await readValue(opened)
+    await vi.waitFor(() => readValue(opened))
     server.pause()
     try {
       await expect(readValue(opened)).rejects.toThrow('said nothing for 700 ms')
     } finally {
       server.resume()
     }
-    expect(await readValue(opened)).toBe(0)
+    // On a busy machine the limit is soon over.
+    await vi.waitFor(async () => expect(await readValue(opened)).toBe(0))
   })
 })
 
 describe('transaction on a server that stands still', () => {
   test('its end - is not waited for once more', async () => {
-    const opened = open({ size: 1, statementTimeoutMs: 1_500 })
+    const opened = open({ size: 1, statementTimeoutMs: 5_000 })
     await readValue(opened)
     server.pause()
     const startedMs = performance.now()
     try {
       const work = transact(opened.database, (transaction) => sql`select 1`.execute(transaction))
-      await expect(work).rejects.toThrow('said nothing for 2000 ms')
+      await expect(work).rejects.toThrow('said nothing for 5500 ms')
     } finally {
       server.resume()
     }
-    // Twice the limit would be four seconds.
-    expect(performance.now() - startedMs).toBeLessThan(3_500)
+    // Twice the limit would be eleven seconds.
+    expect(performance.now() - startedMs).toBeLessThan(10_500)
     expect(await readValue(opened)).toBe(0)
   })
 })

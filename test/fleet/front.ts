@@ -12,6 +12,8 @@ export type Front = Readonly<{
   isReady(port: number): boolean
   /** Asks one of those that are ready; one that breaks off is passed over, as nginx and Varnish do. */
   visit(path: string): Promise<void>
+  /** Asks each of those that are ready. */
+  visitEach(path: string): Promise<void>
   states(): Readonly<Record<string, number>>
   failures(): readonly string[]
 }>
@@ -40,20 +42,24 @@ export function startFront(ports: readonly number[]): Front {
   }
   for (const port of ports) void look(port)
   let turn = 0
+  const visitAt = async (port: number, path: string): Promise<void> => {
+    const answer = await ask(port, path, agent)
+    const state = `${answer.statusCode} ${String(answer.headers['vitrine-state'])}`
+    states[state] = (states[state] ?? 0) + 1
+    if (state !== '200 shown') failures.push(`${path} of ${port}: ${state} ${JSON.stringify(answer.headers)}`)
+  }
   return {
     isReady: (port) => ready.has(port),
+    async visitEach(path) {
+      for (const port of ready) await visitAt(port, path)
+    },
     async visit(path) {
       const order = [...ready]
       turn += 1
       for (let place = 0; place < order.length; place += 1) {
         const port = order[(turn + place) % order.length] ?? 0
         try {
-          const answer = await ask(port, path, agent)
-          const state = `${answer.statusCode} ${String(answer.headers['vitrine-state'])}`
-          states[state] = (states[state] ?? 0) + 1
-          if (state !== '200 shown')
-            failures.push(`${path} of ${port}: ${state} ${JSON.stringify(answer.headers)}`)
-          return
+          return await visitAt(port, path)
         } catch {
           ready.delete(port)
         }

@@ -87,6 +87,8 @@ function findEarly(catalog: SlowCatalog): readonly number[] {
   return early
 }
 
+const toBoxPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
+
 test('three replicas for two minutes - one killed in its walk, one restarted, the database away for 20 s - serve without a failure, and call no more than one machine', async () => {
   const [shared, single] = [await server.makeDatabase(), await server.makeDatabase()]
   const catalogs = [
@@ -105,9 +107,9 @@ test('three replicas for two minutes - one killed in its walk, one restarted, th
   const done = new AbortController()
   const load = async (): Promise<void> => {
     const underWay = new Set<Promise<void>>()
-    for (let turn = 0; !done.signal.aborted; turn += 1) {
-      const path = `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(turn % VISITED)}`
-      const deals = turn % 40 === 0 ? `/fragments/${CHANNEL_ID}/deals` : path
+    // By time and not by count: a round takes the same on a busy machine, and calls can be compared.
+    for (let turn = 0; !done.signal.aborted; turn = Math.floor((Date.now() - beganMs) / VISIT_EVERY_MS)) {
+      const deals = turn % 40 === 0 ? `/fragments/${CHANNEL_ID}/deals` : toBoxPath(turn % VISITED)
       for (const front of fronts) {
         const visit = front.visit(deals).finally(() => underWay.delete(visit))
         underWay.add(visit)
@@ -140,8 +142,8 @@ test('three replicas for two minutes - one killed in its walk, one restarted, th
   await fleet.replicas.get(restarted)?.stop('SIGTERM')
   fleet.start(restarted)
   await vi.waitFor(() => expect(fleet.ports.every(fronts[0].isReady)).toBe(true))
-  // Each of them has shown every product since.
-  await systemClock.wait(VISITED * fleet.ports.length * VISIT_EVERY_MS * 1.5)
+  // Each of them knows every product when the database goes.
+  for (let index = 0; index < VISITED; index += 1) await fronts[0].visitEach(toBoxPath(index))
 
   await server.stop('immediate')
   await systemClock.wait(3 * SECOND_MS)
@@ -159,7 +161,9 @@ test('three replicas for two minutes - one killed in its walk, one restarted, th
   await loading
   expect(fronts[0].failures()).toEqual([])
   expect(Object.keys(fronts[0].states())).toEqual(['200 shown'])
-  expect(catalogs[0].calls.length).toBeLessThanOrEqual(catalogs[1].calls.length * 1.05)
+  // One of three may find the database a second or two sooner than one alone does, and refresh meanwhile.
+  const sooner = (2 * SECOND_MS) / VISIT_EVERY_MS
+  expect(catalogs[0].calls.length).toBeLessThanOrEqual(catalogs[1].calls.length * 1.05 + sooner)
   // At most the page under way and the one ahead of it, of the one walk whose walker was killed, and of one that lost its database.
   expect(findDoublePages(catalogs[0])).toBeLessThanOrEqual(4)
   // What the killed one had just asked for is asked for again.

@@ -99,7 +99,8 @@ export function itServesThroughFailures(
     const seen = await Promise.all(Array.from({ length: VISITORS }, () => see(path)))
     await place().setAll('shown')
     expect(new Set(seen.map(judge))).toEqual(new Set(['unavailable']))
-  }, 5_000)
+    // One after the other in a queue they would take longer.
+  }, 15_000)
 
   it.each(['down', '500'] as const)(
     `${name} - all servers: %s, and nothing old enough is kept - nothing is shown, and no error`,

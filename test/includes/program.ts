@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { existsSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 
@@ -66,11 +67,19 @@ export async function startProgram(details: ProgramDetails): Promise<Running> {
   return running
 }
 
-/** A port of loopback that is free now. */
+/** Ports that no system hands out by itself: neither a server that takes any nor a visitor's connection gets one of them. */
+const FIRST_PORT = 20_000
+const PORTS = 12_000
+
+/** A port of loopback that is free now, and stays so until a program opens it, and while that is started again. */
 export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = FIRST_PORT + randomInt(PORTS)
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return findFreePort()
+  }
   server.close()
   await once(server, 'close')
   return port

@@ -1,23 +1,13 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
 import { type Running, makeFolder, startBuilt, startRemote } from '../commands/cli-harness.ts'
 import { CHANNEL_ID, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
+import { findFreePort } from '../includes/program.ts'
 import { startBalancer } from './balancer.ts'
 
 const VISITORS = 8
 const PRODUCTS = 40
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 test('two servers restarted one after the other under load - no visitor loses an answer', async () => {
   const { catalog, settings } = await startRemote(makeFolder())

@@ -11,9 +11,11 @@ test('/metrics of any worker - is the sum of all; a worker that is killed takes 
   const fleet = await startFleet()
   const url = `${fleet.publicUrl}/metrics`
   for (let visit = 0; visit < 60; visit += 1) expect(await ask(fleet.box ?? '')).toBe('200 shown')
-  const pages = await Promise.all(Array.from({ length: 10 }, () => read(url)))
-  expect(new Set(pages.map((page) => sumSeries(page, ANSWERS, SHOWN)))).toEqual(new Set([60]))
-  const [page = ''] = pages
+  const page = await vi.waitFor(async () => {
+    const pages = await Promise.all(Array.from({ length: 10 }, () => read(url)))
+    expect(new Set(pages.map((text) => sumSeries(text, ANSWERS, SHOWN)))).toEqual(new Set([60]))
+    return pages[0] ?? ''
+  })
   for (const process of ['primary', 'worker-1', 'worker-2'])
     expect(page).toMatch(new RegExp(`^process_resident_memory_bytes\\{process="${process}"\\} [1-9]`, 'm'))
   expect(sumSeries(page, 'vitrine_workers')).toBe(2)
@@ -31,8 +33,12 @@ test('reload - what the replaced workers counted stays in the sums', async () =>
   for (let visit = 0; visit < 20; visit += 1) await ask(fleet.box ?? '')
   fleet.running.child.kill('SIGHUP')
   await vi.waitFor(() => expect(fleet.lines('every worker was replaced')).toHaveLength(1))
-  const page = await read(`${fleet.publicUrl}/metrics`)
-  expect(sumSeries(page, ANSWERS, SHOWN)).toBe(20)
+  // Who is asked for counts and is late is told with what it said before.
+  const page = await vi.waitFor(async () => {
+    const text = await read(`${fleet.publicUrl}/metrics`)
+    expect(sumSeries(text, ANSWERS, SHOWN)).toBe(20)
+    return text
+  })
   expect(sumSeries(page, 'vitrine_reloads_total', 'outcome="done"')).toBe(1)
   expect(sumSeries(page, 'vitrine_worker_restarts_total')).toBe(0)
 })
@@ -41,12 +47,12 @@ test('worker that says nothing - the page comes in time with what it said before
   const fleet = await startFleet()
   const url = `${fleet.publicUrl}/metrics`
   for (let visit = 0; visit < 20; visit += 1) await ask(fleet.box ?? '')
-  expect(sumSeries(await read(url), ANSWERS, SHOWN)).toBe(20)
+  await vi.waitFor(async () => expect(sumSeries(await read(url), ANSWERS, SHOWN)).toBe(20))
   const [silent = 0] = fleet.workerPids()
   process.kill(silent, 'SIGSTOP')
   const page = await read(url)
   expect(sumSeries(page, ANSWERS, SHOWN)).toBe(20)
-  expect(sumSeries(page, 'vitrine_worker_silences_total')).toBe(1)
+  expect(sumSeries(page, 'vitrine_worker_silences_total')).toBeGreaterThanOrEqual(1)
   expect(page).toContain('process_resident_memory_bytes{process="worker-2"}')
 })
 

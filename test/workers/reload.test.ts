@@ -71,6 +71,8 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
     VITRINE_CATALOG_KEY: undefined,
     VITRINE_CATALOG_KEY_FILE: file,
     VITRINE_SYNC_CRON: 'off',
+    // The first look-ups of new processes may take their time on a busy machine.
+    VITRINE_VISITOR_TIMEOUT_MS: '10000',
   })
   let item = 100
   const lookUp = async (): Promise<void> => {
@@ -83,6 +85,11 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
   writeFileSync(file, 'new-key-of-the-file')
   fleet.running.child.kill('SIGHUP')
   await vi.waitFor(() => expect(fleet.lines('it is another one now')).toHaveLength(1))
+  // The workers have it a moment later.
+  await vi.waitFor(async () => {
+    await lookUp()
+    expect(catalog.calls.at(-1)?.headers.authorization).toBe('Bearer new-key-of-the-file')
+  })
   const seenBefore = catalog.calls.length
   // Old workers and new ones alike.
   while (fleet.lines(REPLACED).length === 0) await lookUp()
