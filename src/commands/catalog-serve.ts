@@ -37,6 +37,7 @@ export async function runCatalogServe(context: CommandContext): Promise<ExitCode
 
 /** What its owner may want to do first. A server that is away is no reason to stop: the service answers when it is back. */
 async function findHint(store: CatalogStore, { kind }: DatabaseAddress): Promise<string | undefined> {
+  if (store.failure !== undefined) return toHint(store.failure)
   try {
     const keys = await fetchApiKeys(store)
     if (keys.some((key) => key.revokedAtMs === null)) return undefined
@@ -44,6 +45,10 @@ async function findHint(store: CatalogStore, { kind }: DatabaseAddress): Promise
   } catch (error) {
     const failure = toStoreError(error)
     if (kind === 'sqlite' || !(failure instanceof StoreError)) throw error
-    return `Until this is mended, every request is answered with 503: ${failure.message}`
+    return toHint(failure)
   }
+}
+
+function toHint({ message }: Error): string {
+  return `Until this is mended, every request is answered with 503: ${message}`
 }

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { WireChannel, WireProduct } from '../../catalog/contract.ts'
 import type { Clock } from '../../clock.ts'
+import type { VitrineError } from '../../errors.ts'
 import type { Organization } from './organizations.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
 
@@ -84,5 +85,7 @@ export type CatalogStore = Readonly<{
   /** The counter of one process. */
   openUsageCounter(): UsageCounter
   clock: Clock
+  /** Why a store that goes on without its server could not be opened; it tries again by itself. */
+  failure?: VitrineError
   close(): Promise<void>
 }>

@@ -82,6 +82,18 @@ describe('database that is away', () => {
 })
 
 describe('words about a database', () => {
+  test('user who may make no schema there - the service listens, and says just that', async () => {
+    const { url, address } = await server.makeDatabase()
+    await server.run(url, 'create role visitor login')
+    const visitor = new URL(url)
+    visitor.username = 'visitor'
+    const { base, running } = await serve(visitor.href)
+    await ask(base).get('/v0/channels').set('Authorization', 'Bearer some-key').expect(503)
+    expect(running.said()).toContain(
+      `503: the catalog's database cannot be opened: ${address.label}: permission denied for database ${address.database}`,
+    )
+  })
+
   test('nobody listens there - commands and check say where, and how to mend it, and never who', async () => {
     const port = await findFreePort()
     const url = `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/shop`

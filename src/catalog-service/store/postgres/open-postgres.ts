@@ -1,5 +1,6 @@
 import type { Clock } from '../../../clock.ts'
 import type { PostgresAddress } from '../../../config/postgres-address.ts'
+import type { VitrineError } from '../../../errors.ts'
 import type { CatalogStore } from '../catalog-store.ts'
 import type { CatalogRole } from '../open-store.ts'
 import { createConnections } from './connections.ts'
@@ -26,8 +27,10 @@ export async function openPostgresStore({
   const opening = createOpening(connections)
   const keeper = createKeeper()
   const { reader, usage, openWriter, close } = connections
+  let failure: VitrineError | undefined
   try {
-    await (role === 'alone' ? opening.openSoon() : opening.open())
+    if (role === 'alone') failure = await opening.openSoon()
+    else await opening.open()
   } catch (error) {
     await close()
     throw error
@@ -39,6 +42,7 @@ export async function openPostgresStore({
     openReads: () => createPostgresReads({ reader, keeper, opening }),
     openUsageCounter: () => createPostgresCounter({ usage, keeper, opening, clock }),
     clock,
+    ...(failure !== undefined && { failure }),
     close,
   }
 }

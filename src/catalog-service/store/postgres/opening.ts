@@ -25,8 +25,8 @@ const IS_FAULT = /^42(?!501)/
 export type Opening = Readonly<{
   /** Resolves when it is. @throws StoreError, StoreNewerError */
   open(): Promise<void>
-  /** The same at the start of a service, which goes on without. @throws StoreNewerError */
-  openSoon(): Promise<void>
+  /** The same at the start of a service, which goes on without: why, if it has to. @throws StoreNewerError */
+  openSoon(): Promise<VitrineError | undefined>
   /** Does something with it that somebody waits for. @throws StoreError when it is away, or says nothing. */
   ask<T>(work: () => Promise<T>): Promise<T>
 }>
@@ -59,9 +59,13 @@ export function createOpening(connections: CatalogConnections): Opening {
   return {
     open,
     async openSoon() {
-      await inTime(open(), START_WITHIN_MS).catch((error: unknown) => {
+      try {
+        await inTime(open(), START_WITHIN_MS)
+        return undefined
+      } catch (error) {
         if (error instanceof StoreNewerError) throw error
-      })
+        return toOpeningError(error, address.label)
+      }
     },
     async ask(work) {
       try {
@@ -84,7 +88,8 @@ async function migrate({ openWriter }: CatalogConnections): Promise<void> {
 
 function toOpeningError(error: unknown, label: string): VitrineError {
   if (error instanceof VitrineError) return error
-  const reason = findPostgresFailure(error)?.message ?? `${label}: unknown reason`
+  const reason =
+    findPostgresFailure(error)?.message ?? `${label}: ${isSilent(error) ? error.message : 'unknown reason'}`
   return new StoreError(`the catalog's database cannot be opened: ${reason}`)
 }
 
@@ -95,6 +100,9 @@ function toAskingError(error: unknown, label: string): unknown {
   const failure = findPostgresFailure(error)
   if (failure !== undefined && IS_FAULT.test(findSqlState(failure) ?? '')) return failure
   if (failure !== undefined) return new StoreError(`the catalog's database failed: ${failure.message}`)
-  const isLate = error instanceof Error && error.message.startsWith('the database said nothing')
-  return isLate ? new StoreError(`the catalog's database failed: ${label}: ${error.message}`) : error
+  return isSilent(error) ? new StoreError(`the catalog's database failed: ${label}: ${error.message}`) : error
+}
+
+function isSilent(error: unknown): error is Error {
+  return error instanceof Error && error.message.startsWith('the database said nothing')
 }
