@@ -87,6 +87,7 @@ function findEarly(catalog: SlowCatalog): readonly number[] {
   return early
 }
 
+const GRID = `/fragments/${CHANNEL_ID}/deals`
 const toBoxPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 
 test('three replicas for two minutes - one killed in its walk, one restarted, the database away for 20 s - serve without a failure, and call no more than one machine', async () => {
@@ -109,7 +110,7 @@ test('three replicas for two minutes - one killed in its walk, one restarted, th
     const underWay = new Set<Promise<void>>()
     // By time and not by count: a round takes the same on a busy machine, and calls can be compared.
     for (let turn = 0; !done.signal.aborted; turn = Math.floor((Date.now() - beganMs) / VISIT_EVERY_MS)) {
-      const deals = turn % 40 === 0 ? `/fragments/${CHANNEL_ID}/deals` : toBoxPath(turn % VISITED)
+      const deals = turn % 40 === 0 ? GRID : toBoxPath(turn % VISITED)
       for (const front of fronts) {
         const visit = front.visit(deals).finally(() => underWay.delete(visit))
         underWay.add(visit)
@@ -142,7 +143,8 @@ test('three replicas for two minutes - one killed in its walk, one restarted, th
   await fleet.replicas.get(restarted)?.stop('SIGTERM')
   fleet.start(restarted)
   await vi.waitFor(() => expect(fleet.ports.every(fronts[0].isReady)).toBe(true))
-  // Each of them knows every product when the database goes.
+  // Each of them knows the grid and every product when the database goes.
+  await fronts[0].visitEach(GRID)
   for (let index = 0; index < VISITED; index += 1) await fronts[0].visitEach(toBoxPath(index))
 
   await server.stop('immediate')
