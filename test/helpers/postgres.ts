@@ -88,10 +88,12 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
   await start()
   const signalAll = (signal: NodeJS.Signals): void => {
-    // The connections are processes of their own.
-    const pid = server?.pid ?? 0
+    // The connections are processes of their own; one that stands still makes no new ones.
+    const pid = server?.pid
+    if (pid === undefined) throw new Error('the server does not run')
+    process.kill(pid, signal)
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number)
-    for (const one of [...children, pid]) if (one > 0) process.kill(one, signal)
+    for (const one of children) if (one > 0) signalIfThere(one, signal)
   }
   return {
     ...createClientSide(url),
@@ -116,6 +118,15 @@ export async function startPostgres(): Promise<PostgresServer> {
       await stop('immediate')
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** The process of a connection that was closed a moment ago may end just now. */
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
