@@ -145,15 +145,17 @@ describe('embedding from another origin', () => {
   })
 
   test('reserved height and more, a hidden one, and one below the fold - nothing moves', async () => {
-    for (const body of [
-      toPlaceholder(getShownGtin(), 'data-height="900" style="min-height:900px"'),
-      toPlaceholder(HIDDEN),
-      `<p style="height:1200px">Words</p>${toPlaceholder(getShownGtin())}`,
-    ]) {
+    for (const [body, isShown] of [
+      [toPlaceholder(getShownGtin(), 'data-height="900" style="min-height:900px"'), true],
+      [toPlaceholder(HIDDEN), false],
+      [`<p style="height:1200px">Words</p>${toPlaceholder(getShownGtin())}`, true],
+    ] as const) {
       await openPage(
         `${WATCH_SHIFT}<p>Before</p>${body}<p>After</p>${toPlaceholder(getShownGtin(), 'data-limit="1"')}${toScript()}`,
       )
       await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
+      // It opens before a reader comes near, who has words to read until then.
+      await expect.poll(() => isOpen(0)).toBe(isShown)
       await page.mouse.wheel(0, 2_000)
       await expect.poll(() => isOpen(1)).toBe(true)
       expect(await page.evaluate('shift')).toBe(0)
