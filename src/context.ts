@@ -11,7 +11,7 @@ import type { Secrets } from './config/secrets.ts'
 import type { BusyTimeouts } from './copy/dialects.ts'
 import { openFleetStore } from './copy/fleet-store.ts'
 import { LATER, openHealingStore } from './copy/healing-store.ts'
-import { openSqlStore } from './copy/sql-store.ts'
+import { type OpenLongReads, openSqlStore } from './copy/sql-store.ts'
 import type { CopyStore } from './copy/store.ts'
 import type { WalkRunner } from './copy/walk-runner.ts'
 import { type Walks, createWalks } from './copy/walks.ts'
@@ -95,6 +95,8 @@ export type ContextDetails = Readonly<{
   demo: Demo | null
   /** `null`: another process makes the walks. */
   walkRunner: WalkRunner | null
+  /** How long reads of a SQLite copy are made; by default on the thread that answers. */
+  openLongReads?: OpenLongReads
   /** Number of this process among those that answer; `undefined` where it is the only one. */
   worker?: number | undefined
 }>
@@ -191,7 +193,12 @@ async function openGuardedStore(
   const { config, catalog, clock, logger } = details
   const storeHealth = createStoreHealth({ clock, logger, metrics })
   const open = (timeouts: BusyTimeouts): Promise<CopyStore> =>
-    openSqlStore({ database: config.database, catalog: catalog.identity, timeouts })
+    openSqlStore({
+      database: config.database,
+      catalog: catalog.identity,
+      timeouts,
+      ...(details.openLongReads && { openLongReads: details.openLongReads }),
+    })
   const watch = {
     onFailure: storeHealth.note,
     onHealed() {

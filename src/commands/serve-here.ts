@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { openReadThreads } from '../copy/read-threads.ts'
 import { runWalkInThread } from '../copy/walk-runner.ts'
 import type { Context } from '../context.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
@@ -21,7 +22,11 @@ export async function serveHere(command: CommandContext, hangUps: HangUps): Prom
     try {
       const { place, demo } = catalog
       const parts = { config, secrets, clock, logger, publicUrl, catalog: place, demo }
-      const context = await createContext({ ...parts, walkRunner: runWalkInThread })
+      const context = await createContext({
+        ...parts,
+        walkRunner: runWalkInThread,
+        openLongReads: openReadThreads,
+      })
       hangUps.answerWith(() => void takeNewKey(context))
       await serveUntilStopped(command, { server, context, app: createApp(context, server.isStopping) })
       return 0

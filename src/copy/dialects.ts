@@ -6,6 +6,7 @@ import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { isUpToDate, migrateDatabase } from '../database/migrate.ts'
 import { migratePostgres } from '../database/migrate-postgres.ts'
+import { READ_FUNCTIONS } from '../database/read-deadline.ts'
 import { type OpenPostgres, openPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
 import { COPY_MIGRATIONS, POSTGRES_COPY_MIGRATIONS } from './migrations/index.ts'
@@ -82,10 +83,7 @@ async function openFile(address: SqliteAddress, timeouts: BusyTimeouts): Promise
     await migrateDatabase(writer, COPY_MIGRATIONS)
     await sql`pragma busy_timeout = ${sql.lit(timeouts.openMs)}`.execute(writer)
     const readingMs = Math.max(timeouts.openMs, READING_MS)
-    const reader =
-      address.path === ':memory:'
-        ? writer
-        : openKysely({ path: address.path, role: 'reader', busyTimeoutMs: readingMs })
+    const reader = address.path === ':memory:' ? writer : openReader(address, { busyTimeoutMs: readingMs })
     return {
       reader,
       writer,
@@ -100,9 +98,17 @@ async function openFile(address: SqliteAddress, timeouts: BusyTimeouts): Promise
   }
 }
 
+/** Open a connection to an existing SQLite copy that only reads. The file is opened by the first statement. */
+export function openReader(
+  { path }: SqliteAddress,
+  options: Pick<SqliteOptions, 'busyTimeoutMs' | 'cacheBytes'> = { busyTimeoutMs: READING_MS },
+): Kysely<CopyTables> {
+  return openKysely({ ...options, path, role: 'reader' })
+}
+
 function openKysely(options: SqliteOptions): Kysely<CopyTables> {
   // A reader is opened at its first statement: a walk needs none, and Kysely does not close what it never used.
-  const open = (): SqliteDatabase => openSqlite(options)
+  const open = (): SqliteDatabase => openSqlite({ ...options, functions: READ_FUNCTIONS })
   const database = options.role === 'reader' ? () => Promise.resolve(open()) : open()
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }

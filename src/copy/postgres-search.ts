@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Expression, type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 import type { WordMatch } from './sqlite-search.ts'
@@ -30,18 +30,37 @@ export function toWordList(searchText: string): string {
 export async function findByLexemes(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  wanted: Readonly<{ words: readonly string[]; isWhole: boolean }>,
+  wanted: WantedWords,
 ): Promise<readonly WordMatch[]> {
-  const words = wanted.words.filter((word) => word.length <= MAX_WORD_CHARACTERS)
-  if (words.length < wanted.words.length) return []
-  // Letters and digits in quotation marks: nothing of a search is syntax.
-  const query = words.map((word) => `'${word}'${wanted.isWhole ? '' : ':*'}`).join(' & ')
-  return database
-    .selectFrom('products')
+  return whereWords(database, copy, wanted)
     .select(['id', 'gtin', 'search_text'])
-    .where('copy_id', '=', copy.id)
-    .where(sql<boolean>`words @@ ${query}::tsquery`)
-    .where(isVisibleAt<'products'>(copy.visibleWalk))
     .limit(MAX_CANDIDATES)
     .execute()
+}
+
+/** A statement that gives the ids of all visible products with all the words, or with words that begin so. */
+export function selectByLexemes(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  wanted: WantedWords,
+): Expression<{ id: number }> {
+  return whereWords(database, copy, wanted).select('id')
+}
+
+type WantedWords = Readonly<{ words: readonly string[]; isWhole: boolean }>
+
+function whereWords(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  { words, isWhole }: WantedWords,
+): SelectQueryBuilder<CopyTables, 'products', object> {
+  // Letters and digits in quotation marks: nothing of a search is syntax. A word that is too long is in no list.
+  const query = words.map((word) => `'${word}'${isWhole ? '' : ':*'}`).join(' & ')
+  const products = database
+    .selectFrom('products')
+    .where('copy_id', '=', copy.id)
+    .where(isVisibleAt<'products'>(copy.visibleWalk))
+  return words.some((word) => word.length > MAX_WORD_CHARACTERS)
+    ? products.where(sql<boolean>`1 = 0`)
+    : products.where(sql<boolean>`words @@ ${query}::tsquery`)
 }

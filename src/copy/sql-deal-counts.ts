@@ -1,21 +1,20 @@
-import { setImmediate } from 'node:timers/promises'
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
 import { foldCase } from '../offers/text.ts'
 import { findOfferInRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, isVisibleAt } from './sql-copies.ts'
-import { listOfferFilters, listWordFilters } from './sql-deals.ts'
+import type { CopyRow } from './sql-copies.ts'
+import { listOfferFilters, whereVisible } from './sql-deal-filters.ts'
+import { createWordFilter } from './sql-deal-words.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
 
-/** Deals that are looked at, and how many of them while readers wait. */
+/** Deals that are looked at. */
 const MAX_DEALS = 20_000
-const DEALS_AT_ONCE = 1_000
 
 /** Brands, and merchants, that are named. */
 const MAX_NAMES = 30
 
 /** The counts of a copy that has nothing. */
-const NO_DEALS: DealCounts = {
+export const NO_DEALS: DealCounts = {
   total: 0,
   isBounded: false,
   brands: [],
@@ -23,53 +22,21 @@ const NO_DEALS: DealCounts = {
   discounts: DISCOUNT_STEPS_PERCENT.map((minPercent) => ({ minPercent, count: 0 })),
 }
 
-/** Reads the copy as it is now; `undefined` while nothing was ever stored of the channel. */
-export type ReadCopy = <T>(
-  read: (database: Kysely<CopyTables>, copy: CopyRow) => Promise<T>,
-) => Promise<T | undefined>
-
-/**
- * Counts the products of a grid, and those that it would have with another brand, merchant or discount. It reads some deals
- * at a time, so that readers are served between; when a walk completes meanwhile, it begins anew.
- */
-export async function countDeals(readCopy: ReadCopy, query: DealQuery): Promise<DealCounts> {
-  let state: Counting | undefined
-  do {
-    const known = state
-    state = await readCopy((database, copy) => countNext(database, copy, { query, known }))
-    if (state === undefined) return NO_DEALS
-    await setImmediate()
-  } while (state.last !== undefined && state.count < MAX_DEALS)
-  const { tally, last } = state
-  const names = await readCopy((database) => nameGroups(database, tally))
-  return {
-    ...NO_DEALS,
-    ...names,
-    total: tally.products.size,
-    isBounded: last !== undefined,
-    discounts: countSteps(tally.percents),
-  }
-}
-
-/** How far a count is. */
-type Counting = Readonly<{
-  walk: number
-  tally: Tally
-  /** Deals that were looked at, and the place of the last of them while there are more. */
-  count: number
-  last: DealPlace | undefined
-}>
-
-async function countNext(
+/** Count the products of a grid, and those that it would have with another brand, merchant or discount. */
+export async function countDeals(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  { query, known }: Readonly<{ query: DealQuery; known: Counting | undefined }>,
-): Promise<Counting> {
-  const walk = copy.currentWalk
-  const begun = known?.walk === walk ? known : { tally: createTally(query), count: 0, last: undefined }
-  const { rows, last } = await readDeals(database, copy, { query, after: begun.last })
-  for (const row of rows) if (row.is_counted === 1) begun.tally.add(row)
-  return { walk, tally: begun.tally, count: begun.count + rows.length, last }
+  query: DealQuery,
+): Promise<DealCounts> {
+  const rows = await readDeals(database, copy, query)
+  const tally = createTally(query)
+  for (const row of rows.slice(0, MAX_DEALS)) if (row.is_counted === 1) tally.add(row)
+  return {
+    ...(await nameGroups(database, tally)),
+    total: tally.products.size,
+    isBounded: rows.length > MAX_DEALS,
+    discounts: countSteps(tally.percents),
+  }
 }
 
 type DealRow = Readonly<{
@@ -82,48 +49,26 @@ type DealRow = Readonly<{
   is_counted: number
 }>
 
-/** A deal's place in the order of discounts. */
-type DealPlace = Readonly<{ id: number; ratio_key: string; price_key: string; gtin: string }>
-
-/** The next visible deals by discount, and the place of the last of them where there may be more. */
+/** Visible deals by discount, and one more than are looked at where there are more. */
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  wanted: Readonly<{ query: DealQuery; after: DealPlace | undefined }>,
-): Promise<Readonly<{ rows: readonly DealRow[]; last: DealPlace | undefined }>> {
-  const { query, after } = wanted
+  query: DealQuery,
+): Promise<readonly DealRow[]> {
   const { isInStockOnly, maxPrice } = query
-  const filters = [
-    ...listOfferFilters({ isInStockOnly, maxPrice, merchants: [], excluded: [] }, 'deals'),
-    ...listWordFilters(query.words),
-  ]
-  let deals = database
-    .selectFrom('deals')
+  const filters = listOfferFilters({ isInStockOnly, maxPrice, merchants: [], excluded: [] }, (name) =>
+    sql.ref(`deals.${name}`),
+  )
+  if (query.words !== null) filters.push((await createWordFilter(database, copy, query)).condition(false))
+  return whereVisible(database.selectFrom('deals'), copy, query)
     .select(['id', 'product_id', 'brand_key', 'merchant_key', 'discount_percent'])
     .select(({ and }) => toFlag(and(filters)).as('is_counted'))
-    .where('copy_id', '=', copy.id)
-    .where('currency', '=', query.currency)
-    .where(isVisibleAt<'deals'>(copy.currentWalk))
-  if (after !== undefined) deals = deals.where(isAfter(after))
-  const rows = await deals
     .orderBy('ratio_key')
     .orderBy('price_key')
     .orderBy('gtin')
     .orderBy('id')
-    .limit(DEALS_AT_ONCE + 1)
+    .limit(MAX_DEALS + 1)
     .execute()
-  const lastId = rows.length > DEALS_AT_ONCE ? rows[DEALS_AT_ONCE - 1]?.id : undefined
-  if (lastId === undefined) return { rows, last: undefined }
-  const last = await database
-    .selectFrom('deals')
-    .select(['id', 'ratio_key', 'price_key', 'gtin'])
-    .where('id', '=', lastId)
-    .executeTakeFirst()
-  return { rows: rows.slice(0, DEALS_AT_ONCE), last }
-}
-
-function isAfter({ id, ratio_key, price_key, gtin }: DealPlace): Expression<SqlBool> {
-  return sql<boolean>`(ratio_key, price_key, gtin, id) > (${ratio_key}, ${price_key}, ${gtin}, ${id})`
 }
 
 function toFlag(filter: Expression<SqlBool>): ReturnType<typeof sql<number>> {

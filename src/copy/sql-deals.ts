@@ -1,18 +1,12 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type Kysely,
-  type SelectQueryBuilder,
-  type SqlBool,
-  sql,
-} from 'kysely'
-import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
-import { foldCase } from '../offers/text.ts'
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
+import { isPostgres } from '../database/postgres.ts'
+import { inTime } from '../database/read-deadline.ts'
 import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
-import { hasWord, selectPageTime, splitWords } from './sql-lookups.ts'
-import type { DealEntry, DealQuery, DealSort } from './store.ts'
+import { type DealPlan, listFilters, planDeals, whereVisible } from './sql-deal-filters.ts'
+import { selectPageTime } from './sql-lookups.ts'
+import { type DealEntry, type DealQuery, type DealSort, isShortRead } from './store.ts'
 
 /** Order of grids; the GTIN at the end makes it the same every time. */
 const ORDERS: Readonly<Record<DealSort, readonly (readonly [keyof DealsTable, 'asc' | 'desc'])[]>> = {
@@ -39,7 +33,13 @@ const ORDERS: Readonly<Record<DealSort, readonly (readonly [keyof DealsTable, 'a
   ],
 }
 
-type DealsQuery<Row> = SelectQueryBuilder<CopyTables, 'deals', Row>
+/** Deals that are read in the order of a grid before all deals are searched: nearly every grid fills its page from them. */
+const WINDOW_DEALS = 3_000
+
+/** A page that begins further behind is not looked for in the window. */
+const WINDOW_CARDS = 1_000
+
+type Ids = readonly Readonly<{ id: number }>[]
 
 /** The deals of the walk that readers see, one for each product: its best that passes the filters. */
 export async function findDeals(
@@ -47,17 +47,95 @@ export async function findDeals(
   copy: CopyRow,
   query: DealQuery,
 ): Promise<readonly DealEntry[]> {
-  const filtered = filterDeals(database.selectFrom('deals'), copy, query)
-  const best = hasOfferFilters(query)
-    ? filtered.where(isBestOfFiltered(query))
-    : filtered.where(query.isInStockOnly ? 'is_best_in_stock' : 'is_best', '=', 1)
-  const ids = await paged(best.select('id'), query).execute()
+  const plan = await planDeals(database, copy, query)
+  if (plan === null) return []
+  const ids = await findIds(database, copy, plan)
   const entries = await readDeals(
     database,
     copy,
     ids.map((row) => row.id),
   )
   return ids.flatMap(({ id }) => entries.get(id) ?? [])
+}
+
+async function findIds(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
+  const { query, rare } = plan
+  // This order has an index that holds everything.
+  if (rare === null && query.sort === 'discount') return findInOrder(database, copy, plan)
+  if (rare === null && query.offset + query.limit <= WINDOW_CARDS) {
+    const ids = await findInWindow(database, copy, plan)
+    if (ids.length === query.limit) return ids
+  } else if (rare === null && isShortRead({ ...query, offset: 0 })) return findInOrder(database, copy, plan)
+  return findAndSort(database, copy, plan)
+}
+
+/** Read deals in the order of the grid until the page is full. */
+function findInOrder(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
+  const deals = whereVisible(database.selectFrom('deals'), copy, plan.query)
+  return paged(whereInTime(database, deals), plan.query)
+    .select('deals.id')
+    .where(({ and }) => and([...listFilters(database, plan)]))
+    .execute()
+}
+
+/** The same among the first deals only. A page that is not full may have more behind them. */
+function findInWindow(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
+  const { query } = plan
+  const first = paged(whereVisible(database.selectFrom('deals'), copy, query), {
+    sort: query.sort,
+    limit: WINDOW_DEALS,
+    offset: 0,
+  })
+  const columns = [
+    ...(['id', 'product_id', 'gtin', 'currency', 'offer_index', 'merchant_key', 'brand_key'] as const),
+    ...(['is_in_stock', 'is_best', 'is_best_in_stock', 'discount_percent'] as const),
+    ...(['ratio_key', 'price_key', 'saving_key', 'first_seen_ms'] as const),
+  ]
+  const deals = database.selectFrom(first.select(columns).as('deals')) as unknown as DealsSelect
+  return paged(deals, query)
+    .select('deals.id')
+    .where(({ and }) => and([...listFilters(database, plan)]))
+    .execute()
+}
+
+/** Find all deals that pass, by the rare filter or by going through all of them, and sort them. */
+function findAndSort(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
+  const { query } = plan
+  const isServer = isPostgres(database)
+  const deals = database.selectFrom('deals')
+  // With the rows of few products at hand, no index of a whole copy is to be searched.
+  const visible =
+    plan.rare === 'words' && !isServer
+      ? deals
+          .where(sql<number>`+deals.copy_id`, '=', copy.id)
+          .where(sql<string>`+deals.currency`, '=', query.currency)
+          .where(isVisibleAt<'deals'>(copy.currentWalk))
+      : whereVisible(deals, copy, query)
+  return paged(whereInTime(database, visible), query, { isSorted: !isServer })
+    .select('deals.id')
+    .where(({ and }) => and([...listFilters(database, plan)]))
+    .execute()
+}
+
+type DealsSelect = SelectQueryBuilder<CopyTables, 'deals', object>
+
+/** A server ends statements by itself. */
+function whereInTime(database: Kysely<CopyTables>, deals: DealsSelect): DealsSelect {
+  return isPostgres(database) ? deals : deals.where(inTime('deals.id'))
+}
+
+/** `isSorted`: SQLite is not to read the deals in the order of an index. */
+function paged(
+  deals: DealsSelect,
+  { sort, limit, offset }: Pick<DealQuery, 'sort' | 'limit' | 'offset'>,
+  { isSorted = false }: Readonly<{ isSorted?: boolean }> = {},
+): DealsSelect {
+  let ordered = deals
+  for (const [column, direction] of ORDERS[sort]) {
+    const key = sql.ref(`deals.${column}`)
+    ordered = ordered.orderBy(isSorted ? sql`+${key}` : key, direction)
+  }
+  return ordered.limit(limit).offset(offset)
 }
 
 /** Cards by the row of their deal; damaged ones are left out. */
@@ -113,72 +191,4 @@ export async function findDealCurrency(
     .where('id', '=', copy.id)
     .executeTakeFirst()
   return row?.deal_currency ?? computeDealCurrency(database, copy.id, copy.currentWalk)
-}
-
-/** Filters by offer can make another offer the product's best; the flags then do not tell. */
-function hasOfferFilters(query: DealQuery): boolean {
-  return query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
-}
-
-/** No other deal of the product that passes the filters is better; offers are stored in the order that breaks ties. */
-function isBestOfFiltered(query: DealQuery): (builder: DealsBuilder) => Expression<SqlBool> {
-  return ({ exists, not, selectFrom }) => {
-    const better = selectFrom('deals as other')
-      .select('other.id')
-      .whereRef('other.product_id', '=', 'deals.product_id')
-      .whereRef('other.currency', '=', 'deals.currency')
-      .where(
-        sql<boolean>`(other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)`,
-      )
-      .where((builder) => builder.and(listOfferFilters(query, 'other')))
-    return not(exists(better))
-  }
-}
-
-type OfferFilters = Pick<DealQuery, 'isInStockOnly' | 'merchants' | 'excluded' | 'maxPrice'>
-type DealsBuilder = ExpressionBuilder<CopyTables, 'deals'>
-
-/** What a query asks of an offer, for the deals of that name in a statement. */
-export function listOfferFilters(query: OfferFilters, table: 'deals' | 'other'): Expression<SqlBool>[] {
-  const column = (name: keyof DealsTable): ReturnType<typeof sql.ref> => sql.ref(`${table}.${name}`)
-  const filters: Expression<SqlBool>[] = []
-  const { merchants, excluded, maxPrice } = query
-  if (query.isInStockOnly) filters.push(sql`${column('is_in_stock')} = 1`)
-  if (merchants.length > 0)
-    filters.push(sql`${column('merchant_key')} in (${sql.join(merchants.map(foldCase))})`)
-  if (excluded.length > 0)
-    filters.push(sql`${column('merchant_key')} not in (${sql.join(excluded.map(foldCase))})`)
-  if (maxPrice !== null) filters.push(sql`${column('price_key')} <= ${toPriceKey(maxPrice)}`)
-  return filters
-}
-
-function filterDeals<Row>(deals: DealsQuery<Row>, copy: CopyRow, query: DealQuery): DealsQuery<Row> {
-  let filtered = deals
-    .where('copy_id', '=', copy.id)
-    .where('currency', '=', query.currency)
-    .where(isVisibleAt<'deals'>(copy.currentWalk))
-    .where('discount_percent', '>=', query.minDiscountPercent)
-  // Nearly every deal has the least discount: with a bound on it the index of another order would not be taken.
-  if (query.minDiscountPercent > 1)
-    filtered = filtered.where('ratio_key', '<=', toLargestRatioKey(query.minDiscountPercent))
-  for (const filter of listOfferFilters(query, 'deals')) filtered = filtered.where(filter)
-  if (query.brand !== null) filtered = filtered.where('brand_key', '=', foldCase(query.brand))
-  for (const filter of listWordFilters(query.words)) filtered = filtered.where(filter)
-  return filtered
-}
-
-/** What a query asks of title and brand. */
-export function listWordFilters(text: string | null): readonly Expression<SqlBool>[] {
-  const words = splitWords(text ?? '')
-  // Accents alone are no word, and no title has them alone.
-  if (words.length === 0 && text !== null && text.trim() !== '') return [sql<boolean>`1 = 0`]
-  return words.map(hasWord)
-}
-
-type PagedRow = { id: number }
-
-function paged(deals: DealsQuery<PagedRow>, query: DealQuery): DealsQuery<PagedRow> {
-  let ordered = deals
-  for (const [column, direction] of ORDERS[query.sort]) ordered = ordered.orderBy(column, direction)
-  return ordered.limit(query.limit).offset(query.offset)
 }

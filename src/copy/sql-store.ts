@@ -1,4 +1,4 @@
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
@@ -8,13 +8,12 @@ import { createPostgresClaims } from './postgres-claims.ts'
 import { createSqlClaims } from './sql-claims.ts'
 import { findUnfinishedWalks } from './sql-leases.ts'
 import { findChannelList, putChannelList } from './sql-channels.ts'
-import { type CopyRow, findCopy, readCopyState } from './sql-copies.ts'
-import { countDeals } from './sql-deal-counts.ts'
-import { findDealCurrency, findDeals } from './sql-deals.ts'
+import { readCopyState } from './sql-copies.ts'
+import { findDealCurrency } from './sql-deals.ts'
 import { findProduct } from './sql-lookups.ts'
 import { putLookups } from './sql-put-lookups.ts'
 import { createQuotaUpdater } from './sql-quota-count.ts'
-import { searchProducts } from './sql-search.ts'
+import { type LongReads, createLongReads, createReadCopy } from './sql-reads.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { tendServer } from './tend-server.ts'
 import { type SearchIndex, tendSearchIndex } from './sqlite-search.ts'
@@ -28,7 +27,14 @@ export type SqlStoreOptions = Readonly<{
   database: DatabaseAddress
   catalog: string
   timeouts?: BusyTimeouts
+  /** How long reads of a SQLite file are made; by default on the calling thread. */
+  openLongReads?: OpenLongReads
 }>
+
+/** Opens what makes the long reads of a catalog's copy in the SQLite file at `path`. */
+export type OpenLongReads = (
+  place: Readonly<{ path: string; catalog: string }>,
+) => LongReads & Readonly<{ close(): Promise<void> }>
 
 /**
  * Opens the stored copy of one catalog.
@@ -38,28 +44,23 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const { catalog } = options
   const { reader, writer, close } = await openCopyDatabase(options.database, options.timeouts)
   const index = isPostgres(writer) ? tendServer(options) : tendSearchIndex(writer)
-  /** One view over all statements of a read: a walk that completes meanwhile removes what it replaced. */
-  const inOneView = <T>(read: (view: Transaction<CopyTables>) => Promise<T>): Promise<T> =>
-    reader.transaction().setIsolationLevel('repeatable read').execute(read)
-  const withCopy = <T, Empty = T>(channelId: string, empty: Empty, read: CopyReader<T>): Promise<T | Empty> =>
-    inOneView(async (view) => {
-      const copy = await findCopy(view, catalog, channelId)
-      return copy === undefined ? empty : read(view, copy)
-    })
+  const readCopy = createReadCopy(reader, catalog)
+  const longReads = openReadsOfFile(options)
   const updateQuota = createQuotaUpdater(writer, catalog)
   const store: SqlStore = {
     ...createSqlWalkStore(writer, catalog),
     ...(isPostgres(writer) ? createPostgresClaims(writer, catalog) : createSqlClaims(writer, catalog)),
     findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin }),
     putLookups: (lookups) => putLookups(writer, catalog, lookups),
-    findChannelList: () => inOneView((view) => findChannelList(view, catalog)),
+    findChannelList: () =>
+      reader
+        .transaction()
+        .setIsolationLevel('repeatable read')
+        .execute((view) => findChannelList(view, catalog)),
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
-    findDeals: (query) => withCopy(query.channelId, [], (view, copy) => findDeals(view, copy, query)),
-    countDeals: (query) => countDeals((read) => withCopy(query.channelId, undefined, read), query),
-    findDealCurrency: (channelId) => withCopy(channelId, undefined, findDealCurrency),
-    searchProducts: (channelId, text, limit) =>
-      withCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
+    ...(longReads?.reads ?? createLongReads(readCopy)),
+    findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
     updateQuota: (nowMs, change) => updateQuota({ nowMs, change }),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog),
     async ping() {
@@ -75,11 +76,21 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     },
     async close() {
       await index.stop()
+      await longReads?.close()
       await close()
     },
   }
   return wrapErrors(store, index)
 }
+
+function openReadsOfFile({ database, catalog, openLongReads }: SqlStoreOptions): OpenedReads | undefined {
+  if (database.kind === 'postgres' || database.path === ':memory:') return undefined
+  if (openLongReads === undefined) return undefined
+  const { close, ...reads } = openLongReads({ path: database.path, catalog })
+  return { reads, close }
+}
+
+type OpenedReads = Readonly<{ reads: LongReads; close(): Promise<void> }>
 
 /** Of a server that has become the copy of another one nothing is to be hoped for. */
 async function checkWritable(writer: Kysely<CopyTables>): Promise<void> {
@@ -95,8 +106,6 @@ export type SqlStore = CopyStore &
     /** Reads every page; what is wrong with the first damaged one, in SQLite's words, or `null`. */
     findDamage(): Promise<string | null>
   }>
-
-type CopyReader<T> = (view: Transaction<CopyTables>, copy: CopyRow) => Promise<T>
 
 /**
  * Gives every method the promise of the interface: a `StoreError` and nothing else. What is done twice over a damaged index

@@ -1,4 +1,4 @@
-import { type Kysely, type QueryExecutorProvider, sql } from 'kysely'
+import { type Kysely, type QueryExecutorProvider, type RawBuilder, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
@@ -70,13 +70,9 @@ export async function findByWords(
   copy: CopyRow,
   wanted: Readonly<{ words: readonly string[]; isWhole: boolean }>,
 ): Promise<readonly WordMatch[]> {
-  // Letters and digits in quotation marks: nothing of a search is syntax.
-  const match = wanted.words.map((word) => `"${word}"${wanted.isWhole ? '' : '*'}`).join(' AND ')
-  const first = sql`${sql.lit(copy.id)} << ${sql.lit(PRODUCT_BITS)}`
-  const last = sql`(${sql.lit(copy.id + 1)} << ${sql.lit(PRODUCT_BITS)}) - 1`
-  const matches = sql<{ id: number }>`(select rowid & ((1 << ${sql.lit(PRODUCT_BITS)}) - 1) as id
-    from product_words where product_words match ${match} and rowid between ${first} and ${last}
-    order by rowid limit ${sql.lit(MAX_MATCHES)})`
+  const matches = sql<{
+    id: number
+  }>`(${selectByWords(copy, wanted)} order by rowid limit ${sql.lit(MAX_MATCHES)})`
   try {
     return await database
       .selectFrom(matches.as('matches'))
@@ -87,10 +83,33 @@ export async function findByWords(
       .limit(MAX_CANDIDATES)
       .execute()
   } catch (error) {
-    // A few letters, of New Tai Lue, are none to SQLite's tables: it sees two words in one, which this index cannot find.
-    if (isSaying(error, SPLIT_WORD)) return []
+    if (isSplitWord(error)) return []
     throw error
   }
+}
+
+/** A statement that gives the ids of all products of a copy, whatever their version, with all the words or words that begin so. */
+export function selectByWords(
+  copy: CopyRow,
+  wanted: Readonly<{ words: readonly string[]; isWhole: boolean }>,
+): RawBuilder<{ id: number }> {
+  // Letters and digits in quotation marks: nothing of a search is syntax.
+  const match = wanted.words.map((word) => `"${word}"${wanted.isWhole ? '' : '*'}`).join(' AND ')
+  const first = sql`${sql.lit(copy.id)} << ${sql.lit(PRODUCT_BITS)}`
+  const last = sql`(${sql.lit(copy.id + 1)} << ${sql.lit(PRODUCT_BITS)}) - 1`
+  return sql`select rowid & ((1 << ${sql.lit(PRODUCT_BITS)}) - 1) as id
+    from product_words where product_words match ${match} and rowid between ${first} and ${last}`
+}
+
+/** Does SQLite take a word for two, which this index cannot find? A few letters, of New Tai Lue, are none to its tables. */
+export function isSplitWord(error: unknown): boolean {
+  return isSaying(error, SPLIT_WORD)
+}
+
+/** Is the index still being filled? Until then it lacks products. */
+export async function hasSearchBacklog(database: Kysely<CopyTables>): Promise<boolean> {
+  const backlog = await database.selectFrom('search_backlog').select('below_id').limit(1).executeTakeFirst()
+  return backlog !== undefined
 }
 
 /** The index of one open store. */

@@ -49,6 +49,17 @@ export type DealQuery = Readonly<{
   offset: number
 }>
 
+/** A page further behind takes long to find, since everything before it is read. */
+const MAX_SHORT_OFFSET = 1_000
+
+/** Is the page read from the start of an index? Any other may go through all deals of a channel. */
+export function isShortRead(query: Omit<DealQuery, 'channelId' | 'currency'>): boolean {
+  const { merchants, excluded, brand, words, maxPrice, minDiscountPercent, sort, offset } = query
+  const hasFilter =
+    merchants.length > 0 || excluded.length > 0 || brand !== null || words !== null || maxPrice !== null
+  return !hasFilter && (minDiscountPercent === 1 || sort === 'discount') && offset <= MAX_SHORT_OFFSET
+}
+
 /** What a card of a grid shows: a product, without its other offers, and the offer that makes it a deal. */
 export type DealEntry = Readonly<{
   gtin: string
@@ -126,10 +137,14 @@ export type CopyStore = QuotaLedger &
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
-    findDeals(query: DealQuery): Promise<readonly DealEntry[]>
     /**
-     * Counts what `findDeals` would find, whatever its sort and page. It looks at the 20,000 deals with the highest
-     * discount at most, so that it never holds its thread for long, and names 30 brands and 30 merchants at most.
+     * The cards of a page of a grid.
+     * @throws UnavailableError when it takes longer than `withinMs`
+     */
+    findDeals(query: DealQuery, withinMs?: number): Promise<readonly DealEntry[]>
+    /**
+     * Count what `findDeals` would find, whatever its sort and page. Only the 20,000 deals with the highest discount are
+     * counted, and only 30 brands and 30 merchants named.
      */
     countDeals(query: DealQuery): Promise<DealCounts>
     /** The currency that most of the deals have; `undefined` without deals. */

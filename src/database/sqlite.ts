@@ -11,7 +11,12 @@ type NativeStatement = {
   run(...parameters: unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint }
   iterate(...parameters: unknown[]): IterableIterator<unknown>
 }
-type NativeDatabase = { exec(sql: string): void; prepare(sql: string): NativeStatement; close(): void }
+type NativeDatabase = {
+  exec(sql: string): void
+  prepare(sql: string): NativeStatement
+  function(name: string, implementation: () => number): void
+  close(): void
+}
 type NativeModule = { DatabaseSync: new (path: string, options?: { readOnly?: boolean }) => NativeDatabase }
 
 /** Prepared statements kept per connection; the code has fewer shapes of query than this. */
@@ -37,6 +42,8 @@ export type SqliteOptions = Readonly<{
    * that fails, or a file that somebody cuts off, then ends the process instead of one query.
    */
   mapBytes?: number
+  /** SQL functions without parameters, by name. A statement whose function throws ends with that error. */
+  functions?: Readonly<Record<string, () => number>>
 }>
 
 /** Pages of the file that a connection keeps in memory, and its log's length: SQLite's own defaults, in bytes. */
@@ -69,6 +76,8 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     database.exec(`PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)
     if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
+    for (const [name, implementation] of Object.entries(options.functions ?? {}))
+      database.function(name, implementation)
     return toKyselyDatabase(database, options.role)
   } catch (error) {
     database?.close()

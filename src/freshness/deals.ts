@@ -1,13 +1,13 @@
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import type { CopyState, CopyStore, DealEntry, DealQuery } from '../copy/store.ts'
+import { type CopyState, type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../copy/store.ts'
 import { UnavailableError } from '../errors.ts'
 import { judgeAge } from './age.ts'
 import type { Cached, Hold } from './cached.ts'
 import { type CopyStates, createCopyStates } from './copy-states.ts'
+import { createFairQueue } from './fair-queue.ts'
 import { createFlights } from './flights.ts'
 import type { Memory } from './memory.ts'
-import { createTurns } from './turns.ts'
 
 /** A page of deals as it was read from the copy at `readAtMs`. `hasNext`: there are more behind it. */
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; readAtMs: number }>
@@ -17,14 +17,15 @@ export type DealSource = Readonly<{
   /**
    * The page that `toQuery` describes, in the given currency or the one most deals have. `asOfMs` is the age of the
    * oldest product on it, or of the walk when it is empty. Products that are too old to be shown are left out.
-   * @throws UnavailableError before the first complete walk, when the copy is older than it may be shown, and when more
-   * grids wait to be read than the visitor's patience is worth.
+   * @throws UnavailableError before the first complete walk, when the copy is older than it may be shown, and when the page
+   * cannot be read within the time that a visitor waits.
    */
   getDeals(wanted: WantedDeals): Promise<Cached<DealPage>>
 }>
 
-/** Which deals; `key` is equal for equal questions, `limit` is one more than shown. */
+/** Which deals; `key` is equal for equal questions, `limit` is one more than shown. `visitor`: who waits for them, such as an address. */
 export type WantedDeals = Readonly<{
+  visitor?: string
   channelId: string
   key: string
   currency: string | null
@@ -46,11 +47,16 @@ export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: n
 /** Makes the one way to deals: memory, then the stored copy. A failing store leaves what is in memory. */
 export function createDealSource(details: DealSourceDetails): DealSource {
   const flights = createFlights<RememberedDeals>()
-  const turns = createTurns(details.clock)
+  // Nobody waits for an ordinary page behind one that goes through all deals.
+  const shortReads = createFairQueue(details.clock)
+  const longReads = createFairQueue(details.clock)
   const states = createCopyStates(details.store, details.clock)
   const read = (key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals> =>
     flights.join(`${key} ${state.currentWalk}`, async () => {
-      const page = await turns.take(details.config.visitorTimeoutMs, () => readPage(details, wanted))
+      const queue = isShortRead(wanted.toQuery('')) ? shortReads : longReads
+      const { visitor = '' } = wanted
+      const withinMs = details.config.visitorTimeoutMs
+      const page = await queue.run({ visitor, withinMs }, (leftMs) => readPage(details, wanted, leftMs))
       const asOfMs = findOldestMs(page.deals, getWalkTime(state))
       const remembered = { page, asOfMs, walk: state.currentWalk }
       details.memory.set(key, remembered, JSON.stringify(page.deals).length * 2)
@@ -94,12 +100,16 @@ function getWalkTime(state: CopyState): number {
   return state.completedStartedAtMs
 }
 
-async function readPage({ store, clock }: DealSourceDetails, wanted: WantedDeals): Promise<DealPage> {
+async function readPage(
+  { store, clock }: DealSourceDetails,
+  wanted: WantedDeals,
+  withinMs: number,
+): Promise<DealPage> {
   const readAtMs = clock.nowMs()
   const currency = wanted.currency ?? (await store.findDealCurrency(wanted.channelId))
   if (currency === undefined) return { deals: [], hasNext: false, readAtMs }
   const query = wanted.toQuery(currency)
-  const found = await store.findDeals(query)
+  const found = await store.findDeals(query, withinMs)
   return { deals: found.slice(0, query.limit - 1), hasNext: found.length === query.limit, readAtMs }
 }
 

@@ -62,7 +62,7 @@ async function sendOembed(context: Context, request: Request, response: Response
       404,
       `url is not the address of an embed: they begin with ${context.publicUrl}/embeds/`,
     )
-  const frame = await findFrame(context, address)
+  const frame = await findFrame(context, address, request.ip ?? '')
   const text = formatOembed(toOembedAnswer(frame, question), question.format)
   sendAnswer(request, response, {
     status: 200,
@@ -76,10 +76,10 @@ async function sendOembed(context: Context, request: Request, response: Response
 }
 
 /** The frame of an address that is right, whether or not there is something to show in it now. */
-async function findFrame(context: Context, address: EmbedAddress): Promise<OembedFrame> {
+async function findFrame(context: Context, address: EmbedAddress, visitor: string): Promise<OembedFrame> {
   try {
     return address.gtin === null
-      ? await findGrid(context, address)
+      ? await findGrid(context, address, visitor)
       : await findBox(context, address, address.gtin)
   } catch (error) {
     if (error instanceof UnavailableError || error instanceof StoreError)
@@ -102,8 +102,8 @@ async function findBox(context: Context, address: EmbedAddress, gtin: string): P
   }
 }
 
-async function findGrid(context: Context, address: EmbedAddress): Promise<OembedFrame> {
-  const widget = await context.widgets.getGrid({ ...address, surface: 'embed' })
+async function findGrid(context: Context, address: EmbedAddress, visitor: string): Promise<OembedFrame> {
+  const widget = await context.widgets.getGrid({ ...address, surface: 'embed', visitor })
   const view = widget.getView()
   const size = view === undefined ? USUAL_GRID : toGridSize(view)
   return {

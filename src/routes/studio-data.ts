@@ -120,7 +120,12 @@ async function readDeals(
 ): Promise<ChannelData> {
   const { query } = judgeOptions('deals', choice.typed, widgets.defaults)
   const shown = await describe(async () => {
-    const widget = await widgets.getGrid({ channelId: channel.id, query, surface: 'fragment' })
+    const widget = await widgets.getGrid({
+      channelId: channel.id,
+      query,
+      surface: 'fragment',
+      visitor: 'studio',
+    })
     const view = widget.getView()
     return view === undefined
       ? { kind: 'hidden', reason: widget.hiddenReason }

@@ -22,8 +22,8 @@ const TOGETHER_MS = 10
 const failures = new WeakMap<IncomingMessage, Readonly<{ error: unknown }>>()
 
 /**
- * Answers plain addresses of both widgets, whichever surface, without a router: nearly everything that is not warm is one of
- * them, and a router costs more than the widget. What fails goes to the routes, which know every form of a failure.
+ * Answers plain addresses of boxes, whichever surface, without a router: nearly everything that is not warm is one of
+ * them, and a router costs more than the widget. A grid needs the visitor's address, which Express finds. What fails goes to the routes, which know every form of a failure.
  * `false`: nothing was done.
  */
 export function createPlainWidgets(
@@ -37,7 +37,8 @@ export function createPlainWidgets(
     const { method, url = '' } = request
     const address = strip(url)
     const plain = method === 'GET' || method === 'HEAD' ? readPlainAddress(address) : undefined
-    if (plain === undefined) return false
+    if (plain === undefined || plain.gtin === null) return false
+    const { gtin } = plain
     const moment = Math.floor(context.clock.nowMs() / TOGETHER_MS)
     // As Express would, so that whoever comes later finds them.
     const exchange = {
@@ -46,7 +47,7 @@ export function createPlainWidgets(
     }
     noteArrival(context, exchange.response)
     flights
-      .join(`${moment} ${address}`, () => getPlainWidget(context, plain))
+      .join(`${moment} ${address}`, () => getPlainBox(context, { ...plain, gtin }))
       .then((widget) => senders[plain.surface]({ ...exchange, widget }))
       .catch((error: unknown) => {
         failures.set(request, { error })
@@ -56,10 +57,11 @@ export function createPlainWidgets(
   }
 }
 
-function getPlainWidget({ widgets }: Context, plain: PlainAddress): Promise<AnyWidget> {
-  const { surface, channelId, gtin } = plain
-  const asked = { surface, channelId, query: new URLSearchParams(plain.query) }
-  return gtin === null ? widgets.getGrid(asked) : widgets.getBox({ ...asked, gtin })
+function getPlainBox(
+  { widgets }: Context,
+  { surface, channelId, gtin, query }: PlainAddress & Readonly<{ gtin: string }>,
+): Promise<AnyWidget> {
+  return widgets.getBox({ surface, channelId, gtin, query: new URLSearchParams(query) })
 }
 
 /** Routes of both widgets on a surface, for every spelling of their addresses. */
@@ -75,7 +77,8 @@ export function createWidgetRoutes({ widgets }: Context, surface: Surface, send:
   router.get(`/${surface}s/:channel/deals`, async (request, response) => {
     throwFailure(request)
     const channelId = getParameter(request.params, 'channel')
-    const widget = await widgets.getGrid({ channelId, query: parseQuery(request), surface })
+    const visitor = request.ip ?? ''
+    const widget = await widgets.getGrid({ channelId, query: parseQuery(request), surface, visitor })
     await send({ request, response, widget })
   })
   return router

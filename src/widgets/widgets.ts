@@ -55,11 +55,14 @@ export type Widget<View> = Readonly<{
 /** An address of a widget, as it was asked. */
 export type WidgetRequest = Readonly<{ channelId: string; query: URLSearchParams; surface: Surface }>
 
+/** `visitor`: the address of who asks, so that one visitor cannot keep others from reading grids. */
+export type GridRequest = WidgetRequest & Readonly<{ visitor?: string }>
+
 /** Both widgets as data to views. They throw `BadOptionError`, `UnknownChannelError`, `UnavailableError`. */
 export type Widgets = Readonly<{
   /** @throws InvalidGtinError when `gtin` is not 1 to 14 digits. */
   getBox(request: WidgetRequest & Readonly<{ gtin: string }>): Promise<Widget<BoxView>>
-  getGrid(request: WidgetRequest): Promise<Widget<GridView>>
+  getGrid(request: GridRequest): Promise<Widget<GridView>>
   /** The `identity` that the widget of a request will have. */
   identify: Identify
   /** An offer by its id, the best where several have it; `undefined` when it is gone. */
@@ -173,7 +176,7 @@ async function findOffer(
 async function getGrid(
   details: WidgetDetails,
   defaults: OptionDefaults,
-  { channelId, query, surface }: WidgetRequest,
+  { channelId, query, surface, visitor = '' }: GridRequest,
 ): Promise<Widget<GridView>> {
   const options = parseGridOptions(query, defaults, surface)
   const optionsKey = toOptionsKey(options)
@@ -182,6 +185,7 @@ async function getGrid(
   const { value, asOfMs, status, hold } = isGone
     ? toHidden(details, NO_DEALS)
     : await details.deals.getDeals({
+        visitor,
         channelId: channel.id,
         key: optionsKey,
         currency: options.currency,

@@ -4,6 +4,7 @@ import { SECOND_MS, systemClock } from '../clock.ts'
 import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
 import { type Context, createContext } from '../context.ts'
+import { openReadThreads } from '../copy/read-threads.ts'
 import { createEnding } from '../ending.ts'
 import { VitrineError } from '../errors.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
@@ -84,6 +85,7 @@ async function openContext(order: WorkerOrder, key: KeySource): Promise<Context>
     catalog: { ...catalog, key },
     demo: demoUrl === null ? null : (await import('../commands/demo.ts')).createDemo(demoUrl, askSampleOnly),
     walkRunner: null,
+    openLongReads: openReadThreads,
     worker: order.number,
   })
   // No walk begins here: it only learns whether there is a copy.

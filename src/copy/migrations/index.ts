@@ -6,6 +6,7 @@ import { wordsMigration } from './0004-words.ts'
 import { claimsMigration } from './0005-claims.ts'
 import { fleetsMigration } from './0006-fleets.ts'
 import { postgresFirstMigration } from './postgres-0001-first.ts'
+import { postgresDealFiltersMigration } from './postgres-0002-deal-filters.ts'
 
 /** Migrations of the stored copy by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -20,4 +21,5 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
 /** The same on a server that speaks PostgreSQL's protocol. */
 export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first': postgresFirstMigration,
+  '0002-deal-filters': postgresDealFiltersMigration,
 }

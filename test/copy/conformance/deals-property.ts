@@ -43,7 +43,7 @@ export const dealQuery: fc.Arbitrary<DealQuery> = fc
     minDiscountPercent: fc.constantFrom(1, 1, 20, 50),
     maxPrice: fc.constantFrom(null, null, '6', '6.3333'),
     brand: fc.constantFrom(null, null, 'lumen'),
-    words: fc.constantFrom(null, null, 'LAMP', '0%', '_', 'creme'),
+    words: fc.constantFrom(null, null, 'LAMP', 'lam', 'amp', '0%', '_', 'creme 1'),
     sort: fc.constantFrom('discount', 'saving', 'price'),
     limit: fc.constantFrom(2, 61),
     offset: fc.constantFrom(0, 0, 2),
@@ -117,19 +117,37 @@ const ORDERS = {
   newest: compareRatio,
 }
 
-/** A grid computed over plain arrays. */
-function computeGrid(products: readonly Product[], wanted: DealQuery): string[] {
-  const words = fold(wanted.words ?? '').split(' ')
-  return products
+const split = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
+const toText = (product: Product): string => fold(`${product.title} ${product.brand ?? ''}`)
+
+/** Products whose words begin so, or, where there are none, those that have the text anywhere. */
+function filterByWords(products: readonly Product[], text: string | null): readonly Product[] {
+  if (text === null) return products
+  const words = split(text)
+  const found = products.filter((product) =>
+    words.every((word) => split(toText(product)).some((own) => own.startsWith(word))),
+  )
+  return words.length > 0 && found.length > 0
+    ? found
+    : products.filter((product) =>
+        fold(text)
+          .split(' ')
+          .every((word) => toText(product).includes(word)),
+      )
+}
+
+/** A grid computed over plain arrays: the GTIN and offer of each card. */
+export function computeGrid(products: readonly Product[], wanted: DealQuery): string[] {
+  return filterByWords(products, wanted.words)
     .filter((one) => wanted.brand === null || one.brand?.toLowerCase() === wanted.brand.toLowerCase())
-    .filter((one) => words.every((word) => fold(`${one.title} ${one.brand ?? ''}`).includes(word)))
     .flatMap((one) => findCard(one, wanted) ?? [])
     .toSorted((a, b) => ORDERS[wanted.sort](a, b) || compareText(a.gtin, b.gtin))
     .slice(wanted.offset, wanted.offset + wanted.limit)
     .map((card) => `${card.gtin} ${describeOffer(card.offer)}`)
 }
 
-function describeOffer(one: Offer | undefined): string {
+/** An offer as `computeGrid` writes it. */
+export function describeOffer(one: Offer | undefined): string {
   return one === undefined
     ? 'nothing'
     : JSON.stringify([

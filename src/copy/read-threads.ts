@@ -1,0 +1,109 @@
+import { Worker } from 'node:worker_threads'
+import { SECOND_MS, systemClock } from '../clock.ts'
+import { type LongReads, createLateError } from './sql-reads.ts'
+import type { OpenLongReads } from './sql-store.ts'
+import { isShortRead } from './store.ts'
+
+/** One read, as it goes to a thread. `withinMs`: it is ended after that. */
+export type ReadRequest = Readonly<{
+  id: number
+  method: keyof LongReads
+  parameters: readonly unknown[]
+  withinMs: number
+}>
+
+/** What a thread is told: a read, or to end after those that it has. */
+export type ToReadThread = ReadRequest | 'close'
+
+/** What a thread answers; `failure`: in the words of the database, or `null` when the time was over. */
+export type ReadResponse =
+  Readonly<{ id: number; value: unknown }> | Readonly<{ id: number; failure: string | null }>
+
+/** What a thread is made with. */
+export type ReadThreadData = Parameters<OpenLongReads>[0]
+
+/** How long searches and counts of the studio may take. */
+const STUDIO_TIMEOUT_MS: number = 10 * SECOND_MS
+
+/** How long a thread may take to end its reads at a stop. */
+const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
+
+/**
+ * Open two threads that read a SQLite file, each with a connection of its own: one for grids that are read from the start of an
+ * index, and one for everything that may go through a whole copy, so that nobody waits behind such a read for an ordinary grid.
+ */
+export const openReadThreads: OpenLongReads = (place) => {
+  const short = createReadThread(place)
+  const long = createReadThread(place)
+  // The first visitor of a grid does not wait for the start of a thread.
+  short.start()
+  return {
+    findDeals(query, withinMs = Infinity) {
+      const thread = isShortRead(query) ? short : long
+      return thread.read({ method: 'findDeals', parameters: [query], withinMs })
+    },
+    countDeals: (query) =>
+      long.read({ method: 'countDeals', parameters: [query], withinMs: STUDIO_TIMEOUT_MS }),
+    searchProducts: (...parameters) =>
+      long.read({ method: 'searchProducts', parameters, withinMs: STUDIO_TIMEOUT_MS }),
+    async close() {
+      await Promise.all([short.close(), long.close()])
+    },
+  }
+}
+
+type ReadThread = Readonly<{
+  start(): void
+  read<T>(request: Omit<ReadRequest, 'id'>): Promise<T>
+  close(): Promise<void>
+}>
+
+type Waiting = Readonly<{ resolve(value: unknown): void; reject(error: unknown): void }>
+
+/** A thread that starts with its first read, and again after it has failed. */
+function createReadThread(place: ReadThreadData): ReadThread {
+  let worker: Worker | undefined
+  let lastId = 0
+  const waiting = new Map<number, Waiting>()
+  const start = (): Worker => {
+    const started = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: place })
+    started.on('message', (response: ReadResponse) => settle(waiting, response))
+    started.once('error', () => {})
+    started.once('exit', () => {
+      if (worker === started) worker = undefined
+      for (const { reject } of waiting.values()) reject(new Error('the thread that reads grids has ended'))
+      waiting.clear()
+    })
+    started.unref()
+    worker = started
+    return started
+  }
+  return {
+    start: () => void start(),
+    read: <T>(request: Omit<ReadRequest, 'id'>) =>
+      new Promise<T>((resolve, reject) => {
+        const id = (lastId += 1)
+        waiting.set(id, { resolve, reject })
+        const thread = worker ?? start()
+        thread.postMessage({ ...request, id } satisfies ToReadThread)
+      }),
+    async close() {
+      const ending = worker
+      if (ending === undefined) return
+      const ended = new AbortController()
+      ending.once('exit', () => ended.abort())
+      ending.ref()
+      ending.postMessage('close' satisfies ToReadThread)
+      await systemClock.wait(CLOSE_TIMEOUT_MS, ended.signal)
+      if (!ended.signal.aborted) await ending.terminate()
+    },
+  }
+}
+
+function settle(waiting: Map<number, Waiting>, response: ReadResponse): void {
+  const request = waiting.get(response.id)
+  waiting.delete(response.id)
+  if (request === undefined) return
+  if ('value' in response) request.resolve(response.value)
+  else request.reject(response.failure === null ? createLateError() : new Error(response.failure))
+}

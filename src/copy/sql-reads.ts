@@ -1,0 +1,57 @@
+import { type Kysely, type Transaction, sql } from 'kysely'
+import { isPostgres } from '../database/postgres.ts'
+import { UnavailableError } from '../errors.ts'
+import { isTooLong } from './away.ts'
+import type { CopyTables } from './schema.ts'
+import { type CopyRow, findCopy } from './sql-copies.ts'
+import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
+import { findDeals } from './sql-deals.ts'
+import { searchProducts } from './sql-search.ts'
+import type { CopyStore } from './store.ts'
+
+/** Reads that may go through a whole copy, so that they must not run on a thread that answers visitors. */
+export type LongReads = Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>
+
+/** Reads one channel of a catalog's copy; `empty` when nothing was ever stored of the channel. */
+export type ReadCopy = <T>(
+  channelId: string,
+  empty: T,
+  read: (view: Transaction<CopyTables>, copy: CopyRow) => Promise<T>,
+) => Promise<T>
+
+/** Create a reader in which all statements of one read see the same data: a walk that completes meanwhile removes what it replaced. */
+export function createReadCopy(reader: Kysely<CopyTables>, catalog: string): ReadCopy {
+  return (channelId, empty, read) =>
+    reader
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute(async (view) => {
+        const copy = await findCopy(view, catalog, channelId)
+        return copy === undefined ? empty : read(view, copy)
+      })
+}
+
+/** Throw this when a grid was not read within its time. */
+export function createLateError(cause?: unknown): UnavailableError {
+  return new UnavailableError('the deals were not read in time', { cause })
+}
+
+/**
+ * Create the long reads of a connection. SQLite runs them on the calling thread, to their end; a server ends each statement of
+ * `findDeals` after its time.
+ */
+export function createLongReads(readCopy: ReadCopy): LongReads {
+  return {
+    findDeals: (query, withinMs) =>
+      readCopy(query.channelId, [], async (view, copy) => {
+        if (withinMs === undefined || !isPostgres(view)) return findDeals(view, copy, query)
+        await sql`set local statement_timeout = ${sql.lit(Math.max(1, Math.ceil(withinMs)))}`.execute(view)
+        return findDeals(view, copy, query).catch((error: unknown) => {
+          throw isTooLong(error) ? createLateError(error) : error
+        })
+      }),
+    countDeals: (query) => readCopy(query.channelId, NO_DEALS, (view, copy) => countDeals(view, copy, query)),
+    searchProducts: (channelId, text, limit) =>
+      readCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
+  }
+}

@@ -1,0 +1,82 @@
+import { type Clock, ENOUGH } from '../clock.ts'
+import { UnavailableError } from '../errors.ts'
+
+/** Requests that may wait, all together and of one visitor: beyond, they are refused at once. */
+const MAX_WAITING = 128
+const MAX_WAITING_OF_ONE = 32
+
+/** Runs one task at a time, and takes turns between the visitors that wait. */
+export type FairQueue = Readonly<{
+  /**
+   * Run `task` when its turn comes. It is told how many milliseconds are left, and nobody waits for it longer than that.
+   * @throws UnavailableError when the queue is full, or `withinMs` passes first
+   */
+  run<T>(
+    request: Readonly<{ visitor: string; withinMs: number }>,
+    task: (leftMs: number) => Promise<T>,
+  ): Promise<T>
+}>
+
+/** Create an empty queue. */
+export function createFairQueue(clock: Clock): FairQueue {
+  /** Visitors in the order of their turns, each with tasks in the order of their coming. */
+  const waiting = new Map<string, (() => Promise<void>)[]>()
+  let count = 0
+  let isRunning = false
+  const runAll = async (): Promise<void> => {
+    isRunning = true
+    for (let next = takeNext(waiting); next !== undefined; next = takeNext(waiting)) {
+      count -= 1
+      await next()
+    }
+    isRunning = false
+  }
+  return {
+    async run<T>(
+      { visitor, withinMs }: Readonly<{ visitor: string; withinMs: number }>,
+      task: (leftMs: number) => Promise<T>,
+    ) {
+      const own = waiting.get(visitor) ?? []
+      if (count >= MAX_WAITING || own.length >= MAX_WAITING_OF_ONE)
+        throw new UnavailableError('too many grids wait to be read')
+      const untilMs = clock.nowMs() + withinMs
+      const outcome = new Promise<T>((resolve, reject) => {
+        own.push(async () => {
+          const leftMs = untilMs - clock.nowMs()
+          if (leftMs > 0) await task(leftMs).then(resolve, reject)
+        })
+      })
+      waiting.set(visitor, own)
+      count += 1
+      if (!isRunning) void runAll()
+      return waitFor(outcome, { clock, withinMs })
+    },
+  }
+}
+
+/** The first task of the visitor whose turn it is; his others come after everybody else's. */
+function takeNext(waiting: Map<string, (() => Promise<void>)[]>): (() => Promise<void>) | undefined {
+  const [first] = waiting
+  if (first === undefined) return undefined
+  const [visitor, tasks] = first
+  const task = tasks.shift()
+  waiting.delete(visitor)
+  if (tasks.length > 0) waiting.set(visitor, tasks)
+  return task
+}
+
+async function waitFor<T>(
+  outcome: Promise<T>,
+  { clock, withinMs }: Readonly<{ clock: Clock; withinMs: number }>,
+): Promise<T> {
+  const done = new AbortController()
+  const late = clock.wait(withinMs, done.signal).then((): never => {
+    throw new UnavailableError('the grid was not read in time')
+  })
+  late.catch(() => {})
+  try {
+    return await Promise.race([outcome, late])
+  } finally {
+    done.abort(ENOUGH)
+  }
+}
