@@ -2,6 +2,7 @@ import { catalog } from './catalog.mjs'
 import { cold } from './cold.mjs'
 import { databases } from './databases.mjs'
 import { fleet } from './fleet.mjs'
+import { hostileGrids, hostileGridsMillion } from './hostile-grids.mjs'
 import { hot } from './hot.mjs'
 import { notModified } from './not-modified.mjs'
 import { embeds, grids } from './same-bytes.mjs'
@@ -21,6 +22,8 @@ export const SCENARIOS = [
   embeds,
   grids,
   cold,
+  hostileGrids,
+  hostileGridsMillion,
   walk,
   walkService,
   walkMillion,

@@ -76,13 +76,16 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     database.exec(`PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)
     if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
-    for (const [name, implementation] of Object.entries(options.functions ?? {}))
-      database.function(name, implementation)
+    addFunctions(database, options)
     return toKyselyDatabase(database, options.role)
   } catch (error) {
     database?.close()
     throw new StoreError(`the database ${options.path} cannot be opened`, { cause: error })
   }
+}
+
+function addFunctions(database: NativeDatabase, { functions = {} }: SqliteOptions): void {
+  for (const [name, implementation] of Object.entries(functions)) database.function(name, implementation)
 }
 
 /**

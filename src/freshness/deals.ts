@@ -47,7 +47,7 @@ export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: n
 /** Makes the one way to deals: memory, then the stored copy. A failing store leaves what is in memory. */
 export function createDealSource(details: DealSourceDetails): DealSource {
   const flights = createFlights<RememberedDeals>()
-  // Nobody waits for an ordinary page behind one that goes through all deals.
+  // Nobody waits for an ordinary page behind one that goes through all deals. A long read leaves time for the next one.
   const shortReads = createFairQueue(details.clock)
   const longReads = createFairQueue(details.clock)
   const states = createCopyStates(details.store, details.clock)
@@ -56,7 +56,9 @@ export function createDealSource(details: DealSourceDetails): DealSource {
       const queue = isShortRead(wanted.toQuery('')) ? shortReads : longReads
       const { visitor = '' } = wanted
       const withinMs = details.config.visitorTimeoutMs
-      const page = await queue.run({ visitor, withinMs }, (leftMs) => readPage(details, wanted, leftMs))
+      const page = await queue.run({ visitor, withinMs }, (leftMs) =>
+        readPage(details, wanted, queue === longReads ? Math.min(leftMs, withinMs / 2) : leftMs),
+      )
       const asOfMs = findOldestMs(page.deals, getWalkTime(state))
       const remembered = { page, asOfMs, walk: state.currentWalk }
       details.memory.set(key, remembered, JSON.stringify(page.deals).length * 2)

@@ -236,7 +236,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     control: 'text',
     accepts: 'text up to 100 characters',
     fallback: 'none',
-    meaning: 'every word in title or brand, without case and accents',
+    meaning: 'deals with every word in title or brand, without case and accents; `lam` finds `Lamp`, since words may be longer',
     example: 'q=lamp',
   },
 ]

@@ -1,0 +1,108 @@
+import { fileURLToPath } from 'node:url'
+import { judgeAtMost, judgeOfMany } from '../lib/report.mjs'
+import { CHANNEL } from '../lib/catalog-data.mjs'
+import { startCatalog, startWalkedVitrine, toBoxUrl } from '../lib/vitrine.mjs'
+
+const SCRIPT = fileURLToPath(new URL('../lib/rate-load.mjs', import.meta.url))
+const MILLION = 1_000_000
+
+/** Rates a second. Each hostile grid is another one, so that none is in memory. */
+const BOXES = 500
+const HOSTILE = 100
+const ORDINARY = 10
+
+const GRID = `/fragments/${CHANNEL.id}/deals`
+const HOSTILE_PATHS = [
+  `${GRID}?q=nothing{n}`,
+  `${GRID}?brand=Nobody{n}`,
+  `${GRID}?merchant=Nobody{n}`,
+  `${GRID}?exclude=Harbour+Market&exclude=Nobody{n}&page=900&limit=60&sort=saving`,
+  `${GRID}?max_price=0.{n}`,
+  `${GRID}?brand=Sonderby&q=lamp&merchant=Harbour+Market&max_price=20.{n}&sort=newest`,
+]
+const SORTS = ['discount', 'saving', 'price', 'newest']
+/** Pages near the beginning, each of another length. */
+const ORDINARY_PATHS = Array.from(
+  { length: 480 },
+  (_, place) =>
+    `${GRID}?sort=${SORTS[place % SORTS.length]}&page=${1 + (place % 16)}&limit=${1 + (place % 60)}`,
+)
+
+/** Strangers who ask for the grids that are the dearest to find, while readers visit warm boxes and ordinary grids. */
+export const hostileGrids = {
+  name: 'hostile-grids',
+  about: `hot boxes beside ${HOSTILE} cold grids a second that are hard to find, over --products products`,
+  run: (run) => measure(run, run.options.products),
+}
+
+/** The same over a million products. */
+export const hostileGridsMillion = {
+  name: 'hostile-grids-1m',
+  about: 'the same over 1,000,000 products (big)',
+  isBig: true,
+  run: (run) => measure(run, MILLION),
+}
+
+async function measure(run, count) {
+  const catalog = await startCatalog(run, { count })
+  const vitrine = await startWalkedVitrine(run, catalog, { count, cpus: null })
+  await run.processes.stop(catalog.child)
+  const box = { paths: [new URL(toBoxUrl(vitrine, 0)).pathname], perSecond: BOXES }
+  const ordinary = { paths: ORDINARY_PATHS, perSecond: ORDINARY }
+  const hostile = { paths: HOSTILE_PATHS, perSecond: HOSTILE }
+  const seconds = Math.max(5, run.options.seconds)
+  /** Ordinary grids of each phase are others, so that all are cold. */
+  const ordinaryFrom = (first) => ({ ...ordinary, paths: ORDINARY_PATHS.slice(first, first + 160) })
+  const ask = async (kinds) => {
+    const parameters = [SCRIPT, JSON.stringify({ origin: vitrine.origin, kinds, seconds })]
+    return JSON.parse(await run.processes.run({ command: process.execPath, parameters }))
+  }
+  // Until everything is compiled and connected.
+  await ask({ box, ordinary: ordinaryFrom(0) })
+  const quiet = await ask({ box, ordinary: ordinaryFrom(160) })
+  const under = await ask({ box, ordinary: ordinaryFrom(320), hostile })
+  return describe(count, quiet, under)
+}
+
+function describe(count, quiet, under) {
+  const ratio = under.box.p99Ms / quiet.box.p99Ms
+  const promises = [
+    judgeAtMost('warm box beside hostile grids, p99 of its quiet p99', { value: ratio, limit: 2 }),
+    judgeAtMost('warm box beside hostile grids, p99', { value: under.box.p99Ms, limit: 20, unit: ' ms' }),
+    judgeAtMost('every grid, longest', {
+      value: Math.max(under.hostile.maxMs, under.ordinary.maxMs),
+      limit: 1_000,
+      unit: ' ms',
+    }),
+    judgeAtMost('an ordinary cold grid, p99', { value: under.ordinary.p99Ms, limit: 100, unit: ' ms' }),
+  ]
+  return {
+    tables: [
+      {
+        title: `Warm boxes (${BOXES} a second) and ordinary grids (${ORDINARY} a second), alone and beside ${HOSTILE} hostile grids a second over ${count.toLocaleString('en')} products, ms`,
+        columns: ['', 'p50', 'p99', 'longest', 'requests', 'unavailable'],
+        rows: [
+          toRow('warm box, quiet', quiet.box),
+          toRow('warm box, beside hostile grids', under.box),
+          toRow('ordinary grid, quiet', quiet.ordinary),
+          toRow('ordinary grid, beside hostile grids', under.ordinary),
+          toRow('hostile grid', under.hostile),
+        ],
+      },
+    ],
+    promises: promises.map((judged) => judgeOfMany(count, judged)),
+    notes: ['Nothing is pinned to a core here: the threads that read grids want one.'],
+    rounds: { quiet, under },
+  }
+}
+
+function toRow(name, { p50Ms, p99Ms, maxMs, requests, states }) {
+  return [
+    name,
+    p50Ms.toFixed(2),
+    p99Ms.toFixed(2),
+    maxMs.toFixed(1),
+    requests,
+    states['200 unavailable'] ?? 0,
+  ]
+}
