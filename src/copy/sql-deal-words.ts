@@ -14,6 +14,9 @@ const MAX_COUNTED = 2_001
 /** Deals that are searched for a text within words, which no index finds: those with the highest discounts. */
 const MAX_SCANNED = 20_000
 
+/** Deals that such a search gives: their ids stand in the statement. */
+const MAX_FOUND = 1_000
+
 /** The `q` of a grid as a condition on `deals`. */
 export type WordFilter = Readonly<{
   /** Products that have the words, counted up to a bound; 0: no deal can pass. */
@@ -71,29 +74,42 @@ async function countProducts(database: Kysely<CopyTables>, products: ProductIds)
   }
 }
 
-function createTextFilter(
+async function createTextFilter(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   query: Pick<DealQuery, 'words' | 'currency'>,
-): WordFilter {
+): Promise<WordFilter> {
   const words = splitWords(query.words ?? '')
   // Accents alone are no word, and no title has them alone.
-  if (words.length === 0) return { count: 0, condition: () => sql`1 = 0` }
+  const ids = words.length === 0 ? [] : await findByText(database, copy, { words, currency: query.currency })
+  return {
+    count: ids.length,
+    condition: () => (ids.length === 0 ? sql`1 = 0` : sql`deals.id in (${sql.join(ids.map(sql.lit))})`),
+  }
+}
+
+/** Deals whose text has the words anywhere, among those with the highest discounts. */
+async function findByText(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  { words, currency }: Readonly<{ words: readonly string[]; currency: string }>,
+): Promise<readonly number[]> {
   const first = database
     .selectFrom('deals')
     .select(['id', 'search_text'])
     .where('copy_id', '=', copy.id)
-    .where('currency', '=', query.currency)
+    .where('currency', '=', currency)
     .where(isVisibleAt<'deals'>(copy.currentWalk))
     .orderBy('ratio_key')
     .orderBy('price_key')
     .orderBy('gtin')
     .limit(MAX_SCANNED)
     .as('first')
-  const found = database
+  const rows = await database
     .selectFrom(first)
     .select('id')
     .where(({ and }) => and(words.map(hasWord)))
-  // It gives few deals, or those of a small copy.
-  return { count: 1, condition: () => sql`deals.id in ${found}` }
+    .limit(MAX_FOUND)
+    .execute()
+  return rows.map(({ id }) => id)
 }

@@ -102,3 +102,10 @@ describe.each(['SQLite', 'PostgreSQL'])('grids of a large copy - %s', (name) => 
     })
   })
 })
+
+test('PostgreSQL, time is over - the server ends the statement, and that is no failure of the store', async () => {
+  const store = stores['PostgreSQL']
+  const query = makeQuery({ excluded: ['alpha'], sort: 'saving', offset: 2_400 })
+  await expect(store?.findDeals(query, 0)).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+  expect(await store?.findDeals(query, 60_000)).toHaveLength(61)
+})
