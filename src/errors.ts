@@ -178,6 +178,13 @@ export class StoreError extends VitrineError {
   override readonly statusCode: number = 503
   override readonly publicMessage: string =
     'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.'
+  /** What to do about it, as a sentence; `null` when the cause is not known that well. */
+  readonly remedy: string | null
+
+  constructor(message: string, options: ErrorOptions & Readonly<{ remedy?: string | null }> = {}) {
+    super(message, options)
+    this.remedy = options.remedy ?? null
+  }
 }
 
 /** Throw this when a database was made by a newer version: it is left as it is. */
