@@ -211,6 +211,12 @@ export class ImportError extends VitrineError {
   readonly code = 'VITRINE_IMPORT_FAILED'
 }
 
+/** Throw this when a backup cannot be made. Nothing was written. */
+export class BackupError extends VitrineError {
+  override readonly name = 'BackupError'
+  readonly code = 'VITRINE_BACKUP_FAILED'
+}
+
 /** Throw this when a command was called with something it cannot use. The process ends with exit code 64. */
 export class UsageError extends VitrineError {
   override readonly name = 'UsageError'

@@ -6,7 +6,7 @@ import { createLogger } from '../logger.ts'
 import { VERSION } from '../paths.ts'
 import { addCatalogCommands } from './catalog-program.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { type JsonFlag, type Run, type Runner, withJson } from './declare.ts'
+import { type JsonFlag, type Run, type Runner, addExamples, withJson } from './declare.ts'
 import { toPlain, toPlainLines } from './plain-text.ts'
 
 /** Exit codes of sysexits.h: wrong usage, wrong settings; 1 for everything else that went wrong. */
@@ -82,6 +82,14 @@ function addOwnCommands(program: Command, run: Runner): void {
   ).action((flags: JsonFlag) =>
     run(flags.json, async (context) => (await import('./check.ts')).runCheck(context)),
   )
+  const backup = program
+    .command('backup')
+    .description('copies the SQLite databases while the server runs')
+    .argument('<file>', 'where the stored copy goes; the catalog goes beside it, with a suffix')
+  withJson(backup).action((file: string, flags: JsonFlag) =>
+    run(flags.json, async (context) => (await import('./backup.ts')).runBackup(context, file)),
+  )
+  addExamples(backup, 'vitrine backup', ['backups/monday.db'])
 }
 
 function createCommandContext(environment: Environment, io: CommandIo, json: boolean): CommandContext {

@@ -125,6 +125,7 @@ function openDatabase<T>(options: SqliteOptions, opened: Opened<unknown>[]): Ope
   return made
 }
 
-function toUsagePath(path: string): string {
+/** Return the path of the usage database that stands beside the catalog's. */
+export function toUsagePath(path: string): string {
   return path.endsWith('.db') ? `${path.slice(0, -'.db'.length)}-usage.db` : `${path}-usage`
 }
