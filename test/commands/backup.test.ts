@@ -118,6 +118,10 @@ describe('backup', () => {
 const backUp = (folder: string, file: string): Promise<Ended> =>
   runHere(['backup', file], makeSettings(folder))
 
+/** The files of a folder, without those that SQLite keeps beside a database that was open a moment ago. */
+const listFiles = (folder: string): string[] =>
+  readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name))
+
 describe('backup that cannot be made', () => {
   it.each(['saved.db', 'saved-catalog.db', 'saved-catalog-usage.db'])(
     '%s is there already - 1, and nothing is touched or written',
@@ -126,12 +130,12 @@ describe('backup that cannot be made', () => {
       for (const made of ['copy.db', 'catalog.db', 'catalog-usage.db'])
         openSqlite({ path: join(folder, made), role: 'writer' }).close()
       writeFileSync(join(folder, name), 'mine')
-      const before = readdirSync(folder)
+      const before = listFiles(folder)
       const { code, out, err } = await backUp(folder, join(folder, 'saved.db'))
       expect([code, out]).toEqual([1, ''])
       expect(err).toMatch(/^vitrine: ".*" exists already; .* \(VITRINE_BACKUP_FAILED\)\n$/)
       expect(err).toContain(join(folder, name))
-      expect([readdirSync(folder), readFileSync(join(folder, name), 'utf8')]).toEqual([before, 'mine'])
+      expect([listFiles(folder), readFileSync(join(folder, name), 'utf8')]).toEqual([before, 'mine'])
     },
   )
 
@@ -139,11 +143,11 @@ describe('backup that cannot be made', () => {
     const folder = makeFolder()
     openSqlite({ path: join(folder, 'copy.db'), role: 'writer' }).close()
     writeFileSync(join(folder, 'catalog.db'), 'this is certainly no database. '.repeat(100))
-    const before = readdirSync(folder)
+    const before = listFiles(folder)
     const { code, err } = await backUp(folder, join(folder, 'saved.db'))
     expect(code).toBe(1)
     expect(err).toContain(`"${folder}/catalog.db": the file is not a database`)
-    expect(readdirSync(folder)).toEqual(before)
+    expect(listFiles(folder)).toEqual(before)
   })
 
   it('no database at all - 1, and none is made', async () => {
