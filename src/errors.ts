@@ -178,6 +178,13 @@ export class StoreError extends VitrineError {
   override readonly statusCode: number = 503
   override readonly publicMessage: string =
     'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.'
+  /** What to do about it, as a sentence; `null` when the cause is not known that well. */
+  readonly remedy: string | null
+
+  constructor(message: string, options: ErrorOptions & Readonly<{ remedy?: string | null }> = {}) {
+    super(message, options)
+    this.remedy = options.remedy ?? null
+  }
 }
 
 /** Throw this when a database was made by a newer version: it is left as it is. */
@@ -202,6 +209,12 @@ export class WorkerError extends VitrineError {
 export class ImportError extends VitrineError {
   override readonly name = 'ImportError'
   readonly code = 'VITRINE_IMPORT_FAILED'
+}
+
+/** Throw this when a backup cannot be made. Nothing was written. */
+export class BackupError extends VitrineError {
+  override readonly name = 'BackupError'
+  readonly code = 'VITRINE_BACKUP_FAILED'
 }
 
 /** Throw this when a command was called with something it cannot use. The process ends with exit code 64. */

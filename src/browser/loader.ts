@@ -1,5 +1,6 @@
 /** `/embed.js`: turns placeholders into frames that are as high as their content. */
 import { type FrameMessage, PROTOCOL_VERSION } from './messages.ts'
+import { toFrameTitle } from './titles.ts'
 
 type Vitrine = { scan(root?: ParentNode): void; destroy(element: Element): void }
 
@@ -20,9 +21,6 @@ const MAX_HEIGHT_PX = 10_000
 
 /** How long a loaded frame may stay silent before its reserved place is given back to the page. */
 const SILENCE_MS = 4_000
-
-/** Titles for assistive technology where the placeholder has no `data-title`. */
-const TITLES: Record<string, string> = { 'where-to-buy': 'Where to buy', deals: 'Deals' }
 
 const base = findBase()
 const frames = new Map<Element, () => void>()
@@ -58,10 +56,11 @@ function readOption(element: HTMLElement, name: string): string[] {
 }
 
 function createFrame(element: HTMLElement, address: string): HTMLIFrameElement {
-  const { vitrine: kind = '', theme, title, height } = element.dataset
+  const { vitrine: kind, theme, title, height, locale } = element.dataset
   const frame = document.createElement('iframe')
   const { style } = frame
-  frame.title = title ?? TITLES[kind] ?? ''
+  // What the server's own default is, the loader does not know; the page's language is the best guess.
+  frame.title = title ?? toFrameTitle(kind, locale || element.closest<HTMLElement>('[lang]')?.lang || '')
   frame.loading = 'lazy'
   // A scroll bar in a frame that is still closed would narrow the content and make it higher than it will be.
   frame.setAttribute('scrolling', 'no')

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
-import { VitrineError } from '../errors.ts'
+import { StoreError, VitrineError } from '../errors.ts'
 import { createCatalogService } from './service.ts'
 import type { ThreadMessage, ThreadOrder, ThreadRequest } from './start-thread.ts'
 import { findMeta } from './store/meta.ts'
@@ -70,6 +70,7 @@ try {
   })
 } catch (error) {
   if (!(error instanceof VitrineError)) throw error
-  send({ type: 'failed', name: error.name, message: error.message, reason: findReason(error) })
+  const remedy = error instanceof StoreError ? error.remedy : null
+  send({ type: 'failed', name: error.name, message: error.message, reason: findReason(error), remedy })
   parentPort?.close()
 }

@@ -23,7 +23,13 @@ export type ThreadOrder = Readonly<{
 export type ThreadRequest = Readonly<{ type: 'close' }> | Readonly<{ type: 'sample-only'; id: number }>
 
 type Listening = Readonly<{ type: 'listening'; url: string; catalogId: string; sampleBase: string | null }>
-type Failed = Readonly<{ type: 'failed'; name: string; message: string; reason: string | null }>
+type Failed = Readonly<{
+  type: 'failed'
+  name: string
+  message: string
+  reason: string | null
+  remedy: string | null
+}>
 
 /** What the thread tells. */
 export type ThreadMessage =
@@ -163,9 +169,9 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
 }
 
 /** The errors that a start may end with, as they were thrown there. */
-function toError({ name, message, reason }: Failed): VitrineError {
+function toError({ name, message, reason, remedy }: Failed): VitrineError {
   const options = reason === null ? {} : { cause: new Error(reason) }
   if (name === 'StoreNewerError') return new StoreNewerError(message, options)
   if (name === 'UsageError') return new UsageError(message, options)
-  return new StoreError(message, options)
+  return new StoreError(message, { ...options, remedy })
 }

@@ -11,7 +11,7 @@ import { warnOfNameless } from './catalog-assign.ts'
 import { parseNewName } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote, toPlain, toPlainJson, toShellWord } from './plain-text.ts'
-import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
+import { findUnframedHint } from './unframed.ts'
 import { toStoreError, withCatalog } from './with-catalog.ts'
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
@@ -88,7 +88,8 @@ async function printHints(
   const channels = await fetchOwnedChannels(store.reader)
   const channel = channels.find(({ id }) => id === summary.channelId)
   for (const hint of await findNameless(store.reader, summary)) io.err(`${toPlain(hint)}\n`)
-  if (channel !== undefined && isUnframed(config, channel)) io.err(`${UNFRAMED_HINT}\n`)
+  const hint = channel === undefined ? null : findUnframedHint(config, channel)
+  if (hint !== null) io.err(`${hint}\n`)
 }
 
 function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {

@@ -7,8 +7,9 @@ import { formatTime } from '../widgets/format.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
 import type { CopyState, CopyStore } from '../copy/store.ts'
-import { StoreError, VitrineError } from '../errors.ts'
+import { CatalogStatusError, ConfigError, StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
+import { checkListener } from './check-listener.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
 import { findCures } from './cures.ts'
@@ -16,24 +17,37 @@ import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
 import { judgeQuota } from './judge-quota.ts'
-import { UNFRAMED_HINT, isUnframed } from './unframed.ts'
+import { findUnframedHint } from './unframed.ts'
 
 /** One thing that was tried. `cure` says what to do when it is wrong, or may be unexpected. */
 type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
 
 /** What was found so far, and what to do about each failure, by code. */
-type Report = Readonly<{ findings: Finding[]; cures: Readonly<Record<string, string>> }>
+type Report = Readonly<{
+  findings: Finding[]
+  cures: Readonly<Record<string, string>>
+  /** Is the catalog the embedded one? */
+  isEmbedded: boolean
+}>
+
+/** Status of the embedded catalog while it has no data. */
+const EMPTY_STATUS = 503
 
 /**
  * `vitrine check`: tries settings, database, catalog, key and channels, and prints what is wrong and how to mend it.
- * Exit code 1 if anything is. (Wrong settings never come here: they stop every command with exit code 78.)
+ * Exit code 1 if anything is.
+ * @throws ConfigError when the key file is not usable: wrong settings stop every command with exit code 78.
  */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
   const { config } = command
   const isEmbedded = config.catalog.kind === 'embedded'
-  const findings: Finding[] = [good('settings', describeSettings(command))]
-  const report: Report = { findings, cures: findCures(config) }
-  const own: Report = { findings, cures: { ...report.cures, ...findCatalogCures(config.catalogDatabase) } }
+  const listener = await checkListener(config, command.clock)
+  const findings: Finding[] = [
+    good('settings', describeSettings(command)),
+    { subject: 'listener', isGood: listener.cure === null, ...listener },
+  ]
+  const report: Report = { findings, cures: findCures(config), isEmbedded }
+  const own: Report = { ...report, cures: { ...report.cures, ...findCatalogCures(config.catalogDatabase) } }
   const catalog = await attempt(own, 'catalog service', () =>
     openCatalog(command, {
       publicUrl: config.publicUrl ?? toLocalUrl(config.host, config.port),
@@ -67,7 +81,8 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     findings.push({ subject: 'request limit', ...judgeQuota(await gate.readState(), command.clock.nowMs()) })
     const stored = await attempt(report, 'stored copy', async () => store?.findChannelList())
     const channels = listed?.value ?? stored?.channels
-    if (channels !== undefined) await checkChannels(command, report, { channels, store })
+    const isListed = listed !== undefined
+    if (channels !== undefined) await checkChannels(command, report, { channels, isListed, store })
   } finally {
     await client.close()
     await store?.close()
@@ -132,7 +147,7 @@ function createClient({ config, clock }: CommandContext, place: CatalogPlace, ga
 async function checkChannels(
   command: CommandContext,
   report: Report,
-  known: Readonly<{ channels: readonly Channel[]; store: CopyStore | undefined }>,
+  known: Readonly<{ channels: readonly Channel[]; isListed: boolean; store: CopyStore | undefined }>,
 ): Promise<void> {
   const { findings } = report
   const wanted = command.config.channels
@@ -157,44 +172,51 @@ async function checkChannels(
     const state = await attempt(report, subject, async () => ({
       copy: await known.store?.getCopyState(channel.id),
     }))
-    if (state === undefined) continue
-    const finding = judgeCopy(report, subject, state.copy)
-    const isHinted = finding.isGood && isUnframed(command.config, channel)
-    findings.push(isHinted ? { ...finding, cure: UNFRAMED_HINT } : finding)
+    // Where the catalog did not answer, only a channel that was walked is worth a line.
+    if (state === undefined || !(known.isListed || isWalked(state.copy))) continue
+    const hint = findUnframedHint(command.config, channel)
+    findings.push(judgeCopy(report, { subject, hint }, state.copy))
   }
 }
 
-function judgeCopy({ cures }: Report, subject: string, state: CopyState | undefined): Finding {
-  if (state === undefined) return good(subject, 'listed')
+function isWalked(state: CopyState | undefined): boolean {
+  return state !== undefined && (state.completedAtMs !== null || state.failure !== null)
+}
+
+function judgeCopy(
+  { cures }: Report,
+  { subject, hint }: Readonly<{ subject: string; hint: string | null }>,
+  state: CopyState | undefined,
+): Finding {
+  if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
       : `${state.productCount} products, ${state.dealCount} with a deal, walked ${formatTime(state.completedAtMs, 'en')}`
-  if (state.failure === null) return good(subject, walked)
+  if (state.failure === null) return { ...good(subject, walked), cure: hint }
   const cure = cures[state.failure] ?? 'See docs/errors.md.'
   return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
 }
 
 function describeSettings({ config }: CommandContext): string {
-  const catalog =
-    config.catalog.kind === 'embedded'
-      ? 'embedded catalog service'
-      : `catalog at ${new URL(config.catalog.url).origin}`
-  return `${catalog}, listening on ${config.host}:${config.port}`
+  return config.catalog.kind === 'embedded'
+    ? 'embedded catalog service'
+    : `catalog at ${new URL(config.catalog.url).origin}`
 }
 
 async function attempt<T>(
-  { findings, cures }: Report,
+  { findings, cures, isEmbedded }: Report,
   subject: string,
   action: () => Promise<T>,
 ): Promise<T | undefined> {
   try {
     return await action()
   } catch (error) {
-    if (!(error instanceof VitrineError)) throw error
-    findings.push(
-      bad(subject, `${describe(error)} (${error.code})`, cures[error.code] ?? 'See docs/errors.md.'),
-    )
+    if (!(error instanceof VitrineError) || error instanceof ConfigError) throw error
+    const isEmpty = isEmbedded && error instanceof CatalogStatusError && error.upstreamStatus === EMPTY_STATUS
+    const found = isEmpty ? 'it is empty' : `${describe(error)} (${error.code})`
+    const remedy = error instanceof StoreError ? error.remedy : null
+    findings.push(bad(subject, found, remedy ?? cures[error.code] ?? 'See docs/errors.md.'))
     return undefined
   }
 }
@@ -217,6 +239,7 @@ function print({ io, json }: CommandContext, findings: readonly Finding[]): void
 
 /** A failure of the store, and what its database said; of the catalog's only our own words are told. */
 function describe(error: VitrineError): string {
-  const reason = error instanceof StoreError ? describeStoreFailure(error) : error.message
-  return reason === error.message ? reason : `${error.message}: ${reason}`
+  if (!(error instanceof StoreError) || error.remedy !== null) return error.message
+  const reason = describeStoreFailure(error)
+  return error.message.endsWith(reason) ? error.message : `${error.message}: ${reason}`
 }

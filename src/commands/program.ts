@@ -1,12 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { systemClock } from '../clock.ts'
 import { type Environment, parseConfig } from '../config/parse-config.ts'
-import { ConfigError, UsageError, VitrineError } from '../errors.ts'
+import { ConfigError, StoreError, UsageError, VitrineError } from '../errors.ts'
 import { createLogger } from '../logger.ts'
 import { VERSION } from '../paths.ts'
 import { addCatalogCommands } from './catalog-program.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { type JsonFlag, type Run, type Runner, withJson } from './declare.ts'
+import { type JsonFlag, type Run, type Runner, addExamples, withJson } from './declare.ts'
 import { toPlain, toPlainLines } from './plain-text.ts'
 
 /** Exit codes of sysexits.h: wrong usage, wrong settings; 1 for everything else that went wrong. */
@@ -82,6 +82,14 @@ function addOwnCommands(program: Command, run: Runner): void {
   ).action((flags: JsonFlag) =>
     run(flags.json, async (context) => (await import('./check.ts')).runCheck(context)),
   )
+  const backup = program
+    .command('backup')
+    .description('copies the SQLite databases while the server runs')
+    .argument('<file>', 'where the stored copy goes; the catalog goes beside it, with a suffix')
+  withJson(backup).action((file: string, flags: JsonFlag) =>
+    run(flags.json, async (context) => (await import('./backup.ts')).runBackup(context, file)),
+  )
+  addExamples(backup, 'vitrine backup', ['backups/monday.db'])
 }
 
 function createCommandContext(environment: Environment, io: CommandIo, json: boolean): CommandContext {
@@ -89,11 +97,17 @@ function createCommandContext(environment: Environment, io: CommandIo, json: boo
   return { config, secrets, logger: createLogger({ level: config.logLevel }), clock: systemClock, io, json }
 }
 
+function withRemedy(error: VitrineError): string {
+  return error instanceof StoreError && error.remedy !== null
+    ? `${error.message}. ${error.remedy}`
+    : error.message
+}
+
 function explain(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error
   // Settings are told line by line; what is in any other message may be of a feed.
-  const said = error instanceof ConfigError ? toPlainLines(error.message) : toPlain(error.message)
+  const said = error instanceof ConfigError ? toPlainLines(error.message) : toPlain(withRemedy(error))
   io.err(`vitrine: ${said} (${error.code})\n`)
   if (error instanceof ConfigError) return EXIT_CONFIG
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED

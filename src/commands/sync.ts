@@ -63,9 +63,13 @@ export async function openForCommand(
   }
 }
 
-function printReport({ io, json }: CommandContext, report: WalkReport): void {
+function printReport({ config, io, json }: CommandContext, report: WalkReport): void {
   if (report.failure !== null) {
     io.err(`The catalog could not be walked: ${report.failure}. "vitrine check" says more.\n`)
+  }
+  if (report.walks.some(({ outcome }) => outcome === 'complete')) {
+    const { freshSeconds } = config.freshness
+    io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.\n`)
   }
   if (json) return io.out(toPlainJson(report.walks))
   for (const walk of report.walks) io.out(toPlain(describeWalk(walk)))

@@ -7,6 +7,7 @@ import { StoreError, VitrineError } from '../errors.ts'
 import { isUpToDate, migrateDatabase } from '../database/migrate.ts'
 import { migratePostgres } from '../database/migrate-postgres.ts'
 import { READ_FUNCTIONS } from '../database/read-deadline.ts'
+import { toOpenError } from '../database/open-failure.ts'
 import { type OpenPostgres, openPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
 import { COPY_MIGRATIONS, POSTGRES_COPY_MIGRATIONS } from './migrations/index.ts'
@@ -65,6 +66,7 @@ export async function openCopyDatabase(
       ? await openOnServer(address, timeouts === WALK_TIMEOUTS)
       : await openFile(address, timeouts)
   } catch (error) {
+    if (address.kind === 'sqlite') throw toOpenError(address.path, error)
     throw error instanceof VitrineError
       ? error
       : new StoreError(`the database ${labelDatabase(address)} cannot be opened`, { cause: error })

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { StoreError } from '../errors.ts'
 import { SECOND_MS } from '../clock.ts'
+import { toOpenError } from './open-failure.ts'
 
 /** The part of `node:sqlite` that is used; `@photostructure/sqlite` offers the same. */
 type NativeStatement = {
@@ -80,7 +81,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     return toKyselyDatabase(database, options.role)
   } catch (error) {
     database?.close()
-    throw new StoreError(`the database ${options.path} cannot be opened`, { cause: error })
+    throw toOpenError(options.path, error)
   }
 }
 

@@ -4,6 +4,9 @@ import type { Context } from '../context.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { type ServerState, readServerState, toMeasuredState } from './read-state.ts'
 
+/** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
+export const SERVER_NAME = 'vitrine'
+
 /** `gate`: who may see the metrics. */
 export type HealthDetails = Readonly<{ isStopping(): boolean; gate: readonly RequestHandler[] }>
 
@@ -12,7 +15,7 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
   const router = Router()
   router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.ownOrigin))
   router.get('/healthz', (_request, response) => {
-    response.set('Cache-Control', 'no-store').json({ status: 'ok' })
+    response.set({ 'Cache-Control': 'no-store', Server: SERVER_NAME }).json({ status: 'ok' })
   })
   router.get('/readyz', async (_request, response) => {
     const readiness = details.isStopping()

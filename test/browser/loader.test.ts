@@ -142,6 +142,17 @@ describe('loader', () => {
     expect(await frame.getAttribute('title')).toBe('Angebote')
   })
 
+  test('title of a frame – is in the language of data-locale, else of the page, else English', async () => {
+    const grids = ['data-locale="de"', 'data-locale="fr-CA"', 'data-locale="xx"', ''].map((more) =>
+      toPlaceholder('deals', more),
+    )
+    const box = toPlaceholder('where-to-buy', 'data-gtin="1" data-locale="de"')
+    await openPage(`${box}${grids.join('')}<div lang="es">${toPlaceholder('deals')}</div>`)
+    await waitFor(isShown(0))
+    const titles = await page.locator('iframe').evaluateAll((frames) => frames.map(({ title }) => title))
+    expect(titles).toEqual(['Preise im Vergleich', 'Angebote', 'Bons plans', 'Deals', 'Deals', 'Ofertas'])
+  })
+
   test('placeholders that name nothing usable – are left alone', async () => {
     await openPage(
       `<div data-vitrine></div><div data-vitrine="toString" data-channel="x"></div><div data-vitrine="where-to-buy"></div>${toPlaceholder('where-to-buy')}<svg data-vitrine="deals"></svg>${toPlaceholder('deals', 'data-height="-5"')}`,

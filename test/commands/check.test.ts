@@ -34,6 +34,7 @@ describe('check', () => {
     expect([code, bad]).toEqual([0, []])
     expect(subjects).toEqual([
       'settings',
+      'listener',
       'stored copy',
       'catalog and key',
       'request limit',
@@ -131,7 +132,9 @@ describe('check', () => {
   it('embedded catalog without data - 1, says how to import', async () => {
     const { code, bad } = await check(makeSettings(makeFolder()))
     expect(code).toBe(1)
-    expect(bad).toMatchObject([{ cure: expect.stringContaining('vitrine catalog import') }])
+    expect(bad).toMatchObject([
+      { found: 'it is empty', cure: expect.stringContaining('vitrine catalog import') },
+    ])
   })
 
   it('embedded catalog cannot be opened - 1', async () => {
@@ -139,8 +142,43 @@ describe('check', () => {
     mkdirSync(join(folder, 'catalog.db'))
     expect(await check(makeSettings(folder))).toMatchObject({
       code: 1,
-      bad: [{ subject: 'catalog service' }],
+      bad: [
+        {
+          subject: 'catalog service',
+          found: expect.stringMatching(/: it is a folder \(VITRINE_STORE_FAILED\)$/),
+          cure: 'Choose the path of a file.',
+        },
+      ],
     })
+  })
+
+  it('key file that is not there - 78, in the words of every other command', async () => {
+    const folder = makeFolder()
+    const settings = {
+      ...(await startRemote(folder)).settings,
+      VITRINE_CATALOG_KEY: undefined,
+      VITRINE_CATALOG_KEY_FILE: join(folder, 'missing'),
+    }
+    const expected = {
+      code: 78,
+      out: '',
+      err: 'vitrine: settings are not usable:\n  VITRINE_CATALOG_KEY_FILE: the file cannot be read (VITRINE_CONFIG_INVALID)\n',
+    }
+    for (const words of [['check'], ['check', '--json'], ['sync']])
+      expect(await runHere(words, settings)).toEqual(expected)
+  })
+
+  it('key refused, channels that were listed and never walked - no line says that they are good', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    await store.putChannelList(
+      [{ id: CHANNEL_ID, name: 'Test magazine', kind: 'website', url: null }],
+      Date.now(),
+    )
+    await store.close()
+    const { subjects } = await check({ ...settings, VITRINE_CATALOG_KEY: 'another-key' })
+    expect(subjects).toEqual(['settings', 'listener', 'stored copy', 'catalog and key', 'request limit'])
   })
 
   it('answer with the key in it - is not printed', async () => {

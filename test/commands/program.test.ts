@@ -12,6 +12,8 @@ describe('command line', () => {
     [['serve', '--nonsense']],
     [['serve', 'extra']],
     [['sync', '--channel']],
+    [['backup']],
+    [['backup', 'one', 'two']],
     [['catalog', 'import']],
     [['catalog', 'keys', 'add']],
     [[]],
@@ -103,6 +105,12 @@ describe('command line, small manners', () => {
       expect(existsSync(`${folder}/mistyped`)).toBe(false)
     },
   )
+
+  it('backup --help - has an example', async () => {
+    expect((await runHere(['backup', '--help'])).out).toContain(
+      'Examples:\n  vitrine backup backups/monday.db',
+    )
+  })
 
   it.each(['import', 'serve'])('catalog %s --help - has examples', async (word) => {
     const { out } = await runHere(['catalog', word, '--help'])

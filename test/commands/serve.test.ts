@@ -113,7 +113,9 @@ describe('serve, embedded catalog', () => {
     const over = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${folder}/file/x.db` }
     const { code, err } = await runBuilt(['serve'], makeSettings(folder, over))
     expect(code).toBe(1)
-    expect(err).toContain('VITRINE_STORE_FAILED')
+    expect(err).toBe(
+      `vitrine: Cannot open the database "${folder}/file/x.db": "${folder}/file" is not a folder. Choose another path. (VITRINE_STORE_FAILED)\n`,
+    )
   })
 
   it('port taken - 64', async () => {

@@ -1,6 +1,8 @@
 import { type Kysely as Database, Kysely, SqliteDialect } from 'kysely'
 import type { Clock } from '../../clock.ts'
 import { migrateDatabase } from '../../database/migrate.ts'
+import { StoreError } from '../../errors.ts'
+import { toOpenError } from '../../database/open-failure.ts'
 import { type SqliteOptions, openSqlite } from '../../database/sqlite.ts'
 import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './migrations.ts'
 import { getCatalogId } from './meta.ts'
@@ -94,7 +96,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     return store
   } catch (error) {
     await close()
-    throw error
+    throw error instanceof StoreError ? toOpenError(path, error) : error
   }
 }
 
@@ -123,6 +125,7 @@ function openDatabase<T>(options: SqliteOptions, opened: Opened<unknown>[]): Ope
   return made
 }
 
-function toUsagePath(path: string): string {
+/** Return the path of the usage database that stands beside the catalog's. */
+export function toUsagePath(path: string): string {
   return path.endsWith('.db') ? `${path.slice(0, -'.db'.length)}-usage.db` : `${path}-usage`
 }

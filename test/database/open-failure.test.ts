@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { toOpenError } from '../../src/database/open-failure.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
+import { StoreError, StoreNewerError } from '../../src/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'vitrine-open-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function openBadly(path: string): StoreError {
+  try {
+    openSqlite({ path, role: 'writer' }).close()
+  } catch (error) {
+    if (error instanceof StoreError) return error
+  }
+  throw new Error('it opened')
+}
+
+/** An error as the system or SQLite throws it. */
+const failure = (fields: object): Error => Object.assign(new Error('the words of the system'), fields)
+
+describe('database that cannot be opened', () => {
+  it('path below a file - names the file', () => {
+    const file = join(folder, 'plain')
+    writeFileSync(file, '')
+    for (const path of [join(file, 'x.db'), join(file, 'deep/er/x.db')]) {
+      const { message, remedy } = openBadly(path)
+      expect(message).toBe(`Cannot open the database "${path}": "${file}" is not a folder`)
+      expect(remedy).toBe('Choose another path.')
+    }
+  })
+
+  it('path of a folder - says so', () => {
+    expect(openBadly(folder)).toMatchObject({
+      message: `Cannot open the database "${folder}": it is a folder`,
+      remedy: 'Choose the path of a file.',
+    })
+  })
+
+  it('file of something else - says so', () => {
+    const path = join(folder, 'text.db')
+    writeFileSync(path, 'this is certainly no database. '.repeat(100))
+    expect(openBadly(path)).toMatchObject({
+      message: `Cannot open the database "${path}": the file is not a database`,
+      remedy: expect.stringContaining('move the file away'),
+    })
+  })
+
+  it.each([
+    [{ code: 'EROFS' }, 'the file system is read-only', 'Mount it with write access'],
+    [{ code: 'ENOSPC' }, 'the disk is full', `Free space on the disk of the folder "${folder}".`],
+    [{ code: 'ERR_SQLITE_ERROR', errcode: 13 }, 'the disk is full', 'Free space'],
+    [{ code: 'ERR_SQLITE_ERROR', errcode: 267 }, 'the file is damaged', 'Restore a backup'],
+    [
+      { code: 'EPERM' },
+      'permission denied',
+      `Give the server's user write access to the folder "${folder}".`,
+    ],
+  ])('%o - %s', (fields, reason, remedy) => {
+    const path = join(folder, 'new/new.db')
+    const wrapped = new StoreError('a migration failed', { cause: failure(fields) })
+    for (const error of [failure(fields), wrapped]) {
+      expect(toOpenError(path, error)).toMatchObject({
+        message: `Cannot open the database "${path}": ${reason}`,
+        remedy: expect.stringContaining(remedy),
+        cause: error,
+      })
+    }
+  })
+
+  it('reason that nobody knows - the words of the system; an error that says more stays as it is', () => {
+    const path = join(folder, 'new.db')
+    expect(toOpenError(path, failure({ code: 'ERR_SQLITE_ERROR', errcode: 5 }))).toMatchObject({
+      message: `Cannot open the database "${path}": the words of the system`,
+      remedy: null,
+    })
+    const newer = new StoreNewerError('newer')
+    expect(toOpenError(path, newer)).toBe(newer)
+  })
+})
+
+/** Permissions do not apply to root: a process of its own becomes another user once it has loaded what only root may read. */
+describe.runIf(process.getuid?.() === 0)('user without write access', () => {
+  const NOBODY = 65_534
+  const body = `
+    const { openSqlite } = await import(process.argv[1])
+    openSqlite({ path: ':memory:', role: 'writer' }).close()
+    process.setgroups([])
+    process.setgid(${NOBODY})
+    process.setuid(${NOBODY})
+    try { openSqlite({ path: process.argv[2], role: 'writer' }) }
+    catch ({ message, remedy }) { process.stdout.write(message + '. ' + remedy) }`
+
+  function openAsNobody(path: string): string {
+    const module = join(import.meta.dirname, '../../dist/database/sqlite.js')
+    const words = ['--input-type=module', '-e', body, module, path]
+    return execFileSync(process.execPath, words, { encoding: 'utf8' })
+  }
+
+  it('folder, file, or a log that another user left - permission denied, and what to give access to', () => {
+    chmodSync(folder, 0o755)
+    const own = join(folder, 'own')
+    mkdirSync(own)
+    const path = join(own, 'v.db')
+    const say = (what: string): string =>
+      `Cannot open the database "${path}": permission denied. Give the server's user write access to ${what}.`
+    expect(openAsNobody(path)).toBe(say(`the folder "${own}"`))
+    openSqlite({ path, role: 'writer' }).close()
+    chmodSync(path, 0o600)
+    chownSync(own, NOBODY, NOBODY)
+    expect(openAsNobody(path)).toBe(say(`the file "${path}"`))
+    chownSync(path, NOBODY, NOBODY)
+    expect(openAsNobody(path)).toBe('')
+    writeFileSync(`${path}-wal`, '', { mode: 0o600 })
+    expect(openAsNobody(path)).toBe(say(`the file "${path}-wal"`))
+  })
+})
