@@ -21,8 +21,8 @@ export type Operation = (organizationId: string, address: OperationAddress) => P
 
 const NO_CHANNEL = 'there is no such channel'
 
-/** A path of the interface; a slash at its end is forgiven. */
-const PATH = new RegExp(`^${VERSION_PATH}/channels(?:/([^/]+)/products(?:/([^/]+))?)?/?$`, 'i')
+/** A path of the interface. It may end in a slash, but not behind `products`: that is a look-up without a GTIN, not the list. */
+const PATH = new RegExp(`^${VERSION_PATH}/channels(?:/?|/([^/]+)/products(?:/([^/]+)/?)?)$`, 'i')
 
 /** What a whole address has before its path (RFC 9112, section 3.2.2). */
 const ORIGIN = /^https?:\/\/[^/?]*/i
