@@ -22,7 +22,6 @@ const TYPE = ['Content-Type', 'application/json; charset=utf-8'] as const
 const SHARED_TEXT: string = [['Cache-Control', CACHEABLE], ...SHARED]
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
-const TYPE_TEXT = `${TYPE[0]}: ${TYPE[1]}\r\n`
 
 /** A shorter body fits into a packet or two as it is. */
 const MIN_COMPRESSED_BYTES = 1_024
@@ -37,22 +36,36 @@ type Found = Readonly<{ body: string; nowMs: number; compress: boolean }>
 /** Sends what was found, or that whoever asks has it already. */
 export function sendFound(request: IncomingMessage, response: ServerResponse, found: Found): void {
   const plain = Buffer.from(found.body)
-  const isLong = found.compress && plain.length >= MIN_COMPRESSED_BYTES
-  const encoding = isLong ? chooseEncoding(request.headers['accept-encoding']) : null
+  const encoding = chooseOwn(request, found.compress && plain.length >= MIN_COMPRESSED_BYTES)
   // A strong validator names one representation: each encoding has its own.
   const etag = `"${hash('sha1', found.body, 'base64url')}${encoding === null ? '' : `-${encoding}`}"`
-  const isKnown = isNoneMatch(request.headers['if-none-match'], etag)
-  const bytes = isKnown ? plain : encode(plain, encoding)
-  const body = isKnown || request.method === 'HEAD' ? null : bytes
-  const status = isKnown ? 304 : 200
-  const encoded = encoding === null ? '' : `Content-Encoding: ${encoding}\r\n`
-  const length = isKnown ? '' : `${TYPE_TEXT}${encoded}Content-Length: ${bytes.length}\r\n`
-  const head = `${SHARED_TEXT}${length}ETag: ${etag}\r\n`
-  if (writeAtOnce(response, { status, head, body, nowMs: found.nowMs })) return
+  if (isNoneMatch(request.headers['if-none-match'], etag))
+    return write(response, { status: 304, nowMs: found.nowMs, body: null, headers: ['ETag', etag] })
+  const bytes = encode(plain, encoding)
   const ofEncoding = encoding === null ? [] : ['Content-Encoding', encoding]
-  const ofBody = isKnown ? [] : [...TYPE, ...ofEncoding, 'Content-Length', String(bytes.length)]
-  response.writeHead(status, ['Cache-Control', CACHEABLE, ...SHARED.flat(), ...ofBody, 'ETag', etag])
-  response.end(body ?? undefined)
+  const headers = [...TYPE, ...ofEncoding, 'Content-Length', String(bytes.length), 'ETag', etag]
+  write(response, {
+    status: 200,
+    nowMs: found.nowMs,
+    body: request.method === 'HEAD' ? null : bytes,
+    headers,
+  })
+}
+
+/** `headers`: names and values in turn, beside those of every answer. */
+type Message = Readonly<{ status: 200 | 304; nowMs: number; body: Buffer | null; headers: string[] }>
+
+function write(response: ServerResponse, { headers, ...message }: Message): void {
+  let head = SHARED_TEXT
+  for (let index = 0; index < headers.length; index += 2)
+    head += `${headers[index]}: ${headers[index + 1]}\r\n`
+  if (writeAtOnce(response, { ...message, head })) return
+  response.writeHead(message.status, ['Cache-Control', CACHEABLE, ...SHARED.flat(), ...headers])
+  response.end(message.body ?? undefined)
+}
+
+function chooseOwn({ headers }: IncomingMessage, isWorthwhile: boolean): Encoding {
+  return isWorthwhile ? chooseEncoding(headers['accept-encoding']) : null
 }
 
 function encode(bytes: Buffer, encoding: Encoding): Buffer {

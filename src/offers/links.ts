@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- compares addresses, and opens no connection
 import { BlockList, isIPv4 } from 'node:net'
 
 /** Longest address that is used; affiliate links carry long query strings. */

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createCatalogService } from '../../src/catalog-service/service.ts'
 import { SECOND_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
+import { toGtin } from '../helpers/products.ts'
 import { type StoreUnderTest, addApiKey, importRows, makeProduct, openTestStore } from './harness.ts'
 
 type Seen = Readonly<{
@@ -30,8 +31,8 @@ async function startAlone(
   options: Readonly<{ password?: string; isLocal?: boolean; isAlone?: boolean }> = {},
 ): Promise<Alone> {
   const under = await openTestStore()
-  const rows = Array.from({ length: 20 }, (_, index) => makeProduct(`${index + 1}0`.padStart(13, '0')))
-  const { channelId } = await importRows(under, rows.map(withCheckDigit))
+  const rows = Array.from({ length: 20 }, (_, index) => makeProduct(toGtin(index + 1)))
+  const { channelId } = await importRows(under, rows)
   const { key } = await addApiKey(under.store, 'test')
   const lines: Record<string, unknown>[] = []
   const alone = {
@@ -53,17 +54,9 @@ async function startAlone(
   return { ...under, url, key, channelId, lines, visit, get }
 }
 
-function withCheckDigit(row: Record<string, unknown>): Record<string, unknown> {
-  const body = String(row['gtin']).slice(0, -1)
-  const sum = [...body]
-    .reverse()
-    .reduce((total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1), 0)
-  return { ...row, gtin: `${body}${(10 - (sum % 10)) % 10}` }
-}
-
 async function send(url: string, { method = 'GET', headers = {} }: Asked): Promise<Seen> {
   const sent = httpRequest(url, { method, headers, agent: false }).end()
-  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage]
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }
@@ -174,7 +167,7 @@ describe('request log', () => {
   it('flood - at most fifty lines a second, and the next one says how many were left out', async () => {
     const under = await startAlone()
     for (let count = 0; count < 60; count += 1) await under.visit('/v0/channels')
-    await under.clock.advance(SECOND_MS)
+    under.clock.advance(SECOND_MS)
     await under.visit('/v0/channels')
     await vi.waitFor(() => expect(under.lines).toHaveLength(51))
     expect(under.lines.at(-1)).toMatchObject({ leftOut: 10 })

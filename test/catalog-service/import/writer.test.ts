@@ -84,6 +84,9 @@ async function openWithChannel(): Promise<StoreUnderTest> {
   return under
 }
 
+/** A title that tells its row; of two rows with one offer the later one counts. */
+const toTitle = (merchant: string, link: string): string => `${merchant} ${link}`
+
 describe('rows of one product', () => {
   const url = fc
     .constantFrom('/a', '/a/b', '/ab', '/a?b', '/Z', '/é', '/a&c')
@@ -112,8 +115,6 @@ describe('rows of one product', () => {
         fc.asyncProperty(batches, async (offers) => {
           // Another product each time: shops that a run does not name keep their offers.
           gtin += 1
-          // A title tells its row; of two rows with one offer the later one counts.
-          const toTitle = (merchant: string, link: string): string => `${merchant} ${link}`
           const products = offers.map((batch) =>
             batch.map((offer) => ({
               ...makeFeedProduct(gtin, offer),
