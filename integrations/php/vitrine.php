@@ -29,6 +29,8 @@ if (!function_exists('vitrine_box')) {
     /**
      * HTML of a box or grid, or an empty string when there is nothing to show.
      *
+     * Look a GTIN up among your own products before you put it into the address: each new address makes small files.
+     *
      * @param string      $url    address of a fragment
      * @param string|null $folder where boxes are kept: writable for PHP and for nobody else; by default one below the
      *                            system's temporary folder

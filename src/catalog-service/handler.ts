@@ -14,6 +14,10 @@ export type CatalogServiceOptions = Readonly<{
   logger: Readonly<{ error(fields: object, words: string): void }>
   /** A key known to this process only, accepted beside the stored ones, for the catalog's first organization. */
   ownKey?: Secret
+  /** Compress answers for those who ask for it: not worth it on this machine. */
+  compress?: boolean
+  /** Called with each request whose key is valid. */
+  onCaller?: (request: IncomingMessage, organizationId: string) => void
 }>
 
 /** How often a key is looked up for one request, when the catalog changes just then. */
@@ -51,6 +55,7 @@ export function createCatalogHandler(options: CatalogServiceOptions): CatalogHan
   }
   const find = async (request: IncomingMessage): Promise<unknown> => {
     const { organization, keyId } = await admit(request.headers.authorization)
+    options.onCaller?.(request, organization.id)
     if (keyId !== null) usage.noteKey(keyId)
     const address = parseAddress(request.url ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
@@ -68,7 +73,8 @@ export function createCatalogHandler(options: CatalogServiceOptions): CatalogHan
   return {
     async answer(request, response) {
       try {
-        sendFound(request, response, { body: JSON.stringify(await find(request)), nowMs: clock.nowMs() })
+        const body = JSON.stringify(await find(request))
+        sendFound(request, response, { body, nowMs: clock.nowMs(), compress: options.compress === true })
       } catch (error) {
         fail(request, response, error)
       }

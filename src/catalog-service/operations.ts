@@ -21,18 +21,33 @@ export type Operation = (organizationId: string, address: OperationAddress) => P
 
 const NO_CHANNEL = 'there is no such channel'
 
-/** A path of the interface; a slash at its end is forgiven. */
-const PATH = new RegExp(`^${VERSION_PATH}/channels(?:/([^/]+)/products(?:/([^/]+))?)?/?$`, 'i')
+/** A path of the interface. It may end in a slash, but not behind `products`: that is a look-up without a GTIN, not the list. */
+const PATH = new RegExp(`^${VERSION_PATH}/channels(?:/?|/([^/]+)/products(?:/([^/]+)/?)?)$`, 'i')
 
 /** What a whole address has before its path (RFC 9112, section 3.2.2). */
 const ORIGIN = /^https?:\/\/[^/?]*/i
+
+/** The operation that a request's target names; `undefined` when it is none of the three. */
+export function findOperation(target: string): OperationName | undefined {
+  const [path = ''] = toOwnTarget(target).split('?', 1)
+  const parts = PATH.exec(path)
+  return parts === null ? undefined : toOperation(parts)
+}
+
+function toOwnTarget(target: string): string {
+  return target.startsWith('/') ? target : target.replace(ORIGIN, '')
+}
+
+function toOperation([, channelId, gtin]: RegExpExecArray): OperationName {
+  return channelId === undefined ? 'listChannels' : gtin === undefined ? 'listProducts' : 'getProduct'
+}
 
 /**
  * Reads the path and query of a request's target, which may be a whole address.
  * @throws ServiceError 404 for an address that is none of the three, 400 for one that is badly encoded.
  */
 export function parseAddress(target: string): OperationAddress {
-  const url = target.startsWith('/') ? target : target.replace(ORIGIN, '')
+  const url = toOwnTarget(target)
   const start = url.indexOf('?')
   const path = start === -1 ? url : url.slice(0, start)
   const parts = PATH.exec(path)
@@ -42,7 +57,7 @@ export function parseAddress(target: string): OperationAddress {
   }
   const [, channelId, gtin] = parts
   return {
-    operation: channelId === undefined ? 'listChannels' : gtin === undefined ? 'listProducts' : 'getProduct',
+    operation: toOperation(parts),
     channelId: decode(channelId ?? ''),
     gtin: decode(gtin ?? ''),
     query: start === -1 ? {} : parseQuery(url.slice(start + 1), '&', '=', { maxKeys: 0 }),

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { CACHE_SECONDS } from '../catalog/contract.ts'
 import type { ServiceError } from '../errors.ts'
+import { type Encoding, chooseEncoding } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
 import { writeAtOnce } from '../http/one-write.ts'
 
@@ -10,7 +12,7 @@ const CACHEABLE = `private, max-age=${CACHE_SECONDS}`
 
 /** Headers of every answer; a 304 has them, too, but for the type of a body that it has not. */
 const SHARED = [
-  ['Vary', 'Authorization'],
+  ['Vary', 'Authorization, Accept-Encoding'],
   ['X-Content-Type-Options', 'nosniff'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
   ['Referrer-Policy', 'no-referrer'],
@@ -20,24 +22,55 @@ const TYPE = ['Content-Type', 'application/json; charset=utf-8'] as const
 const SHARED_TEXT: string = [['Cache-Control', CACHEABLE], ...SHARED]
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
-const TYPE_TEXT = `${TYPE[0]}: ${TYPE[1]}\r\n`
 
-/** `body` is JSON; `nowMs`, Unix milliseconds, is the answer's `Date`. */
-type Found = Readonly<{ body: string; nowMs: number }>
+/** A shorter body fits into a packet or two as it is. */
+const MIN_COMPRESSED_BYTES = 1_024
+
+/** Levels at which a page of 200 products takes a fifth of a millisecond and becomes a tenth or less of its size. */
+const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+const GZIP_OPTIONS = { level: 1 }
+
+/** `body` is JSON; `nowMs`, Unix milliseconds, is the answer's `Date`; `compress`: where the request accepts it. */
+type Found = Readonly<{ body: string; nowMs: number; compress: boolean }>
 
 /** Sends what was found, or that whoever asks has it already. */
 export function sendFound(request: IncomingMessage, response: ServerResponse, found: Found): void {
-  const etag = `"${hash('sha1', found.body, 'base64url')}"`
-  const isKnown = isNoneMatch(request.headers['if-none-match'], etag)
-  const bytes = Buffer.from(found.body)
-  const body = isKnown || request.method === 'HEAD' ? null : bytes
-  const status = isKnown ? 304 : 200
-  const length = isKnown ? '' : `${TYPE_TEXT}Content-Length: ${bytes.length}\r\n`
-  const head = `${SHARED_TEXT}${length}ETag: ${etag}\r\n`
-  if (writeAtOnce(response, { status, head, body, nowMs: found.nowMs })) return
-  const ofBody = isKnown ? [] : [...TYPE, 'Content-Length', String(bytes.length)]
-  response.writeHead(status, ['Cache-Control', CACHEABLE, ...SHARED.flat(), ...ofBody, 'ETag', etag])
-  response.end(body ?? undefined)
+  const plain = Buffer.from(found.body)
+  const encoding = chooseOwn(request, found.compress && plain.length >= MIN_COMPRESSED_BYTES)
+  // A strong validator names one representation: each encoding has its own.
+  const etag = `"${hash('sha1', found.body, 'base64url')}${encoding === null ? '' : `-${encoding}`}"`
+  if (isNoneMatch(request.headers['if-none-match'], etag))
+    return write(response, { status: 304, nowMs: found.nowMs, body: null, headers: ['ETag', etag] })
+  const bytes = encode(plain, encoding)
+  const ofEncoding = encoding === null ? [] : ['Content-Encoding', encoding]
+  const headers = [...TYPE, ...ofEncoding, 'Content-Length', String(bytes.length), 'ETag', etag]
+  write(response, {
+    status: 200,
+    nowMs: found.nowMs,
+    body: request.method === 'HEAD' ? null : bytes,
+    headers,
+  })
+}
+
+/** `headers`: names and values in turn, beside those of every answer. */
+type Message = Readonly<{ status: 200 | 304; nowMs: number; body: Buffer | null; headers: string[] }>
+
+function write(response: ServerResponse, { headers, ...message }: Message): void {
+  let head = SHARED_TEXT
+  for (let index = 0; index < headers.length; index += 2)
+    head += `${headers[index]}: ${headers[index + 1]}\r\n`
+  if (writeAtOnce(response, { ...message, head })) return
+  response.writeHead(message.status, ['Cache-Control', CACHEABLE, ...SHARED.flat(), ...headers])
+  response.end(message.body ?? undefined)
+}
+
+function chooseOwn({ headers }: IncomingMessage, isWorthwhile: boolean): Encoding {
+  return isWorthwhile ? chooseEncoding(headers['accept-encoding']) : null
+}
+
+function encode(bytes: Buffer, encoding: Encoding): Buffer {
+  if (encoding === 'br') return brotliCompressSync(bytes, BROTLI_OPTIONS)
+  return encoding === 'gzip' ? gzipSync(bytes, GZIP_OPTIONS) : bytes
 }
 
 /** Sends `{ "error": … }`. */

@@ -7,7 +7,11 @@ import { createConnections } from '../http/connections.ts'
 import { VERSION_PATH } from '../catalog/contract.ts'
 import { createCatalogServiceApp } from './app.ts'
 import { type CatalogServiceOptions, createCatalogHandler } from './handler.ts'
+import { type OperatorPagesOptions, createOperatorPages } from './operator-pages.ts'
+import { type RequestLog, type RequestLogOptions, createRequestLog } from './request-log.ts'
 import { refuseUnreadable } from './send.ts'
+import { createServiceMetrics } from './service-metrics.ts'
+import type { CatalogStore } from './store/catalog-store.ts'
 import { getCatalogId } from './store/meta.ts'
 
 /** How long a client may take to send its headers, and its whole request; then the connection is closed. */
@@ -27,12 +31,21 @@ export type CatalogService = Readonly<{
   close(): Promise<void>
 }>
 
+/** What a service that runs alone has beside the interface: pages for its operator, a request log, compression. */
+export type AloneOptions = Pick<OperatorPagesOptions, 'adminPassword' | 'isLocal'> &
+  Pick<RequestLogOptions, 'logger'>
+
 /** Makes the catalog service over an open store. It listens only when told to. */
-export function createCatalogService(options: CatalogServiceOptions): CatalogService {
-  const handler = createCatalogHandler(options)
+export function createCatalogService(
+  options: CatalogServiceOptions & Readonly<{ alone?: AloneOptions }>,
+): CatalogService {
+  const alone = options.alone && createAlone(options.store, options.alone)
+  const handler = createCatalogHandler({ ...options, ...alone?.ofHandler })
   const app = createCatalogServiceApp(handler)
   // What programs ask for does not pass through Express, which takes longer than a look-up does.
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    if (alone?.answerPage(request, response)) return
+    alone?.note(request, response)
     if (request.url?.startsWith(`${VERSION_PATH}/`)) void handler.answer(request, response)
     else app(request, response)
   }
@@ -55,6 +68,26 @@ export function createCatalogService(options: CatalogServiceOptions): CatalogSer
     async close() {
       if (server.listening) await connections.end(options.clock, CLOSE_GRACE_MS)
     },
+  }
+}
+
+function createAlone(
+  store: CatalogStore,
+  { adminPassword, isLocal, logger }: AloneOptions,
+): {
+  ofHandler: Pick<CatalogServiceOptions, 'compress' | 'onCaller'>
+  answerPage: ReturnType<typeof createOperatorPages>
+  note: RequestLog['note']
+} {
+  const metrics = createServiceMetrics()
+  const log = createRequestLog({ clock: store.clock, metrics, logger })
+  const reads = store.openReads()
+  // Of no organization: a statement that every database answers at once.
+  const readDatabase = async (): Promise<unknown> => reads.fetchChannels('')
+  return {
+    ofHandler: { compress: true, onCaller: log.noteOrganization },
+    answerPage: createOperatorPages({ metrics, adminPassword, isLocal, readDatabase }),
+    note: log.note,
   }
 }
 

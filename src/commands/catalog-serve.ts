@@ -5,6 +5,7 @@ import type { CatalogStore } from '../catalog-service/store/catalog-store.ts'
 import { openCatalogStore } from '../catalog-service/store/open-store.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError } from '../errors.ts'
+import { isLoopback } from '../http/local-demo.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain } from './plain-text.ts'
 import { toStoreError } from './with-catalog.ts'
@@ -16,13 +17,15 @@ import { toStoreError } from './with-catalog.ts'
  */
 export async function runCatalogServe(context: CommandContext): Promise<ExitCode> {
   const { clock, config, io, logger } = context
+  const { adminPassword } = context.secrets
   const store = await openCatalogStore({
     database: config.catalogDatabase,
     clock,
     role: 'alone',
   })
   try {
-    const service = createCatalogService({ store, clock, logger })
+    const alone = { adminPassword, isLocal: isLoopback(config.host), logger }
+    const service = createCatalogService({ store, clock, logger, alone })
     const hint = await findHint(store, config.catalogDatabase)
     const { url } = await service.listen(config.host, config.port)
     io.out(context.json ? JSON.stringify({ url }) : `catalog service: ${url}`)

@@ -5,7 +5,7 @@ import { VERSION } from '../paths.ts'
  * What a product's bytes become, as a number: raised whenever `parse.ts`, `rows.ts` or what they use gives another product
  * for the same answer. Products of another number, and those of another release, are parsed again.
  */
-export const SHAPES = 1
+export const SHAPES = 2
 
 /** Digests of bytes begin with what their product depends on beside them; digests of content never have this sign. */
 const SIGN = ':'

@@ -7,6 +7,7 @@ import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { collectDeals, toOfferKey } from '../offers/deals.ts'
+import { isOnSale } from '../offers/sale.ts'
 import { foldCase, foldText } from '../offers/text.ts'
 import type { DealsTable, ProductsTable } from './schema.ts'
 import type { DealEntry } from './store.ts'
@@ -179,6 +180,8 @@ function compareOffers(a: Offer, b: Offer): number {
   return (
     compareTexts(a.currency, b.currency) ||
     compareTexts(a.merchant, b.merchant) ||
+    // As pickOnePerMerchant prefers them: a copy stored before that rule differs here, and its deals are written anew.
+    Number(isOnSale(b)) - Number(isOnSale(a)) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.price, b.price) ||
     compareTexts(a.affiliateUrl, b.affiliateUrl) ||

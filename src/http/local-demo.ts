@@ -1,8 +1,29 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Config } from '../config/config.ts'
 
 /** Does nobody but this machine reach a listener of that name? The name as in settings or in an address. */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|::1|\[::1\]|127(?:\.\d{1,3}){3})$/i.test(host)
+}
+
+/** Headers that only a proxy sets: then "loopback" says nothing about who is asking. */
+const FORWARDING_HEADERS = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+]
+
+/**
+ * Was a listener on loopback asked by a name of this machine, and not through a proxy? A page elsewhere can point a name of its
+ * own at this machine.
+ */
+export function isAskedLocally(headers: IncomingHttpHeaders): boolean {
+  const address = `http://${headers.host ?? ''}`
+  const isOwnName = URL.canParse(address) && isLoopback(new URL(address).hostname)
+  return isOwnName && !FORWARDING_HEADERS.some((name) => headers[name] !== undefined)
 }
 
 /** The embedded catalog on a loopback listener: somebody is trying Vitrine on their own machine. */

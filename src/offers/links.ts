@@ -1,3 +1,6 @@
+// oxlint-disable-next-line no-restricted-imports -- compares addresses, and opens no connection
+import { BlockList, isIPv4 } from 'node:net'
+
 /** Longest address that is used; affiliate links carry long query strings. */
 export const MAX_LINK_CHARACTERS = 4_096
 
@@ -23,11 +26,46 @@ export function isUsableLink(address: string): boolean {
   return isPlain(address) || parseAddress(address) !== undefined
 }
 
-/** May a page load this picture: `https:`, or this server's own origin (`https://host` or `http://host:port`)? */
+/** IPv4 networks that are not on the public internet: "this" network, private, shared, loopback, link-local, multicast. */
+const NOT_PUBLIC = new BlockList()
+for (const [network, prefixBits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const)
+  NOT_PUBLIC.addSubnet(network, prefixBits)
+
+/** Global unicast IPv6 (2000::/3) without 6to4 (2002::/16). All other forms are local, or hold an IPv4 address. */
+const PUBLIC_IPV6 = /^\[(?!2002:)[23][\da-f]{3}:/
+
+/** Names that only resolve inside a network (RFC 6761, 6762, 8375, and ICANN's `.internal`), up to the port or path. */
+const LOCAL_NAME = /(?:^|[./])(?:localhost|local|internal|home\.arpa)(?=[:/]|$)/
+
+/**
+ * May a page load this picture: from a public host by `https:`, or from this server's own origin (`https://host` or
+ * `http://host:port`)? Names are not resolved: the reader's browser loads the picture, this server does not.
+ */
 export function isUsableImage(address: string, ownOrigin: string): boolean {
-  if (address.startsWith('https:') && isPlain(address)) return true
+  // Needs no parser either, unless something in it looks like a local name.
+  if (address.startsWith('https:') && isPlain(address) && !LOCAL_NAME.test(address)) return true
   const url = parseAddress(address)
-  return url !== undefined && (url.protocol === 'https:' || url.origin === ownOrigin)
+  if (url === undefined) return false
+  return url.origin === ownOrigin || (url.protocol === 'https:' && isPublicHost(url.hostname))
+}
+
+/** `hostname` is as `URL` writes it: every form of an IPv4 address has become four decimal numbers. */
+function isPublicHost(hostname: string): boolean {
+  if (hostname.startsWith('[')) return PUBLIC_IPV6.test(hostname)
+  if (isIPv4(hostname)) return !NOT_PUBLIC.check(hostname)
+  const name = hostname.replace(/\.+$/, '')
+  return name.includes('.') && !LOCAL_NAME.test(name)
 }
 
 function isPlain(address: string): boolean {

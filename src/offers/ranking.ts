@@ -1,4 +1,5 @@
 import { comparePrices } from './money.ts'
+import { isOnSale } from './sale.ts'
 import { foldCase } from './text.ts'
 
 /** What ranking looks at; commission is no part of it. */
@@ -21,8 +22,8 @@ export function isInStock(offer: Readonly<{ availability: string }>): boolean {
 }
 
 /**
- * One offer for each merchant and currency: the cheapest in stock, or the cheapest when none is. Merchants are equal
- * without case.
+ * One offer for each merchant and currency: the cheapest in stock, or the cheapest when none is; at equal price the one on
+ * sale. Merchants are equal without case.
  */
 export function pickOnePerMerchant<T extends Rankable>(offers: readonly T[]): T[] {
   const picked = new Map<string, T>()
@@ -34,12 +35,16 @@ export function pickOnePerMerchant<T extends Rankable>(offers: readonly T[]): T[
   return [...picked.values()]
 }
 
-/** In stock first, then by price, merchant, network and link; the rest only tells apart what a reader cannot. */
+/**
+ * In stock first, then by price and merchant; of one merchant the offer on sale first, then by network and link. The rest
+ * only tells apart what a reader cannot.
+ */
 export function compareForBox(a: Rankable, b: Rankable): number {
   return (
     Number(isInStock(b)) - Number(isInStock(a)) ||
     comparePrices(a.price, b.price) ||
     compareTexts(foldCase(a.merchant), foldCase(b.merchant)) ||
+    Number(isOnSale(b)) - Number(isOnSale(a)) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.affiliateUrl, b.affiliateUrl) ||
     compareClaims(a, b)

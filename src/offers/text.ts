@@ -1,6 +1,9 @@
-/** C0 and C1 controls, line separators, object and replacement characters: they stood between words. */
+/**
+ * C0 and C1 controls, line separators, object and replacement characters, and Unicode's noncharacters, which XML does not
+ * allow (U+FFFE, U+FFFF): they stood between words.
+ */
 // oxlint-disable-next-line no-control-regex -- these are what it removes
-const SEPARATING = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffc\ufffd]+/g
+const SEPARATING = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffc\ufffd\p{Noncharacter_Code_Point}]+/gu
 
 /**
  * Zero-width spaces, byte order marks, and every control of direction (marks, overrides, isolates): nobody sees them, so

@@ -102,6 +102,16 @@ describe('oEmbed', () => {
     expect(json.title).toBe(`Where to buy ${title}`)
   })
 
+  test('xml - well-formed whatever the title holds', async () => {
+    const harness = await startStocked([
+      makeWireProduct({ title: 'Lamp\ufffe\uffffX\u0000\u{1ffff}\ufdd0 Y' }),
+    ])
+    const seen = await ask(harness, SERVER + BOX_EMBED, { format: 'xml' })
+    expect(seen.text).toContain('<title>Where to buy Lamp X Y</title>')
+    const { SaxesParser } = await import('saxes')
+    expect(() => new SaxesParser().write(seen.text).close()).not.toThrow()
+  })
+
   test('nobody sells it now - the frame all the same: it may be sold tomorrow', async () => {
     const harness = await startStocked()
     const embed = BOX_EMBED.replace(GTIN, '09521234500005')

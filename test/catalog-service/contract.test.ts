@@ -245,7 +245,7 @@ describe('contract, section 8: caching', () => {
     const { headers } = await get('/v0/channels').expect(200)
     expect(headers['cache-control']).toBe('private, max-age=300')
     expect(headers['etag']).toMatch(/^"/)
-    expect(headers['vary']).toBe('Authorization')
+    expect(headers['vary']).toBe('Authorization, Accept-Encoding')
     expect(headers).not.toHaveProperty('x-powered-by')
   })
 

@@ -68,7 +68,7 @@ const GOOD: SeenAnswer = {
     'cache-control': 'private, max-age=300',
     'content-type': 'application/json; charset=utf-8',
     etag: '"x"',
-    vary: 'Authorization',
+    vary: 'Authorization, Accept-Encoding',
   },
   text: '{"items":[]}',
 }

@@ -67,6 +67,22 @@ describe('contract, section 1: what the service does', () => {
   })
 })
 
+describe('look-up with an empty GTIN', () => {
+  it.each(['/products/', '/products//', '/products/?limit=1', '/products/?cursor=x', '/PRODUCTS/'])(
+    '%s - is not the list but 404, like any address that does not exist',
+    async (tail) => {
+      const { get, channelId } = await startWithTwo()
+      const { status, body } = await get(`/v0/channels/${channelId}${tail}`)
+      expect([status, body]).toEqual([404, { error: 'there is no such address' }])
+    },
+  )
+
+  it.each(['/products', '/products?limit=1'])('%s - is the list', async (tail) => {
+    const { get, channelId } = await startWithTwo()
+    expect((await get(`/v0/channels/${channelId}${tail}`)).status).toBe(200)
+  })
+})
+
 describe('contract, section 2: kinds of channel', () => {
   it('channels - one of each kind - come back as they are, with their addresses or null', async () => {
     const under = await startTestService()

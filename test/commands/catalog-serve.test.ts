@@ -1,3 +1,4 @@
+import request from 'supertest'
 import { describe, expect, it, vi } from 'vitest'
 import { runCatalogChannels } from '../../src/commands/catalog-channels.ts'
 import { runCatalogKeys } from '../../src/commands/catalog-keys.ts'
@@ -24,6 +25,8 @@ describe('catalog serve', () => {
     expect(under.err[0]).toContain('vitrine catalog keys add NAME')
     const url = under.out[0]?.replace('catalog service: ', '') ?? ''
     expect((await ask(url).get('/v0/channels')).status).toBe(401)
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      expect([path, (await request(url).get(path)).status]).toEqual([path, 200])
     under.stop.abort()
     expect(await running).toBe(0)
   })

@@ -163,13 +163,19 @@ test('what an answer becomes - is what SHAPES in page-items.ts stands for; raise
       {
         ...SAMPLE,
         gtin: '7',
-        title: ' Crème\tLAMP ',
-        images: [{ url: 'http://127.0.0.1:1/a.jpg' }, { url: 'ftp://x' }],
-        offers: [{ ...SAMPLE.offers[0], price: 5, merchant: { name: 'Straße' } }, ...SAMPLE.offers],
+        title: ' Crème\tLAMP\uffff ',
+        images: ['http://127.0.0.1:1/a.jpg', 'ftp://x', 'https://10.1.1.1/', 'https://a.local/'].map(
+          (url) => ({ url }),
+        ),
+        offers: [
+          { ...SAMPLE.offers[0], price: 5, merchant: { name: 'Straße' } },
+          { ...SAMPLE.offers[0], network: 'a', old_price: '9' },
+          ...SAMPLE.offers,
+        ],
       },
     ],
     next_cursor: null,
   })
   const shapes = hash('sha256', JSON.stringify(withoutDigests(read(text))), 'hex').slice(0, 16)
-  expect([SHAPES, shapes]).toEqual([1, '30cb9289d66c98fd'])
+  expect([SHAPES, shapes]).toEqual([2, '094dadb700c722aa'])
 })

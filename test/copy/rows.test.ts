@@ -82,10 +82,11 @@ describe('stored shape, product', () => {
     expect(digestOf(moved)).not.toBe(digestOf(makeProduct()))
   })
 
-  test('order of the offers - currency, merchant, network, price, link, each as text', () => {
+  test('order of the offers - currency, merchant, on sale first, network, price, link, each as text', () => {
     const sorted = [
       makeParsedOffer({ currency: 'CHF', merchant: 'z' }),
       makeParsedOffer({ merchant: 'Z' }),
+      makeParsedOffer({ merchant: 'a', network: 'z', price: '10', oldPrice: '11' }),
       makeParsedOffer({ merchant: 'a', network: 'm', price: '9' }),
       makeParsedOffer({ merchant: 'a', network: 'n', price: '10', affiliateUrl: 'https://x.example/' }),
       makeParsedOffer({ merchant: 'a', network: 'n', price: '9', affiliateUrl: 'https://a.example/' }),

@@ -1,8 +1,9 @@
 <?php
 
 /**
- * What the block of integrations/drupal uses of Drupal, and no more: enough to run the block by itself. Called with its
- * configuration and the fields of the node of the page as JSON, this prints what the block built.
+ * What the block of integrations/drupal uses of Drupal, and no more: enough to run the block by itself. Called with the server
+ * of the site's settings, and as JSON the block's configuration, the fields of the node of the page and what somebody sends by
+ * the block's form (`null`: nothing), this prints what the block built, its form, its configuration and the form's errors.
  */
 
 namespace Drupal\Core\Block {
@@ -13,6 +14,11 @@ namespace Drupal\Core\Block {
         public function __construct(array $configuration, $plugin_id, $plugin_definition)
         {
             $this->configuration = $configuration + $this->defaultConfiguration();
+        }
+
+        public function getConfiguration(): array
+        {
+            return $this->configuration;
         }
 
         protected function t(string $text): string
@@ -26,6 +32,8 @@ namespace Drupal\Core\Form {
     interface FormStateInterface
     {
         public function getValue($key);
+
+        public function setErrorByName($name, $message);
     }
 }
 
@@ -39,6 +47,18 @@ namespace Drupal\Core\Routing {
     interface RouteMatchInterface
     {
         public function getParameter($name);
+    }
+}
+
+namespace Drupal\Core\Site {
+    final class Settings
+    {
+        public static string $server = '';
+
+        public static function get(string $name, $default = null)
+        {
+            return $name === 'vitrine_server' && self::$server !== '' ? self::$server : $default;
+        }
     }
 }
 
@@ -71,7 +91,8 @@ namespace Symfony\Component\DependencyInjection {
 }
 
 namespace {
-    [, $module, $configuration, $fields] = $argv;
+    [, $module, $server, $configuration, $fields, $sent] = $argv;
+    \Drupal\Core\Site\Settings::$server = $server;
     require $module . '/src/Plugin/Block/VitrineBlock.php';
 
     final class StubNode implements \Drupal\node\NodeInterface
@@ -117,5 +138,34 @@ namespace {
 
     $services = new StubServices(json_decode($fields, true));
     $block = \Drupal\vitrine\Plugin\Block\VitrineBlock::create($services, json_decode($configuration, true), 'vitrine_box', []);
-    echo json_encode($block->build());
+    final class StubFormState implements \Drupal\Core\Form\FormStateInterface
+    {
+        public array $errors = [];
+
+        public function __construct(private array $values)
+        {
+        }
+
+        public function getValue($key)
+        {
+            return $this->values[$key] ?? null;
+        }
+
+        public function setErrorByName($name, $message)
+        {
+            $this->errors[$name] = $message;
+        }
+    }
+
+    $state = new StubFormState(json_decode($sent, true) ?? []);
+    if ($sent !== 'null') {
+        $block->blockValidate([], $state);
+        $block->blockSubmit([], $state);
+    }
+    echo json_encode([
+        'built' => $block->build(),
+        'form' => $block->blockForm([], $state),
+        'configuration' => $block->getConfiguration(),
+        'errors' => (object) $state->errors,
+    ]);
 }

@@ -50,6 +50,14 @@ describe('deals of a product', () => {
     expect(collectDeals([makeOffer({ price: '70', oldPrice: null }), makeOffer()])).toEqual([])
   })
 
+  it('a sale of a shop that asks the same price without one in another network - is a deal, whichever network it is', () => {
+    const onSale = makeOffer({ network: 'b' })
+    for (const network of ['a', 'c']) {
+      const plain = makeOffer({ network, price: '80.00', oldPrice: null })
+      expect(collectDeals([plain, onSale]).map(({ offer }) => offer)).toEqual([onSale])
+    }
+  })
+
   it('best - the highest exact discount, then the lowest price, then merchant and network', () => {
     expect(
       merchants([

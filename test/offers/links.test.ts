@@ -97,8 +97,61 @@ describe('picture', () => {
     ['/x.jpg', false],
     ['https://pictures.example/"x', false],
     ['https://pictures.example/\\x', false],
+    ['https://a.local-shop.example/a.local/x', true],
+    ['https://internal.example/x.jpg', true],
+    ['https://93.184.215.14/x.jpg', true],
+    ['https://[2606:2800:21f:cb07::1]/x.jpg', true],
   ])('%s - %s', (address, expected) => {
     expect(isUsableImage(address, OWN)).toBe(expected)
+  })
+})
+
+describe('picture of a host that is not public', () => {
+  it.each([
+    '0.0.0.0',
+    '10.1.2.3',
+    '100.64.0.1',
+    '127.0.0.1',
+    '127.1',
+    '0x7f.0.0.1',
+    '0177.0.0.1',
+    '2130706433',
+    '１２７.0.0.1',
+    '169.254.169.254',
+    '172.31.255.255',
+    '192.168.1.1',
+    '192.168.1.1.',
+    '198.19.0.1',
+    '224.0.0.251',
+    '255.255.255.255',
+    '[::]',
+    '[::1]',
+    '[::127.0.0.1]',
+    '[::ffff:192.168.1.1]',
+    '[64:ff9b::c0a8:101]',
+    '[2002:c0a8:101::1]',
+    '[fc00::1]',
+    '[fd12:3456:789a::1]',
+    '[fe80::1]',
+    '[ff02::1]',
+    'localhost',
+    'LOCALHOST.',
+    'shop.localhost',
+    'printer.local',
+    'printer.local.',
+    'metadata.google.internal',
+    'router.home.arpa',
+    'intranet',
+    'intranet.',
+  ])('%s - is not used, with a port neither', (host) => {
+    expect(isUsableImage(`https://${host}/x.jpg`, OWN)).toBe(false)
+    expect(isUsableImage(`https://${host}:8443/x.jpg`, OWN)).toBe(false)
+    expect(isUsableImage(`https://${host}`, OWN)).toBe(false)
+  })
+
+  it('but it is this server - is used', () => {
+    expect(isUsableImage('https://intranet/demo/pictures/lamp', 'https://intranet')).toBe(true)
+    expect(isUsableImage('https://intranet:8443/demo/pictures/lamp', 'https://intranet')).toBe(false)
   })
 })
 
@@ -111,6 +164,7 @@ describe('plain addresses', () => {
   const host = fc.oneof(
     label,
     fc.constantFrom('a.example', 'xn--a.example', 'a.b-c.de', '1.2.3.4', '1.2.3.999', 'a.1', 'a..b'),
+    fc.constantFrom('a.local', 'a.local.', 'b.localhost', 'local.example', 'a.internal', 'home.arpa'),
   )
 
   it('any address - is judged as it is by the parser', () => {

@@ -104,14 +104,26 @@ describe('one offer a merchant and currency', () => {
   })
 
   it.each([
-    ['a former price', { price: '1.50' }, { price: '1.5', oldPrice: '2' }],
+    ['a former price', { price: '1.50', oldPrice: '2' }, { price: '1.5' }],
+    ['a former price that is none', { price: '1.50' }, { price: '1.5', oldPrice: '1.5' }],
+    ['a sale and their networks', { network: 'z', oldPrice: '11' }, { network: 'a' }],
+    [
+      'a sale and their links',
+      { affiliateUrl: 'https://b.example/', oldPrice: '11' },
+      { affiliateUrl: 'https://a.example/', oldPrice: '9' },
+    ],
+    [
+      'a sale, both not in stock',
+      { network: 'z', oldPrice: '11', availability: 'sold_out' },
+      { availability: 'gone' },
+    ],
     ['a higher former price', { oldPrice: '13' }, { oldPrice: '100' }],
     ['the wording of its price', { price: '1.5' }, { price: '1.50' }],
     ['the wording of its former price', { oldPrice: '12' }, { oldPrice: '12.0' }],
     ['the case of its merchant', { merchant: 'KOPJE' }, { merchant: 'Kopje' }],
     ['how it is not in stock', { availability: 'gone' }, { availability: 'sold_out' }],
   ])(
-    'two that differ in %s - the first by rule, in any order, and the smaller claim',
+    'two that differ in %s - the first by rule, in any order: on sale, then the smaller claim',
     (_what, first, second) => {
       const [chosen, other] = [makeOffer(first), makeOffer(second)]
       expect(pickOnePerMerchant([chosen, other])).toEqual([chosen])
@@ -122,6 +134,15 @@ describe('one offer a merchant and currency', () => {
   it('dearer in stock, cheaper not - the one in stock', () => {
     const inStock = makeOffer({ price: '20' })
     expect(pickOnePerMerchant([makeOffer({ availability: 'sold_out' }), inStock])).toEqual([inStock])
+  })
+
+  it('on sale but dearer, or not in stock - the cheapest in stock all the same', () => {
+    const plain = makeOffer({ network: 'z' })
+    const onSale = [
+      makeOffer({ price: '10.01', oldPrice: '20' }),
+      makeOffer({ availability: 'x', oldPrice: '20' }),
+    ]
+    expect(pickOnePerMerchant([...onSale, plain])).toEqual([plain])
   })
 
   it('none in stock - the cheapest', () => {

@@ -14,6 +14,8 @@ describe('clean text', () => {
     ['bidi embeddings and isolates', 'a\u202a\u202b\u202db\u2066\u2067\u2068c\u2069', 'abc'],
     ['zero width within a word', 'Kop\u200bje\u2060\ufeff', 'Kopje'],
     ['replacement and object characters', 'a\ufffdb\ufffcc', 'a b c'],
+    ['noncharacters', 'a\ufffeb\uffffc\ufdd0d\ufdefe\u{1fffe}f\u{10ffff}g', 'a b c d e f g'],
+    ['letters beside noncharacters', '\ufdcf\ufdf0\u{1fffd}\u{20000}', '\ufdcf\ufdf0\u{1fffd}\u{20000}'],
     ['lone high surrogate', 'a\ud83db', 'a b'],
     ['lone low surrogate', 'a\ude00b', 'a b'],
     ['nothing visible', '\u200b\u202e\u2066\ufeff \u0000', ''],
@@ -74,6 +76,7 @@ describe('clean text', () => {
           expect(clean.length).toBeLessThanOrEqual(max)
           // oxlint-disable-next-line no-control-regex -- what must not be there
           expect(clean).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|^\s|\s$|\s\s/)
+          expect(clean).not.toMatch(/\p{Noncharacter_Code_Point}/u)
           expect(cleanText(clean, max)).toBe(clean)
         },
       ),

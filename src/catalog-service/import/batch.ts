@@ -1,4 +1,4 @@
-import type { FeedProduct } from './feed-product.ts'
+import type { ProductHead } from './product-heads.ts'
 
 /** An offer as it is written, without the number of the import. The first six values are its key. */
 export type OfferRow = readonly [
@@ -27,7 +27,7 @@ export type BatchStatements = Readonly<{
   countOffers(gtins: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** How many of these offers this import has brought before. */
   countKnown(rows: readonly OfferRow[]): Promise<number>
-  /** A GTIN that is there already is merged: newest title, the brand and images that are given. */
-  writeProducts(products: readonly FeedProduct[]): Promise<void>
+  /** Each GTIN once. One that is there already is merged: the title that is given, and brand and images where they are given. */
+  writeProducts(products: readonly ProductHead[]): Promise<void>
   writeOffers(rows: readonly OfferRow[]): Promise<void>
 }>

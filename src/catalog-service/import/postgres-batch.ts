@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { CatalogTables } from '../store/schema.ts'
 import { type BatchStatements, type OfferRow, nameOffer } from './batch.ts'
-import type { FeedProduct } from './feed-product.ts'
 
 /** Writes batches to a server: columns go in as arrays, rows come out. */
 export async function createPostgresBatch(
@@ -28,12 +27,11 @@ export async function createPostgresBatch(
       return known.rows[0]?.count ?? 0
     },
     async writeProducts(products) {
-      const merged = mergeProducts(products)
       await sql`
         insert into products as p (gtin, title, brand, images)
-        select * from unnest(${merged.map(({ gtin }) => gtin)}::text[], ${toTexts(merged.map(({ title }) => title))}::text[],
-          ${toTexts(merged.map(({ brand }) => brand))}::text[],
-          ${merged.map(({ images }) => JSON.stringify(images))}::text[])
+        select * from unnest(${products.map(({ gtin }) => gtin)}::text[], ${toTexts(products.map(({ title }) => title))}::text[],
+          ${toTexts(products.map(({ brand }) => brand))}::text[],
+          ${products.map(({ images }) => JSON.stringify(images))}::text[])
         on conflict (gtin) do update set title = excluded.title, brand = coalesce(excluded.brand, p.brand),
           images = case when excluded.images = '[]' then p.images else excluded.images end`.execute(database)
     },
@@ -81,18 +79,4 @@ function toTexts(values: readonly (string | null)[]): (string | null)[] {
 /** The one character that the server cannot keep. Halves of characters arrive there as U+FFFD. */
 function toText(value: string): string {
   return value.includes('\u0000') ? value.replaceAll('\u0000', '') : value
-}
-
-/** One statement may write a product once; what comes twice is merged as it would be in the table. */
-function mergeProducts(products: readonly FeedProduct[]): readonly FeedProduct[] {
-  const merged = new Map<string, FeedProduct>()
-  for (const product of products) {
-    const before = merged.get(product.gtin)
-    merged.set(product.gtin, {
-      ...product,
-      brand: product.brand ?? before?.brand ?? null,
-      images: product.images.length === 0 ? (before?.images ?? []) : product.images,
-    })
-  }
-  return [...merged.values()]
 }

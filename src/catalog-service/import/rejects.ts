@@ -117,7 +117,9 @@ function openFirst(candidates: readonly string[]): OpenFile {
   let cause: unknown
   for (const path of candidates) {
     try {
-      return { path, descriptor: openSync(path, 'w') }
+      // What stands there by now is not ours, and a link is not followed: `wx` only ever makes a new file.
+      rmSync(path, { force: true })
+      return { path, descriptor: openSync(path, 'wx') }
     } catch (error) {
       cause = error
     }

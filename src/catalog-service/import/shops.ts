@@ -20,8 +20,8 @@ export type ShopIds = Readonly<{
   /** Does the channel have it, so that its offers are shown? */
   isAssigned: boolean
   merchantId: number
-  /** Can the network make a tracking link of a shop's page? */
-  hasTemplate: boolean
+  /** What the network makes a tracking link of a shop's page with; `null`: it cannot. */
+  linkTemplate: string | null
 }>
 
 /** What tells shops apart. */
@@ -53,8 +53,8 @@ export async function createShops(database: Kysely<CatalogTables>, target: Impor
     find: (offer) => cache.get(nameShop(offer)),
     async make(offer) {
       const ids = await getOrMakeIds(database, target, offer)
-      await noteShop(database, ids, offer.link === 'page' && ids.hasTemplate)
-      const named = ids.hasTemplate ? byTemplate : untracked
+      await noteShop(database, ids, offer.link === 'page' && ids.linkTemplate !== null)
+      const named = ids.linkTemplate === null ? untracked : byTemplate
       if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
       if (!ids.isAssigned && unassigned.size < MAX_NAMED_NETWORKS) unassigned.add(offer.network)
       if (cache.size >= MAX_CACHED_SHOPS) cache.clear()
@@ -111,7 +111,7 @@ async function getOrMakeIds(
     networkChannelId,
     isAssigned: networkChannel.isAssigned,
     merchantId,
-    hasTemplate: network.linkTemplate !== null,
+    linkTemplate: network.linkTemplate,
   }
 }
 

@@ -3,10 +3,12 @@ import type { Kysely } from 'kysely'
 import { MAX_OFFERS } from '../../catalog/contract.ts'
 import { isPostgres } from '../../database/postgres.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
+import { makeAffiliateLink } from '../affiliate-link.ts'
 import { type OfferRow, nameOffer } from './batch.ts'
 import { createPostgresBatch } from './postgres-batch.ts'
 import { createSqliteBatch } from './sqlite-batch.ts'
 import type { FeedOffer, FeedProduct, Reject } from './feed-product.ts'
+import { type Candidate, pickHeads } from './product-heads.ts'
 import { removeOlder } from './remove-older.ts'
 import { type PageNetworks, type ShopIds, type Shops, createShops } from './shops.ts'
 import type { ImportTarget } from './target.ts'
@@ -26,7 +28,7 @@ type Written = Readonly<{
 
 /** Writes products in the import's transaction. */
 export type FeedWriter = Readonly<{
-  /** Adds products. A GTIN that came before is merged: newest title, all offers. Answers what was too much of them. */
+  /** Adds products. Rows of one GTIN are merged, see `pickHeads`. Answers what was too much of them. */
   write(products: readonly NumberedProduct[]): Promise<readonly Reject[]>
   /** Removes what the imported shops no longer offer, and counts. */
   finish(): Promise<Written>
@@ -49,14 +51,16 @@ export async function createFeedWriter(
     async write(batch) {
       const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
       const counts = new Map(await statements.countOffers(gtins))
-      for (const count of counts.values()) if (count === 0) products += 1
+      const known = gtins.filter((gtin) => counts.get(gtin) !== 0)
+      products += gtins.length - known.length
       const { kept, rejects } = limitOffers(batch, counts)
       // Products that lie side by side in the file on disk are written one after the other.
       const sorted = kept.toSorted(compareGtins)
-      const rows = await toOfferRows(sorted, shops)
-      const keys = new Set(rows.map((row) => nameOffer(row)))
+      const { rows, candidates } = await toOfferRows(sorted, shops)
+      const keys = new Set(candidates.map(({ key }) => key))
       offers += keys.size - (await statements.countKnown(rows))
-      await statements.writeProducts(sorted)
+      const earlier = known.length === 0 ? [] : await fetchCandidates(database, importId, known)
+      await statements.writeProducts(pickHeads([...earlier, ...candidates]))
       await statements.writeOffers(rows)
       return rejects
     },
@@ -77,22 +81,68 @@ function compareGtins(one: FeedProduct, other: FeedProduct): number {
   return one.gtin < other.gtin ? -1 : one.gtin > other.gtin ? 1 : 0
 }
 
-async function toOfferRows(products: readonly FeedProduct[], shops: Shops): Promise<OfferRow[]> {
+type Offers = Readonly<{ rows: OfferRow[]; candidates: Candidate[] }>
+
+async function toOfferRows(products: readonly FeedProduct[], shops: Shops): Promise<Offers> {
   const rows: OfferRow[] = []
-  for (const { gtin, offers } of products) {
-    for (const offer of offers) {
+  const candidates: Candidate[] = []
+  for (const head of products) {
+    for (const offer of head.offers) {
       // Only a shop that is met for the first time has to be waited for.
       const ids = shops.find(offer) ?? (await shops.make(offer))
-      rows.push(toRow(gtin, offer, ids))
+      const row = toRow(head.gtin, offer, ids)
+      const template = offer.link === 'page' ? ids.linkTemplate : null
+      rows.push(row)
+      candidates.push({
+        key: nameOffer(row),
+        offer: { ...offer, affiliateUrl: toLink(offer.url, template) },
+        head,
+      })
     }
   }
-  return rows
+  return { rows, candidates }
+}
+
+/** The link that readers get but for names, which offers that are compared by it have in common. */
+function toLink(url: string, template: string | null): string {
+  return template === null
+    ? url
+    : makeAffiliateLink({ template, merchantUrl: url, merchant: '', publisher: '' })
+}
+
+/** The offers that this import has brought of these products, with the heads that were picked so far. */
+async function fetchCandidates(
+  database: Kysely<CatalogTables>,
+  importId: number,
+  gtins: readonly string[],
+): Promise<Candidate[]> {
+  const rows = await database
+    .selectFrom('offers as o')
+    .innerJoin('products as p', 'p.gtin', 'o.gtin')
+    .innerJoin('merchants as m', 'm.id', 'o.merchant_id')
+    .innerJoin('networks as n', 'n.id', 'o.network_id')
+    .selectAll('o')
+    .select(['p.title', 'p.brand', 'p.images', 'm.name as merchant', 'n.name as network', 'n.link_template'])
+    .where('o.gtin', 'in', gtins)
+    .where('o.import_id', '=', importId)
+    .execute()
+  return rows.map((row) => ({
+    key: [row.gtin, row.network_id, row.merchant_id, row.network_channel_id, row.currency, row.variant].join(
+      ' ',
+    ),
+    offer: {
+      ...row,
+      oldPrice: row.old_price,
+      affiliateUrl: toLink(row.url, row.network_channel_id === PAGE_OF_SHOP ? row.link_template : null),
+    },
+    head: { gtin: row.gtin, title: row.title, brand: row.brand, images: JSON.parse(row.images) as string[] },
+  }))
 }
 
 function toRow(gtin: string, offer: FeedOffer, ids: ShopIds): OfferRow {
   const { price, oldPrice, currency, availability, url } = offer
   const { networkId, merchantId } = ids
-  const channel = offer.link === 'page' && ids.hasTemplate ? PAGE_OF_SHOP : ids.networkChannelId
+  const channel = offer.link === 'page' && ids.linkTemplate !== null ? PAGE_OF_SHOP : ids.networkChannelId
   const variant = Number.parseInt(hash('sha1', url).slice(0, VARIANT_DIGITS), 16)
   return [gtin, networkId, merchantId, channel, currency, variant, price, oldPrice, availability, url]
 }

@@ -48,7 +48,7 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     about: 'GTINs',
-    text: 'A look-up takes 1 to 14 digits and puts zeros in front of a shorter code. The check digit is not tested: a code that nobody sells is 404. Answers always have 14 digits.',
+    text: 'A look-up takes 1 to 14 digits and puts zeros in front of a shorter code. The check digit is not tested: a code that nobody sells is 404. Answers always have 14 digits. An address that ends in `/products/`, with an empty code, is 404: the list is `/products`.',
   },
   {
     about: 'Fields that may be missing',

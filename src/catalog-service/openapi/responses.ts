@@ -16,14 +16,14 @@ export const HEADERS: Readonly<Record<string, HeaderObject>> = {
     schema: { type: 'string', const: 'no-store' },
   },
   ETag: {
-    description: 'Strong validator of the body, for `If-None-Match`.',
+    description: 'Strong validator of the body in its encoding, for `If-None-Match`.',
     required: true,
     schema: { type: 'string', pattern: '^"[^"]+"$' },
   },
   Vary: {
-    description: 'Answers differ by key.',
+    description: 'Answers differ by key, and `vitrine catalog serve` compresses what is long (br, gzip).',
     required: true,
-    schema: { type: 'string', const: 'Authorization' },
+    schema: { type: 'string', const: 'Authorization, Accept-Encoding' },
   },
   'Retry-After': {
     description: 'Seconds until 00:00 UTC, when the limit starts again.',

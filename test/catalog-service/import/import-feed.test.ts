@@ -175,17 +175,17 @@ describe('import, over sample data', () => {
 })
 
 describe('import, duplicates', () => {
-  it('gtin - twice in a file, in any padding - offers are merged, newest title', async () => {
+  it('gtin - twice in a file, in any padding - offers are merged, the title is of the cheaper row', async () => {
     const under = await openTestStore()
-    const second = makeOffer({ merchant: { name: 'Shop B' } })
+    const second = makeOffer({ merchant: { name: 'Shop B' }, price: '9.00' })
     const image = { url: 'https://img.example/1.jpg' }
     const summary = await importRows(under, [
-      makeProduct('17', { title: 'Old', images: [image] }),
-      makeProduct('00000000000017', { title: 'New', brand: null, offers: [second] }),
+      makeProduct('17', { title: 'Dear', images: [image] }),
+      makeProduct('00000000000017', { title: 'Cheap', brand: null, offers: [second] }),
     ])
     expect(summary).toMatchObject({ products: 1, offers: 2, rejected: 0 })
     const [product] = await fetchAll(under, summary.channelId)
-    expect(product).toMatchObject({ title: 'New', brand: 'Brand', images: [image] })
+    expect(product).toMatchObject({ title: 'Cheap', brand: 'Brand', images: [image] })
     expect(product?.offers).toEqual([makeOffer(), second])
   })
 

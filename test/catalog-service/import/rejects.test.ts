@@ -1,7 +1,16 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
+import { createRejects } from '../../../src/catalog-service/import/rejects.ts'
 import {
   fetchAll,
   importRows,
@@ -144,5 +153,19 @@ describe('import, rejects', () => {
     mkdirSync(`${file}.rejects`)
     const { rejectsPath } = await importFeed({ store: under.store, file, currentFolder: under.folder })
     expect(rejectsPath).toBe(join(under.folder, 'feed.ndjson.rejects'))
+  })
+
+  it('a link put in the place of the file meanwhile - is replaced, and what it points to is untouched', () => {
+    const folder = makeFolder()
+    const victim = join(folder, 'victim')
+    writeFileSync(victim, 'kept')
+    const rejects = createRejects(join(folder, 'feed.ndjson'), folder)
+    const path = join(folder, 'feed.ndjson.rejects')
+    symlinkSync(victim, path)
+    rejects.add([{ row: 1, field: 'gtin', reason: 'there is no gtin', raw: '{}' }])
+    rejects.close()
+    expect(readFileSync(victim, 'utf8')).toBe('kept')
+    expect(lstatSync(path).isFile()).toBe(true)
+    expect(readRejects(rejects.getPath())).toHaveLength(1)
   })
 })

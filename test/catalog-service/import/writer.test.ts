@@ -2,12 +2,14 @@ import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { FeedOffer, FeedProduct } from '../../../src/catalog-service/import/feed-product.ts'
+import { type Offer, parseOffer } from '../../../src/catalog/contract.ts'
+import { compareForBox, pickOnePerMerchant } from '../../../src/offers/ranking.ts'
 import { removeOlder } from '../../../src/catalog-service/import/remove-older.ts'
 import { createShops } from '../../../src/catalog-service/import/shops.ts'
 import { prepareTarget } from '../../../src/catalog-service/import/target.ts'
 import { createFeedWriter } from '../../../src/catalog-service/import/writer.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
-import { type StoreUnderTest, fetchAll, openTestStore } from '../harness.ts'
+import { type StoreUnderTest, fetchAll, findProduct, openTestStore } from '../harness.ts'
 
 const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 const CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
@@ -81,6 +83,87 @@ async function openWithChannel(): Promise<StoreUnderTest> {
   await under.store.write((transaction) => prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 }))
   return under
 }
+
+/** A title that tells its row. */
+const toTitle = (merchant: string, link: string): string => `${merchant} ${link}`
+
+describe('rows of one product', () => {
+  const url = fc
+    .constantFrom('/a', '/a/b', '/ab', '/a?b', '/Z', '/é', '/a&c')
+    .map((path) => `https://s.example${path}`)
+  const row = fc.record({
+    merchant: fc.constantFrom('Shop', 'Other'),
+    price: fc.constantFrom('1', '1.00', '2'),
+    oldPrice: fc.constantFrom(null, '3', '1'),
+    availability: fc.constantFrom('in_stock', 'out_of_stock'),
+    url,
+  })
+  // Each offer once: of one that changes within a file, the row whose title stood before is not kept.
+  const rows = fc.uniqueArray(row, {
+    minLength: 1,
+    maxLength: 9,
+    selector: ({ merchant, url }) => toTitle(merchant, url),
+  })
+  const batches = fc
+    .tuple(rows, fc.integer({ min: 1, max: 4 }))
+    .map(([all, size]) =>
+      Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size)),
+    )
+
+  test.each([
+    ['links by a template', TEMPLATE],
+    ['links of the feed', null],
+  ])(
+    'any rows in any batches, %s - title and picture are of the row whose link a box shows first',
+    async (_what, template) => {
+      const under = await openWithChannel()
+      await setTemplate(under, template)
+      await write(under, [makeFeedProduct(24, {})])
+      await setPublisher(under, 'pub')
+      let gtin = 100
+      await fc.assert(
+        fc.asyncProperty(batches, async (offers) => {
+          // Another product each time: shops that a run does not name keep their offers.
+          gtin += 1
+          const products = offers.map((batch) =>
+            batch.map((offer) => ({
+              ...makeFeedProduct(gtin, offer),
+              title: toTitle(offer.merchant, offer.url),
+              images: [`https://i.example/?${toTitle(offer.merchant, offer.url)}`],
+            })),
+          )
+          await write(under, ...products)
+          const product = await findProduct(under, CHANNEL, String(gtin).padStart(14, '0'))
+          const shown = (product?.offers ?? []).map(parseOffer) as Offer[]
+          const [first] = pickOnePerMerchant(shown).toSorted(compareForBox)
+          const link = new URL(first?.affiliateUrl ?? '')
+          const title = toTitle(
+            first?.merchant ?? '',
+            link.searchParams.get('u') ?? first?.affiliateUrl ?? '',
+          )
+          expect(product).toMatchObject({ title, images: [{ url: `https://i.example/?${title}` }] })
+        }),
+        { numRuns: 40 },
+      )
+    },
+  )
+
+  test('row with the first offer - lacks brand and pictures - they come from another row', async () => {
+    const under = await openWithChannel()
+    const full = {
+      ...makeFeedProduct(17, { price: '2' }),
+      title: 'Dear',
+      brand: 'Brand',
+      images: ['https://i.example/1'],
+    }
+    const bare = { ...makeFeedProduct(17, { price: '1', url: 'https://s.example/2' }), title: 'Cheap' }
+    const merged = { title: 'Cheap', brand: 'Brand', images: [{ url: 'https://i.example/1' }] }
+    for (const order of [[[full], [bare]], [[bare], [full]], [[bare, full]]]) {
+      await write(under, ...order)
+      expect((await fetchAll(under, CHANNEL))[0]).toMatchObject(merged)
+    }
+  })
+})
 
 describe('links of a feed, to the pages of shops', () => {
   test('network without a template - taken as they are, for the one network channel', async () => {

@@ -9,6 +9,7 @@ use Drupal\Core\Form\FormStateInterface;
 use Drupal\Core\Plugin\ContainerFactoryPluginInterface;
 use Drupal\Core\Render\Markup;
 use Drupal\Core\Routing\RouteMatchInterface;
+use Drupal\Core\Site\Settings;
 use Drupal\node\NodeInterface;
 use Symfony\Component\DependencyInjection\ContainerInterface;
 
@@ -28,6 +29,13 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
     /** How long Drupal keeps what this block gave; the helper keeps the box itself for as long as the server allows. */
     private const MAX_AGE_SECONDS = 60;
 
+    /** What settings of a block look like. */
+    private const PATTERNS = [
+        'channel' => '/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/Di',
+        'gtin' => '/^[0-9]{0,14}$/D',
+        'options' => '/^[A-Za-z0-9_.,~%=&+:!*()-]*$/D',
+    ];
+
     private RouteMatchInterface $routeMatch;
 
     public static function create(ContainerInterface $container, array $configuration, $plugin_id, $plugin_definition)
@@ -39,32 +47,54 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
 
     public function defaultConfiguration(): array
     {
-        return ['address' => '', 'gtin_field' => ''];
+        return ['channel' => '', 'gtin' => '', 'gtin_field' => '', 'options' => ''];
     }
 
     public function blockForm($form, FormStateInterface $form_state): array
     {
-        $form['address'] = [
-            '#type' => 'textfield',
-            '#title' => $this->t('Address of the fragment'),
-            '#description' => $this->t('https://widgets.example/fragments/CHANNEL/where-to-buy/{gtin} takes the GTIN from the field below.'),
-            '#default_value' => $this->configuration['address'],
-            '#maxlength' => 2048,
-            '#required' => true,
+        $settings = $this->toBlockSettings();
+        $fields = [
+            'channel' => ['Channel', 'The id of the channel, as the studio of the Vitrine server shows it.'],
+            'gtin' => ['GTIN', 'Shows where to buy this product.'],
+            'gtin_field' => ['Field with the GTIN', 'Machine name of a field, for example field_gtin. Shows where to buy the product of the content on whose page the block stands. Without a GTIN and a field the block shows the deals of the channel.'],
+            'options' => ['Options', 'As in an address, for example layout=card&theme=dark.'],
         ];
-        $form['gtin_field'] = [
-            '#type' => 'textfield',
-            '#title' => $this->t('Field with the GTIN'),
-            '#description' => $this->t('Machine name of a field of the content on whose page the block stands, for example field_gtin.'),
-            '#default_value' => $this->configuration['gtin_field'],
-        ];
+        foreach ($fields as $name => [$title, $description]) {
+            $form[$name] = [
+                '#type' => 'textfield',
+                '#title' => $this->t($title),
+                '#description' => $this->t($description),
+                '#default_value' => $settings[$name],
+                '#maxlength' => 1024,
+                '#required' => $name === 'channel',
+            ];
+        }
+        if (self::getServer() === null) {
+            $form['channel']['#description'] = $this->t('This site names no Vitrine server yet, so the block stays empty: set $settings[\'vitrine_server\'] in settings.php.');
+        }
         return $form;
+    }
+
+    public function blockValidate($form, FormStateInterface $form_state): void
+    {
+        $messages = [
+            'channel' => 'The channel is an id of 36 characters.',
+            'gtin' => 'The GTIN has 1 to 14 digits.',
+            'options' => 'Options are written as name=value, joined by &, with other characters percent-encoded.',
+        ];
+        foreach ($messages as $name => $message) {
+            if (preg_match(self::PATTERNS[$name], trim((string) $form_state->getValue($name))) !== 1) {
+                $form_state->setErrorByName($name, $this->t($message));
+            }
+        }
     }
 
     public function blockSubmit($form, FormStateInterface $form_state): void
     {
-        $this->configuration['address'] = trim((string) $form_state->getValue('address'));
-        $this->configuration['gtin_field'] = trim((string) $form_state->getValue('gtin_field'));
+        foreach (array_keys($this->defaultConfiguration()) as $name) {
+            $this->configuration[$name] = trim((string) $form_state->getValue($name));
+        }
+        unset($this->configuration['address']);
     }
 
     public function build(): array
@@ -82,18 +112,65 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         return $html === '' ? $build : $build + ['#markup' => Markup::create($html)];
     }
 
-    /** Null: the address wants a GTIN and this page has none. */
+    /**
+     * The server that the site names in settings.php, without a slash at its end; null when it names none.
+     *
+     * What the server sends is printed as it is, so a person who may place blocks must not choose the server.
+     */
+    private static function getServer(): ?string
+    {
+        $server = rtrim(trim((string) Settings::get('vitrine_server', '')), '/');
+        return preg_match('~^https?://[^/?#@\s]+(?:/[^?#\s]*)?$~i', $server) === 1 ? $server : null;
+    }
+
+    /**
+     * What the block shows. Blocks of earlier versions have a whole address instead: it counts when it begins with the site's
+     * own server.
+     */
+    private function toBlockSettings(): array
+    {
+        $settings = array_intersect_key($this->configuration, $this->defaultConfiguration());
+        $server = self::getServer();
+        $address = (string) ($this->configuration['address'] ?? '');
+        if ($settings['channel'] !== '' || $address === '' || $server === null) {
+            return $settings;
+        }
+        $pattern = '~^' . preg_quote($server, '~') . '/fragments/([^/?#]+)/(?:deals|where-to-buy/([^/?#]+))(?:\?([^#]*))?$~i';
+        if (preg_match($pattern, $address, $found) !== 1) {
+            return $settings;
+        }
+        $isByField = ($found[2] ?? '') === '{gtin}';
+        return [
+            'channel' => $found[1],
+            'gtin' => $isByField ? '' : $found[2] ?? '',
+            'gtin_field' => $isByField ? $settings['gtin_field'] : '',
+            'options' => $found[3] ?? '',
+        ];
+    }
+
+    /** Null: the block is not usable as it is set, or wants a GTIN that this page does not have. */
     private function toAddress(?NodeInterface $node): ?string
     {
-        $address = $this->configuration['address'];
-        if (strpos($address, '{gtin}') === false) {
-            return $address;
+        $server = self::getServer();
+        $settings = $this->toBlockSettings();
+        foreach (self::PATTERNS as $name => $pattern) {
+            if (preg_match($pattern, $settings[$name]) !== 1) {
+                return null;
+            }
         }
-        $field = $this->configuration['gtin_field'];
-        if ($node === null || $field === '' || !$node->hasField($field)) {
+        $gtin = $settings['gtin'];
+        $field = $settings['gtin_field'];
+        if ($gtin === '' && $field !== '') {
+            $gtin = $node !== null && $node->hasField($field) ? trim((string) $node->get($field)->value) : '';
+            if ($gtin === '') {
+                return null;
+            }
+        }
+        if ($server === null) {
             return null;
         }
-        $gtin = trim((string) $node->get($field)->value);
-        return $gtin === '' ? null : str_replace('{gtin}', rawurlencode($gtin), $address);
+        $widget = $gtin === '' ? 'deals' : 'where-to-buy/' . rawurlencode($gtin);
+        $query = $settings['options'] === '' ? '' : '?' . $settings['options'];
+        return $server . '/fragments/' . $settings['channel'] . '/' . $widget . $query;
     }
 }
