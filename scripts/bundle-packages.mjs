@@ -11,7 +11,6 @@ import { build } from 'esbuild'
 const PACKAGES = new Set([
   'cockatiel',
   'express',
-  'express-rate-limit',
   'kysely',
   'prom-client',
   'undici',

@@ -1,3 +1,4 @@
+import type { AdminAttempt } from '../admin-limiter.ts'
 import { createApp } from '../app.ts'
 import type { KeySource } from '../catalog/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
@@ -11,6 +12,7 @@ import { createLogger } from '../logger.ts'
 import { createQuestions } from '../questions.ts'
 import { createHandedKey } from './handed-key.ts'
 import type { StopOrder, ToPrimary, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
+import { createRemoteLimiter } from './remote-limiter.ts'
 import { collectValues } from './sums.ts'
 
 /** How long the primary may take for an answer: it asks every other worker, each for less. */
@@ -30,7 +32,8 @@ function send(message: ToPrimary, whenSent: () => void = () => {}): void {
   else whenSent()
 }
 
-const ask = (what: WorkerQuestion): Promise<unknown> => questions.ask((id) => send({ type: 'ask', id, what }))
+const ask = (what: WorkerQuestion, attempt?: AdminAttempt): Promise<unknown> =>
+  questions.ask((id) => send({ type: 'ask', id, what, ...(attempt && { attempt }) }))
 
 type Running = Readonly<{
   context: Context
@@ -46,7 +49,8 @@ async function start(order: WorkerOrder): Promise<Running> {
   const context = await openContext(order, key)
   const state = { isWhole: false }
   const metrics = { ...context.metrics, print: printSums }
-  const app = createApp({ ...context, metrics }, () => state.isWhole)
+  const adminLimiter = createRemoteLimiter(systemClock, (attempt) => ask('admin-attempt', attempt))
+  const app = createApp({ ...context, metrics, adminLimiter }, () => state.isWhole)
   const server = await listenHttp(order.config.host, order.port, systemClock).catch(
     async (error: unknown) => {
       await context.dispose()
