@@ -112,7 +112,7 @@ export const SETTINGS = {
   VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: setting(
     wholeNumber(0, 1_000_000),
     '600',
-    'catalog calls an hour for GTINs that the copy does not know',
+    'catalog calls an hour for GTINs that the copy does not know, from the first request on',
   ),
   VITRINE_PRICE_MAX_AGE_SECONDS: seconds(
     DAY_SECONDS,

@@ -79,7 +79,7 @@ async function openContext(order: WorkerOrder, key: KeySource): Promise<Context>
   // Its password does not travel within an object.
   const config = { ...order.config, database: parseDatabaseText(order.database) }
   const adminPassword = order.adminPassword === null ? null : new Secret(order.adminPassword)
-  const context = await createContext({
+  return createContext({
     config,
     secrets: { catalogKey: null, catalogKeyFile: null, adminPassword },
     clock: systemClock,
@@ -90,9 +90,6 @@ async function openContext(order: WorkerOrder, key: KeySource): Promise<Context>
     walkRunner: null,
     worker: order.number,
   })
-  // No walk begins here: it only learns whether there is a copy.
-  await context.walks.start()
-  return context
 }
 
 async function askSampleOnly(): Promise<boolean> {
