@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { type AdminLimiter, createAdminLimiter } from './admin-limiter.ts'
 import { createCatalogHealth } from './catalog-health.ts'
 import { type CallGate, createCallGate } from './catalog/call-gate.ts'
 import { type CatalogClient, createCatalogClient } from './catalog/client.ts'
@@ -58,6 +59,7 @@ export type Context = Readonly<{
   /** For lines about answers; bugs have their own, so that a flood of mistakes hides none. */
   lines: Readonly<{ answers: LineBudget; bugs: LineBudget }>
   metrics: Metrics
+  adminLimiter: AdminLimiter
   /** How the outside reaches this server, without a slash at its end. */
   publicUrl: string
   ownOrigin: string
@@ -117,8 +119,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const memories = createDataMemories(config)
   const parts = { config, clock, client, gate, store, memories, onStoreFailure: storeHealth.note }
   const sources = createSources({ ...parts, onDrops: metrics.countDrops })
-  const walks = createWalks({ ...details, gate, store, metrics, ownOrigin })
-  made.walks = walks
+  const walks = (made.walks = createWalks({ ...details, gate, store, metrics, ownOrigin }))
   const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
   const widgets = createWidgets({ ...sources, clock, config, publicUrl, stylePath })
@@ -131,6 +132,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     logger,
     lines: { answers: createLineBudget(clock), bugs: createLineBudget(clock) },
     metrics,
+    adminLimiter: createAdminLimiter(clock),
     publicUrl,
     ownOrigin,
     version: `${hashFolder(VIEWS_FOLDER)} ${assets.get('frame.js').path}`,

@@ -1,4 +1,5 @@
 import { type Clock, MINUTE_MS } from './clock.ts'
+import { isValueRefused } from './copy/away.ts'
 import { describeStoreFailure } from './copy/healing-store.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
@@ -12,18 +13,28 @@ export type StoreHealth = Readonly<{ note(error: unknown): void; last(): StoreFa
 /** At most one line a minute about a failing store. */
 const STORE_LOG_EVERY_MS: number = MINUTE_MS
 
-/** Counts each failure of the store, logs when they begin and not for every visitor, and remembers the last one. */
+/**
+ * Counts each failure of the store, logs when they begin and not for every visitor, and remembers the last one. A value that
+ * the database refuses is no failure of the store: a visitor may have sent it, and operators alert on the count.
+ */
 export function createStoreHealth({
   clock,
   logger,
   metrics,
 }: Readonly<{ clock: Clock; logger: Logger; metrics: Metrics }>): StoreHealth {
   let loggedAtMs = -Infinity
+  let refusalLoggedAtMs = -Infinity
   let last: StoreFailure | null = null
   return {
     last: () => last,
     note(error) {
       const nowMs = clock.nowMs()
+      if (isValueRefused(error)) {
+        if (nowMs - refusalLoggedAtMs < STORE_LOG_EVERY_MS) return
+        refusalLoggedAtMs = nowMs
+        logger.warn({ err: error }, 'the database refused a value; the stored copy itself works')
+        return
+      }
       last = { atMs: nowMs, reason: describeStoreFailure(error) }
       metrics.countStoreFailure()
       if (nowMs - loggedAtMs < STORE_LOG_EVERY_MS) return

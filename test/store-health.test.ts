@@ -75,6 +75,21 @@ describe('health of the store', () => {
     })
   })
 
+  test('value that PostgreSQL refuses (class 22) - no failure: a warning a minute, nothing counted or remembered', async () => {
+    const { health, clock, lines, countFailures } = makeHealth()
+    const refused = new StoreError('the stored copy failed at findDeals', {
+      cause: Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' }),
+    })
+    for (let turn = 0; turn < 1_000; turn += 1) health.note(refused)
+    expect([await countFailures(), health.last()]).toEqual(['0', null])
+    expect(lines.map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([40])
+    health.note(locked)
+    expect([await countFailures(), lines.length]).toEqual(['1', 2])
+    clock.advance(MINUTE_MS)
+    health.note(refused)
+    expect(lines).toHaveLength(3)
+  })
+
   test('thrown text - is noted all the same', () => {
     const { health } = makeHealth()
     health.note('no error at all')

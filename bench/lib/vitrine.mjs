@@ -17,6 +17,12 @@ export function nameDatabase(run) {
   return join(run.folder, `copy-${serial}.db`)
 }
 
+/** Every box is a look-up, and none is refused. */
+export const WITHOUT_A_WALK = {
+  VITRINE_SYNC_CRON: 'off',
+  VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '1000000',
+}
+
 /**
  * Settings of every server here, by name; what a scenario sets comes after.
  * @param {{ origin: string }} catalog

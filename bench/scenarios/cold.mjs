@@ -5,6 +5,7 @@ import { judgeAtMost } from '../lib/report.mjs'
 import { runRounds } from '../lib/rounds.mjs'
 import { computeFieldMedian } from '../lib/statistics.mjs'
 import {
+  WITHOUT_A_WALK,
   askCatalog,
   fetchAnswer,
   nameDatabase,
@@ -31,7 +32,7 @@ export const cold = {
   /** @param {import('../lib/run.mjs').Run} run */
   async run(run) {
     const catalog = await startCatalog(run, { count: PRODUCTS, delayMs: DELAY_MS })
-    const settings = { ...toSettings(catalog, nameDatabase(run)), VITRINE_SYNC_CRON: 'off' }
+    const settings = { ...toSettings(catalog, nameDatabase(run)), ...WITHOUT_A_WALK }
     const vitrine = await startVitrine(run, { settings })
     // The list of channels is known from here on.
     await fetchAnswer(toBoxUrl(vitrine, PRODUCTS - 1))

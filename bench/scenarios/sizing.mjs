@@ -4,7 +4,15 @@ import { readCpuSeconds, readMemory } from '../lib/proc.mjs'
 import { waitUntil } from '../lib/processes.mjs'
 import { toChannelTable, toProductTable, toViewTable } from '../lib/sizing-tables.mjs'
 import { computeFieldMedian } from '../lib/statistics.mjs'
-import { askCatalog, fetchAnswer, startCatalog, startVitrine, toBoxUrl, toSettings } from '../lib/vitrine.mjs'
+import {
+  WITHOUT_A_WALK,
+  askCatalog,
+  fetchAnswer,
+  startCatalog,
+  startVitrine,
+  toBoxUrl,
+  toSettings,
+} from '../lib/vitrine.mjs'
 import { measureVisits } from '../lib/visits.mjs'
 import { measureWalk } from '../lib/walks.mjs'
 
@@ -99,7 +107,7 @@ async function measureViews(run, databases) {
   const other = await startCatalog(run, { count: 2 * visits * spread })
   const empty = { ...toSettings(other, ''), VITRINE_DATABASE_URL: databases.createUrl() }
   // What a visit costs is asked here, and not how long it takes on a busy machine.
-  const patient = { VITRINE_SYNC_CRON: 'off', VITRINE_VISITOR_TIMEOUT_MS: '8000' }
+  const patient = { ...WITHOUT_A_WALK, VITRINE_VISITOR_TIMEOUT_MS: '8000' }
   const cold = await startVitrine(run, { settings: { ...empty, ...patient } })
   await measureVisits(cold, { first: visits, count: visits, spread })
   views.push({

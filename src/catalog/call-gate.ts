@@ -33,8 +33,6 @@ export type CallGate = Readonly<{
   pauseUntil(untilMs: number): Promise<void>
   /** Ends the pause after a refused key: there is another one now. */
   liftKeyPause(): void
-  /** From now on first look-ups count: the first complete copy is there. */
-  startCountingLookups(): void
   /**
    * How long the walk waits before its next call, in milliseconds, so that `callsToGo` do not use up a share before the
    * day is over; 0 when they fit into it, or when no limit is known.
@@ -95,7 +93,6 @@ export function createCallGate(options: CallGateOptions): CallGate {
     limitedUntilMs: governor.limitedUntilMs,
     pauseUntil: governor.pauseUntil,
     liftKeyPause: keyPause.lift,
-    startCountingLookups: governor.startCountingLookups,
     computeWalkWaitMs: governor.computeWalkWaitMs,
   }
 }

@@ -43,7 +43,6 @@ export type Governor = Readonly<{
   /** Has no call been answered since the last 429, as far as is known here? */
   isUnproven(): boolean
   pauseUntil(untilMs: number): Promise<void>
-  startCountingLookups(): void
   computeWalkWaitMs(callsToGo: number): number
   read(): Promise<QuotaReport>
 }>
@@ -70,18 +69,17 @@ const REFUSALS: Readonly<Record<Exclude<Verdict, 'free'>, string>> = {
 export function createGovernor(options: GovernorOptions): Governor {
   const { clock } = options
   const view = createView(options)
-  let isCounting = false
-  const rules = (): QuotaRules => ({
+  const rules: QuotaRules = {
     dailyLimit: options.dailyLimit ?? null,
-    lookupsPerHour: isCounting ? options.unknownLookupsPerHour : null,
-  })
+    lookupsPerHour: options.unknownLookupsPerHour,
+  }
   return {
     async take(purpose) {
       const nowMs = clock.nowMs()
-      const isBudgeted = purpose === 'lookup' && isCounting
+      const isBudgeted = purpose === 'lookup'
       let verdict: Verdict = 'free'
       await view.update(nowMs, (state) => {
-        verdict = judgeCall(state, rules(), { purpose, nowMs })
+        verdict = judgeCall(state, rules, { purpose, nowMs })
         return verdict === 'free' ? countCall(state, { purpose, nowMs, isBudgeted }) : state
       })
       refuseUnlessFree(verdict)
@@ -95,7 +93,7 @@ export function createGovernor(options: GovernorOptions): Governor {
       await view.update(nowMs, (state) => noteLimited(state, { retryAfterMs, nowMs, calledAtMs }))
     },
     isFree(purpose) {
-      const verdict = judgeCall(view.seen(), rules(), { purpose, nowMs: clock.nowMs() })
+      const verdict = judgeCall(view.seen(), rules, { purpose, nowMs: clock.nowMs() })
       return verdict === 'free' || (CHANGING.has(verdict) && view.ageMs() >= SPENT_HINT_MS)
     },
     limitedUntilMs: () => view.seen().limitedUntilMs,
@@ -104,16 +102,12 @@ export function createGovernor(options: GovernorOptions): Governor {
       if (untilMs <= Math.max(view.seen().limitedUntilMs, clock.nowMs())) return
       await view.update(clock.nowMs(), (state) => extendPause(state, untilMs))
     },
-    startCountingLookups() {
-      isCounting = true
-    },
-    computeWalkWaitMs: (callsToGo) =>
-      computeWaitMs(view.seen(), rules(), { callsToGo, nowMs: clock.nowMs() }),
+    computeWalkWaitMs: (callsToGo) => computeWaitMs(view.seen(), rules, { callsToGo, nowMs: clock.nowMs() }),
     async read() {
       const nowMs = clock.nowMs()
       const quota = await view.update(nowMs, (state) => state)
-      const limit = findDailyLimit(quota, rules(), nowMs)
-      return { quota, limit, left: computeLeft(quota, rules(), nowMs) }
+      const limit = findDailyLimit(quota, rules, nowMs)
+      return { quota, limit, left: computeLeft(quota, rules, nowMs) }
     },
   }
 }

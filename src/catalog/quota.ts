@@ -50,7 +50,7 @@ export type QuotaState = Readonly<{
   allowance: number | null
 }>
 
-/** What an operator has set. `lookupsPerHour` is `null` while first look-ups do not count. */
+/** What an operator has set. `lookupsPerHour` is `null` where first look-ups do not count. */
 export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: number | null }>
 
 /** A daily limit and where it is known from. */

@@ -16,6 +16,7 @@ import { findCures } from './cures.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
+import { judgeProxy } from './judge-proxy.ts'
 import { judgeQuota } from './judge-quota.ts'
 import { findUnframedHint } from './unframed.ts'
 
@@ -62,6 +63,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
       await catalog.close()
     }
   }
+  findings.push(...(await judgeProxy(command)))
   print(command, findings)
   return findings.every((finding) => finding.isGood) ? 0 : 1
 }

@@ -1,4 +1,5 @@
 import type { CommandContext, ExitCode } from './command.ts'
+import { TRUST_ALL_WARNING } from './judge-proxy.ts'
 import { heedHangUps } from './serving.ts'
 
 /**
@@ -7,6 +8,7 @@ import { heedHangUps } from './serving.ts'
  * @throws UsageError when the address cannot be listened on.
  */
 export async function runServe(command: CommandContext): Promise<ExitCode> {
+  if (command.config.trustProxy === true) command.logger.warn(TRUST_ALL_WARNING)
   const hangUps = heedHangUps(command.io)
   if (command.config.workers === 1) return (await import('./serve-here.ts')).serveHere(command, hangUps)
   return (await import('./serve-with-workers.ts')).serveWithWorkers(command, hangUps)

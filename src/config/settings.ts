@@ -112,7 +112,7 @@ export const SETTINGS = {
   VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: setting(
     wholeNumber(0, 1_000_000),
     '600',
-    'catalog calls an hour for GTINs that the copy does not know',
+    'catalog calls an hour for GTINs that the copy does not know, from the first request on',
   ),
   VITRINE_PRICE_MAX_AGE_SECONDS: seconds(
     DAY_SECONDS,
@@ -166,10 +166,18 @@ export const SETTINGS = {
     'the advertising disclosure line; without it the one of the language; `off` needs to be said',
   ),
   VITRINE_ADMIN_PASSWORD: {
-    ...setting(headerText, null, 'HTTP Basic password (user `admin`) of `/studio` and `/metrics`'),
+    ...setting(
+      headerText,
+      null,
+      'HTTP Basic password (user `admin`) of `/studio`, `/metrics` and the detail of `/readyz`',
+    ),
     isSecret: true,
   },
-  VITRINE_TRUST_PROXY: setting(proxyTrust, 'false', 'Express `trust proxy` value'),
+  VITRINE_TRUST_PROXY: setting(
+    proxyTrust,
+    'false',
+    'Express `trust proxy` value: the number of proxies in front of the server, or their addresses. `true` believes any address that a visitor puts into `X-Forwarded-For`; the limit of wrong admin passwords then counts the address of the connection',
+  ),
   VITRINE_LOG_LEVEL: setting(oneOf(LOG_LEVELS), 'info', 'pino level'),
 } satisfies Record<string, Setting<unknown>>
 

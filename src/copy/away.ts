@@ -29,6 +29,14 @@ function isConnectionLost(error: unknown): boolean {
 /** In the words of the driver and of ours. */
 const LOST = /connection|timeout|terminated|said nothing|does not support SSL/i
 
+/** SQLSTATE class 22, data exception. */
+const DATA_EXCEPTION = /^22/
+
+/** Did the database refuse a value of the statement (a text with NUL, a number out of range)? Then it works. */
+export function isValueRefused(error: unknown): boolean {
+  return DATA_EXCEPTION.test(findSqlState(error) ?? '')
+}
+
 /** Was a statement ended because it took too long? */
 export function isTooLong(error: unknown): boolean {
   return findSqlState(error) === TOO_LONG || isFull(error)

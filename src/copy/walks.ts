@@ -70,9 +70,9 @@ export function createWalks(details: WalksDetails): Walks {
   }
 
   const ensureCopied = async (): Promise<void> => {
-    const isCopied = await hasCopies(details).catch(() => undefined)
-    if (isCopied === true) return details.gate.startCountingLookups()
     if (details.config.syncCron === null || details.walkRunner === null) return
+    const isCopied = await hasCopies(details).catch(() => undefined)
+    if (isCopied === true) return
     // What cannot be read now may be there: the retries look again.
     if (isCopied === false) await runQuietly({ why: 'scheduled' })
     if (isRetrying) return
@@ -229,7 +229,6 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
       noteIncomplete(logger, walk)
       continue
     }
-    gate.startCountingLookups()
     metrics.countDrops(state?.drops ?? {})
     logger.info({ walk, drops: state?.drops }, 'walked a channel')
   }

@@ -204,12 +204,10 @@ async function findCompleteWalkTime(
   details: ProductSourceDetails,
   channelId: string,
 ): Promise<number | undefined> {
+  if (details.walkPeriodMs === null) return undefined
   const state = await details.store.getCopyState(channelId).catch(() => undefined)
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
-  // Whoever made it, this process or another: from the first complete copy on, first look-ups count.
-  details.gate.startCountingLookups()
-  if (details.walkPeriodMs === null) return undefined
   const isRecent = details.clock.nowMs() - state.completedAtMs < 2 * details.walkPeriodMs
   return isRecent ? startedAtMs : undefined
 }

@@ -1,15 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Request, RequestHandler } from 'express'
-import { rateLimit } from 'express-rate-limit'
-import { MINUTE_MS } from '../clock.ts'
+import type { Request, RequestHandler, Response } from 'express'
+import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
+import { toLimiterKey } from '../http/limiter-key.ts'
 import { isLocalDemo, isLoopback } from '../http/local-demo.ts'
 import type { Secret } from '../config/secrets.ts'
-
-/** Wrong passwords from one address before it has to wait; a person mistypes, a program guesses. */
-const MAX_FAILURES = 10
-const FAILURE_WINDOW_MS: number = 15 * MINUTE_MS
 
 /** Headers that only a proxy sets: then "loopback" says nothing about who is asking. */
 const FORWARDING_HEADERS = [
@@ -21,24 +17,53 @@ const FORWARDING_HEADERS = [
   'via',
 ]
 
+/** Told to those who ask through a proxy that no setting names; `vitrine check` looks for it. */
+export const PROXY_NOT_TRUSTED =
+  'X-Forwarded-For was ignored: VITRINE_TRUST_PROXY does not name the proxy that sent it. Everybody behind that proxy counts as one address.'
+
 /**
  * Who may see `/studio` and `/metrics`: with an admin password whoever knows it; without one only a local demonstration
  * that is not reached through a proxy. To everybody else the address does not exist.
  */
-export function createAdminGate(context: Context): readonly RequestHandler[] {
+export type AdminGate = Readonly<{
+  /** Answers 401, 429 or 404 to everybody else. */
+  protect: RequestHandler
+  /** The same question without an answer of its own; a wrong password counts here too, none at all never does. */
+  isAdmin(request: Request): Promise<boolean>
+  /** Does the studio exist for this request? Passwords are not looked at. */
+  hasStudio(request: Request): boolean
+}>
+
+/** Create the one gate of an app. */
+export function createAdminGate(context: Context): AdminGate {
   const password = context.secrets.adminPassword
-  if (password === null)
-    return [(request, _response, next) => next(isOpen(context, request) ? undefined : createUnknown())]
-  const limiter = rateLimit({
-    windowMs: FAILURE_WINDOW_MS,
-    limit: MAX_FAILURES,
-    skipSuccessfulRequests: true,
-    standardHeaders: 'draft-8',
-    legacyHeaders: false,
-    // Which proxies are trusted is a setting of ours; the package would print about it on standard error.
-    validate: { trustProxy: false, xForwardedForHeader: false },
-  })
-  return [limiter, createPasswordCheck(password)]
+  const hasStudio = (request: Request): boolean => password !== null || isOpen(context, request)
+  if (password === null) {
+    return {
+      protect: (request, _response, next) => next(hasStudio(request) ? undefined : createUnknown()),
+      isAdmin: (request) => Promise.resolve(hasStudio(request)),
+      hasStudio,
+    }
+  }
+  const judge = createJudge(context, password)
+  return {
+    async protect(request, response, next) {
+      // The peer has reset the connection: there is nobody to answer.
+      if (request.socket.remoteAddress === undefined) {
+        response.destroy()
+        return
+      }
+      const { isRight, lockedMs } = await judge(request)
+      if (isRight && lockedMs === 0) next()
+      else refuse(context, { request, response }, lockedMs)
+    },
+    async isAdmin(request) {
+      if (!request.get('authorization')) return false
+      const { isRight, lockedMs } = await judge(request)
+      return isRight && lockedMs === 0
+    },
+    hasStudio,
+  }
 }
 
 /** Is the studio's address worth printing? */
@@ -63,15 +88,56 @@ function createUnknown(): UnknownAddressError {
   return new UnknownAddressError('closed without an admin password')
 }
 
-function createPasswordCheck(password: Secret): RequestHandler {
-  return (request, response, next) => {
-    if (isPassword(request.get('authorization') ?? '', password)) return next()
-    response.set('WWW-Authenticate', 'Basic realm="Vitrine", charset="UTF-8"')
-    response
-      .status(401)
-      .type('text')
-      .send('The user is admin, the password that of VITRINE_ADMIN_PASSWORD.\n')
+type Judgement = Readonly<{ isRight: boolean; lockedMs: number }>
+
+/** Compares the password and asks the limiter; logs once when a proxy is not trusted. */
+function createJudge(context: Context, password: Secret): (request: Request) => Promise<Judgement> {
+  let isProxyLogged = false
+  return async (request) => {
+    if (isProxyIgnored(context, request) && !isProxyLogged) {
+      isProxyLogged = true
+      context.logger.warn(PROXY_NOT_TRUSTED)
+    }
+    const authorization = request.get('authorization') ?? ''
+    const isRight = isPassword(authorization, password)
+    const isWrong = authorization !== '' && !isRight
+    const lockedMs = await context.adminLimiter.admit({ address: findAddress(context, request), isWrong })
+    return { isRight, lockedMs }
   }
+}
+
+/** `VITRINE_TRUST_PROXY=true` believes the first entry of `X-Forwarded-For`, which a stranger may invent. */
+function findAddress({ config }: Context, { ip, socket }: Request): string {
+  const socketAddress = socket.remoteAddress ?? ''
+  const address = config.trustProxy === true ? socketAddress : (ip ?? socketAddress)
+  return toLimiterKey(address) ?? toLimiterKey(socketAddress) ?? ''
+}
+
+/** Did a proxy say for whom it asks, without being trusted? */
+function isProxyIgnored({ config }: Context, { headers, ip, socket }: Request): boolean {
+  return headers['x-forwarded-for'] !== undefined && config.trustProxy !== true && ip === socket.remoteAddress
+}
+
+/** 429 while the address is locked, else 401, which makes browsers ask for the password. */
+function refuse(
+  context: Context,
+  { request, response }: Readonly<{ request: Request; response: Response }>,
+  lockedMs: number,
+): void {
+  const lines =
+    lockedMs > 0
+      ? [
+          `Too many wrong admin passwords came from this address. It is locked for ${Math.ceil(lockedMs / MINUTE_MS)} more minutes, for the right password too.`,
+        ]
+      : ['The user is admin, the password that of VITRINE_ADMIN_PASSWORD.']
+  if (isProxyIgnored(context, request)) lines.push(PROXY_NOT_TRUSTED)
+  response.set('Cache-Control', 'no-store')
+  if (lockedMs > 0) response.set('Retry-After', String(Math.ceil(lockedMs / SECOND_MS)))
+  else response.set('WWW-Authenticate', 'Basic realm="Vitrine", charset="UTF-8"')
+  response
+    .status(lockedMs > 0 ? 429 : 401)
+    .type('text')
+    .send(`${lines.join('\n')}\n`)
 }
 
 /** Compares hashes, so that the time taken tells neither length nor beginning. */

@@ -62,11 +62,15 @@ export const throwUnknownAddress: RequestHandler = () => {
 export function createErrorHandler(context: Context): ErrorRequestHandler {
   const ownPageHeaders = createOwnPageHeaders(context.ownOrigin)
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return (failure: unknown, request, response, next) => {
-    if (response.headersSent) return next(failure)
+  return (failure: unknown, request, response, _next) => {
     const error = toKnownError(failure, '')
     const form = toFailureForm(error, 'page')
     noteFailure(context, { error, surface: 'page', state: form.state, request, response })
+    // Express's own handler would print on standard error, past the log.
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
     ownPageHeaders(request, response, () => {
       const styles = [`${context.publicUrl}${context.assets.get('studio.css').path}`]
       const view = { title: 'Nothing here', message: form.message ?? '', styles, frameScript: null }

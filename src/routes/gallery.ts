@@ -1,4 +1,4 @@
-import { type RequestHandler, Router } from 'express'
+import { Router } from 'express'
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
@@ -6,11 +6,12 @@ import { parseGalleryChoice, toGalleryView } from '../gallery/gallery.ts'
 import { findGalleryPicture } from '../gallery/pictures.ts'
 import type { Specimen } from '../gallery/specimens.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
+import type { AdminGate } from './admin-gate.ts'
 import { sendPage } from './own-page.ts'
 import { getParameter, parseQuery } from './widget-answer.ts'
 
 /** `/studio/gallery`: every layout, theme and hard case on one page, from fixtures; and their pictures. */
-export function createGalleryRouter(context: Context, gate: readonly RequestHandler[]): Router {
+export function createGalleryRouter(context: Context, gate: AdminGate): Router {
   const router = Router()
   const { assets, publicUrl, renderer } = context
   const render = (specimen: Specimen): string =>
@@ -18,7 +19,7 @@ export function createGalleryRouter(context: Context, gate: readonly RequestHand
 
   router.get(
     '/studio/gallery',
-    ...gate,
+    gate.protect,
     createOwnPageHeaders(context.ownOrigin),
     async (request, response) => {
       const view = await toGalleryView({
@@ -32,7 +33,7 @@ export function createGalleryRouter(context: Context, gate: readonly RequestHand
       await sendPage(request, response, renderer.renderGallery(view))
     },
   )
-  router.get('/studio/gallery/pictures/:name', ...gate, (request, response) => {
+  router.get('/studio/gallery/pictures/:name', gate.protect, (request, response) => {
     const picture = findGalleryPicture(getParameter(request.params, 'name'))
     if (picture === undefined) throw new UnknownAddressError('no such picture')
     response

@@ -1,32 +1,37 @@
-import { type RequestHandler, Router } from 'express'
-import { SECOND_MS } from '../clock.ts'
+import { Router } from 'express'
+import { SECOND_MS, isPauseOn } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
+import type { AdminGate } from './admin-gate.ts'
 import { type ServerState, readServerState, toMeasuredState } from './read-state.ts'
 
 /** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
 export const SERVER_NAME = 'vitrine'
 
-/** `gate`: who may see the metrics. */
-export type HealthDetails = Readonly<{ isStopping(): boolean; gate: readonly RequestHandler[] }>
+/** How long a verdict stands, so that a flood of questions costs no database reads. */
+const VERDICT_MS: number = SECOND_MS
+
+/** `gate`: who may see the metrics and the detail of `/readyz`. */
+export type HealthDetails = Readonly<{ isStopping(): boolean; gate: AdminGate }>
 
 /** `/healthz`: the process is alive. `/readyz`: it can serve. `/metrics`: what it has done, for Prometheus. */
 export function createHealthRouter(context: Context, details: HealthDetails): Router {
   const router = Router()
+  const judge = rememberVerdict(context)
   router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.ownOrigin))
   router.get('/healthz', (_request, response) => {
     response.set({ 'Cache-Control': 'no-store', Server: SERVER_NAME }).json({ status: 'ok' })
   })
-  router.get('/readyz', async (_request, response) => {
-    const readiness = details.isStopping()
-      ? { ready: false, reason: 'stopping' }
-      : await judgeReadiness(context)
+  // Balancers ask without a password: the status never depends on who asks, only the detail does.
+  router.get('/readyz', async (request, response) => {
+    const { detail, ...verdict } = details.isStopping() ? STOPPING : await judge()
+    const isDetailShown = detail !== undefined && (await details.gate.isAdmin(request))
     response
-      .status(readiness.ready ? 200 : 503)
+      .status(verdict.ready ? 200 : 503)
       .set('Cache-Control', 'no-store')
-      .json(readiness)
+      .json(isDetailShown ? { ...verdict, detail } : verdict)
   })
-  router.get('/metrics', ...details.gate, async (_request, response) => {
+  router.get('/metrics', details.gate.protect, async (_request, response) => {
     context.metrics.measureState(toMeasuredState(context, await readServerState(context)))
     const { contentType, text } = await context.metrics.print()
     response.set({ 'Content-Type': contentType, 'Cache-Control': 'no-store' }).send(text)
@@ -34,8 +39,21 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
   return router
 }
 
-/** What `/readyz` tells; the detail is for people, the status for machines. */
+/** What `/readyz` tells; the status is for machines and for anybody, the detail for the admin. */
 type Readiness = Readonly<{ ready: boolean; reason: string; detail?: ReadinessDetail }>
+
+const STOPPING: Readiness = { ready: false, reason: 'stopping' }
+
+/** Judges at most once in `VERDICT_MS`; questions that come meanwhile share the verdict. */
+function rememberVerdict(context: Context): () => Promise<Readiness> {
+  let last: Readonly<{ verdict: Promise<Readiness>; untilMs: number }> | undefined
+  return () => {
+    const nowMs = context.clock.nowMs()
+    if (last === undefined || !isPauseOn({ untilMs: last.untilMs, nowMs, longestMs: VERDICT_MS }))
+      last = { verdict: judgeReadiness(context), untilMs: nowMs + VERDICT_MS }
+    return last.verdict
+  }
+}
 
 /**
  * Ready means: the store opens, and there is a copy or a catalog that has answered. A store that several machines share is away
@@ -82,7 +100,7 @@ function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): R
     ...(context.worker !== undefined && { worker: context.worker }),
     store: {
       isUp: isStoreUp,
-      // Anybody may ask: paths, machines and users are for the log and for "vitrine check".
+      // Paths, machines and users are for the log and for "vitrine check".
       lastFailure: failure && {
         at: new Date(failure.atMs).toISOString(),
         reason: isShared(context)

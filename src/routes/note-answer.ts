@@ -41,7 +41,10 @@ export function noteAnswer(context: Context, answer: NotedAnswer & Readonly<{ ca
   writeLine(context, { answer, cache, level, words: 'answered' })
 }
 
-/** Counts and logs a failed answer; what has no code of ours is a bug and is logged with its stack. */
+/**
+ * Counts and logs a failed answer; what has no code of ours is a bug and is logged with its stack, unless the visitor had
+ * gone: then it is most often the broken connection.
+ */
 export function noteFailure(context: Context, failure: NotedAnswer & Readonly<{ error: unknown }>): void {
   const { error, surface, state } = failure
   context.metrics.countAnswer({ surface, state, cache: 'none' })
@@ -50,11 +53,17 @@ export function noteFailure(context: Context, failure: NotedAnswer & Readonly<{ 
     const fields = { code: error.code }
     writeLine(context, { answer: failure, cache: 'none', level, words: error.message, fields })
   } else {
-    const fields = { err: error }
-    writeLine(context, { answer: failure, cache: 'none', level: 'error', words: BUG, fields })
+    const [level, words] = isGone(failure) ? (['debug', GONE] as const) : (['error', BUG] as const)
+    writeLine(context, { answer: failure, cache: 'none', level, words, fields: { err: error } })
   }
 }
 
+/** A reset is first seen in the lost address of the peer: the socket says that it is closed a moment later. */
+function isGone({ request, response }: NotedAnswer): boolean {
+  return response.destroyed || request.socket.destroyed || request.socket.remoteAddress === undefined
+}
+
+const GONE = 'an error after the visitor had closed the connection'
 const BUG = 'an error without a code: a bug'
 
 type Line = Readonly<{

@@ -1,4 +1,5 @@
 import { BOX_LAYOUTS, GRID_LAYOUTS, ISOLATIONS, MARKUPS, STOCKS, STYLE_SHEETS, THEMES } from './options.ts'
+import { NAMES_ACCEPTS, TEXT_ACCEPTS } from './parameters.ts'
 import { DEAL_SORTS } from '../copy/store.ts'
 
 /** What a field for an option looks like: one of some words, a whole number, or a text of some kind. */
@@ -88,7 +89,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     widget: 'both',
     label: 'Only these shops',
     control: 'shops',
-    accepts: "up to 20 merchants' names of up to 100 characters",
+    accepts: NAMES_ACCEPTS,
     fallback: 'all',
     meaning: 'only these shops, compared without case; repeat it for several',
     example: 'merchant=Kestrel%20Row&merchant=Quillhaven',
@@ -98,7 +99,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     widget: 'both',
     label: 'Never these shops',
     control: 'shops',
-    accepts: "up to 20 merchants' names of up to 100 characters",
+    accepts: NAMES_ACCEPTS,
     fallback: 'none',
     meaning: 'never these shops',
     example: 'exclude=Quillhaven',
@@ -224,7 +225,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     widget: 'deals',
     label: 'Brand',
     control: 'text',
-    accepts: 'text up to 100 characters',
+    accepts: TEXT_ACCEPTS,
     fallback: 'none',
     meaning: 'only this brand, compared without case',
     example: 'brand=Lumvik',
@@ -234,7 +235,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     widget: 'deals',
     label: 'Words in title or brand',
     control: 'text',
-    accepts: 'text up to 100 characters',
+    accepts: TEXT_ACCEPTS,
     fallback: 'none',
     meaning: 'deals with every word in title or brand, without case and accents; `lam` finds `Lamp`, since words may be longer',
     example: 'q=lamp',

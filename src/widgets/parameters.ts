@@ -8,6 +8,14 @@ const MAX_TEXT_CHARACTERS = 100
 /** Most names of one `merchant` or `exclude` list. */
 const MAX_NAMES = 20
 
+/** What a free text accepts, as documentation and error messages say it. */
+export const TEXT_ACCEPTS = `text up to ${MAX_TEXT_CHARACTERS} characters, without control characters`
+/** What a list of merchants accepts. */
+export const NAMES_ACCEPTS = `up to ${MAX_NAMES} merchants' names of up to ${MAX_TEXT_CHARACTERS} characters, without control characters`
+
+/** C0, DEL and C1. PostgreSQL refuses a text with NUL, and SQLite ends one there. */
+const CONTROL = /\p{Cc}/u
+
 /** Reads query parameters one by one. Each method throws `BadOptionError` for a bad value, or one given twice. */
 export type ParameterReader = Readonly<{
   word<T extends string>(name: string, words: readonly T[], fallback: T): T
@@ -20,7 +28,7 @@ export type ParameterReader = Readonly<{
   currency(name: string): string | null
   /** A decimal above zero; `null` when not given. */
   price(name: string): string | null
-  /** Trimmed text; `null` when empty or not given. */
+  /** Trimmed text without control characters; `null` when empty or not given. */
   text(name: string): string | null
   /** Every value of a parameter that may be repeated. */
   names(name: string): readonly string[]
@@ -49,7 +57,7 @@ export function createParameterReader(query: URLSearchParams): ParameterReader {
     locale: (name, fallback) => read(name, 'a language tag such as en or de-AT', parseLocale) ?? fallback,
     currency: (name) => read(name, 'an ISO 4217 code such as EUR', currencyCode.read),
     price: (name) => read(name, 'a price such as 49.99', (text) => (isPrice(text) ? text : undefined)),
-    text: (name) => read(name, `text up to ${MAX_TEXT_CHARACTERS} characters`, parseText) || null,
+    text: (name) => read(name, TEXT_ACCEPTS, parseText) || null,
     names: (name) => readNames(query.getAll(name), name),
   }
 }
@@ -87,7 +95,8 @@ function parseLocale(text: string): string | undefined {
 }
 
 function parseText(text: string): string | undefined {
-  return text.length <= MAX_TEXT_CHARACTERS ? text.toWellFormed().trim() : undefined
+  if (text.length > MAX_TEXT_CHARACTERS || CONTROL.test(text)) return undefined
+  return text.toWellFormed().trim()
 }
 
 /** Lower case can be longer than what was given, and links to other pages carry it. */
@@ -98,11 +107,6 @@ function isName(text: string): boolean {
 function readNames(texts: readonly string[], name: string): readonly string[] {
   const names = texts.map((text) => parseText(text))
   const isEvery = names.length <= MAX_NAMES && names.every((text) => text !== undefined && isName(text))
-  if (!isEvery) {
-    throw new BadOptionError(
-      name,
-      `up to ${MAX_NAMES} merchants' names of up to ${MAX_TEXT_CHARACTERS} characters`,
-    )
-  }
+  if (!isEvery) throw new BadOptionError(name, NAMES_ACCEPTS)
   return names.filter((text) => text !== undefined)
 }

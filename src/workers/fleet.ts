@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
+import type { AdminAttempt } from '../admin-limiter.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { createRestartWaits } from '../restart-waits.ts'
@@ -94,15 +95,16 @@ export function createFleet(details: FleetDetails): Fleet {
 
 function launch(details: FleetDetails, state: State, number: number): WorkerProcess {
   const { context, askCatalog } = details
-  const answers: Record<WorkerQuestion, () => Promise<unknown>> = {
+  const answers: Record<WorkerQuestion, (attempt?: AdminAttempt) => Promise<unknown>> = {
     metrics: () => state.counts.print(),
     key: askCatalog.readKeyAgain,
     'sample-only': askCatalog.isSampleOnly,
+    'admin-attempt': async (attempt) => attempt && context.adminLimiter.admit(attempt),
   }
   const worker = startWorker({
     order: details.makeOrder(number),
     clock: context.clock,
-    answer: (what) => answers[what](),
+    answer: (what, attempt) => answers[what](attempt),
   })
   state.live.add(worker)
   void noteEnd(details, state, worker)

@@ -1,4 +1,5 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
+import type { AdminAttempt } from '../admin-limiter.ts'
 import type { Config } from '../config/config.ts'
 
 /** What a process has counted, as prom-client hands it on. */
@@ -20,8 +21,11 @@ export type WorkerOrder = Readonly<{
   demoUrl: string | null
 }>
 
-/** What a worker asks its primary: the sums over all processes, the key read again, the state of the sample data. */
-export type WorkerQuestion = 'metrics' | 'key' | 'sample-only'
+/**
+ * What a worker asks its primary: the sums over all processes, the key read again, the state of the sample data, whether an
+ * address is locked after wrong admin passwords.
+ */
+export type WorkerQuestion = 'metrics' | 'key' | 'sample-only' | 'admin-attempt'
 
 /**
  * How a worker is to end: for `drainMs` it goes on answering, and after `withinMs` in all it ends itself, whatever hangs.
@@ -50,5 +54,5 @@ export type ToPrimary =
   | Readonly<{ type: 'alive' }>
   /** The last word: what it counted in its life. */
   | Readonly<{ type: 'ended'; values: MetricValues }>
-  | Readonly<{ type: 'ask'; id: number; what: WorkerQuestion }>
+  | Readonly<{ type: 'ask'; id: number; what: WorkerQuestion; attempt?: AdminAttempt }>
   | Readonly<{ type: 'answer'; id: number; value: unknown }>

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
+import type { AdminAttempt } from '../admin-limiter.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { UsageError, WorkerError } from '../errors.ts'
 import { createQuestions } from '../questions.ts'
@@ -36,7 +37,7 @@ export type WorkerProcess = Readonly<{
 export type WorkerDetails = Readonly<{
   order: WorkerOrder
   clock: Clock
-  answer(what: WorkerQuestion): Promise<unknown>
+  answer(what: WorkerQuestion, attempt: AdminAttempt | undefined): Promise<unknown>
 }>
 
 /** Starts a process that answers, and looks after it until it ends: one whose event loop stands still is killed. */
@@ -142,10 +143,10 @@ async function killIfLate(
 }
 
 async function reply(
-  { id, what }: Readonly<{ id: number; what: WorkerQuestion }>,
+  { id, what, attempt }: Extract<ToPrimary, { type: 'ask' }>,
   { answer, tell }: Pick<WorkerDetails, 'answer'> & Readonly<{ tell(message: ToWorker): void }>,
 ): Promise<void> {
-  const value = await answer(what).catch(() => undefined)
+  const value = await answer(what, attempt).catch(() => undefined)
   tell({ type: 'answer', id, value })
 }
 

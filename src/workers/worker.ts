@@ -1,3 +1,4 @@
+import type { AdminAttempt } from '../admin-limiter.ts'
 import { createApp } from '../app.ts'
 import type { KeySource } from '../catalog/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
@@ -12,6 +13,7 @@ import { createLogger } from '../logger.ts'
 import { createQuestions } from '../questions.ts'
 import { createHandedKey } from './handed-key.ts'
 import type { StopOrder, ToPrimary, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
+import { createRemoteLimiter } from './remote-limiter.ts'
 import { collectValues } from './sums.ts'
 
 /** How long the primary may take for an answer: it asks every other worker, each for less. */
@@ -31,7 +33,8 @@ function send(message: ToPrimary, whenSent: () => void = () => {}): void {
   else whenSent()
 }
 
-const ask = (what: WorkerQuestion): Promise<unknown> => questions.ask((id) => send({ type: 'ask', id, what }))
+const ask = (what: WorkerQuestion, attempt?: AdminAttempt): Promise<unknown> =>
+  questions.ask((id) => send({ type: 'ask', id, what, ...(attempt && { attempt }) }))
 
 type Running = Readonly<{
   context: Context
@@ -47,7 +50,8 @@ async function start(order: WorkerOrder): Promise<Running> {
   const context = await openContext(order, key)
   const state = { isWhole: false }
   const metrics = { ...context.metrics, print: printSums }
-  const app = createApp({ ...context, metrics }, () => state.isWhole)
+  const adminLimiter = createRemoteLimiter(systemClock, (attempt) => ask('admin-attempt', attempt))
+  const app = createApp({ ...context, metrics, adminLimiter }, () => state.isWhole)
   const server = await listenHttp(order.config.host, order.port, systemClock).catch(
     async (error: unknown) => {
       await context.dispose()
@@ -76,7 +80,7 @@ async function openContext(order: WorkerOrder, key: KeySource): Promise<Context>
   // Its password does not travel within an object.
   const config = { ...order.config, database: parseDatabaseText(order.database) }
   const adminPassword = order.adminPassword === null ? null : new Secret(order.adminPassword)
-  const context = await createContext({
+  return createContext({
     config,
     secrets: { catalogKey: null, catalogKeyFile: null, adminPassword },
     clock: systemClock,
@@ -88,9 +92,6 @@ async function openContext(order: WorkerOrder, key: KeySource): Promise<Context>
     openLongReads: openReadThreads,
     worker: order.number,
   })
-  // No walk begins here: it only learns whether there is a copy.
-  await context.walks.start()
-  return context
 }
 
 async function askSampleOnly(): Promise<boolean> {

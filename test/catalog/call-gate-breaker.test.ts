@@ -15,7 +15,6 @@ type Under = { gate: CallGate; clock: FakeClock; leftCount: number }
 function makeGate(): Under {
   const clock = createFakeClock(NOON_MS)
   const gate = createCallGate({ clock, unknownLookupsPerHour: 600, random: () => 0 })
-  gate.startCountingLookups()
   return { gate, clock, leftCount: 0 }
 }
 

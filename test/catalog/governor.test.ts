@@ -61,7 +61,7 @@ describe('governor: shares', () => {
     ['lookup', 10],
     ['channels', 10],
   ] as const)('limit of 100, %s - %i calls and no more until 00:00 UTC', async (purpose, share) => {
-    const { governor, clock } = makeGovernors({ dailyLimit: 100 })
+    const { governor, clock } = makeGovernors({ dailyLimit: 100, unknownLookupsPerHour: 600 })
     expect(await takeAll(governor, purpose, 100)).toBe(share)
     expect(governor.isFree(purpose)).toBe(false)
     clock.advance(12 * HOUR_MS - 1)
@@ -115,7 +115,6 @@ const refusal = (governor: Governor, purpose: CallPurpose): Promise<string> =>
 describe('governor: refusals', () => {
   test('each cause - says so', async () => {
     const { governor, clock } = makeGovernors({ dailyLimit: 10, unknownLookupsPerHour: 0 })
-    governor.startCountingLookups()
     expect(await refusal(governor, 'lookup')).toMatch(/^VITRINE_CALL_NOT_MADE: .*for this hour are spent$/)
     await takeAll(governor, 'walk', 5)
     expect(await refusal(governor, 'walk')).toMatch(/^VITRINE_CALL_NOT_MADE: .*spent until 00:00 UTC$/)
@@ -211,7 +210,6 @@ describe('governor: a limit learned', () => {
 describe('governor: look-ups of the hour', () => {
   test('spent by another process - refused here, though the first question still looks free', async () => {
     const { governor, other } = makeGovernors()
-    for (const one of [governor, other]) one.startCountingLookups()
     expect(await takeAll(other, 'lookup', 5)).toBe(3)
     expect(governor.isFree('lookup')).toBe(true)
     expect(await take(governor, 'lookup')).toBe(false)
@@ -220,7 +218,6 @@ describe('governor: look-ups of the hour', () => {
 
   test('spent - is believed for a second, then asked again', async () => {
     const { governor, clock } = makeGovernors()
-    governor.startCountingLookups()
     await takeAll(governor, 'lookup', 4)
     clock.advance(SECOND_MS - 1)
     expect(governor.isFree('lookup')).toBe(false)
@@ -231,17 +228,14 @@ describe('governor: look-ups of the hour', () => {
     expect(await take(governor, 'lookup')).toBe(true)
   })
 
-  test('look-ups before counting - are calls of the day, not of the hour', async () => {
+  test('of a new process, asked for many - count from the first one on', async () => {
     const { governor } = makeGovernors()
-    expect(await takeAll(governor, 'lookup', 10)).toBe(10)
-    governor.startCountingLookups()
     expect(await takeAll(governor, 'lookup', 10)).toBe(3)
-    expect((await governor.read()).quota.calls.lookup).toBe(13)
+    expect((await governor.read()).quota.calls.lookup).toBe(3)
   })
 
   test('lists of channels - are no look-ups of the hour', async () => {
     const { governor } = makeGovernors({ unknownLookupsPerHour: 0 })
-    governor.startCountingLookups()
     expect(await takeAll(governor, 'channels', 10)).toBe(10)
   })
 })

@@ -47,7 +47,6 @@ async function share(lookupsPerHour = 100): Promise<Sharing> {
       },
     )
     const governor = createGovernor({ clock, unknownLookupsPerHour: lookupsPerHour, ledger })
-    governor.startCountingLookups()
     return { store, governor }
   }
   const { store, governor } = await open(true)

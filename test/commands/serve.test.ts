@@ -50,6 +50,14 @@ describe('serve, embedded catalog', () => {
     expect(running.said().trim().split('\n')).toHaveLength(1)
   })
 
+  it.each(['1', '2'])('every proxy trusted, %s workers - one warning at the start', async (workers) => {
+    const over = { VITRINE_TRUST_PROXY: 'true', VITRINE_WORKERS: workers, VITRINE_LOG_LEVEL: 'warn' }
+    const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), over))
+    await running.firstLine
+    expect((await running.stop('SIGTERM')).code).toBe(0)
+    expect(running.said().split('VITRINE_TRUST_PROXY=true believes')).toHaveLength(2)
+  })
+
   it('second start, then Ctrl-C - the same box from the stored copy, and 0 again', async () => {
     const settings = makeSettings(makeFolder())
     const first = startBuilt(['serve', '--json'], settings)

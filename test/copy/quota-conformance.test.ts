@@ -233,7 +233,6 @@ describe('look-ups of the hour, by minutes', () => {
     const { copy } = await openFile()
     const clock = createFakeClock(NOON_MS + 59_999)
     const governor = createGovernor({ clock, unknownLookupsPerHour: 5, ledger: copy })
-    governor.startCountingLookups()
     const takenMs: number[] = []
     for (let turn = 0; turn < 200; turn += 1) {
       await governor.take('lookup').then(

@@ -40,7 +40,8 @@ type Server = Readonly<{
 async function serve(settings: Environment, maxBlocks?: number): Promise<Server> {
   const main = join(PACKAGE_FOLDER, 'dist/main.js')
   const limit = maxBlocks === undefined ? '' : `trap '' XFSZ; ulimit -f ${maxBlocks}; `
-  const env = Object.fromEntries(Object.entries(settings).filter(([, text]) => text !== undefined))
+  const all = { ...settings, VITRINE_ADMIN_PASSWORD: 'p' }
+  const env = Object.fromEntries(Object.entries(all).filter(([, text]) => text !== undefined))
   const words = ['-c', `${limit}exec "$@"`, 'bash', process.execPath, main, 'serve', '--json']
   const child = spawn('bash', words, { env })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -89,7 +90,7 @@ async function expectServedWithoutCopy(place: CrashPlace, server: Server): Promi
     expect([status, text, headers['vitrine-state']]).toEqual([200, '', 'unavailable'])
   }
   expect((await request(server.url).get('/healthz')).status).toBe(200)
-  const { status, body } = await request(server.url).get('/readyz')
+  const { status, body } = await request(server.url).get('/readyz').auth('admin', 'p')
   expect(status).toBe(503)
   expect(body).toMatchObject({
     reason: 'the stored copy cannot be read',

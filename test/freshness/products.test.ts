@@ -185,7 +185,6 @@ describe('failures', () => {
 describe('look-ups of unknown products', () => {
   test('more than the hour allows - are unavailable until the hour has passed; known ones go on', async () => {
     const sources = await makeSources({ config: { unknownLookupsPerHour: 2 }, walkPeriodMs: null })
-    sources.startCountingLookups()
     await putCopy(sources, RESCUE_AGE_MS)
     sources.catalog.products.set(
       CHANNEL_ID,
@@ -204,12 +203,18 @@ describe('look-ups of unknown products', () => {
     expect(await ask(sources, toGtin(13))).toMatchObject({ status: 'miss' })
   })
 
-  test('before the first complete copy - do not count', async () => {
-    const sources = await makeSources({ config: { unknownLookupsPerHour: 1 } })
-    for (const index of [11, 12, 13]) {
+  test.each([
+    ['a first walk to come', HOUR_MS],
+    ['no walk at all (VITRINE_SYNC_CRON=off)', null],
+  ])('no copy yet, %s - count from the first request on', async (_case, walkPeriodMs) => {
+    const sources = await makeSources({ config: { unknownLookupsPerHour: 2 }, walkPeriodMs })
+    for (const index of [11, 12]) {
       setOutcome(sources.catalog, 'answers', toGtin(index))
       expect(await ask(sources, toGtin(index))).toMatchObject({ status: 'miss' })
     }
+    for (let index = 13; index < 100; index += 1)
+      await expect(ask(sources, toGtin(index))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    expect(await sources.countProductCalls()).toBe(2)
   })
 })
 

@@ -64,7 +64,6 @@ export type Sources = Readonly<{
   storeFailures: unknown[]
   /** Resolves when the store has every look-up. */
   settle(): Promise<void>
-  startCountingLookups(): void
   /** Calls for products so far, after every call that was made has arrived. */
   countProductCalls(): Promise<number>
   countChannelCalls(): number
@@ -119,7 +118,6 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     memory,
     storeFailures,
     settle: lookups.settle,
-    startCountingLookups: gate.startCountingLookups,
     countChannelCalls,
     async countProductCalls() {
       // A call that was made before this one has arrived when this one is answered.

@@ -12,8 +12,15 @@ const FAILING = (harness: Harness): void => {
   harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
 }
 
-async function readReadiness(harness: Pick<Harness, 'app'>): Promise<unknown> {
-  const seen = await visit(harness, '/readyz')
+const ADMIN = { Authorization: `Basic ${Buffer.from('admin:p').toString('base64')}` }
+const WRONG = { Authorization: `Basic ${Buffer.from('admin:wrong').toString('base64')}` }
+const WITH_PASSWORD = { settings: { VITRINE_ADMIN_PASSWORD: 'p' } }
+
+async function readReadiness(
+  harness: Pick<Harness, 'app'>,
+  headers: Record<string, string> = {},
+): Promise<unknown> {
+  const seen = await visit(harness, '/readyz', headers)
   return { status: seen.status, cache: seen.headers['cache-control'], ...(JSON.parse(seen.text) as object) }
 }
 
@@ -84,7 +91,7 @@ describe('/readyz', () => {
   })
 
   test('store that cannot be read - not ready although channels are in memory, and ready when it can', async () => {
-    const { context } = await startStocked()
+    const { context, clock } = await startStocked()
     await context.channels.listChannels()
     let isBroken = true
     const ping = (): Promise<void> => (isBroken ? Promise.reject(new StoreError('x')) : Promise.resolve())
@@ -95,6 +102,7 @@ describe('/readyz', () => {
       reason: 'the stored copy cannot be read',
     })
     isBroken = false
+    clock.advance(SECOND_MS)
     expect(await readReadiness({ app })).toMatchObject({ status: 200, ready: true })
   })
 
@@ -108,9 +116,9 @@ describe('/readyz, its detail', () => {
   const NOTHING = { walk: 0, refresh: 0, lookup: 0 }
 
   test('walked, no limit known - store, catalog, calls and the copy', async () => {
-    const harness = await startStocked()
+    const harness = await startStocked(undefined, WITH_PASSWORD)
     harness.clock.advance(90 * SECOND_MS + 400)
-    expect(await readReadiness(harness)).toMatchObject({
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({
       detail: {
         store: { isUp: true, lastFailure: null },
         catalog: { breaker: 'closed', limitedUntil: null, keyRefusedUntil: null },
@@ -126,8 +134,8 @@ describe('/readyz, its detail', () => {
   })
 
   test('limit set - what is left of it', async () => {
-    const settings = { VITRINE_CATALOG_DAILY_LIMIT: '100' }
-    expect(await readReadiness(await startStocked(undefined, { settings }))).toMatchObject({
+    const settings = { ...WITH_PASSWORD.settings, VITRINE_CATALOG_DAILY_LIMIT: '100' }
+    expect(await readReadiness(await startStocked(undefined, { settings }), ADMIN)).toMatchObject({
       detail: {
         quota: { dailyLimit: 100, isLearned: false, callsLeft: { walk: 48, refresh: 40, lookup: 10 } },
       },
@@ -135,31 +143,34 @@ describe('/readyz, its detail', () => {
   })
 
   test('limit learned the day before - says so', async () => {
-    const harness = await startStocked()
+    const harness = await startStocked(undefined, WITH_PASSWORD)
     const nowMs = harness.clock.nowMs()
     await harness.context.store.updateQuota(nowMs, (state) => ({
       ...state,
       limitedAtMs: nowMs - 24 * 60 * MINUTE_MS,
       learnedCalls: 1_000,
     }))
-    expect(await readReadiness(harness)).toMatchObject({
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({
       detail: { quota: { dailyLimit: 1_000, isLearned: true } },
     })
   })
 
   test('429 - until when nothing is called; afterwards nothing is said', async () => {
-    const harness = await startStocked()
+    const harness = await startStocked(undefined, WITH_PASSWORD)
     await harness.context.gate.pauseUntil(harness.clock.nowMs() + MINUTE_MS)
     const limitedUntil = '2026-11-21T12:01:00.000Z'
-    expect(await readReadiness(harness)).toMatchObject({ ready: true, detail: { catalog: { limitedUntil } } })
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({
+      ready: true,
+      detail: { catalog: { limitedUntil } },
+    })
     harness.clock.advance(MINUTE_MS)
-    expect(await readReadiness(harness)).toMatchObject({ detail: { catalog: { limitedUntil: null } } })
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({ detail: { catalog: { limitedUntil: null } } })
   })
 
   test('key refused - until when nothing is called, and no key', async () => {
-    const harness = await startHarness({ key: 'refused-key-of-the-test' })
+    const harness = await startHarness({ ...WITH_PASSWORD, key: 'refused-key-of-the-test' })
     await visit(harness, BOX)
-    const seen = await visit(harness, '/readyz')
+    const seen = await visit(harness, '/readyz', ADMIN)
     expect(JSON.parse(seen.text)).toMatchObject({
       detail: {
         catalog: { keyRefusedUntil: '2026-11-21T12:00:05.000Z' },
@@ -170,10 +181,10 @@ describe('/readyz, its detail', () => {
   })
 
   test('store failing - its last failure in the words of the database, and no copies', async () => {
-    const harness = await startStocked()
+    const harness = await startStocked(undefined, WITH_PASSWORD)
     const { context } = harness
     await context.store.close()
-    expect(await readReadiness(harness)).toMatchObject({
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({
       status: 503,
       ready: false,
       detail: {
@@ -184,12 +195,80 @@ describe('/readyz, its detail', () => {
   })
 
   test('not walked yet - no copies, no calls', async () => {
-    const harness = await startHarness()
+    const harness = await startHarness(WITH_PASSWORD)
     FAILING(harness)
     await harness.context.store.putChannelList(harness.catalog.channels.slice(), harness.clock.nowMs())
-    expect(await readReadiness(harness)).toMatchObject({
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({
       detail: { copies: [], quota: { callsToday: NOTHING } },
     })
+  })
+})
+
+/** Keys of the body, and the status. */
+async function look(harness: Pick<Harness, 'app'>, headers: Record<string, string> = {}): Promise<unknown> {
+  const seen = await visit(harness, '/readyz', headers)
+  expect(seen.headers['www-authenticate']).toBeUndefined()
+  return [seen.status, ...Object.keys(JSON.parse(seen.text) as object)]
+}
+
+describe('/readyz, who sees its detail', () => {
+  const PUBLIC = [200, 'ready', 'reason']
+  const WHOLE = [...PUBLIC, 'detail']
+
+  test('with a password - whoever knows it; everybody else gets the same status without it', async () => {
+    const harness = await startStocked(undefined, WITH_PASSWORD)
+    expect(await look(harness, ADMIN)).toEqual(WHOLE)
+    for (const headers of [{}, WRONG, { Authorization: 'Basic' }, { Authorization: 'Bearer p' }])
+      expect(await look(harness, headers)).toEqual(PUBLIC)
+  })
+
+  test('without a password, real catalog - nobody', async () => {
+    const harness = await startStocked()
+    for (const headers of [{}, ADMIN]) expect(await look(harness, headers)).toEqual(PUBLIC)
+  })
+
+  test('without a password, local demonstration - this machine, and nobody through a proxy', async () => {
+    const { context } = await startStocked()
+    const app = createApp({ ...context, config: { ...context.config, catalog: { kind: 'embedded' } } })
+    expect(await look({ app })).toEqual(WHOLE)
+    expect(await look({ app }, { 'X-Forwarded-For': '192.0.2.1' })).toEqual(PUBLIC)
+    expect(await look({ app }, { Host: 'evil.example' })).toEqual(PUBLIC)
+  })
+
+  test('wrong passwords - count, lock the detail too, and never cost a probe its status', async () => {
+    const harness = await startStocked(undefined, WITH_PASSWORD)
+    for (let tries = 0; tries < 10; tries += 1) expect(await look(harness, WRONG)).toEqual(PUBLIC)
+    expect((await visit(harness, '/metrics', ADMIN)).status).toBe(429)
+    for (const headers of [{}, WRONG, ADMIN]) expect(await look(harness, headers)).toEqual(PUBLIC)
+  })
+
+  test('not ready, stopping - the reason for everybody', async () => {
+    const { context } = await startStocked(undefined, WITH_PASSWORD)
+    const broken = createApp({ ...context, store: { ...context.store, ping: failPing } })
+    for (const app of [broken, createApp(context, () => true)])
+      expect(await look({ app })).toEqual([503, 'ready', 'reason'])
+  })
+})
+
+describe('/readyz, asked often', () => {
+  test('within a second - the store is asked once, and what it says then is told', async () => {
+    const { context, clock } = await startStocked()
+    await context.channels.listChannels()
+    let pings = 0
+    let isBroken = false
+    const ping = (): Promise<void> => {
+      pings += 1
+      return isBroken ? failPing() : Promise.resolve()
+    }
+    const app = createApp({ ...context, store: { ...context.store, ping } })
+    await Promise.all(Array.from({ length: 20 }, () => visit({ app }, '/readyz')))
+    isBroken = true
+    clock.advance(SECOND_MS - 1)
+    expect((await visit({ app }, '/readyz')).status).toBe(200)
+    expect(pings).toBe(1)
+    clock.advance(1)
+    expect((await visit({ app }, '/readyz')).status).toBe(503)
+    expect(pings).toBe(2)
   })
 })
 

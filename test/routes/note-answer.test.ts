@@ -24,11 +24,14 @@ function listLines(harness: Harness): Line[] {
   return lines.map((line) => JSON.parse(line) as Line).filter(({ surface }) => surface !== undefined)
 }
 
-/** A request for a path and its response, with what is read of them. */
-function toExchange(path: string): Readonly<{ request: Request; response: Response }> {
+type Exchange = Readonly<{ request: Request; response: Response }>
+
+/** A request for a path and its response, with what is read of them; the visitor waits unless `socket` says otherwise. */
+function toExchange(path: string, socket: object = {}, isDestroyed = false): Exchange {
+  const present = { remoteAddress: '192.0.2.1', destroyed: false }
   return {
-    request: { originalUrl: path } as unknown as Request,
-    response: { locals: {} } as unknown as Response,
+    request: { originalUrl: path, socket: { ...present, ...socket } } as unknown as Request,
+    response: { locals: {}, destroyed: isDestroyed } as unknown as Response,
   }
 }
 
@@ -67,6 +70,19 @@ describe('failure of an answer', () => {
       path: '/studio',
     })
     expect(line?.err?.message).toBe(message)
+    expect(line?.err?.stack).toContain('note-answer.test.ts')
+  })
+
+  test.each([
+    ['address is lost', toExchange('/studio', { remoteAddress: undefined })],
+    ['connection is closed', toExchange('/studio', { destroyed: true })],
+    ['response is closed', toExchange('/studio', {}, true)],
+  ])('any error of a request whose %s - is no bug: a debug line with its stack', async (_case, exchange) => {
+    const harness = await startHarness()
+    const error = new TypeError('x is not a function')
+    noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...exchange })
+    const [line] = listLines(harness)
+    expect(line).toMatchObject({ level: DEBUG, msg: 'an error after the visitor had closed the connection' })
     expect(line?.err?.stack).toContain('note-answer.test.ts')
   })
 

@@ -39,6 +39,8 @@ describe('parameter that is not given', () => {
 
 describe('bad value', () => {
   const bounds = { min: 1, max: 50 }
+  const TEXT = 'text up to 100 characters, without control characters'
+  const NAMES = "up to 20 merchants' names of up to 100 characters, without control characters"
 
   test.each([
     ['word', () => read('x=c').word('x', ['a', 'b'], 'a'), 'a or b'],
@@ -49,8 +51,10 @@ describe('bad value', () => {
     ['locale', () => read('x=%40').locale('x', 'en'), 'a language tag such as en or de-AT'],
     ['currency', () => read('x=EURO').currency('x'), 'an ISO 4217 code such as EUR'],
     ['price', () => read('x=0').price('x'), 'a price such as 49.99'],
-    ['text', () => read(`x=${'a'.repeat(101)}`).text('x'), 'text up to 100 characters'],
-    ['names', () => read('x=').names('x'), "up to 20 merchants' names of up to 100 characters"],
+    ['text', () => read(`x=${'a'.repeat(101)}`).text('x'), TEXT],
+    ['text with a control character', () => read('x=a%00b').text('x'), TEXT],
+    ['names', () => read('x=').names('x'), NAMES],
+    ['name with a control character', () => read('x=a&x=b%00').names('x'), NAMES],
   ])('%s - names the parameter and what it accepts', (_kind, action, accepts) => {
     expect(explain(action)).toBe(`The parameter "x" accepts ${accepts}.`)
   })
@@ -177,9 +181,18 @@ describe('text', () => {
     expect(explain(() => read('x=&x=').text('x'))).toContain('one value')
   })
 
-  test('any text of up to 100 characters - comes back trimmed and well-formed', () => {
+  test('every control character (C0, DEL, C1), at any place - is refused, and no other character', () => {
+    for (let code = 0; code < 0x200; code += 1) {
+      const isControl = code < 0x20 || (code >= 0x7f && code < 0xa0)
+      for (const text of [`${String.fromCharCode(code)}a`, `a${String.fromCharCode(code)}`])
+        expect(explain(() => read(`x=${encode(text)}`).text('x')) !== '').toBe(isControl)
+    }
+  })
+
+  test('any text of up to 100 characters without controls - comes back trimmed and well-formed', () => {
     fc.assert(
-      fc.property(fc.string({ maxLength: 50, unit: 'binary' }), (text) => {
+      fc.property(fc.string({ maxLength: 50, unit: 'binary' }), (given) => {
+        const text = given.replace(/\p{Cc}/gu, ' ')
         const value = createParameterReader(new URLSearchParams([['x', text]])).text('x')
         expect(value).toBe(text.toWellFormed().trim() === '' ? null : text.toWellFormed().trim())
       }),

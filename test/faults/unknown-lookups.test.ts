@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { startHarness, visit } from '../app/visit.ts'
+import { CHANNEL_ID, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
+
+test('server that never walks - made-up GTINs cost no more calls than the hour allows', async () => {
+  const settings = { VITRINE_SYNC_CRON: 'off', VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '20' }
+  const harness = await startHarness({ settings })
+  const gtins = Array.from({ length: 60 }, (_, index) => toGtin(100 + index))
+  harness.catalog.products.set(
+    CHANNEL_ID,
+    gtins.map((gtin) => makeWireProduct({ gtin })),
+  )
+  const states: (string | undefined)[] = []
+  for (const gtin of gtins) {
+    const seen = await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)
+    states.push(seen.headers['vitrine-state'])
+  }
+  expect(harness.catalog.countCalls(/\/products\/\d+$/)).toBe(20)
+  expect(states.filter((state) => state === 'shown')).toHaveLength(20)
+  expect(states.filter((state) => state === 'unavailable')).toHaveLength(40)
+})
