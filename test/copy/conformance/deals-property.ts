@@ -61,14 +61,16 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 
 const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
 const isInStock = (one: Offer): boolean => one.availability === 'in_stock'
+const isReduced = (one: Offer): boolean => toSteps(one.oldPrice ?? '0') > toSteps(one.price)
 const toLower = (list: readonly string[]): string[] => list.map((name) => name.toLowerCase())
 
-/** The shops' offers by the rule "the cheapest in stock", written down as plainly as can be. */
+/** The shops' offers by the rule "the cheapest in stock, at equal price the one on sale", written down as plainly as can be. */
 function pickShops(offers: readonly Offer[]): Offer[] {
   const ranked = offers.toSorted(
     (a, b) =>
       Number(isInStock(b)) - Number(isInStock(a)) ||
       sign(toSteps(a.price) - toSteps(b.price)) ||
+      Number(isReduced(b)) - Number(isReduced(a)) ||
       compareText(a.network, b.network) ||
       compareText(a.affiliateUrl, b.affiliateUrl) ||
       sign(toSteps(a.oldPrice ?? '0') - toSteps(b.oldPrice ?? '0')) ||
