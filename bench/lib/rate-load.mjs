@@ -14,7 +14,10 @@ async function visit({ paths }, number) {
   const beganMs = performance.now()
   const { statusCode, headers, body } = await request(`${origin}${path}`, { dispatcher })
   await body.dump()
-  return { latencyMs: performance.now() - beganMs, state: `${statusCode} ${headers['vitrine-state']}` }
+  return {
+    latencyMs: performance.now() - beganMs,
+    state: `${statusCode} ${String(headers['vitrine-state'])}`,
+  }
 }
 
 async function visitAtRate(kind) {

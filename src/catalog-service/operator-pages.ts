@@ -1,15 +1,11 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { LRUCache } from 'lru-cache'
-import { MINUTE_MS, SECOND_MS } from '../clock.ts'
+import { createAdminLimiter } from '../admin-limiter.ts'
+import { SECOND_MS, systemClock } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
+import { isAdminPassword } from '../http/admin-password.ts'
+import { toLimiterKey } from '../http/limiter-key.ts'
 import { isAskedLocally } from '../http/local-demo.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
-
-/** Wrong passwords from one address before it is locked, how long it stays so, and how many addresses are remembered. */
-const MAX_WRONG = 10
-const LOCKED_MS: number = 15 * MINUTE_MS
-const MAX_ADDRESSES = 10_000
 
 /** What the pages are made of. `isLocal`: the service listens on loopback. */
 export type OperatorPagesOptions = Readonly<{
@@ -38,7 +34,7 @@ export function createOperatorPages(
         () => toPage(503, { ready: false, error: 'the database cannot be read' }),
       ),
     '/metrics': async (request) => {
-      const refusal = admit(request)
+      const refusal = await admit(request)
       if (refusal !== undefined) return refusal
       const { contentType, text } = await options.metrics.print()
       return { status: 200, body: text, headers: { 'Content-Type': contentType } }
@@ -82,37 +78,29 @@ function send(request: IncomingMessage, response: ServerResponse, { status, body
 function createMetricsGate({
   adminPassword,
   isLocal,
-}: OperatorPagesOptions): (request: IncomingMessage) => Page | undefined {
+}: OperatorPagesOptions): (request: IncomingMessage) => Promise<Page | undefined> {
   if (adminPassword === null)
     return ({ headers }) =>
-      isLocal && isAskedLocally(headers) ? undefined : toPage(404, { error: 'there is no such address' })
-  const expected = digest(`admin:${adminPassword.reveal()}`)
-  const wrong = new LRUCache<string, number>({ max: MAX_ADDRESSES, ttl: LOCKED_MS })
-  return ({ headers, socket }) => {
-    const address = socket.remoteAddress ?? ''
-    const count = wrong.get(address) ?? 0
-    if (count >= MAX_WRONG) return LOCKED
-    const [scheme = '', encoded = ''] = (headers.authorization ?? '').split(' ')
-    const given = scheme.toLowerCase() === 'basic' ? Buffer.from(encoded, 'base64').toString('utf8') : ''
-    if (timingSafeEqual(digest(given), expected)) return undefined
+      Promise.resolve(isLocal && isAskedLocally(headers) ? undefined : toPage(404, { error: NO_ADDRESS }))
+  const limiter = createAdminLimiter(systemClock)
+  return async ({ headers: { authorization }, socket }) => {
+    const isRight = authorization !== undefined && isAdminPassword(authorization, adminPassword)
     // A request without a password is a browser's first one, or a probe: it guesses nothing.
-    if (headers.authorization !== undefined) wrong.set(address, count + 1)
-    return NO_PASSWORD
+    const isWrong = authorization !== undefined && !isRight
+    const lockedMs = await limiter.admit({ address: toLimiterKey(socket.remoteAddress ?? '') ?? '', isWrong })
+    if (lockedMs > 0) return toLocked(lockedMs)
+    return isRight ? undefined : NO_PASSWORD
   }
 }
 
-const LOCKED: Page = {
-  ...toPage(429, {
-    error: 'too many wrong admin passwords came from this address; it is locked for 15 minutes',
-  }),
-  headers: { 'Retry-After': String(LOCKED_MS / SECOND_MS) },
+const NO_ADDRESS = 'there is no such address'
+
+function toLocked(lockedMs: number): Page {
+  const error = 'too many wrong admin passwords came from this address; it is locked for 15 minutes'
+  return { ...toPage(429, { error }), headers: { 'Retry-After': String(Math.ceil(lockedMs / SECOND_MS)) } }
 }
 
 const NO_PASSWORD: Page = {
   ...toPage(401, { error: 'the user is admin, the password that of VITRINE_ADMIN_PASSWORD' }),
   headers: { 'WWW-Authenticate': 'Basic realm="Vitrine", charset="UTF-8"' },
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,21 +1,11 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { toLimiterKey } from '../http/limiter-key.ts'
-import { isLocalDemo, isLoopback } from '../http/local-demo.ts'
+import { isAdminPassword } from '../http/admin-password.ts'
+import { isAskedLocally, isLocalDemo } from '../http/local-demo.ts'
 import type { Secret } from '../config/secrets.ts'
-
-/** Headers that only a proxy sets: then "loopback" says nothing about who is asking. */
-const FORWARDING_HEADERS = [
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'via',
-]
+import { findClientAddress } from './client-address.ts'
 
 /** Told to those who ask through a proxy that no setting names; `vitrine check` looks for it. */
 export const PROXY_NOT_TRUSTED =
@@ -71,17 +61,8 @@ export function isStudioReachable(context: Pick<Context, 'config' | 'secrets'>):
   return context.secrets.adminPassword !== null || isLocalDemo(context.config)
 }
 
-function isOpen(context: Context, request: Request): boolean {
-  return (
-    isLocalDemo(context.config) &&
-    isOwnName(request.headers.host ?? '') &&
-    !FORWARDING_HEADERS.some((name) => request.headers[name] !== undefined)
-  )
-}
-
-/** A page elsewhere can point a name of its own at this machine, and a proxy hands the public one on: not by those. */
-function isOwnName(host: string): boolean {
-  return URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname)
+function isOpen({ config }: Context, { headers }: Request): boolean {
+  return isLocalDemo(config) && isAskedLocally(headers)
 }
 
 function createUnknown(): UnknownAddressError {
@@ -99,18 +80,14 @@ function createJudge(context: Context, password: Secret): (request: Request) => 
       context.logger.warn(PROXY_NOT_TRUSTED)
     }
     const authorization = request.get('authorization') ?? ''
-    const isRight = isPassword(authorization, password)
+    const isRight = isAdminPassword(authorization, password)
     const isWrong = authorization !== '' && !isRight
-    const lockedMs = await context.adminLimiter.admit({ address: findAddress(context, request), isWrong })
+    const lockedMs = await context.adminLimiter.admit({
+      address: findClientAddress(context, request),
+      isWrong,
+    })
     return { isRight, lockedMs }
   }
-}
-
-/** `VITRINE_TRUST_PROXY=true` believes the first entry of `X-Forwarded-For`, which a stranger may invent. */
-function findAddress({ config }: Context, { ip, socket }: Request): string {
-  const socketAddress = socket.remoteAddress ?? ''
-  const address = config.trustProxy === true ? socketAddress : (ip ?? socketAddress)
-  return toLimiterKey(address) ?? toLimiterKey(socketAddress) ?? ''
 }
 
 /** Did a proxy say for whom it asks, without being trusted? */
@@ -138,15 +115,4 @@ function refuse(
     .status(lockedMs > 0 ? 429 : 401)
     .type('text')
     .send(`${lines.join('\n')}\n`)
-}
-
-/** Compares hashes, so that the time taken tells neither length nor beginning. */
-function isPassword(authorization: string, password: Secret): boolean {
-  const [scheme = '', encoded = ''] = authorization.split(' ')
-  const given = scheme.toLowerCase() === 'basic' ? Buffer.from(encoded, 'base64').toString('utf8') : ''
-  return timingSafeEqual(digest(given), digest(`admin:${password.reveal()}`))
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

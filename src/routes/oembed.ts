@@ -25,6 +25,7 @@ import {
 } from '../widgets/oembed.ts'
 import { parseBoxOptions, parseGridOptions, toQuery, withQuery } from '../widgets/options.ts'
 import { findSpeech } from '../widgets/presentation.ts'
+import { findClientAddress } from './client-address.ts'
 import { noteFailure } from './note-answer.ts'
 import { parseQuery } from './widget-answer.ts'
 
@@ -62,7 +63,7 @@ async function sendOembed(context: Context, request: Request, response: Response
       404,
       `url is not the address of an embed: they begin with ${context.publicUrl}/embeds/`,
     )
-  const frame = await findFrame(context, address, request.ip ?? '')
+  const frame = await findFrame(context, address, findClientAddress(context, request))
   const text = formatOembed(toOembedAnswer(frame, question), question.format)
   sendAnswer(request, response, {
     status: 200,

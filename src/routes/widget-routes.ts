@@ -6,6 +6,7 @@ import { createFlights } from '../freshness/flights.ts'
 import { createStrip } from '../http/prefix.ts'
 import { type PlainAddress, readPlainAddress } from '../widgets/addresses.ts'
 import type { Surface } from '../widgets/options.ts'
+import { findClientAddress } from './client-address.ts'
 import { noteArrival } from './note-answer.ts'
 import { type AnyWidget, getParameter, parseQuery } from './widget-answer.ts'
 
@@ -65,7 +66,8 @@ function getPlainBox(
 }
 
 /** Routes of both widgets on a surface, for every spelling of their addresses. */
-export function createWidgetRoutes({ widgets }: Context, surface: Surface, send: SendWidget): Router {
+export function createWidgetRoutes(context: Context, surface: Surface, send: SendWidget): Router {
+  const { widgets } = context
   const router = Router()
   router.get(`/${surface}s/:channel/where-to-buy{/*gtin}`, async (request, response) => {
     throwFailure(request)
@@ -77,7 +79,7 @@ export function createWidgetRoutes({ widgets }: Context, surface: Surface, send:
   router.get(`/${surface}s/:channel/deals`, async (request, response) => {
     throwFailure(request)
     const channelId = getParameter(request.params, 'channel')
-    const visitor = request.ip ?? ''
+    const visitor = findClientAddress(context, request)
     const widget = await widgets.getGrid({ channelId, query: parseQuery(request), surface, visitor })
     await send({ request, response, widget })
   })

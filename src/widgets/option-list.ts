@@ -237,7 +237,8 @@ export const OPTION_LIST: readonly OptionRow[] = [
     control: 'text',
     accepts: TEXT_ACCEPTS,
     fallback: 'none',
-    meaning: 'deals with every word in title or brand, without case and accents; `lam` finds `Lamp`, since words may be longer',
+    meaning:
+      'deals with every word in title or brand, without case and accents; `lam` finds `Lamp`, since words may be longer',
     example: 'q=lamp',
   },
 ]
