@@ -6,6 +6,7 @@ import { createFlights } from '../freshness/flights.ts'
 import { createStrip } from '../http/prefix.ts'
 import { type PlainAddress, readPlainAddress } from '../widgets/addresses.ts'
 import type { Surface } from '../widgets/options.ts'
+import { parseQueryString } from '../widgets/query.ts'
 import { noteArrival } from './note-answer.ts'
 import { type AnyWidget, getParameter, parseQuery } from './widget-answer.ts'
 
@@ -56,9 +57,9 @@ export function createPlainWidgets(
   }
 }
 
-function getPlainWidget({ widgets }: Context, plain: PlainAddress): Promise<AnyWidget> {
+async function getPlainWidget({ widgets }: Context, plain: PlainAddress): Promise<AnyWidget> {
   const { surface, channelId, gtin } = plain
-  const asked = { surface, channelId, query: new URLSearchParams(plain.query) }
+  const asked = { surface, channelId, query: parseQueryString(plain.query) }
   return gtin === null ? widgets.getGrid(asked) : widgets.getBox({ ...asked, gtin })
 }
 
