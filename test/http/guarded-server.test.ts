@@ -163,14 +163,44 @@ describe('requests that are refused before they are routed', () => {
   const COMMENT = /^<!-- Vitrine: [^]* -->$/
   const LINE = /^[A-Z][^<]*\.\n$/
   test.each([
-    ['GET /fragments/a HTTP/1.1\r\n\r\n', 400, COMMENT],
-    ['GET /studio HTTP/1.1\r\n\r\n', 400, LINE],
-    ['GET /embeds/a HTTP/1.1\r\nHost: x\r\nExpect: b\r\n\r\n', 417, LINE],
-    [`GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(9_000)}\r\n\r\n`, 431, COMMENT],
-    [`GET /${'x'.repeat(9_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, COMMENT],
-    ['SSH-2.0-x\r\n\r\n', 400, COMMENT],
-    ['GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400, COMMENT],
-  ])('%.50j - is %i with a body, and the connection ends', async (text, status, body) => {
+    {
+      what: 'no Host in a request for a fragment',
+      text: 'GET /fragments/a HTTP/1.1\r\n\r\n',
+      status: 400,
+      body: COMMENT,
+    },
+    {
+      what: 'no Host in a request for a page',
+      text: 'GET /studio HTTP/1.1\r\n\r\n',
+      status: 400,
+      body: LINE,
+    },
+    {
+      what: 'an unknown expectation',
+      text: 'GET /embeds/a HTTP/1.1\r\nHost: x\r\nExpect: b\r\n\r\n',
+      status: 417,
+      body: LINE,
+    },
+    {
+      what: 'long headers',
+      text: `GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(9_000)}\r\n\r\n`,
+      status: 431,
+      body: COMMENT,
+    },
+    {
+      what: 'a long address',
+      text: `GET /${'x'.repeat(9_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+      status: 431,
+      body: COMMENT,
+    },
+    { what: 'no HTTP', text: 'SSH-2.0-x\r\n\r\n', status: 400, body: COMMENT },
+    {
+      what: 'a header without a name',
+      text: 'GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n',
+      status: 400,
+      body: COMMENT,
+    },
+  ])('$what - is $status with a body, and the connection ends', async ({ text, status, body }) => {
     const answer = vi.fn<RequestListener>(answerOk)
     const received = await exchange(await startGuarded(answer), text)
     const [head = '', content = ''] = received.split('\r\n\r\n')
