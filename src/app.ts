@@ -8,6 +8,7 @@ import { createDemoRouter } from './routes/demo.ts'
 import { createEmbedSender, createEmbedsRouter } from './routes/embeds.ts'
 import {
   createErrorHandler,
+  refuseFragmentTargets,
   refuseLongAddresses,
   refuseOtherMethods,
   throwUnknownAddress,
@@ -60,7 +61,12 @@ export function createRouted(
     noteArrival(context, response)
     next()
   })
-  app.use(createPrefixStripper(context.publicUrl), refuseOtherMethods, refuseLongAddresses)
+  app.use(
+    createPrefixStripper(context.publicUrl),
+    refuseOtherMethods,
+    refuseLongAddresses,
+    refuseFragmentTargets,
+  )
   app.use(createFragmentsRouter(context, senders.fragment))
   app.use(createEmbedsRouter(context, senders.embed))
   app.use(createOembedRouter(context))

@@ -34,6 +34,8 @@ acl purgers {
 }
 
 sub vcl_recv {
+  # No address that is requested has one. The server refuses it, too.
+  if (req.url ~ "#") { return (synth(400)); }
   set req.backend_hint = fleet.backend();
   if (req.restarts == 0) { unset req.http.X-Vitrine-Rescue; }
   unset req.http.X-Vitrine-Surface;

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { CACHE_SECONDS } from '../catalog/contract.ts'
 import type { ServiceError } from '../errors.ts'
 import { type Encoding, chooseEncoding } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
 import { writeAtOnce } from '../http/one-write.ts'
+import type { FormatRefusal } from '../http/refusals.ts'
 
 const CACHEABLE = `private, max-age=${CACHE_SECONDS}`
 
@@ -90,18 +90,8 @@ export function sendFailure(request: IncomingMessage, response: ServerResponse, 
   response.end(request.method === 'HEAD' ? undefined : bytes)
 }
 
-/** What Node calls requests that it could not read. */
-const UNREADABLE: Readonly<Record<string, readonly [status: string, words: string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the address or the headers are too long'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request took too long'],
-}
-
-/** Answers a request that never became one, and ends its connection. `error` is what Node says of it. */
-export function refuseUnreadable(error: Error, socket: Duplex): void {
-  if (!socket.writable) return void socket.destroy()
-  const code = 'code' in error ? String(error.code) : ''
-  const [status, words] = UNREADABLE[code] ?? ['400 Bad Request', 'the request is malformed']
-  const body = JSON.stringify({ error: words })
-  const head = ['Cache-Control: no-store', `${TYPE[0]}: ${TYPE[1]}`, `Content-Length: ${body.length}`]
-  socket.end(`HTTP/1.1 ${status}\r\n${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`)
-}
+/** Format a refusal of a request that never reached the interface as `{ "error": … }`. */
+export const formatRefusal: FormatRefusal = ({ message }) => ({
+  headers: Object.fromEntries([['Cache-Control', 'no-store'], ...SHARED, TYPE]),
+  body: JSON.stringify({ error: message }),
+})

@@ -1,22 +1,18 @@
 import { once } from 'node:events'
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
-import { createConnections } from '../http/connections.ts'
+import { createGuardedServer } from '../http/guarded-server.ts'
 import { VERSION_PATH } from '../catalog/contract.ts'
 import { createCatalogServiceApp } from './app.ts'
 import { type CatalogServiceOptions, createCatalogHandler } from './handler.ts'
 import { type OperatorPagesOptions, createOperatorPages } from './operator-pages.ts'
 import { type RequestLog, type RequestLogOptions, createRequestLog } from './request-log.ts'
-import { refuseUnreadable } from './send.ts'
+import { formatRefusal } from './send.ts'
 import { createServiceMetrics } from './service-metrics.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 import { getCatalogId } from './store/meta.ts'
-
-/** How long a client may take to send its headers, and its whole request; then the connection is closed. */
-const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
-const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
 
 /** How long `close` waits for answers that are under way, or on their way to a slow reader; then their connections are cut. */
 const CLOSE_GRACE_MS: number = 2 * SECOND_MS
@@ -49,19 +45,13 @@ export function createCatalogService(
     if (request.url?.startsWith(`${VERSION_PATH}/`)) void handler.answer(request, response)
     else app(request, response)
   }
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: SECOND_MS,
-    },
+  const { server, connections } = createGuardedServer({
+    options: {},
     answer,
-  )
-  // Whoever expects something before the body gets an answer like others: no body is ever read.
-  server.on('checkExpectation', answer)
-  server.on('clientError', refuseUnreadable)
-  const connections = createConnections(server)
-  server.on('request', (request, response) => connections.noteAnswer(request.socket, response))
+    // Whoever expects something before the body gets an answer like others: no body is ever read.
+    answerExpectation: answer,
+    formatRefusal,
+  })
   return {
     listen: (host, port) => listen(server, host, port),
     getCatalogId: () => getCatalogId(options.store),

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type Clock, SECOND_MS } from '../clock.ts'
 
 /** A connection without an answer under way may bring a request that was sent before the end for this long. */
@@ -11,7 +11,9 @@ const LOOK_MS = 50
 /** The open connections of a server, and which of them wait for an answer. */
 export type Connections = Readonly<{
   /** Until the answer closes, its connection is not quiet. */
-  noteAnswer(socket: Socket, response: ServerResponse): void
+  noteAnswer(socket: Duplex, response: ServerResponse): void
+  /** Return how many noted answers of a connection have not been handed over whole. */
+  countPending(socket: Duplex): number
   /**
    * Takes no new connection, lets answers end that are under way, also on their way to a slow reader, closes the others,
    * and cuts what is left after `withinMs`. Resolves when none is open.
@@ -21,8 +23,8 @@ export type Connections = Readonly<{
 
 /** Watches the connections of a server from now on. */
 export function createConnections(server: Server): Connections {
-  const answers = new Map<Socket, number>()
-  const count = (socket: Socket, change: number): void => {
+  const answers = new Map<Duplex, number>()
+  const count = (socket: Duplex, change: number): void => {
     const before = answers.get(socket)
     if (before !== undefined) answers.set(socket, before + change)
   }
@@ -37,6 +39,7 @@ export function createConnections(server: Server): Connections {
       count(socket, 1)
       response.once('close', () => count(socket, -1))
     },
+    countPending: (socket) => answers.get(socket) ?? 0,
     end: (clock, withinMs) => endServer(server, { clock, withinMs, closeQuiet: () => closeQuiet(answers) }),
   }
 }
@@ -56,7 +59,7 @@ function sparePending(server: Server, arePending: () => boolean): void {
  * Closes those without an answer under way. Node's own `closeIdleConnections` leaves a connection that never sent a
  * request, and browsers open such ones ahead of need.
  */
-function closeQuiet(answers: ReadonlyMap<Socket, number>): void {
+function closeQuiet(answers: ReadonlyMap<Duplex, number>): void {
   for (const [socket, open] of answers) if (open === 0 && socket.writableLength === 0) socket.destroy()
 }
 

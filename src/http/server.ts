@@ -1,21 +1,24 @@
 import { once } from 'node:events'
-import { type RequestListener, type Server, createServer } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { UsageError } from '../errors.ts'
-import { createConnections } from './connections.ts'
+import { createGuardedServer } from './guarded-server.ts'
+import { type Refusal, formatWidgetRefusal, sendRefusal } from './refusals.ts'
 
 /** Connections that may wait to be taken: beyond Node's own 511, a moment's rush is reset. The kernel has a limit, too. */
 const BACKLOG = 4_096
 /** Headers of a request, all together; visitors' cookies of a host page come along through includes. */
 const MAX_HEADER_BYTES: number = 8 * 1024
-/** How long a client may take for its headers and for a whole request; a slow one costs its own connection. */
-const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
-const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
 /** Longer than the proxies' own (nginx keeps a connection for 60 s), so that they never write into a closing one. */
 const KEEP_ALIVE_MS: number = 65 * SECOND_MS
 /** Answers under way may end within this; then their connections are cut. The process may take 10 s in all. */
 const STOP_WITHIN_MS: number = 8 * SECOND_MS
+
+const EXPECTATION_FAILED: Refusal = {
+  status: 417,
+  message: 'This server meets no expectation but "100-continue".',
+}
 
 /** The listening server of a process. */
 export type HttpServer = Readonly<{
@@ -41,24 +44,17 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
   const early: (() => void)[] = []
   let answer: RequestListener | undefined
   let stopped: Promise<void> | undefined
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: SECOND_MS,
-    },
-    (request, response) => {
+  const { server, connections } = createGuardedServer({
+    options: { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS },
+    answer: (request, response) => {
       if (stopped !== undefined) response.setHeader('Connection', 'close')
-      answer?.(request, response)
-      // A warm answer is on its way by now; the others are waited for when the server stops.
-      if (response.writableEnded) return
-      connections.noteAnswer(request.socket, response)
       if (answer === undefined) early.push(() => answer?.(request, response))
+      else answer(request, response)
     },
-  )
-  const connections = createConnections(server)
+    answerExpectation: (request, response) =>
+      sendRefusal(request, response, { refusal: EXPECTATION_FAILED, format: formatWidgetRefusal }),
+    formatRefusal: formatWidgetRefusal,
+  })
   await listen(server, host, port)
   const end = (): Promise<void> => connections.end(clock, STOP_WITHIN_MS)
   return {

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { toCacheStatus } from '../http/cache-headers.ts'
+import { type Refusal, formatWidgetRefusal, sendRefusal, toRefusalHeaders } from '../http/refusals.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { getRequestId, noteFailure } from './note-answer.ts'
@@ -25,32 +25,20 @@ export const refuseLongAddresses: RequestHandler = (request, response, next) => 
   })
 }
 
-/** What is refused unread: a comment in a fragment, a line of text elsewhere. A body that may follow is not waited for. */
-function refuse(
-  request: Request,
-  response: Response,
-  refusal: Readonly<{ status: number; message: string }>,
-): void {
-  const isFragment = /^\/fragments(?:\/|$)/i.test(request.path)
-  response.status(refusal.status)
-  response.set({
-    ...toRefusalHeaders(refusal.message),
-    'X-Content-Type-Options': 'nosniff',
-    Connection: 'close',
+/**
+ * Refuse a request target with a "#": caches end the query there, or do not. Neither the hot cache nor the plain addresses
+ * know such a target, so that it always arrives here.
+ */
+export const refuseFragmentTargets: RequestHandler = (request, response, next) => {
+  if (!request.originalUrl.includes('#')) return next()
+  refuse(request, response, {
+    status: 400,
+    message: 'The address of a request has no "#". Write %23 for one inside a value.',
   })
-  if (isFragment) response.set('Access-Control-Allow-Origin', '*')
-  response.type(isFragment ? 'html' : 'text')
-  response.send(isFragment ? `<!-- Vitrine: ${refusal.message} -->` : `${refusal.message}\n`)
 }
 
-function toRefusalHeaders(message: string): Record<string, string> {
-  return {
-    'Cache-Control': 'no-store',
-    'Cache-Status': toCacheStatus('invalid'),
-    'Vitrine-State': 'invalid',
-    'Vitrine-Error': message,
-    'X-Robots-Tag': 'noindex, nofollow',
-  }
+function refuse(request: Request, response: Response, refusal: Refusal): void {
+  sendRefusal(request, response, { refusal, format: formatWidgetRefusal, target: request.path })
 }
 
 /** Whatever no router knew. */

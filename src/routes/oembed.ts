@@ -1,7 +1,7 @@
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
+import { BadOptionError, OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
 import { findGtin } from '../offers/gtin.ts'
 import { sendAnswer } from '../http/answer.ts'
 import { createEtag } from '../http/etag.ts'
@@ -141,7 +141,7 @@ function toUnknownFrame({ publicUrl, widgets }: Context, address: EmbedAddress):
 function createOembedErrorHandler(context: Context): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, next) => {
-    if (!(error instanceof OembedError)) return next(error)
+    if (!(error instanceof OembedError || error instanceof BadOptionError)) return next(error)
     noteFailure(context, { error, surface: 'oembed', state: 'invalid', request, response })
     response.status(error.statusCode).set({
       'Cache-Control': 'no-store',

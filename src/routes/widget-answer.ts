@@ -6,6 +6,7 @@ import type { ReadyAnswer } from '../http/hot-cache.ts'
 import { type Ages, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
 import { toCacheTags } from '../http/cache-tags.ts'
 import type { Surface } from '../widgets/options.ts'
+import { findQuery, parseQueryString } from '../widgets/query.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
 
@@ -20,8 +21,7 @@ export function getParameter(parameters: Parameters, name: string): string {
 
 /** The query string as it was sent; nothing of Express's own reading of it is used. */
 export function parseQuery(request: Pick<AskedRequest, 'originalUrl'>): URLSearchParams {
-  const start = request.originalUrl.indexOf('?')
-  return new URLSearchParams(start === -1 ? '' : request.originalUrl.slice(start + 1))
+  return parseQueryString(findQuery(request.originalUrl))
 }
 
 /** The view of either widget. */

@@ -7,6 +7,7 @@ import { createStrip } from '../http/prefix.ts'
 import { type PlainAddress, readPlainAddress } from '../widgets/addresses.ts'
 import type { Surface } from '../widgets/options.ts'
 import { findClientAddress } from './client-address.ts'
+import { parseQueryString } from '../widgets/query.ts'
 import { noteArrival } from './note-answer.ts'
 import { type AnyWidget, getParameter, parseQuery } from './widget-answer.ts'
 
@@ -62,7 +63,7 @@ function getPlainBox(
   { widgets }: Context,
   { surface, channelId, gtin, query }: PlainAddress & Readonly<{ gtin: string }>,
 ): Promise<AnyWidget> {
-  return widgets.getBox({ surface, channelId, gtin, query: new URLSearchParams(query) })
+  return widgets.getBox({ surface, channelId, gtin, query: parseQueryString(query) })
 }
 
 /** Routes of both widgets on a surface, for every spelling of their addresses. */

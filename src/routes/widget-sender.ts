@@ -5,6 +5,7 @@ import { isNoneMatch } from '../http/etag.ts'
 import { type Form, sendForm } from '../http/forms.ts'
 import type { ReadyAnswer } from '../http/hot-cache.ts'
 import type { Surface } from '../widgets/options.ts'
+import { findQuery, hasEncodedOptionName } from '../widgets/query.ts'
 import { noteAnswer } from './note-answer.ts'
 import {
   type AnswerMaker,
@@ -41,10 +42,11 @@ export function createWidgetSender(context: Context, details: SurfaceDetails): S
     const encoding = details.isEncoded ? chooseEncoding(request.headers['accept-encoding']) : null
     const form = forms.get(encoding) ?? toForm(outfit, encoding)
     forms.set(encoding, form)
-    const { cacheControl } = form
+    const isStorable = !hasEncodedOptionName(findQuery(request.originalUrl))
+    const cacheControl = isStorable ? form.cacheControl : 'no-store'
     sendForm(request, response, { etag: answer.etag, form, cacheControl, nowMs: context.clock.nowMs() })
     // Behind, and once: those who wait have waited long enough.
-    if (prepared.isKept) return
+    if (prepared.isKept || !isStorable) return
     prepared.isKept = true
     try {
       keepWarm(context, outfit, request)

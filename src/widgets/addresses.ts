@@ -1,4 +1,5 @@
 import type { Surface } from './options.ts'
+import { hasEncodedOptionName } from './query.ts'
 import type { Widgets } from './widgets.ts'
 
 /** The addresses of widgets as nearly everybody writes them. */
@@ -15,6 +16,7 @@ export type PlainAddress = Readonly<{
 /** Reads a plain address without a router; `undefined` for every other, which may be the same widget in another spelling. */
 export function readPlainAddress(address: string): PlainAddress | undefined {
   const [, surface, channelId = '', gtin = null, query = ''] = PLAIN.exec(address) ?? []
+  if (hasEncodedOptionName(query)) return undefined
   return surface === 'fragment' || surface === 'embed' ? { surface, channelId, gtin, query } : undefined
 }
 

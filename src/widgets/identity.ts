@@ -7,6 +7,7 @@ import {
   parseGridOptions,
   toOptionsKey,
 } from './options.ts'
+import { parseQueryString } from './query.ts'
 
 /**
  * The `identity` of the widget that a request asks for; a `gtin` of `null` asks for the grid.
@@ -27,7 +28,7 @@ export function createIdentify(defaults: OptionDefaults): Identify {
     let optionsKey = keys.get(known)
     if (optionsKey === undefined) {
       const parse = gtin === null ? parseGridOptions : parseBoxOptions
-      optionsKey = toOptionsKey(parse(new URLSearchParams(query), defaults, surface))
+      optionsKey = toOptionsKey(parse(parseQueryString(query), defaults, surface))
       keys.set(known, optionsKey)
     }
     const padded = gtin === null ? null : (findGtin(gtin) ?? null)

@@ -1,5 +1,6 @@
 import { OembedError } from '../errors.ts'
 import { type ParameterReader, createParameterReader } from './parameters.ts'
+import { findQuery, parseQueryString } from './query.ts'
 
 /** Width of a frame where the consumer names none, and the widest that a widget fills well. */
 const WIDTH_PX = 600
@@ -75,11 +76,12 @@ const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-
 export function findEmbedAddress(url: string, publicUrl: string): EmbedAddress | undefined {
   if (!URL.canParse(url)) return undefined
   const own = new URL(publicUrl)
-  const { protocol, host, pathname, searchParams } = new URL(url)
+  const { protocol, host, pathname, search } = new URL(url)
   const prefix = `${own.pathname.replace(/\/$/, '')}/embeds/`
   if (!/^https?:$/.test(protocol) || host !== own.host || !pathname.startsWith(prefix)) return undefined
   const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []
-  return channelId === '' ? undefined : { channelId: channelId.toLowerCase(), gtin, query: searchParams }
+  if (channelId === '') return undefined
+  return { channelId: channelId.toLowerCase(), gtin, query: parseQueryString(findQuery(search)) }
 }
 
 /**

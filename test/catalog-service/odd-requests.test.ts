@@ -41,16 +41,42 @@ describe('contract, section 7: every error is a JSON object', () => {
     ['too many headers', `GET /v0/channels HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, '431'],
     ['a header without a name', 'GET /v0/channels HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n', '400'],
     ['no HTTP at all', 'hello\r\n\r\n', '400'],
+    ['no Host', 'GET /v0/channels HTTP/1.1\r\n\r\n', '400'],
   ])('request that cannot be read - %s - says so, and ends', async (_what, text, status) => {
     const { head, body } = await sendRaw(await startTestService(), text)
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(head).toContain('Content-Type: application/json; charset=utf-8')
-    expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(/^the /) })
+    expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(/^The /) })
   })
 
   it('request that expects something - is answered like any other', async () => {
     const under = await startTestService()
     const { head, body } = await sendRaw(under, makeRequest(under, '/v0/channels', ['Expect: everything']))
+    expect([head.split('\r\n')[0], body]).toEqual(['HTTP/1.1 200 OK', '{"items":[]}'])
+  })
+})
+
+describe('one connection', () => {
+  it('more than 64 requests that wait for their answers - end it', async () => {
+    const under = await startTestService()
+    const one = makeRequest(under, '/v0/channels').replace('Connection: close\r\n', '')
+    const socket = connect(Number(new URL(under.url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    let received = ''
+    socket.on('data', (chunk) => (received += chunk.toString()))
+    socket.write(one.repeat(200))
+    await once(socket, 'close')
+    expect(received.split('HTTP/1.1 ').length - 1).toBeLessThanOrEqual(64)
+    await under.get('/v0/channels').expect(200)
+  })
+
+  it('GET whose body never comes - one answer, and no 408 behind it', async () => {
+    const under = await startTestService()
+    const request = makeRequest(under, '/v0/channels', ['Content-Length: 9']).replace(
+      'Connection: close\r\n',
+      '',
+    )
+    const { head, body } = await sendRaw(under, request)
     expect([head.split('\r\n')[0], body]).toEqual(['HTTP/1.1 200 OK', '{"items":[]}'])
   })
 })

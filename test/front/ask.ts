@@ -10,13 +10,14 @@ export type Answered = Readonly<{ status: number; headers: IncomingMessage['head
 /** How long a visitor of these tests waits: what takes longer hangs. */
 const PATIENCE_MS = 20_000
 
-/** Asks once, over a connection of its own. */
+/** Asks once, over a connection of its own. The address is sent as it is, with a `#`, too. */
 export async function ask(
   url: string,
   { headers = {}, method = 'GET', from }: Asking = {},
 ): Promise<Answered> {
   const signal = AbortSignal.timeout(PATIENCE_MS)
-  const asked = request(url, { method, headers, localAddress: from, agent: false, signal }).end()
+  const path = url.replace(/^http:\/\/[^/]*/, '') || '/'
+  const asked = request(url, { path, method, headers, localAddress: from, agent: false, signal }).end()
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
   const chunks: Buffer[] = []
   for await (const chunk of answer) chunks.push(chunk as Buffer)

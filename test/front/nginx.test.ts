@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeWithProgram } from '../includes/program.ts'
 import { type Answered, ask } from './ask.ts'
 import { itServesThroughFailures } from './failing.ts'
 import { type FrontPlace, openFrontPlace, toBox } from './place.ts'
 import { type Front, startNginx } from './programs.ts'
-import { itIsASharedCache } from './sharing.ts'
+import { itIsASharedCache, itSharesNoDisguise } from './sharing.ts'
+
+/** The line of the file that refuses addresses whose query nginx reads in another way than a server. */
+const GUARD = 'if ($request_uri ~ "#|^[^?]*[?][?]") { return 400; }'
 
 /** How a browser asks. */
 const CHROME = 'gzip, deflate, br, zstd'
@@ -24,6 +27,27 @@ describeWithProgram('nginx', 'nginx in front', () => {
   const fronted = { place: () => place, front: () => front }
 
   itIsASharedCache('nginx', fronted)
+
+  describe('without the guard of its file, as the servers have to hold alone', () => {
+    let unguarded: Front
+    beforeAll(async () => {
+      unguarded = await startNginx(
+        place,
+        place.gates.map(({ port }) => port),
+        [[GUARD, '']],
+      )
+    })
+    itSharesNoDisguise('nginx', { place: () => place, front: () => unguarded })
+  })
+
+  it.each(['??limit=1', '?x=1#&limit=1', '#'])(
+    'nginx - %s - is 400, and no server is asked',
+    async (query) => {
+      const path = toBox(place.nextGtin())
+      expect((await ask(front.origin + path + query)).status).toBe(400)
+      expect(place.count(path)).toBe(0)
+    },
+  )
 
   it('nginx - a kept box - counts for a minute in browsers, which are not told its age', async () => {
     const url = front.origin + toBox(place.nextGtin())

@@ -28,8 +28,12 @@ export async function startVarnish(
   return { origin: `http://127.0.0.1:${port}`, cacheFolder: folder }
 }
 
-/** Starts nginx with deploy/nginx/vitrine-cache.conf; it ends with the place. */
-export async function startNginx(place: FrontPlace, ports: readonly number[]): Promise<Front> {
+/** Starts nginx with deploy/nginx/vitrine-cache.conf; it ends with the place. `changes`: beside the addresses. */
+export async function startNginx(
+  place: FrontPlace,
+  ports: readonly number[],
+  changes: Changes = [],
+): Promise<Front> {
   const port = await findFreePort()
   const folder = join(place.folder, `nginx-${port}`)
   await mkdir(folder)
@@ -38,6 +42,7 @@ export async function startNginx(place: FrontPlace, ports: readonly number[]): P
     ...ports.map((to, index) => [`10.0.0.1${index + 1}:3000`, `127.0.0.1:${to}`] as const),
     ['listen 80;', `listen 127.0.0.1:${port};`],
     ['/var/cache/nginx/vitrine', cacheFolder],
+    ...changes,
   ])
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${folder}/${kind};`,

@@ -60,6 +60,8 @@ export function itIsASharedCache(name: string, { place, front }: Fronted): void 
     }
   })
 
+  itSharesNoDisguise(name, { place, front })
+
   it(`${name} - a hidden box - is kept, and empty`, async () => {
     const path = toBox(UNSOLD_GTIN)
     expect([judge(await see(path)), judge(await see(path))]).toEqual(['hidden', 'hidden'])
@@ -163,6 +165,23 @@ export function itIsASharedCache(name: string, { place, front }: Fronted): void 
   })
 }
 
+/** Options that a cache does not see in an address must not be seen by the server. */
+export function itSharesNoDisguise(name: string, { place, front }: Fronted): void {
+  it.each(DISGUISED)(
+    `${name} - an option disguised as %s - never reaches the next visitor`,
+    async (query) => {
+      const path = toBox(place().nextGtin())
+      const plain = (await ask(`http://127.0.0.1:${place().servers[0]?.port}${path}`)).body
+      const disguised = await ask(front().origin + path + query)
+      expect(disguised.status === 400 || disguised.body === plain).toBe(true)
+      for (const visitor of ['', '?utm=1', '?x=1', '']) {
+        const { status, body } = await ask(front().origin + path + visitor)
+        expect({ status, body }).toEqual({ status: 200, body: plain })
+      }
+    },
+  )
+}
+
 /** What no visitor is let through to, and spellings that a server takes for the same. */
 const OPERATORS_ONLY = [
   '/metrics',
@@ -171,6 +190,18 @@ const OPERATORS_ONLY = [
   '/METRICS',
   '/%6detrics',
   '/studi%6f/',
+]
+
+/** Queries whose option is seen by some readers and not by others. */
+const DISGUISED = [
+  '??merchant=Nobody',
+  '???merchant=Nobody&utm=1',
+  '?x=1#&merchant=Nobody',
+  '?utm=1#&merchant=Nobody',
+  '#?merchant=Nobody',
+  '?%6derchant=Nobody',
+  '?x=1?merchant=Nobody',
+  '?x=1;merchant=Nobody',
 ]
 
 /** Queries that a careless cache key would take for one another. */

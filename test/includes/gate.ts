@@ -127,8 +127,9 @@ function drip(response: ServerResponse): void {
 function pass(state: GateState, request: IncomingMessage, response: ServerResponse): void {
   const path = toServerPath(state, request.url ?? '')
   const outgoing = ask(
-    state.target + path,
-    { method: request.method, headers: request.headers },
+    state.target,
+    // As it came: a URL object would drop a `#`.
+    { path, method: request.method, headers: request.headers },
     (incoming) => {
       const headers = { ...incoming.headers }
       delete headers.connection

@@ -53,6 +53,8 @@ describe('query of a request', () => {
     ['/a?x=1?y=2', ['x=1?y=2']],
     ['/a?x[]=1&x[y]=2', ['x[]=1', 'x[y]=2']],
     ['/a?x', ['x=']],
+    ['/a??x=1&y=2', ['?x=1', 'y=2']],
+    ['/a???x=1', ['??x=1']],
   ])('%s - is %j', (url, pairs) => {
     expect([...parseQuery(toRequest(url))].map((pair) => pair.join('='))).toEqual(pairs)
   })

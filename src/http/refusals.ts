@@ -1,0 +1,70 @@
+import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type Headers, listHeaders, sendAnswer } from './answer.ts'
+import { toCacheStatus } from './cache-headers.ts'
+
+/** A request that is refused before it is routed. */
+export type Refusal = Readonly<{ status: number; message: string }>
+
+/** Format a refusal. `target` is the request target; `undefined` when the request could not be parsed. */
+export type FormatRefusal = (
+  refusal: Refusal,
+  target: string | undefined,
+) => Readonly<{ headers: Headers; body: string }>
+
+/** The path of a fragment, also below a prefix or in a whole address. */
+const FRAGMENT_PATH = /^[^?#]*\/fragments(?:[/?#]|$)/i
+
+/** Format a refusal of the widget server: an HTML comment where the response may be included in a page, else a line of text. */
+export const formatWidgetRefusal: FormatRefusal = ({ message }, target) => {
+  const isFragment = target === undefined || FRAGMENT_PATH.test(target)
+  return {
+    headers: {
+      ...toRefusalHeaders(message),
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Type': isFragment ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8',
+      'Access-Control-Allow-Origin': isFragment ? '*' : undefined,
+    },
+    body: isFragment ? `<!-- Vitrine: ${message} -->` : `${message}\n`,
+  }
+}
+
+/** The headers that every refused request of the widget server gets. */
+export function toRefusalHeaders(message: string): Record<string, string> {
+  return {
+    'Cache-Control': 'no-store',
+    'Cache-Status': toCacheStatus('invalid'),
+    'Vitrine-State': 'invalid',
+    'Vitrine-Error': message,
+    'X-Robots-Tag': 'noindex, nofollow',
+  }
+}
+
+/** Refuse a parsed request and close its connection: a body that may follow is not read. */
+export function sendRefusal(
+  request: IncomingMessage,
+  response: ServerResponse,
+  {
+    refusal,
+    format,
+    target = request.url,
+  }: Readonly<{ refusal: Refusal; format: FormatRefusal; target?: string }>,
+): void {
+  const { headers, body } = format(refusal, target)
+  sendAnswer(request, response, {
+    status: refusal.status,
+    headers: { ...headers, Connection: 'close' },
+    etag: null,
+    getBody: () => Buffer.from(body),
+  })
+}
+
+/** Refuse a request that could not be parsed, and close its connection. */
+export function writeRefusal(socket: Duplex, refusal: Refusal, format: FormatRefusal): void {
+  const { headers, body } = format(refusal, undefined)
+  const all = { ...headers, 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' }
+  const lines = listHeaders(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}\r\n${lines.join('')}\r\n${body}`,
+  )
+}

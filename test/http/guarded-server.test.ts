@@ -1,0 +1,246 @@
+import { once } from 'node:events'
+import {
+  Agent,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+  get as httpGet,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Socket, connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import { createGuardedServer } from '../../src/http/guarded-server.ts'
+import { formatWidgetRefusal, sendRefusal } from '../../src/http/refusals.ts'
+
+/** More than the kernel buffers for a client that does not read. */
+const LARGE: Buffer = Buffer.alloc(64 * 1024 * 1024, 'x')
+const REQUEST = 'GET /fragments/a HTTP/1.1\r\nHost: x\r\n\r\n'
+const KEEP_ALIVE_MS: number = 65 * SECOND_MS
+
+/** Start a guarded server and return its port. */
+async function startGuarded(answer: RequestListener, stallTimeoutMs?: number): Promise<number> {
+  const refusal = { status: 417, message: 'Expectation failed.' }
+  const { server } = createGuardedServer({
+    options: { maxHeaderSize: 8_192, keepAliveTimeout: KEEP_ALIVE_MS },
+    answer,
+    answerExpectation: (request, response) =>
+      sendRefusal(request, response, { refusal, format: formatWidgetRefusal }),
+    formatRefusal: formatWidgetRefusal,
+    ...(stallTimeoutMs !== undefined && { stallTimeoutMs }),
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+function open(port: number): Socket {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  onTestFinished(() => void socket.destroy())
+  return socket
+}
+
+/** Send a text and return everything that arrives until the server closes the connection. */
+async function exchange(port: number, text: string): Promise<string> {
+  const socket = open(port)
+  let received = ''
+  socket.setEncoding('latin1').on('data', (chunk) => (received += String(chunk)))
+  socket.write(text)
+  await once(socket, 'close')
+  return received
+}
+
+const answerOk: RequestListener = (_request, response) => void response.end('ok')
+const countResponses = (text: string): number => text.match(/HTTP\/1\.1 \d/g)?.length ?? 0
+
+describe('pipelined requests', () => {
+  test('64 that wait for their responses are all answered', async () => {
+    const held: ServerResponse[] = []
+    const port = await startGuarded((_request, response) => void held.push(response))
+    const socket = open(port)
+    let received = ''
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    socket.write(REQUEST.repeat(64))
+    await vi.waitFor(() => expect(held).toHaveLength(64))
+    for (const response of held) response.end('ok')
+    await vi.waitFor(() => expect(countResponses(received)).toBe(64))
+    socket.write(REQUEST)
+    await vi.waitFor(() => expect(held).toHaveLength(65))
+  })
+
+  test('one more ends the connection, and other connections are served', async () => {
+    const answer = vi.fn<RequestListener>()
+    const port = await startGuarded(answer)
+    expect(await exchange(port, REQUEST.repeat(700))).toBe('')
+    expect(answer).toHaveBeenCalledTimes(64)
+    answer.mockImplementation(answerOk)
+    expect(await exchange(port, `${REQUEST.slice(0, -2)}Connection: close\r\n\r\n`)).toMatch(/ok$/)
+  })
+
+  test('those that are answered at once count as long as the client does not read', async () => {
+    const answer = vi.fn<RequestListener>((_request, response) => void response.end(LARGE))
+    const port = await startGuarded(answer)
+    const socket = open(port)
+    socket.pause()
+    socket.write(REQUEST.repeat(700))
+    await once(socket.resume(), 'close')
+    expect(answer.mock.calls.length).toBeLessThanOrEqual(65)
+  })
+
+  test('many on one connection are served while the client reads', async () => {
+    const port = await startGuarded(answerOk)
+    const socket = open(port)
+    let received = ''
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    for (let round = 1; round <= 20; round += 1) {
+      socket.write(REQUEST.repeat(60))
+      await vi.waitFor(() => expect(countResponses(received)).toBe(60 * round))
+    }
+  })
+})
+
+describe('connections that stand still', () => {
+  test('a client that stops reading is cut off', async () => {
+    const closed = vi.fn<() => void>()
+    const port = await startGuarded((request, response) => {
+      request.socket.once('close', closed)
+      response.end(LARGE)
+    }, SECOND_MS / 5)
+    const socket = open(port)
+    socket.pause()
+    socket.write(REQUEST)
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled())
+  })
+
+  test('a request that is never answered is cut off', async () => {
+    const port = await startGuarded(() => {}, SECOND_MS / 5)
+    expect(await exchange(port, REQUEST)).toBe('')
+  })
+
+  test('a client that reads slowly, for longer than the timeout, gets everything', async () => {
+    const timeoutMs = 1.5 * SECOND_MS
+    const port = await startGuarded((_request, response) => void response.end(LARGE), timeoutMs)
+    const startedAtMs = performance.now()
+    const socket = open(port)
+    socket.write(REQUEST)
+    let bytes = 0
+    let sinceRest = 0
+    for await (const chunk of socket) {
+      bytes += (chunk as Buffer).length
+      sinceRest += (chunk as Buffer).length
+      if (bytes > LARGE.length) break
+      if (sinceRest < LARGE.length / 64) continue
+      sinceRest = 0
+      await sleep(60)
+    }
+    expect(performance.now() - startedAtMs).toBeGreaterThan(2 * timeoutMs)
+    expect(bytes).toBeGreaterThan(LARGE.length)
+  })
+
+  test('an idle connection between requests stays open for longer', async () => {
+    const port = await startGuarded(answerOk, SECOND_MS / 5)
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => agent.destroy())
+    const ask = async (): Promise<boolean> => {
+      const request = httpGet({ host: '127.0.0.1', port, agent })
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      await response.resume().toArray()
+      return request.reusedSocket
+    }
+    await ask()
+    await sleep(SECOND_MS)
+    expect(await ask()).toBe(true)
+  })
+})
+
+describe('requests that are refused before they are routed', () => {
+  const COMMENT = /^<!-- Vitrine: [^]* -->$/
+  const LINE = /^[A-Z][^<]*\.\n$/
+  test.each([
+    {
+      what: 'no Host in a request for a fragment',
+      text: 'GET /fragments/a HTTP/1.1\r\n\r\n',
+      status: 400,
+      body: COMMENT,
+    },
+    {
+      what: 'no Host in a request for a page',
+      text: 'GET /studio HTTP/1.1\r\n\r\n',
+      status: 400,
+      body: LINE,
+    },
+    {
+      what: 'an unknown expectation',
+      text: 'GET /embeds/a HTTP/1.1\r\nHost: x\r\nExpect: b\r\n\r\n',
+      status: 417,
+      body: LINE,
+    },
+    {
+      what: 'long headers',
+      text: `GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(9_000)}\r\n\r\n`,
+      status: 431,
+      body: COMMENT,
+    },
+    {
+      what: 'a long address',
+      text: `GET /${'x'.repeat(9_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+      status: 431,
+      body: COMMENT,
+    },
+    { what: 'no HTTP', text: 'SSH-2.0-x\r\n\r\n', status: 400, body: COMMENT },
+    {
+      what: 'a header without a name',
+      text: 'GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n',
+      status: 400,
+      body: COMMENT,
+    },
+  ])('$what - is $status with a body, and the connection ends', async ({ text, status, body }) => {
+    const answer = vi.fn<RequestListener>(answerOk)
+    const received = await exchange(await startGuarded(answer), text)
+    const [head = '', content = ''] = received.split('\r\n\r\n')
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`))
+    expect(head).toMatch(/\r\nVitrine-State: invalid\r\n/)
+    expect(head).toMatch(/\r\nVitrine-Error: [A-Z]/)
+    expect(head).toMatch(/\r\nCache-Control: no-store\r\n/)
+    expect(head).toMatch(/\r\nConnection: close/)
+    expect(head).toMatch(new RegExp(`\r\nContent-Length: ${content.length}(?:\r\n|$)`))
+    expect(content).toMatch(body)
+    expect([countResponses(received), answer.mock.calls.length]).toEqual([1, 0])
+  })
+
+  test('HTTP/1.0 needs no Host', async () => {
+    expect(await exchange(await startGuarded(answerOk), 'GET / HTTP/1.0\r\n\r\n')).toMatch(
+      / 200 OK\r\n[^]*ok$/,
+    )
+  })
+
+  test('a malformed request behind one that waits is not taken for its response', async () => {
+    const port = await startGuarded(() => {})
+    expect(await exchange(port, `${REQUEST}no HTTP\r\n\r\n`)).toBe('')
+  })
+})
+
+describe('GET that announces a body', () => {
+  test.each(['Content-Length: 10', 'Transfer-Encoding: chunked'])(
+    '%s that never comes - one response, and the connection ends without a 408',
+    async (header) => {
+      const port = await startGuarded(answerOk)
+      const received = await exchange(port, `GET / HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`)
+      expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n[^]*ok$/)
+      expect(countResponses(received)).toBe(1)
+    },
+  )
+
+  test('Content-Length: 0 - the connection stays', async () => {
+    const port = await startGuarded(answerOk)
+    const bodiless = 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
+    const received = await exchange(port, `${bodiless}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(countResponses(received)).toBe(2)
+  })
+})
