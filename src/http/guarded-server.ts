@@ -17,9 +17,10 @@ const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
 const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
 /**
  * How long a connection with a request may stand still, so that a client that never reads keeps no memory. Node counts
- * every byte that the client takes as progress, and idle connections between requests have their own `keepAliveTimeout`.
+ * every byte that the client takes as progress and looks once a period, so that a connection ends after one or two of them.
+ * Idle connections between requests have `keepAliveTimeout` instead.
  */
-const STALL_TIMEOUT_MS: number = 20 * SECOND_MS
+const STALL_TIMEOUT_MS: number = 15 * SECOND_MS
 /** How many pipelined requests of one connection may wait for their responses. Each costs about 6 kB. */
 const MAX_PENDING_REQUESTS = 64
 
