@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url'
+import { collectAtRate } from '../lib/load.mjs'
 import { judgeAtMost, judgeOfMany } from '../lib/report.mjs'
+import { computeQuantile } from '../lib/statistics.mjs'
 import { CHANNEL } from '../lib/catalog-data.mjs'
 import { startCatalog, startWalkedVitrine, toBoxUrl } from '../lib/vitrine.mjs'
 
@@ -47,7 +49,7 @@ async function measure(run, count) {
   const catalog = await startCatalog(run, { count })
   const vitrine = await startWalkedVitrine(run, catalog, { count, cpus: null })
   await run.processes.stop(catalog.child)
-  const box = { paths: [new URL(toBoxUrl(vitrine, 0)).pathname], perSecond: BOXES }
+  const boxUrl = toBoxUrl(vitrine, 0)
   const ordinary = { paths: ORDINARY_PATHS, perSecond: ORDINARY }
   const hostile = { paths: HOSTILE_PATHS, perSecond: HOSTILE }
   const seconds = Math.max(5, run.options.seconds)
@@ -57,11 +59,23 @@ async function measure(run, count) {
     const parameters = [SCRIPT, JSON.stringify({ origin: vitrine.origin, kinds, seconds })]
     return JSON.parse(await run.processes.run({ command: process.execPath, parameters }))
   }
+  /** Boxes by a program that takes next to nothing from the two cores, where it is installed. */
+  const askBeside = async (grids) => {
+    if (run.tools.h2load === undefined)
+      return ask({ ...grids, box: { paths: [new URL(boxUrl).pathname], perSecond: BOXES } })
+    const boxes = collectAtRate(run, { url: boxUrl, perSecond: BOXES, seconds, cpus: null })
+    return { ...(await ask(grids)), box: summarize(await boxes) }
+  }
   // Until everything is compiled and connected.
-  await ask({ box, ordinary: ordinaryFrom(0) })
-  const quiet = await ask({ box, ordinary: ordinaryFrom(160) })
-  const under = await ask({ box, ordinary: ordinaryFrom(320), hostile })
+  await askBeside({ ordinary: ordinaryFrom(0) })
+  const quiet = await askBeside({ ordinary: ordinaryFrom(160) })
+  const under = await askBeside({ ordinary: ordinaryFrom(320), hostile })
   return describe(count, quiet, under)
+}
+
+function summarize(latencies) {
+  const [p50Ms, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => computeQuantile(latencies, share))
+  return { p50Ms, p99Ms, maxMs, requests: latencies.length, states: {} }
 }
 
 function describe(count, quiet, under) {
