@@ -103,7 +103,7 @@ async function openFile(address: SqliteAddress, timeouts: BusyTimeouts): Promise
 /** Open a connection to an existing SQLite copy that only reads. The file is opened by the first statement. */
 export function openReader(
   { path }: SqliteAddress,
-  options: Pick<SqliteOptions, 'busyTimeoutMs' | 'cacheBytes'> = { busyTimeoutMs: READING_MS },
+  options: Pick<SqliteOptions, 'busyTimeoutMs'> = { busyTimeoutMs: READING_MS },
 ): Kysely<CopyTables> {
   return openKysely({ ...options, path, role: 'reader' })
 }

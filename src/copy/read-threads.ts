@@ -22,15 +22,12 @@ export type ReadResponse =
 /** What a thread is made with. */
 export type ReadThreadData = Parameters<OpenLongReads>[0]
 
-/** How long searches and counts of the studio may take. */
-const STUDIO_TIMEOUT_MS: number = 10 * SECOND_MS
-
 /** How long a thread may take to end its reads at a stop. */
 const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
 
 /**
  * Open two threads that read a SQLite file, each with a connection of its own: one for grids that are read from the start of an
- * index, and one for everything that may go through a whole copy, so that nobody waits behind such a read for an ordinary grid.
+ * index, and one for everything that may go through a whole copy: an ordinary grid does not wait for such a read.
  */
 export const openReadThreads: OpenLongReads = (place) => {
   const short = createReadThread(place)
@@ -42,10 +39,9 @@ export const openReadThreads: OpenLongReads = (place) => {
       const thread = isShortRead(query) ? short : long
       return thread.read({ method: 'findDeals', parameters: [query], withinMs })
     },
-    countDeals: (query) =>
-      long.read({ method: 'countDeals', parameters: [query], withinMs: STUDIO_TIMEOUT_MS }),
+    countDeals: (query) => long.read({ method: 'countDeals', parameters: [query], withinMs: Infinity }),
     searchProducts: (...parameters) =>
-      long.read({ method: 'searchProducts', parameters, withinMs: STUDIO_TIMEOUT_MS }),
+      long.read({ method: 'searchProducts', parameters, withinMs: Infinity }),
     async close() {
       await Promise.all([short.close(), long.close()])
     },

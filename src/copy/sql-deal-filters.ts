@@ -1,5 +1,6 @@
 import { type Expression, type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
+import { inTime } from '../database/read-deadline.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
@@ -57,8 +58,7 @@ async function countUpToBound(
   copy: CopyRow,
   { query, condition }: Readonly<{ query: DealQuery; condition: Expression<SqlBool> }>,
 ): Promise<number> {
-  const some = database
-    .selectFrom('deals')
+  const some = whereInTime(database, database.selectFrom('deals'))
     .select('id')
     .where('copy_id', '=', copy.id)
     .where('currency', '=', query.currency)
@@ -73,6 +73,11 @@ async function countUpToBound(
 }
 
 type DealsSelect<Row> = SelectQueryBuilder<CopyTables, 'deals', Row>
+
+/** End a statement of SQLite that goes through many deals when its time is over. A server ends statements by itself. */
+export function whereInTime<Row>(database: Kysely<CopyTables>, deals: DealsSelect<Row>): DealsSelect<Row> {
+  return isPostgres(database) ? deals : deals.where(inTime('deals.id'))
+}
 
 /** Visible deals in the currency of the grid, without its filters. */
 export function whereVisible<Row>(

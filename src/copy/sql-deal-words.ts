@@ -1,12 +1,15 @@
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
-import { foldText } from '../offers/text.ts'
 import { selectByLexemes } from './postgres-search.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 import { hasWord, splitWords } from './sql-lookups.ts'
 import { hasSearchBacklog, isSplitWord, selectByWords } from './sqlite-search.ts'
 import type { DealQuery } from './store.ts'
+
+/** Letters and digits, as the index of words tells words apart, and how many words are looked for. */
+const LETTERS = /[\p{L}\p{N}]+/gu
+const MAX_WORDS = 10
 
 /** Products that are counted, to tell few from many. */
 const MAX_COUNTED = 2_001
@@ -26,7 +29,7 @@ export type WordFilter = Readonly<{
 }>
 
 /**
- * Deals of products in which every word of the text begins a word of title or brand. Where no product has such words, as in
+ * Deals of products in which every word of the text begins a word of title or brand, with its signs. Where no product has such words, as in
  * languages without spaces between words, the text is searched for anywhere in the 20,000 deals with the highest discounts.
  */
 export async function createWordFilter(
@@ -34,17 +37,19 @@ export async function createWordFilter(
   copy: CopyRow,
   query: Pick<DealQuery, 'words' | 'currency'>,
 ): Promise<WordFilter> {
-  const text = query.words ?? ''
-  const words = [...new Set(foldText(text).match(/[\p{L}\p{N}]+/gu))]
+  const typed = splitWords(query.words ?? '')
+  const words = [...new Set(typed.flatMap((word) => word.match(LETTERS) ?? []))].slice(0, MAX_WORDS)
   const products = words.length === 0 ? undefined : await selectProducts(database, copy, words)
   const count = products === undefined ? 0 : await countProducts(database, products)
   if (products === undefined || count === 0) return createTextFilter(database, copy, query)
+  // The index knows letters and digits only: "c++" is more than "c".
+  const signs = typed.filter((word) => word.match(LETTERS)?.[0] !== word).map(hasWord)
   return {
     count,
-    condition: (isIndexUsed) =>
-      isIndexUsed || isPostgres(database)
-        ? sql`deals.product_id in ${products}`
-        : sql`+deals.product_id in ${products}`,
+    condition: (isIndexUsed) => {
+      const id = isIndexUsed || isPostgres(database) ? sql`deals.product_id` : sql`+deals.product_id`
+      return sql`${sql.join([sql`${id} in ${products}`, ...signs], sql` and `)}`
+    },
   }
 }
 

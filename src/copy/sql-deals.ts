@@ -1,10 +1,9 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
-import { inTime } from '../database/read-deadline.ts'
 import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
-import { type DealPlan, listFilters, planDeals, whereVisible } from './sql-deal-filters.ts'
+import { type DealPlan, listFilters, planDeals, whereInTime, whereVisible } from './sql-deal-filters.ts'
 import { selectPageTime } from './sql-lookups.ts'
 import { type DealEntry, type DealQuery, type DealSort, isShortRead } from './store.ts'
 
@@ -60,12 +59,13 @@ export async function findDeals(
 
 async function findIds(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
   const { query, rare } = plan
-  // This order has an index that holds everything.
-  if (rare === null && query.sort === 'discount') return findInOrder(database, copy, plan)
+  // The order by discount has an index that holds everything; without filters nearly every deal in any order is a card.
+  if (rare === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
+    return findInOrder(database, copy, plan)
   if (rare === null && query.offset + query.limit <= WINDOW_CARDS) {
     const ids = await findInWindow(database, copy, plan)
     if (ids.length === query.limit) return ids
-  } else if (rare === null && isShortRead({ ...query, offset: 0 })) return findInOrder(database, copy, plan)
+  }
   return findAndSort(database, copy, plan)
 }
 
@@ -89,7 +89,7 @@ function findInWindow(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPla
   const columns = [
     ...(['id', 'product_id', 'gtin', 'currency', 'offer_index', 'merchant_key', 'brand_key'] as const),
     ...(['is_in_stock', 'is_best', 'is_best_in_stock', 'discount_percent'] as const),
-    ...(['ratio_key', 'price_key', 'saving_key', 'first_seen_ms'] as const),
+    ...(['ratio_key', 'price_key', 'saving_key', 'first_seen_ms', 'search_text'] as const),
   ]
   const deals = database.selectFrom(first.select(columns).as('deals')) as unknown as DealsSelect
   return paged(deals, query)
@@ -118,11 +118,6 @@ function findAndSort(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan
 }
 
 type DealsSelect = SelectQueryBuilder<CopyTables, 'deals', object>
-
-/** A server ends statements by itself. */
-function whereInTime(database: Kysely<CopyTables>, deals: DealsSelect): DealsSelect {
-  return isPostgres(database) ? deals : deals.where(inTime('deals.id'))
-}
 
 /** `isSorted`: SQLite is not to read the deals in the order of an index. */
 function paged(

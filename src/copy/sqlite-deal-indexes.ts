@@ -21,7 +21,7 @@ const DEAL_INDEXES: Readonly<Record<string, string>> = {
   deals_by_merchant: 'copy_id, currency, merchant_key',
 }
 
-/** Made by migration 0001; `deals_by_discount` has its order and more. */
+/** Made by migration 0001 and dropped by 0007: `deals_by_discount` has its order and more. */
 const OLD_INDEXES = ['deals_by_ratio'] as const
 
 /** Does without the indexes until the first walk of the first copy is complete; with any complete copy it changes nothing. */

@@ -1,4 +1,5 @@
 import { type Kysely, type QueryExecutorProvider, type RawBuilder, sql } from 'kysely'
+import { inTime } from '../database/read-deadline.ts'
 import { MINUTE_MS, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
@@ -98,13 +99,12 @@ export function selectByWords(
   const first = sql`${sql.lit(copy.id)} << ${sql.lit(PRODUCT_BITS)}`
   const last = sql`(${sql.lit(copy.id + 1)} << ${sql.lit(PRODUCT_BITS)}) - 1`
   return sql`select rowid & ((1 << ${sql.lit(PRODUCT_BITS)}) - 1) as id
-    from product_words where product_words match ${match} and rowid between ${first} and ${last}`
+    from product_words where product_words match ${match} and rowid between ${first} and ${last}
+    and ${inTime('rowid')}`
 }
 
 /** Does SQLite take a word for two, which this index cannot find? A few letters, of New Tai Lue, are none to its tables. */
-export function isSplitWord(error: unknown): boolean {
-  return isSaying(error, SPLIT_WORD)
-}
+export const isSplitWord = (error: unknown): boolean => isSaying(error, SPLIT_WORD)
 
 /** Is the index still being filled? Until then it lacks products. */
 export async function hasSearchBacklog(database: Kysely<CopyTables>): Promise<boolean> {

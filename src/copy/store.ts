@@ -49,15 +49,18 @@ export type DealQuery = Readonly<{
   offset: number
 }>
 
-/** A page further behind takes long to find, since everything before it is read. */
-const MAX_SHORT_OFFSET = 1_000
+/** Cards before a page that is still read quickly: by discount from the index alone, else from a row for each offer. */
+const MAX_SHORT_OFFSETS = { discount: 1_000, other: 200 } as const
 
 /** Is the page read from the start of an index? Any other may go through all deals of a channel. */
 export function isShortRead(query: Omit<DealQuery, 'channelId' | 'currency'>): boolean {
   const { merchants, excluded, brand, words, maxPrice, minDiscountPercent, sort, offset } = query
   const hasFilter =
     merchants.length > 0 || excluded.length > 0 || brand !== null || words !== null || maxPrice !== null
-  return !hasFilter && (minDiscountPercent === 1 || sort === 'discount') && offset <= MAX_SHORT_OFFSET
+  if (hasFilter) return false
+  return sort === 'discount'
+    ? offset <= MAX_SHORT_OFFSETS.discount
+    : minDiscountPercent === 1 && offset <= MAX_SHORT_OFFSETS.other
 }
 
 /** What a card of a grid shows: a product, without its other offers, and the offer that makes it a deal. */

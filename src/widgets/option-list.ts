@@ -238,7 +238,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     accepts: TEXT_ACCEPTS,
     fallback: 'none',
     meaning:
-      'deals with every word in title or brand, without case and accents; `lam` finds `Lamp`, since words may be longer',
+      'deals with every word in title or brand, without case and accents; a word may be the beginning of a longer one, and is found within words only where no title has it so',
     example: 'q=lamp',
   },
 ]

@@ -187,7 +187,8 @@ async function getGrid(
     : await details.deals.getDeals({
         visitor,
         channelId: channel.id,
-        key: optionsKey,
+        // Options of the look make no other page of deals.
+        key: JSON.stringify(toDealQuery(channel.id, options.currency ?? '', options)),
         currency: options.currency,
         toQuery: (currency) => toDealQuery(channel.id, currency, options),
       })

@@ -232,7 +232,7 @@ describe('machines that start together', () => {
       Array.from({ length: 10 }, () => openSqlStore({ database: empty.address, catalog: CATALOG })),
     )
     for (const copy of copies) await copy.close()
-    const steps = await server.run(empty.url, 'select name from vitrine_copy.kysely_migration')
-    expect(steps).toEqual([{ name: '0001-first' }])
+    const steps = await server.run(empty.url, 'select name from vitrine_copy.kysely_migration order by name')
+    expect(steps).toEqual([{ name: '0001-first' }, { name: '0002-deal-filters' }])
   })
 })

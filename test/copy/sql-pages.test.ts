@@ -199,3 +199,23 @@ test('indexes of grids - missing while the first copy is walked, and there as mi
   await copy.beginWalk('00000000-0000-4000-8000-000000000002', { nowMs: 200, resumableSinceMs: 200 })
   expect(await readIndexes()).toEqual(migrated)
 })
+
+test('copy of an earlier version - has the indexes of grids as soon as it is opened', async () => {
+  const { copy, database, close } = await open('earlier.db')
+  await walkAll(copy, [makeProduct()], 100)
+  await sql`drop index deals_by_discount`.execute(database)
+  await sql`drop index deals_by_brand`.execute(database)
+  await sql`create index deals_by_ratio on deals (copy_id, currency, ratio_key, price_key, gtin)`.execute(
+    database,
+  )
+  await sql`delete from kysely_migration where name = '0007-deal-filters'`.execute(database)
+  await close()
+  const again = await open('earlier.db')
+  onTestFinished(again.close)
+  const { rows } = await sql<{
+    name: string
+  }>`select name from sqlite_master where name like 'deals_by_%' order by name`.execute(again.database)
+  expect(rows.map(({ name }) => name)).toEqual(
+    ['brand', 'discount', 'merchant', 'newest', 'price', 'saving'].map((order) => `deals_by_${order}`),
+  )
+})

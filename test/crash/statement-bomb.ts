@@ -19,6 +19,7 @@ const wrap = ({ DatabaseSync }) => ({
     #database
     constructor(...parameters) { this.#database = new DatabaseSync(...parameters) }
     exec(sql) { pass(sql); this.#database.exec(sql) }
+    function(name, implementation) { this.#database.function(name, implementation) }
     close() { this.#database.close() }
     prepare(sql) {
       const statement = this.#database.prepare(sql)

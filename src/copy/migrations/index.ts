@@ -5,6 +5,7 @@ import { searchMigration } from './0003-search.ts'
 import { wordsMigration } from './0004-words.ts'
 import { claimsMigration } from './0005-claims.ts'
 import { fleetsMigration } from './0006-fleets.ts'
+import { dealFiltersMigration } from './0007-deal-filters.ts'
 import { postgresFirstMigration } from './postgres-0001-first.ts'
 import { postgresDealFiltersMigration } from './postgres-0002-deal-filters.ts'
 
@@ -16,6 +17,7 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-words': wordsMigration,
   '0005-claims': claimsMigration,
   '0006-fleets': fleetsMigration,
+  '0007-deal-filters': dealFiltersMigration,
 }
 
 /** The same on a server that speaks PostgreSQL's protocol. */

@@ -1,7 +1,7 @@
 import type { Kysely, Migration } from 'kysely'
 import { runStatements } from '../../database/postgres-statements.ts'
 
-/** Indexes for the filters of grids that can be rare. SQLite's are made by each walk (`sqlite-deal-indexes.ts`). */
+/** Indexes for the filters of grids that can be rare. SQLite's are those of migration 0007. */
 export const postgresDealFiltersMigration: Migration = {
   async up(database: Kysely<unknown>) {
     await runStatements(database, [

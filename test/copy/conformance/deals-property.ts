@@ -43,7 +43,7 @@ export const dealQuery: fc.Arbitrary<DealQuery> = fc
     minDiscountPercent: fc.constantFrom(1, 1, 20, 50),
     maxPrice: fc.constantFrom(null, null, '6', '6.3333'),
     brand: fc.constantFrom(null, null, 'lumen'),
-    words: fc.constantFrom(null, null, 'LAMP', 'lam', 'amp', '0%', '_', 'creme 1'),
+    words: fc.constantFrom(null, null, 'LAMP', 'lam', 'amp', '0%', '_', 'creme 1', '1%', 'a_b', '-lamp'),
     sort: fc.constantFrom('discount', 'saving', 'price'),
     limit: fc.constantFrom(2, 61),
     offset: fc.constantFrom(0, 0, 2),
@@ -122,20 +122,23 @@ const ORDERS = {
 const split = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
 const toText = (product: Product): string => fold(`${product.title} ${product.brand ?? ''}`)
 
-/** Products whose words begin so, or, where there are none, those that have the text anywhere. */
+const filterByText = (products: readonly Product[], wanted: readonly string[]): readonly Product[] =>
+  products.filter((product) => wanted.every((word) => toText(product).includes(word)))
+
+/** Products whose words begin so, with their signs, or, where there are none, those that have the text anywhere. */
 function filterByWords(products: readonly Product[], text: string | null): readonly Product[] {
   if (text === null) return products
   const words = split(text)
   const found = products.filter((product) =>
     words.every((word) => split(toText(product)).some((own) => own.startsWith(word))),
   )
+  const typed = fold(text).split(' ')
   return words.length > 0 && found.length > 0
-    ? found
-    : products.filter((product) =>
-        fold(text)
-          .split(' ')
-          .every((word) => toText(product).includes(word)),
+    ? filterByText(
+        found,
+        typed.filter((word) => split(word)[0] !== word),
       )
+    : filterByText(products, typed)
 }
 
 /** A grid computed over plain arrays: the GTIN and offer of each card. */

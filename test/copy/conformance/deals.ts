@@ -87,6 +87,7 @@ export function describeDeals(subject: Subject): void {
       expect(await readGrid(copy, { words: 'wol' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
       expect(await readGrid(copy, { words: 'olle' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
       expect(await readGrid(copy, { words: '00%' })).toEqual(['Größe 100% Wolle'])
+      expect(await readGrid(copy, { words: '100%' })).toEqual(['Größe 100% Wolle'])
       expect(await readGrid(copy, { words: 'a_b' })).toEqual(['a_b Café'])
       expect(await readGrid(copy, { words: 'café' })).toEqual(['a_b Café', 'axb Cafe'])
       expect(await readGrid(copy, { words: ' angstrom   grosse ' })).toEqual(['Größe 100% Wolle'])
