@@ -60,7 +60,8 @@ sub vcl_recv {
   unset req.http.Range;
   unset req.http.Referer;
   unset req.http.User-Agent;
-  unset req.http.X-Forwarded-For;
+  # So that one visitor's grids do not keep others waiting (VITRINE_TRUST_PROXY=1). No answer depends on it.
+  set req.http.X-Forwarded-For = client.ip;
   # While a server is well: stale-while-revalidate. Grace itself is stale-if-error, and both are cut to the age of the price.
   if (std.healthy(req.backend_hint) && !req.http.X-Vitrine-Rescue) { set req.grace = 600s; } else { set req.grace = 7d; }
   return (hash);
