@@ -28,14 +28,14 @@ export type CatalogService = Readonly<{
 }>
 
 /** What a service that runs alone has beside the interface: pages for its operator, a request log, compression. */
-export type AloneOptions = Pick<OperatorPagesOptions, 'adminPassword' | 'isLocal'> &
+export type StandaloneOptions = Pick<OperatorPagesOptions, 'adminPassword' | 'isLocal'> &
   Pick<RequestLogOptions, 'logger'>
 
 /** Makes the catalog service over an open store. It listens only when told to. */
 export function createCatalogService(
-  options: CatalogServiceOptions & Readonly<{ alone?: AloneOptions }>,
+  options: CatalogServiceOptions & Readonly<{ alone?: StandaloneOptions }>,
 ): CatalogService {
-  const alone = options.alone && createAlone(options.store, options.alone)
+  const alone = options.alone && createStandalone(options.store, options.alone)
   const handler = createCatalogHandler({ ...options, ...alone?.ofHandler })
   const app = createCatalogServiceApp(handler)
   // What programs ask for does not pass through Express, which takes longer than a look-up does.
@@ -61,9 +61,9 @@ export function createCatalogService(
   }
 }
 
-function createAlone(
+function createStandalone(
   store: CatalogStore,
-  { adminPassword, isLocal, logger }: AloneOptions,
+  { adminPassword, isLocal, logger }: StandaloneOptions,
 ): {
   ofHandler: Pick<CatalogServiceOptions, 'compress' | 'onCaller'>
   answerPage: ReturnType<typeof createOperatorPages>

@@ -11,6 +11,9 @@ import { toPlain, toPlainJson } from './plain-text.ts'
 
 const BYTES_PER_MB = 1_000_000
 
+/** While it is written, a copy may be read by nobody else; then it gets the mode of its source. */
+const OWNER_ONLY = 0o600
+
 /** A SQLite database, and the file that its copy becomes. */
 type Source = Readonly<{ database: string; source: string; file: string }>
 type LeftOut = Readonly<{ database: string; reason: string }>
@@ -41,10 +44,8 @@ export async function runBackup(command: CommandContext, file: string): Promise<
       await setImmediate()
       if (command.io.signal.aborted) throw new BackupError('it was stopped; nothing was written')
     }
-    for (const { file: target } of sources) {
-      refuseExisting(target)
-      renameSync(toPartPath(target), target)
-    }
+    for (const { file: target } of sources) refuseExisting(target)
+    for (const { file: target } of sources) renameSync(toPartPath(target), target)
   } finally {
     for (const part of made) rmSync(part, { force: true })
   }
@@ -84,7 +85,7 @@ function refuseExisting(file: string): void {
 function createPart(file: string): string {
   const part = toPartPath(file)
   try {
-    closeSync(openSync(part, 'wx'))
+    closeSync(openSync(part, 'wx', OWNER_ONLY))
     return part
   } catch (error) {
     throw toOpenError(file, error)

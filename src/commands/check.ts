@@ -12,11 +12,11 @@ import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import { checkListener } from './check-listener.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
-import { findCures } from './cures.ts'
+import { findCures, findRemedy } from './cures.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
-import { judgeProxy } from './judge-proxy.ts'
+import { checkProxy } from './check-proxy.ts'
 import { judgeQuota } from './judge-quota.ts'
 import { findUnframedHint } from './unframed.ts'
 
@@ -63,7 +63,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
       await catalog.close()
     }
   }
-  findings.push(...(await judgeProxy(command)))
+  findings.push(...(await checkProxy(command)))
   print(command, findings)
   return findings.every((finding) => finding.isGood) ? 0 : 1
 }
@@ -217,8 +217,8 @@ async function attempt<T>(
     if (!(error instanceof VitrineError) || error instanceof ConfigError) throw error
     const isEmpty = isEmbedded && error instanceof CatalogStatusError && error.upstreamStatus === EMPTY_STATUS
     const found = isEmpty ? 'it is empty' : `${describe(error)} (${error.code})`
-    const remedy = error instanceof StoreError ? error.remedy : null
-    findings.push(bad(subject, found, remedy ?? cures[error.code] ?? 'See docs/errors.md.'))
+    const remedy = findRemedy(error, subject) ?? cures[error.code] ?? 'See docs/errors.md.'
+    findings.push(bad(subject, found, remedy))
     return undefined
   }
 }

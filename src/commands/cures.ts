@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { StoreError } from '../errors.ts'
 
 /** What to do about each failure, by code; the rest is in docs/errors.md. */
 const CURES: Readonly<Record<string, string>> = {
@@ -36,4 +37,11 @@ const EMBEDDED_CURES: Readonly<Record<string, string>> = {
 export function findCures({ catalog, database }: Config): Readonly<Record<string, string>> {
   const cures = catalog.kind === 'embedded' ? EMBEDDED_CURES : CURES
   return database.kind === 'postgres' ? { ...cures, VITRINE_STORE_FAILED: SERVER_CURE } : cures
+}
+
+/** What to do about a database that cannot be opened, with the setting that names it; `undefined` for any other error. */
+export function findRemedy(error: unknown, subject: string): string | undefined {
+  if (!(error instanceof StoreError) || error.remedy === null) return undefined
+  const setting = subject === 'stored copy' ? 'VITRINE_DATABASE_URL' : 'VITRINE_CATALOG_DATABASE_URL'
+  return `${error.remedy} The path is that of ${setting}.`
 }

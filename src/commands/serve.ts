@@ -1,5 +1,5 @@
 import type { CommandContext, ExitCode } from './command.ts'
-import { TRUST_ALL_WARNING } from './judge-proxy.ts'
+import { TRUST_ALL_WARNING } from './check-proxy.ts'
 import { heedHangUps } from './serving.ts'
 
 /**

@@ -26,7 +26,7 @@ export function isUsableLink(address: string): boolean {
   return isPlain(address) || parseAddress(address) !== undefined
 }
 
-/** IPv4 networks that are not on the public internet: "this" network, private, shared, loopback, link-local, multicast. */
+/** IPv4 networks that are not on the public internet: "this" network, private, shared, loopback, link-local, documentation, multicast. */
 const NOT_PUBLIC = new BlockList()
 for (const [network, prefixBits] of [
   ['0.0.0.0', 8],
@@ -36,17 +36,21 @@ for (const [network, prefixBits] of [
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const)
   NOT_PUBLIC.addSubnet(network, prefixBits)
 
-/** Global unicast IPv6 (2000::/3) without 6to4 (2002::/16). All other forms are local, or hold an IPv4 address. */
-const PUBLIC_IPV6 = /^\[(?!2002:)[23][\da-f]{3}:/
+/** Global unicast IPv6 (2000::/3) without 6to4 (2002::/16) and documentation (2001:db8::/32). Other forms are local, or hold an IPv4 address. */
+const PUBLIC_IPV6 = /^\[(?!2002:|2001:db8:)[23][\da-f]{3}:/
 
-/** Names that only resolve inside a network (RFC 6761, 6762, 8375, and ICANN's `.internal`), up to the port or path. */
-const LOCAL_NAME = /(?:^|[./])(?:localhost|local|internal|home\.arpa)(?=[:/]|$)/
+/** Names that only resolve inside a network (RFC 6761, 6762, 8375, ICANN's `.internal`, and those that routers use), up to the port or path. */
+const LOCAL_NAME =
+  /(?:^|[./])(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)(?=[:/]|$)/
 
 /**
  * May a page load this picture: from a public host by `https:`, or from this server's own origin (`https://host` or
@@ -60,8 +64,8 @@ export function isUsableImage(address: string, ownOrigin: string): boolean {
   return url.origin === ownOrigin || (url.protocol === 'https:' && isPublicHost(url.hostname))
 }
 
-/** `hostname` is as `URL` writes it: every form of an IPv4 address has become four decimal numbers. */
-function isPublicHost(hostname: string): boolean {
+/** Is it a host of the public internet, by its name or address? `hostname` is as `URL` writes it, IPv6 in brackets. */
+export function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return PUBLIC_IPV6.test(hostname)
   if (isIPv4(hostname)) return !NOT_PUBLIC.check(hostname)
   const name = hostname.replace(/\.+$/, '')

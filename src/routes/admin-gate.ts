@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
+import { isPublicHost } from '../offers/links.ts'
 import { isAdminPassword } from '../http/admin-password.ts'
 import { isAskedLocally, isLocalDemo } from '../http/local-demo.ts'
 import type { Secret } from '../config/secrets.ts'
@@ -35,7 +36,7 @@ export function createAdminGate(context: Context): AdminGate {
       hasStudio,
     }
   }
-  const judge = createJudge(context, password)
+  const authenticate = createAuthenticator(context, password)
   return {
     async protect(request, response, next) {
       // The peer has reset the connection: there is nobody to answer.
@@ -43,13 +44,13 @@ export function createAdminGate(context: Context): AdminGate {
         response.destroy()
         return
       }
-      const { isRight, lockedMs } = await judge(request)
+      const { isRight, lockedMs } = await authenticate(request)
       if (isRight && lockedMs === 0) next()
       else refuse(context, { request, response }, lockedMs)
     },
     async isAdmin(request) {
       if (!request.get('authorization')) return false
-      const { isRight, lockedMs } = await judge(request)
+      const { isRight, lockedMs } = await authenticate(request)
       return isRight && lockedMs === 0
     },
     hasStudio,
@@ -69,10 +70,13 @@ function createUnknown(): UnknownAddressError {
   return new UnknownAddressError('closed without an admin password')
 }
 
-type Judgement = Readonly<{ isRight: boolean; lockedMs: number }>
+type Authentication = Readonly<{ isRight: boolean; lockedMs: number }>
 
 /** Compares the password and asks the limiter; logs once when a proxy is not trusted. */
-function createJudge(context: Context, password: Secret): (request: Request) => Promise<Judgement> {
+function createAuthenticator(
+  context: Context,
+  password: Secret,
+): (request: Request) => Promise<Authentication> {
   let isProxyLogged = false
   return async (request) => {
     if (isProxyIgnored(context, request) && !isProxyLogged) {
@@ -90,9 +94,18 @@ function createJudge(context: Context, password: Secret): (request: Request) => 
   }
 }
 
-/** Did a proxy say for whom it asks, without being trusted? */
-function isProxyIgnored({ config }: Context, { headers, ip, socket }: Request): boolean {
-  return headers['x-forwarded-for'] !== undefined && config.trustProxy !== true && ip === socket.remoteAddress
+/** Did a proxy in this network say for whom it asks, without being trusted? A visitor from outside may send the header, too. */
+function isProxyIgnored({ config }: Context, { app, headers, socket }: Request): boolean {
+  const { remoteAddress = '' } = socket
+  if (headers['x-forwarded-for'] === undefined || config.trustProxy === true) return false
+  const isTrusted = (app.get('trust proxy fn') as (address: string, hop: number) => boolean)(remoteAddress, 0)
+  return !isTrusted && !isPublicHost(toHost(remoteAddress))
+}
+
+/** An address of a socket as `URL` writes it. */
+function toHost(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/, '')
+  return plain.includes(':') ? `[${plain}]` : plain
 }
 
 /** 429 while the address is locked, else 401, which makes browsers ask for the password. */

@@ -8,8 +8,8 @@ import { type ServerState, readServerState, toMeasuredState } from './read-state
 /** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
 export const SERVER_NAME = 'vitrine'
 
-/** How long a verdict stands, so that a flood of questions costs no database reads. */
-const VERDICT_MS: number = SECOND_MS
+/** How long readiness is cached, so that a flood of requests costs no database reads. */
+const READINESS_CACHE_MS: number = SECOND_MS
 
 /** `gate`: who may see the metrics and the detail of `/readyz`. */
 export type HealthDetails = Readonly<{ isStopping(): boolean; gate: AdminGate }>
@@ -17,7 +17,7 @@ export type HealthDetails = Readonly<{ isStopping(): boolean; gate: AdminGate }>
 /** `/healthz`: the process is alive. `/readyz`: it can serve. `/metrics`: what it has done, for Prometheus. */
 export function createHealthRouter(context: Context, details: HealthDetails): Router {
   const router = Router()
-  const judge = rememberVerdict(context)
+  const judge = cacheReadiness(context)
   router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.ownOrigin))
   router.get('/healthz', (_request, response) => {
     response.set({ 'Cache-Control': 'no-store', Server: SERVER_NAME }).json({ status: 'ok' })
@@ -44,13 +44,13 @@ type Readiness = Readonly<{ ready: boolean; reason: string; detail?: ReadinessDe
 
 const STOPPING: Readiness = { ready: false, reason: 'stopping' }
 
-/** Judges at most once in `VERDICT_MS`; questions that come meanwhile share the verdict. */
-function rememberVerdict(context: Context): () => Promise<Readiness> {
+/** Judge readiness at most once in `READINESS_CACHE_MS`; requests meanwhile share the result. */
+function cacheReadiness(context: Context): () => Promise<Readiness> {
   let last: Readonly<{ verdict: Promise<Readiness>; untilMs: number }> | undefined
   return () => {
     const nowMs = context.clock.nowMs()
-    if (last === undefined || !isPauseOn({ untilMs: last.untilMs, nowMs, longestMs: VERDICT_MS }))
-      last = { verdict: judgeReadiness(context), untilMs: nowMs + VERDICT_MS }
+    if (last === undefined || !isPauseOn({ untilMs: last.untilMs, nowMs, longestMs: READINESS_CACHE_MS }))
+      last = { verdict: judgeReadiness(context), untilMs: nowMs + READINESS_CACHE_MS }
     return last.verdict
   }
 }

@@ -204,7 +204,7 @@ describe('check', () => {
         {
           subject: 'catalog service',
           found: expect.stringMatching(/: it is a folder \(VITRINE_STORE_FAILED\)$/),
-          cure: 'Choose the path of a file.',
+          cure: 'Choose the path of a file. The path is that of VITRINE_CATALOG_DATABASE_URL.',
         },
       ],
     })

@@ -19,7 +19,7 @@ type Warning = Readonly<{ subject: string; isGood: true; found: string; cure: st
  * Warn about proxies that the server believes blindly, or does not know. For the second, ask the running server at its
  * public address, as visitors do, for `/metrics` without a password: the refusal says when a header was ignored.
  */
-export async function judgeProxy({ config, secrets }: CommandContext): Promise<readonly Warning[]> {
+export async function checkProxy({ config, secrets }: CommandContext): Promise<readonly Warning[]> {
   if (config.trustProxy === true) return [warn(TRUST_ALL_WARNING)]
   // Addresses of visitors matter to the limit of wrong passwords alone.
   if (secrets.adminPassword === null || config.publicUrl === null) return []
