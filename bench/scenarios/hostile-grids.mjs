@@ -20,14 +20,15 @@ const HOSTILE_PATHS = [
   `${GRID}?merchant=Nobody{n}`,
   `${GRID}?exclude=Harbour+Market&exclude=Nobody{n}&page=900&limit=60&sort=saving`,
   `${GRID}?max_price=0.{n}`,
+  `${GRID}?q=s&exclude=Nobody{n}`,
   `${GRID}?brand=Sonderby&q=lamp&merchant=Harbour+Market&max_price=20.{n}&sort=newest`,
 ]
 const SORTS = ['discount', 'saving', 'price', 'newest']
-/** Pages near the beginning, each of another length. */
+/** First and second pages, no two alike. */
 const ORDINARY_PATHS = Array.from(
   { length: 480 },
   (_, place) =>
-    `${GRID}?sort=${SORTS[place % SORTS.length]}&page=${1 + (place % 16)}&limit=${1 + (place % 60)}`,
+    `${GRID}?sort=${SORTS[place % 4]}&limit=${1 + (Math.floor(place / 4) % 60)}&page=${1 + Math.floor(place / 240)}`,
 )
 
 /** Strangers who ask for the grids that are the dearest to find, while readers visit warm boxes and ordinary grids. */
