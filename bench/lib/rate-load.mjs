@@ -1,7 +1,7 @@
 /**
  * Sends several kinds of requests, each at its own rate, whatever the answers take: a slow answer delays no other request. In a
  * process of its own: the order is JSON on the command line, the result JSON on standard output. In a path, {n} becomes the number
- * of the request.
+ * of the request, which begins at `first`.
  */
 import { Agent, request } from 'undici'
 import { computeQuantile } from './statistics.mjs'
@@ -9,7 +9,8 @@ import { computeQuantile } from './statistics.mjs'
 const { origin, kinds, seconds } = JSON.parse(process.argv[2])
 const dispatcher = new Agent({ connections: 256 })
 
-async function visit({ paths }, number) {
+async function visit({ paths, first = 0 }, index) {
+  const number = first + index
   const path = paths[number % paths.length].replaceAll('{n}', String(number))
   const beganMs = performance.now()
   const { statusCode, headers, body } = await request(`${origin}${path}`, { dispatcher })

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { collectAtRate } from '../lib/load.mjs'
 import { judgeAtMost, judgeOfMany } from '../lib/report.mjs'
-import { computeQuantile } from '../lib/statistics.mjs'
+import { computeFieldMedian, computeQuantile } from '../lib/statistics.mjs'
 import { CHANNEL } from '../lib/catalog-data.mjs'
 import { startCatalog, startWalkedVitrine, toBoxUrl } from '../lib/vitrine.mjs'
 
@@ -12,6 +12,7 @@ const MILLION = 1_000_000
 const BOXES = 500
 const HOSTILE = 100
 const ORDINARY = 10
+const ROUNDS = 3
 
 const GRID = `/fragments/${CHANNEL.id}/deals`
 const HOSTILE_PATHS = [
@@ -51,11 +52,18 @@ async function measure(run, count) {
   const vitrine = await startWalkedVitrine(run, catalog, { count, cpus: null })
   await run.processes.stop(catalog.child)
   const boxUrl = toBoxUrl(vitrine, 0)
-  const ordinary = { paths: ORDINARY_PATHS, perSecond: ORDINARY }
-  const hostile = { paths: HOSTILE_PATHS, perSecond: HOSTILE }
   const seconds = Math.max(5, run.options.seconds)
-  /** Ordinary grids of each phase are others, so that all are cold. */
-  const ordinaryFrom = (first) => ({ ...ordinary, paths: ORDINARY_PATHS.slice(first, first + 160) })
+  let phase = 0
+  /** Grids of each phase are others, so that all are cold. */
+  const nextGrids = (hasHostile) => {
+    phase += 1
+    return {
+      ordinary: { paths: ORDINARY_PATHS, perSecond: ORDINARY, first: phase * ORDINARY * seconds },
+      ...(hasHostile && {
+        hostile: { paths: HOSTILE_PATHS, perSecond: HOSTILE, first: phase * HOSTILE * seconds },
+      }),
+    }
+  }
   const ask = async (kinds) => {
     const parameters = [SCRIPT, JSON.stringify({ origin: vitrine.origin, kinds, seconds })]
     return JSON.parse(await run.processes.run({ command: process.execPath, parameters }))
@@ -68,10 +76,35 @@ async function measure(run, count) {
     return { ...(await ask(grids)), box: summarize(await boxes) }
   }
   // Until everything is compiled and connected.
-  await askBeside({ ordinary: ordinaryFrom(0) })
-  const quiet = await askBeside({ ordinary: ordinaryFrom(160) })
-  const under = await askBeside({ ordinary: ordinaryFrom(320), hostile })
-  return describe(count, quiet, under)
+  await askBeside(nextGrids(false))
+  const rounds = []
+  for (let round = 0; round < ROUNDS; round += 1)
+    rounds.push({ quiet: await askBeside(nextGrids(false)), under: await askBeside(nextGrids(true)) })
+  return describe(count, { quiet: toMedians(rounds, 'quiet'), under: toMedians(rounds, 'under'), rounds })
+}
+
+/** The median of each figure over the rounds; of requests and unavailable ones, all. */
+function toMedians(rounds, phase) {
+  const names = Object.keys(rounds[0][phase])
+  return Object.fromEntries(
+    names.map((name) => {
+      const list = rounds.map((round) => round[phase][name])
+      const [p50Ms, p99Ms, maxMs] = ['p50Ms', 'p99Ms', 'maxMs'].map((field) =>
+        computeFieldMedian(list, field),
+      )
+      const sum = (pick) => list.reduce((total, result) => total + pick(result), 0)
+      return [
+        name,
+        {
+          p50Ms,
+          p99Ms,
+          maxMs,
+          requests: sum(({ requests }) => requests),
+          unavailable: sum(({ states }) => states['200 unavailable'] ?? 0),
+        },
+      ]
+    }),
+  )
 }
 
 function summarize(latencies) {
@@ -79,7 +112,7 @@ function summarize(latencies) {
   return { p50Ms, p99Ms, maxMs, requests: latencies.length, states: {} }
 }
 
-function describe(count, quiet, under) {
+function describe(count, { quiet, under, rounds }) {
   const ratio = under.box.p99Ms / quiet.box.p99Ms
   const promises = [
     judgeAtMost('warm box beside hostile grids, p99 of its quiet p99', { value: ratio, limit: 2 }),
@@ -94,7 +127,7 @@ function describe(count, quiet, under) {
   return {
     tables: [
       {
-        title: `Warm boxes (${BOXES} a second) and ordinary grids (${ORDINARY} a second), alone and beside ${HOSTILE} hostile grids a second over ${count.toLocaleString('en')} products, ms`,
+        title: `Warm boxes (${BOXES} a second) and ordinary grids (${ORDINARY} a second), alone and beside ${HOSTILE} hostile grids a second over ${count.toLocaleString('en')} products, medians of ${ROUNDS} rounds, ms`,
         columns: ['', 'p50', 'p99', 'longest', 'requests', 'unavailable'],
         rows: [
           toRow('warm box, quiet', quiet.box),
@@ -107,17 +140,10 @@ function describe(count, quiet, under) {
     ],
     promises: promises.map((judged) => judgeOfMany(count, judged)),
     notes: ['Nothing is pinned to a core here: the threads that read grids want one.'],
-    rounds: { quiet, under },
+    rounds,
   }
 }
 
-function toRow(name, { p50Ms, p99Ms, maxMs, requests, states }) {
-  return [
-    name,
-    p50Ms.toFixed(2),
-    p99Ms.toFixed(2),
-    maxMs.toFixed(1),
-    requests,
-    states['200 unavailable'] ?? 0,
-  ]
+function toRow(name, { p50Ms, p99Ms, maxMs, requests, unavailable }) {
+  return [name, p50Ms.toFixed(2), p99Ms.toFixed(2), maxMs.toFixed(1), requests, unavailable]
 }
