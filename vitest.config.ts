@@ -26,7 +26,7 @@ export default defineConfig({
         'src/browser/**',
         'src/main.ts',
         'src/ending.ts',
-        'src/copy/walk-thread.ts',
+        'src/copy/{read-thread,read-threads,walk-thread}.ts',
         'src/catalog-service/service-thread.ts',
         'src/commands/serve-{here,with-workers}.ts',
         'src/workers/{worker,worker-process,fleet,fleet-counts}.ts',

@@ -11,6 +11,7 @@ import { searchProducts } from '../../src/copy/sql-search.ts'
 import { type SqlStore, openSqlStore } from '../../src/copy/sql-store.ts'
 import { createSqlWalkStore } from '../../src/copy/sql-walk-store.ts'
 import { migrateDatabase } from '../../src/database/migrate.ts'
+import { READ_FUNCTIONS } from '../../src/database/read-deadline.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, makePage, makeQuery, walkAll } from './conformance/subject.ts'
@@ -34,7 +35,7 @@ async function openStore(): Promise<SqlStore> {
 
 /** A connection of the test's own; `onStatement` is told each statement with its parameters. */
 function connect(onStatement?: (text: string, parameters: readonly unknown[]) => void): Kysely<CopyTables> {
-  const inner = openSqlite({ path, role: 'writer' })
+  const inner = openSqlite({ path, role: 'writer', functions: READ_FUNCTIONS })
   const database: SqliteDatabase = {
     close: () => inner.close(),
     prepare(text) {
@@ -221,7 +222,7 @@ describe('copy of many products', () => {
     expect(await find('1y')).toEqual(['alamp x1y', 'alamp x11y', 'alamp x21y'])
     expect([await find('19998y'), await find('20001y')]).toEqual([['alamp x19998y'], []])
     expect(statements.length).toBeGreaterThan(20)
-    const inner = openSqlite({ path, role: 'reader' })
+    const inner = openSqlite({ path, role: 'reader', functions: READ_FUNCTIONS })
     onTestFinished(() => inner.close())
     for (const [text, parameters] of statements) {
       const plan = inner.prepare(`explain query plan ${text}`).all(parameters) as { detail: string }[]
