@@ -1,6 +1,7 @@
 import { type Clock, MINUTE_MS } from './clock.ts'
 import { isValueRefused } from './copy/away.ts'
 import { describeStoreFailure } from './copy/healing-store.ts'
+import { StoreError } from './errors.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -35,11 +36,18 @@ export function createStoreHealth({
         logger.warn({ err: error }, 'the database refused a value; the stored copy itself works')
         return
       }
-      last = { atMs: nowMs, reason: describeStoreFailure(error) }
+      last = { atMs: nowMs, reason: describeReason(error) }
       metrics.countStoreFailure()
       if (nowMs - loggedAtMs < STORE_LOG_EVERY_MS) return
       loggedAtMs = nowMs
       logger.error({ err: error }, 'the stored copy failed; memory and catalog go on serving')
     },
   }
+}
+
+/** What happened and what to do where a database that cannot be opened is the cause; else what the database said. */
+function describeReason(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof StoreError && cause.remedy !== null) return `${cause.message}. ${cause.remedy}`
+  return describeStoreFailure(error)
 }

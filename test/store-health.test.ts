@@ -53,6 +53,16 @@ describe('health of the store', () => {
     })
   })
 
+  test('database that cannot be opened - is remembered with what to do', () => {
+    const { health } = makeHealth()
+    const cause = new StoreError('Cannot open the database "a/b.db": "a" is not a folder', {
+      cause: new Error('unable to open database file'),
+      remedy: 'Choose another path.',
+    })
+    health.note(new StoreError('the database could not be opened a moment ago', { cause }))
+    expect(health.last()?.reason).toBe(`${cause.message}. Choose another path.`)
+  })
+
   test('flood of failures - each is counted, one line a minute', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
     for (let turn = 0; turn < 1_000; turn += 1) health.note(locked)

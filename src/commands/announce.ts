@@ -26,7 +26,7 @@ export async function announce(command: CommandContext, context: Context, localU
 function explainNothing({ config, findStoreFailure }: Context): string {
   const failure = findStoreFailure()
   if (failure !== null)
-    return `The stored copy cannot be used (${failure.reason}); "vitrine check" says more. ${config.database.kind === 'postgres' ? 'Until it can, only what is in memory is shown.' : 'Boxes come from the catalog meanwhile.'}`
+    return `The stored copy cannot be used: ${toSentence(failure.reason)} "vitrine check" says more. ${config.database.kind === 'postgres' ? 'Until it can, only what is in memory is shown.' : 'Boxes come from the catalog meanwhile.'}`
   return config.syncCron === null
     ? 'Walks are switched off: "vitrine sync" walks the catalog, and boxes look products up meanwhile.'
     : 'The catalog could not be walked yet; "vitrine check" says why. It is tried again.'
@@ -62,4 +62,8 @@ async function findShownGtin({ store, demo }: Context, channelId: string): Promi
   }
   const [first] = await store.searchProducts(channelId, '', 1)
   return first?.product?.gtin
+}
+
+function toSentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`
 }
