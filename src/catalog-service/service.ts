@@ -48,7 +48,7 @@ export function createCatalogService(
   const { server, connections } = createGuardedServer({
     options: {},
     answer,
-    // Whoever expects something before the body gets an answer like others: no body is ever read.
+    // A request with `Expect` is answered like any other: no body is ever read.
     answerExpectation: answer,
     formatRefusal,
   })

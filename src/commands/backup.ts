@@ -11,7 +11,7 @@ import { toPlain, toPlainJson } from './plain-text.ts'
 
 const BYTES_PER_MB = 1_000_000
 
-/** While it is written, a copy may be read by nobody else; then it gets the mode of its source. */
+/** Only the owner may read a copy while it is written; then it gets the mode of its source. */
 const OWNER_ONLY = 0o600
 
 /** A SQLite database, and the file that its copy becomes. */

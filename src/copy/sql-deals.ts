@@ -103,7 +103,7 @@ function findAndSort(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan
   const { query } = plan
   const isServer = isPostgres(database)
   const deals = database.selectFrom('deals')
-  // With the rows of few products at hand, no index of a whole copy is to be searched.
+  // The words give few products: a plus sign keeps SQLite from searching an index of the whole copy instead.
   const visible =
     plan.rare === 'words' && !isServer
       ? deals
