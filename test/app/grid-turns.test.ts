@@ -37,7 +37,7 @@ test('grids of several visitors - one after the other, by the address that the t
   })
   const visit = async (brand: string, address: string): Promise<string | undefined> => {
     const { headers } = await request(app).get(toGrid(brand)).set('X-Forwarded-For', address)
-    return headers['vitrine-state'] as string | undefined
+    return headers['vitrine-state']
   }
   const visits: Promise<string | undefined>[] = []
   for (const [brand, address] of [
