@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createAdminLimiter } from '../admin-limiter.ts'
-import { SECOND_MS, systemClock } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
-import { isAdminPassword } from '../http/admin-password.ts'
+import { refuseUnlessAdmin } from '../http/admin-password.ts'
 import { toLimiterKey } from '../http/limiter-key.ts'
 import { isAskedLocally } from '../http/local-demo.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 
 /** What the pages are made of. `isLocal`: the service listens on loopback. */
 export type OperatorPagesOptions = Readonly<{
+  clock: Clock
   metrics: ServiceMetrics
   adminPassword: Secret | null
   isLocal: boolean
@@ -76,31 +77,20 @@ function send(request: IncomingMessage, response: ServerResponse, { status, body
  * and not through a proxy. Answers how anybody else is refused.
  */
 function createMetricsGate({
+  clock,
   adminPassword,
   isLocal,
 }: OperatorPagesOptions): (request: IncomingMessage) => Promise<Page | undefined> {
   if (adminPassword === null)
     return ({ headers }) =>
       Promise.resolve(isLocal && isAskedLocally(headers) ? undefined : toPage(404, { error: NO_ADDRESS }))
-  const limiter = createAdminLimiter(systemClock)
+  const limiter = createAdminLimiter(clock)
   return async ({ headers: { authorization }, socket }) => {
-    const isRight = authorization !== undefined && isAdminPassword(authorization, adminPassword)
-    // A request without a password is a browser's first one, or a probe: it guesses nothing.
-    const isWrong = authorization !== undefined && !isRight
-    const lockedMs = await limiter.admit({ address: toLimiterKey(socket.remoteAddress ?? '') ?? '', isWrong })
-    if (lockedMs > 0) return toLocked(lockedMs)
-    return isRight ? undefined : NO_PASSWORD
+    const address = toLimiterKey(socket.remoteAddress ?? '') ?? ''
+    const refusal = await refuseUnlessAdmin({ limiter, password: adminPassword }, { authorization, address })
+    if (refusal === null) return undefined
+    return { ...toPage(refusal.status, { error: refusal.message }), headers: refusal.headers }
   }
 }
 
 const NO_ADDRESS = 'there is no such address'
-
-function toLocked(lockedMs: number): Page {
-  const error = 'too many wrong admin passwords came from this address; it is locked for 15 minutes'
-  return { ...toPage(429, { error }), headers: { 'Retry-After': String(Math.ceil(lockedMs / SECOND_MS)) } }
-}
-
-const NO_PASSWORD: Page = {
-  ...toPage(401, { error: 'the user is admin, the password that of VITRINE_ADMIN_PASSWORD' }),
-  headers: { 'WWW-Authenticate': 'Basic realm="Vitrine", charset="UTF-8"' },
-}

@@ -69,14 +69,15 @@ function createStandalone(
   answerPage: ReturnType<typeof createOperatorPages>
   note: RequestLog['note']
 } {
+  const { clock } = store
   const metrics = createServiceMetrics()
-  const log = createRequestLog({ clock: store.clock, metrics, logger })
+  const log = createRequestLog({ clock, metrics, logger })
   const reads = store.openReads()
   // Of no organization: a statement that every database answers at once.
   const readDatabase = async (): Promise<unknown> => reads.fetchChannels('')
   return {
     ofHandler: { compress: true, onCaller: log.noteOrganization },
-    answerPage: createOperatorPages({ metrics, adminPassword, isLocal, readDatabase }),
+    answerPage: createOperatorPages({ clock, metrics, adminPassword, isLocal, readDatabase }),
     note: log.note,
   }
 }

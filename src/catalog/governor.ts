@@ -76,11 +76,10 @@ export function createGovernor(options: GovernorOptions): Governor {
   return {
     async take(purpose) {
       const nowMs = clock.nowMs()
-      const isBudgeted = purpose === 'lookup'
       let verdict: Verdict = 'free'
       await view.update(nowMs, (state) => {
         verdict = judgeCall(state, rules, { purpose, nowMs })
-        return verdict === 'free' ? countCall(state, { purpose, nowMs, isBudgeted }) : state
+        return verdict === 'free' ? countCall(state, { purpose, nowMs }) : state
       })
       refuseUnlessFree(verdict)
     },

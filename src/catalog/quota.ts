@@ -132,17 +132,17 @@ function judgeAlone(purpose: CallPurpose, allowance: number): Verdict {
   return toShare(purpose) === 'lookup' && allowance > 0 ? 'free' : 'alone'
 }
 
-/** The state after one more call; `isBudgeted`: a first look-up that counts against the hour. */
+/** The state after one more call; a first look-up counts against the hour, too. */
 export function countCall(
   state: QuotaState,
-  call: Readonly<{ purpose: CallPurpose; nowMs: number; isBudgeted: boolean }>,
+  call: Readonly<{ purpose: CallPurpose; nowMs: number }>,
 ): QuotaState {
   const share = toShare(call.purpose)
   const today = startDay(state, call.nowMs)
   return {
     ...today,
     calls: { ...today.calls, [share]: today.calls[share] + 1 },
-    lookupsLastHour: today.lookupsLastHour + Number(call.isBudgeted),
+    lookupsLastHour: today.lookupsLastHour + Number(call.purpose === 'lookup'),
     allowance: today.allowance === null ? null : today.allowance - 1,
   }
 }

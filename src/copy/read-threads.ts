@@ -64,10 +64,12 @@ function createReadThread(place: ReadThreadData): ReadThread {
   const start = (): Worker => {
     const started = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: place })
     started.on('message', (response: ReadResponse) => settle(waiting, response))
-    started.once('error', () => {})
+    let cause: unknown
+    started.once('error', (error) => (cause = error))
     started.once('exit', () => {
       if (worker === started) worker = undefined
-      for (const { reject } of waiting.values()) reject(new Error('the thread that reads grids has ended'))
+      const ended = new Error('the thread that reads grids has ended', { cause })
+      for (const { reject } of waiting.values()) reject(ended)
       waiting.clear()
     })
     started.unref()

@@ -19,16 +19,21 @@ export type ReadCopy = <T>(
   read: (view: Transaction<CopyTables>, copy: CopyRow) => Promise<T>,
 ) => Promise<T>
 
-/** Create a reader in which all statements of one read see the same data: a walk that completes meanwhile removes what it replaced. */
+/** Let all statements of one read see the same data: a walk that completes meanwhile removes what it replaced. */
+export function readInOneView<T>(
+  reader: Kysely<CopyTables>,
+  read: (view: Transaction<CopyTables>) => Promise<T>,
+): Promise<T> {
+  return reader.transaction().setIsolationLevel('repeatable read').execute(read)
+}
+
+/** Create the reader of a catalog's copies, each read in one view. */
 export function createReadCopy(reader: Kysely<CopyTables>, catalog: string): ReadCopy {
   return (channelId, empty, read) =>
-    reader
-      .transaction()
-      .setIsolationLevel('repeatable read')
-      .execute(async (view) => {
-        const copy = await findCopy(view, catalog, channelId)
-        return copy === undefined ? empty : read(view, copy)
-      })
+    readInOneView(reader, async (view) => {
+      const copy = await findCopy(view, catalog, channelId)
+      return copy === undefined ? empty : read(view, copy)
+    })
 }
 
 /** Throw this when a grid was not read within its time. */

@@ -13,7 +13,7 @@ import { findDealCurrency } from './sql-deals.ts'
 import { findProduct } from './sql-lookups.ts'
 import { putLookups } from './sql-put-lookups.ts'
 import { createQuotaUpdater } from './sql-quota-count.ts'
-import { type LongReads, createLongReads, createReadCopy } from './sql-reads.ts'
+import { type LongReads, createLongReads, createReadCopy, readInOneView } from './sql-reads.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { tendServer } from './tend-server.ts'
 import { type SearchIndex, tendSearchIndex } from './sqlite-search.ts'
@@ -52,14 +52,10 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     ...(isPostgres(writer) ? createPostgresClaims(writer, catalog) : createSqlClaims(writer, catalog)),
     findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin }),
     putLookups: (lookups) => putLookups(writer, catalog, lookups),
-    findChannelList: () =>
-      reader
-        .transaction()
-        .setIsolationLevel('repeatable read')
-        .execute((view) => findChannelList(view, catalog)),
+    findChannelList: () => readInOneView(reader, (view) => findChannelList(view, catalog)),
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
-    ...(longReads?.reads ?? createLongReads(readCopy)),
+    ...(longReads ?? createLongReads(readCopy)),
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
     updateQuota: (nowMs, change) => updateQuota({ nowMs, change }),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog),
@@ -83,14 +79,14 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   return wrapErrors(store, index)
 }
 
-function openReadsOfFile({ database, catalog, openLongReads }: SqlStoreOptions): OpenedReads | undefined {
+function openReadsOfFile({
+  database,
+  catalog,
+  openLongReads,
+}: SqlStoreOptions): ReturnType<OpenLongReads> | undefined {
   if (database.kind === 'postgres' || database.path === ':memory:') return undefined
-  if (openLongReads === undefined) return undefined
-  const { close, ...reads } = openLongReads({ path: database.path, catalog })
-  return { reads, close }
+  return openLongReads?.({ path: database.path, catalog })
 }
-
-type OpenedReads = Readonly<{ reads: LongReads; close(): Promise<void> }>
 
 /** Of a server that has become the copy of another one nothing is to be hoped for. */
 async function checkWritable(writer: Kysely<CopyTables>): Promise<void> {

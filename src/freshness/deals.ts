@@ -53,11 +53,12 @@ export function createDealSource(details: DealSourceDetails): DealSource {
   const states = createCopyStates(details.store, details.clock)
   const read = (key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals> =>
     flights.join(`${key} ${state.currentWalk}`, async () => {
-      const queue = isShortRead(wanted.toQuery('')) ? shortReads : longReads
+      const isShort = isShortRead(wanted.toQuery(''))
       const { visitor = '' } = wanted
       const withinMs = details.config.visitorTimeoutMs
-      const page = await queue.run({ visitor, withinMs }, (leftMs) =>
-        readPage(details, wanted, queue === longReads ? Math.min(leftMs, withinMs / 2) : leftMs),
+      const longestMs = isShort ? withinMs : withinMs / 2
+      const page = await (isShort ? shortReads : longReads).run({ visitor, withinMs }, (leftMs) =>
+        readPage(details, wanted, Math.min(leftMs, longestMs)),
       )
       const asOfMs = findOldestMs(page.deals, getWalkTime(state))
       const remembered = { page, asOfMs, walk: state.currentWalk }

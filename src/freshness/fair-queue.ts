@@ -40,16 +40,22 @@ export function createFairQueue(clock: Clock): FairQueue {
       if (count >= MAX_WAITING || own.length >= MAX_WAITING_OF_ONE)
         throw new UnavailableError('too many grids wait to be read')
       const untilMs = clock.nowMs() + withinMs
+      const done = new AbortController()
       const outcome = new Promise<T>((resolve, reject) => {
         own.push(async () => {
           const leftMs = untilMs - clock.nowMs()
           if (leftMs > 0) await task(leftMs).then(resolve, reject)
         })
+        const rejectWhenLate = async (): Promise<void> => {
+          await clock.wait(withinMs, done.signal)
+          if (!done.signal.aborted) reject(new UnavailableError('the grid was not read in time'))
+        }
+        void rejectWhenLate()
       })
       waiting.set(visitor, own)
       count += 1
       if (!isRunning) void runAll()
-      return waitFor(outcome, { clock, withinMs })
+      return outcome.finally(() => done.abort(ENOUGH))
     },
   }
 }
@@ -63,20 +69,4 @@ function takeNext(waiting: Map<string, (() => Promise<void>)[]>): (() => Promise
   waiting.delete(visitor)
   if (tasks.length > 0) waiting.set(visitor, tasks)
   return task
-}
-
-async function waitFor<T>(
-  outcome: Promise<T>,
-  { clock, withinMs }: Readonly<{ clock: Clock; withinMs: number }>,
-): Promise<T> {
-  const done = new AbortController()
-  const late = clock.wait(withinMs, done.signal).then((): never => {
-    throw new UnavailableError('the grid was not read in time')
-  })
-  late.catch(() => {})
-  try {
-    return await Promise.race([outcome, late])
-  } finally {
-    done.abort(ENOUGH)
-  }
 }

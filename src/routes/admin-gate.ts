@@ -1,9 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express'
-import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { isPublicHost } from '../offers/links.ts'
-import { isAdminPassword } from '../http/admin-password.ts'
+import { type AdminRefusal, refuseUnlessAdmin } from '../http/admin-password.ts'
 import { isAskedLocally, isLocalDemo } from '../http/local-demo.ts'
 import type { Secret } from '../config/secrets.ts'
 import { findClientAddress } from './client-address.ts'
@@ -44,14 +43,12 @@ export function createAdminGate(context: Context): AdminGate {
         response.destroy()
         return
       }
-      const { isRight, lockedMs } = await authenticate(request)
-      if (isRight && lockedMs === 0) next()
-      else refuse(context, { request, response }, lockedMs)
+      const refusal = await authenticate(request)
+      if (refusal === null) next()
+      else refuse(context, { request, response }, refusal)
     },
     async isAdmin(request) {
-      if (!request.get('authorization')) return false
-      const { isRight, lockedMs } = await authenticate(request)
-      return isRight && lockedMs === 0
+      return request.get('authorization') ? (await authenticate(request)) === null : false
     },
     hasStudio,
   }
@@ -70,36 +67,28 @@ function createUnknown(): UnknownAddressError {
   return new UnknownAddressError('closed without an admin password')
 }
 
-type Authentication = Readonly<{ isRight: boolean; lockedMs: number }>
-
-/** Compares the password and asks the limiter; logs once when a proxy is not trusted. */
+/** Logs once when a proxy is not trusted. */
 function createAuthenticator(
   context: Context,
   password: Secret,
-): (request: Request) => Promise<Authentication> {
+): (request: Request) => Promise<AdminRefusal | null> {
   let isProxyLogged = false
-  return async (request) => {
+  return (request) => {
     if (isProxyIgnored(context, request) && !isProxyLogged) {
       isProxyLogged = true
       context.logger.warn(PROXY_NOT_TRUSTED)
     }
-    const authorization = request.get('authorization') ?? ''
-    const isRight = isAdminPassword(authorization, password)
-    const isWrong = authorization !== '' && !isRight
-    const lockedMs = await context.adminLimiter.admit({
-      address: findClientAddress(context, request),
-      isWrong,
-    })
-    return { isRight, lockedMs }
+    const { authorization } = request.headers
+    const address = findClientAddress(context, request)
+    return refuseUnlessAdmin({ limiter: context.adminLimiter, password }, { authorization, address })
   }
 }
 
 /** Did a proxy in this network say for whom it asks, without being trusted? A visitor from outside may send the header, too. */
-function isProxyIgnored({ config }: Context, { app, headers, socket }: Request): boolean {
-  const { remoteAddress = '' } = socket
+function isProxyIgnored({ config }: Context, { headers, ips, socket }: Request): boolean {
   if (headers['x-forwarded-for'] === undefined || config.trustProxy === true) return false
-  const isTrusted = (app.get('trust proxy fn') as (address: string, hop: number) => boolean)(remoteAddress, 0)
-  return !isTrusted && !isPublicHost(toHost(remoteAddress))
+  // Express lists the addresses that trusted proxies name.
+  return ips.length === 0 && !isPublicHost(toHost(socket.remoteAddress ?? ''))
 }
 
 /** An address of a socket as `URL` writes it. */
@@ -112,20 +101,12 @@ function toHost(address: string): string {
 function refuse(
   context: Context,
   { request, response }: Readonly<{ request: Request; response: Response }>,
-  lockedMs: number,
+  { status, headers, message }: AdminRefusal,
 ): void {
-  const lines =
-    lockedMs > 0
-      ? [
-          `Too many wrong admin passwords came from this address. It is locked for ${Math.ceil(lockedMs / MINUTE_MS)} more minutes, for the right password too.`,
-        ]
-      : ['The user is admin, the password that of VITRINE_ADMIN_PASSWORD.']
-  if (isProxyIgnored(context, request)) lines.push(PROXY_NOT_TRUSTED)
-  response.set('Cache-Control', 'no-store')
-  if (lockedMs > 0) response.set('Retry-After', String(Math.ceil(lockedMs / SECOND_MS)))
-  else response.set('WWW-Authenticate', 'Basic realm="Vitrine", charset="UTF-8"')
+  const lines = isProxyIgnored(context, request) ? [message, PROXY_NOT_TRUSTED] : [message]
   response
-    .status(lockedMs > 0 ? 429 : 401)
+    .status(status)
+    .set({ 'Cache-Control': 'no-store', ...headers })
     .type('text')
     .send(`${lines.join('\n')}\n`)
 }

@@ -24,9 +24,7 @@ const read = (ledger: QuotaLedger, clock: FakeClock): Promise<QuotaState> =>
   ledger.updateQuota(clock.nowMs(), keep)
 const count = (ledger: QuotaLedger, clock: FakeClock, purpose: CallPurpose): Promise<QuotaState> => {
   const nowMs = clock.nowMs()
-  return ledger.updateQuota(nowMs, (state) =>
-    countCall(state, { purpose, nowMs, isBudgeted: purpose === 'lookup' }),
-  )
+  return ledger.updateQuota(nowMs, (state) => countCall(state, { purpose, nowMs }))
 }
 const limit = (ledger: QuotaLedger, clock: FakeClock, retryAfterMs: number): Promise<QuotaState> => {
   const nowMs = clock.nowMs()

@@ -16,8 +16,7 @@ export function call(
   { nowMs = NOON_MS, purpose = 'refresh' }: Readonly<{ nowMs?: number; purpose?: CallPurpose }> = {},
 ): QuotaState {
   let after = state
-  for (let turn = 0; turn < count; turn += 1)
-    after = countCall(after, { purpose, nowMs, isBudgeted: purpose === 'lookup' })
+  for (let turn = 0; turn < count; turn += 1) after = countCall(after, { purpose, nowMs })
   return after
 }
 

@@ -114,7 +114,7 @@ describe('quota: may a call be made', () => {
           for (const { purpose, waitMs } of steps) {
             nowMs += waitMs
             if (judgeCall(state, setTo(dailyLimit), { purpose, nowMs }) !== 'free') continue
-            state = countCall(state, { purpose, nowMs, isBudgeted: false })
+            state = countCall(state, { purpose, nowMs })
             const key = `${toDay(nowMs)} ${toShare(purpose)}`
             made.set(key, (made.get(key) ?? 0) + 1)
           }

@@ -40,16 +40,13 @@ const makeProducts = (from: number, until: number, title: string): Product[] =>
   Array.from({ length: until - from }, (_, index) => makeProduct({ gtin: toGtin(from + index), title }))
 
 const count = (copy: Copy): Promise<unknown> =>
-  copy.updateQuota(NOON_MS, (state) =>
-    countCall(state, { purpose: 'lookup', nowMs: NOON_MS, isBudgeted: true }),
-  )
+  copy.updateQuota(NOON_MS, (state) => countCall(state, { purpose: 'lookup', nowMs: NOON_MS }))
 
 const refresh = (copy: Copy, index: number): Promise<unknown> =>
   copy.updateQuota(NOON_MS, (state) =>
     countCall(state, {
       purpose: index % 5 === 0 ? 'lookup' : 'refresh',
       nowMs: NOON_MS,
-      isBudgeted: index % 5 === 0,
     }),
   )
 

@@ -44,20 +44,19 @@ const openFile = async (): Promise<Readonly<{ copy: Copy; path: string }>> => {
 }
 
 const lookUp = (copy: Copy, nowMs: number): Promise<QuotaState> =>
-  copy.updateQuota(nowMs, (state) => countCall(state, { purpose: 'lookup', nowMs, isBudgeted: true }))
+  copy.updateQuota(nowMs, (state) => countCall(state, { purpose: 'lookup', nowMs }))
 
 type Step = Readonly<{
   waitMs: number
   event: 'walk' | 'refresh' | 'lookup' | 'channels' | 'limited' | 'answered' | 'paused' | 'read'
   spanMs: number | null
-  isBudgeted: boolean
   /** Two share the file. */
   who: 0 | 1
   isReopened: boolean
 }>
 
 /** What a step does to a state, as the governor does it. */
-function toChange({ event, spanMs, isBudgeted }: Step, nowMs: number): QuotaChange {
+function toChange({ event, spanMs }: Step, nowMs: number): QuotaChange {
   switch (event) {
     case 'limited':
       return (state) => noteLimited(state, { retryAfterMs: spanMs, nowMs, calledAtMs: nowMs })
@@ -68,8 +67,7 @@ function toChange({ event, spanMs, isBudgeted }: Step, nowMs: number): QuotaChan
     case 'read':
       return keep
     default:
-      return (state) =>
-        countCall(state, { purpose: event, nowMs, isBudgeted: isBudgeted && event === 'lookup' })
+      return (state) => countCall(state, { purpose: event, nowMs })
   }
 }
 
@@ -112,7 +110,6 @@ const step: fc.Arbitrary<Step> = fc.record({
     'read',
   ),
   spanMs: fc.option(fc.integer({ min: 1, max: 2 * DAY_MS })),
-  isBudgeted: fc.boolean(),
   who: fc.constantFrom(0, 1),
   isReopened: fc.boolean(),
 })

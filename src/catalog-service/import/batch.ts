@@ -1,13 +1,18 @@
 import type { ProductHead } from './product-heads.ts'
 
-/** An offer as it is written, without the number of the import. The first six values are its key. */
-export type OfferRow = readonly [
+/** What tells offers apart. */
+export type OfferKey = readonly [
   gtin: string,
   networkId: number,
   merchantId: number,
   networkChannelId: number,
   currency: string,
   variant: number,
+]
+
+/** An offer as it is written, without the number of the import. */
+export type OfferRow = readonly [
+  ...key: OfferKey,
   price: string,
   oldPrice: string | null,
   availability: string,
@@ -16,8 +21,8 @@ export type OfferRow = readonly [
 
 const KEY_VALUES = 6
 
-/** What tells offers apart. */
-export function nameOffer(row: OfferRow): string {
+/** Return the key of an offer as one text. */
+export function nameOffer(row: OfferKey | OfferRow): string {
   return row.slice(0, KEY_VALUES).join(' ')
 }
 

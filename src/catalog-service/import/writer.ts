@@ -127,9 +127,14 @@ async function fetchCandidates(
     .where('o.import_id', '=', importId)
     .execute()
   return rows.map((row) => ({
-    key: [row.gtin, row.network_id, row.merchant_id, row.network_channel_id, row.currency, row.variant].join(
-      ' ',
-    ),
+    key: nameOffer([
+      row.gtin,
+      row.network_id,
+      row.merchant_id,
+      row.network_channel_id,
+      row.currency,
+      row.variant,
+    ]),
     offer: {
       ...row,
       oldPrice: row.old_price,
