@@ -1,10 +1,7 @@
-/**
- * Every error of the project. `code` is the stable name (a heading in docs/errors.md), `message` is for the log,
- * `publicMessage` for whoever asked. Neither ever holds a key, a query string or a body of the catalog.
- */
+/** Every error of the project. Messages never hold a key, a query string or a body of the catalog. */
 export abstract class VitrineError extends Error {
   abstract override readonly name: string
-  /** Stable identifier, `VITRINE_…`. */
+  /** Stable identifier, `VITRINE_…`, a heading in docs/errors.md. */
   abstract readonly code: string
   /** HTTP status where the error becomes an answer by itself. */
   readonly statusCode: number = 500
@@ -197,6 +194,18 @@ export class StoreNewerError extends VitrineError {
 export class WalkError extends VitrineError {
   override readonly name = 'WalkError'
   readonly code = 'VITRINE_WALK_FAILED'
+}
+
+/** Throw this when the catalog lists no channels where it listed some: that is not believed at once. */
+export class WalkHeldError extends VitrineError {
+  override readonly name = 'WalkHeldError'
+  readonly code = 'VITRINE_WALK_HELD'
+}
+
+/** Throw this when the catalog lists no channel that this server serves: there is nothing to walk or to show. */
+export class NoChannelsError extends VitrineError {
+  override readonly name = 'NoChannelsError'
+  readonly code = 'VITRINE_NO_CHANNELS'
 }
 
 /** Throw this when a process that answers does not come up at the start of the server. */

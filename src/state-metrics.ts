@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import { SECOND_MS } from './clock.ts'
+import type { HeldWalk } from './copy/store.ts'
 
 type Labelled = Readonly<Record<string, number>>
 
@@ -14,7 +15,16 @@ export type MeasuredState = Readonly<{
   limitedUntilMs: number
   keyRefusedUntilMs: number
   breaker: 'closed' | 'probing' | 'open'
-  copies: readonly Readonly<{ channel: string; ageMs: number; productCount: number; dealCount: number }>[]
+  /** Served channels of the list; 0 before there is any. */
+  channelCount: number
+  areChannelsHeld: boolean
+  copies: readonly Readonly<{
+    channel: string
+    ageMs: number
+    productCount: number
+    dealCount: number
+    held: HeldWalk | null
+  }>[]
   /** By cache. */
   caches: Readonly<{ entries: Labelled; bytes: Labelled }>
 }>
@@ -92,6 +102,25 @@ const GAUGES: readonly GaugeRow[] = [
     help: 'Circuit breaker: 0 closed, 1 probing, 2 open',
     across: 'max',
     read: ({ breaker }) => BREAKER_VALUES[breaker],
+  },
+  {
+    name: 'vitrine_channels',
+    help: 'Served channels of the last list; 0 before the first',
+    across: 'max',
+    read: ({ channelCount }) => channelCount,
+  },
+  {
+    name: 'vitrine_channel_list_held',
+    help: 'Does the catalog list no channels where it listed some, which is not believed yet? 1 or 0',
+    across: 'max',
+    read: ({ areChannelsHeld }) => Number(areChannelsHeld),
+  },
+  {
+    name: 'vitrine_walk_held',
+    help: 'Is the last walk of a channel held, so that the copy before it stays current? 1 or 0, by channel',
+    label: 'channel',
+    across: 'max',
+    read: ({ copies }) => toLabelled(copies, ({ held }) => Number(held !== null)),
   },
   {
     name: 'vitrine_copy_age_seconds',

@@ -15,6 +15,8 @@ describe('metrics, page', () => {
       'vitrine_store_failures_total 0',
       'vitrine_store_up 0',
       'vitrine_catalog_breaker_state 0',
+      'vitrine_channels 0',
+      'vitrine_channel_list_held 0',
     ])
   })
 
@@ -35,13 +37,16 @@ describe('metrics, page', () => {
       'vitrine_catalog_daily_limit gauge',
       'vitrine_catalog_paused_until_timestamp_seconds gauge',
       'vitrine_catalog_breaker_state gauge',
+      'vitrine_channels gauge',
+      'vitrine_channel_list_held gauge',
+      'vitrine_walk_held gauge',
       'vitrine_copy_age_seconds gauge',
       'vitrine_copy_products gauge',
       'vitrine_copy_deals gauge',
       'vitrine_cache_entries gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(18)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(21)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -155,6 +160,8 @@ async function readState(metrics: Metrics): Promise<string[]> {
   return series.filter((line) => !line.startsWith('vitrine_store_failures_total'))
 }
 
+const HELD = { reason: 'few_products', sinceMs: 1, startedAtMs: 1, productCount: 0 } as const
+
 describe('metrics, state', () => {
   const STATE: MeasuredState = {
     isStoreUp: true,
@@ -165,9 +172,11 @@ describe('metrics, state', () => {
     keyRefusedUntilMs: 0,
     breaker: 'probing',
     copies: [
-      { channel: 'a', ageMs: 90_500, productCount: 1_000, dealCount: 40 },
-      { channel: 'b', ageMs: 0, productCount: 0, dealCount: 0 },
+      { channel: 'a', ageMs: 90_500, productCount: 1_000, dealCount: 40, held: null },
+      { channel: 'b', ageMs: 0, productCount: 0, dealCount: 0, held: HELD },
     ],
+    channelCount: 2,
+    areChannelsHeld: false,
     caches: {
       entries: { products: 3, deals: 2, answers: 4 },
       bytes: { products: 300, deals: 200, answers: 400 },
@@ -189,6 +198,10 @@ describe('metrics, state', () => {
       'vitrine_catalog_paused_until_timestamp_seconds{cause="limit"} 1790000000.5',
       'vitrine_catalog_paused_until_timestamp_seconds{cause="key"} 0',
       'vitrine_catalog_breaker_state 1',
+      'vitrine_channels 2',
+      'vitrine_channel_list_held 0',
+      'vitrine_walk_held{channel="a"} 0',
+      'vitrine_walk_held{channel="b"} 1',
       'vitrine_copy_age_seconds{channel="a"} 90.5',
       'vitrine_copy_age_seconds{channel="b"} 0',
       'vitrine_copy_products{channel="a"} 1000',

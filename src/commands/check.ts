@@ -1,38 +1,22 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
 import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
-import type { Channel } from '../catalog/contract.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import type { CatalogPlace } from '../context.ts'
-import { formatTime } from '../widgets/format.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
-import type { CopyState, CopyStore } from '../copy/store.ts'
-import { CatalogStatusError, ConfigError, StoreError, VitrineError } from '../errors.ts'
+import type { CopyStore } from '../copy/store.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import { checkListener } from './check-listener.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
-import { findCures, findRemedy } from './cures.ts'
+import { findCures } from './cures.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
 import { checkProxy } from './check-proxy.ts'
 import { judgeQuota } from './judge-quota.ts'
-import { findUnframedHint } from './unframed.ts'
-
-/** One thing that was tried. `cure` says what to do when it is wrong, or may be unexpected. */
-type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
-
-/** What was found so far, and what to do about each failure, by code. */
-type Report = Readonly<{
-  findings: Finding[]
-  cures: Readonly<Record<string, string>>
-  /** Is the catalog the embedded one? */
-  isEmbedded: boolean
-}>
-
-/** Status of the embedded catalog while it has no data. */
-const EMPTY_STATUS = 503
+import { type Finding, type Report, attempt, bad, good } from './findings.ts'
+import { checkChannels } from './check-channels.ts'
 
 /**
  * `vitrine check`: tries settings, database, catalog, key and channels, and prints what is wrong and how to mend it.
@@ -82,9 +66,7 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
     findings.push({ subject: 'request limit', ...judgeQuota(await gate.readState(), command.clock.nowMs()) })
     const stored = await attempt(report, 'stored copy', async () => store?.findChannelList())
-    const channels = listed?.value ?? stored?.channels
-    const isListed = listed !== undefined
-    if (channels !== undefined) await checkChannels(command, report, { channels, isListed, store })
+    await checkChannels(command, report, { listed: listed?.value, stored, store })
   } finally {
     await client.close()
     await store?.close()
@@ -146,89 +128,10 @@ function createClient({ config, clock }: CommandContext, place: CatalogPlace, ga
   })
 }
 
-async function checkChannels(
-  command: CommandContext,
-  report: Report,
-  known: Readonly<{ channels: readonly Channel[]; isListed: boolean; store: CopyStore | undefined }>,
-): Promise<void> {
-  const { findings } = report
-  const wanted = command.config.channels
-  const served = known.channels.filter(({ id }) => wanted === null || wanted.includes(id))
-  const missing = (wanted ?? []).filter((id) => !known.channels.some((channel) => channel.id === id))
-  for (const id of missing) {
-    findings.push(
-      bad(
-        `channel ${id}`,
-        'the catalog does not list it',
-        'Take it out of VITRINE_CHANNELS, or mend the id.',
-      ),
-    )
-  }
-  if (served.length === 0 && missing.length === 0) {
-    findings.push(
-      bad('channels', 'none', 'Make a channel in the catalog, or import a feed: vitrine catalog import FILE'),
-    )
-  }
-  for (const channel of served) {
-    const subject = `channel ${channel.name} (${channel.id})`
-    const state = await attempt(report, subject, async () => ({
-      copy: await known.store?.getCopyState(channel.id),
-    }))
-    // Where the catalog did not answer, only a channel that was walked is worth a line.
-    if (state === undefined || !(known.isListed || isWalked(state.copy))) continue
-    const hint = findUnframedHint(command.config, channel)
-    findings.push(judgeCopy(report, { subject, hint }, state.copy))
-  }
-}
-
-function isWalked(state: CopyState | undefined): boolean {
-  return state !== undefined && (state.completedAtMs !== null || state.failure !== null)
-}
-
-function judgeCopy(
-  { cures }: Report,
-  { subject, hint }: Readonly<{ subject: string; hint: string | null }>,
-  state: CopyState | undefined,
-): Finding {
-  if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
-  const walked =
-    state.completedAtMs === null
-      ? 'not walked yet'
-      : `${state.productCount} products, ${state.dealCount} with a deal, walked ${formatTime(state.completedAtMs, 'en')}`
-  if (state.failure === null) return { ...good(subject, walked), cure: hint }
-  const cure = cures[state.failure] ?? 'See docs/errors.md.'
-  return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
-}
-
 function describeSettings({ config }: CommandContext): string {
   return config.catalog.kind === 'embedded'
     ? 'embedded catalog service'
     : `catalog at ${new URL(config.catalog.url).origin}`
-}
-
-async function attempt<T>(
-  { findings, cures, isEmbedded }: Report,
-  subject: string,
-  action: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await action()
-  } catch (error) {
-    if (!(error instanceof VitrineError) || error instanceof ConfigError) throw error
-    const isEmpty = isEmbedded && error instanceof CatalogStatusError && error.upstreamStatus === EMPTY_STATUS
-    const found = isEmpty ? 'it is empty' : `${describe(error)} (${error.code})`
-    const remedy = findRemedy(error, subject) ?? cures[error.code] ?? 'See docs/errors.md.'
-    findings.push(bad(subject, found, remedy))
-    return undefined
-  }
-}
-
-function good(subject: string, found: string): Finding {
-  return { subject, isGood: true, found, cure: null }
-}
-
-function bad(subject: string, found: string, cure: string): Finding {
-  return { subject, isGood: false, found, cure }
 }
 
 function print({ io, json }: CommandContext, findings: readonly Finding[]): void {
@@ -237,11 +140,4 @@ function print({ io, json }: CommandContext, findings: readonly Finding[]): void
     io.out(toPlain(`${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`))
     if (cure !== null) io.out(`       ${cure}`)
   }
-}
-
-/** A failure of the store, and what its database said; of the catalog's only our own words are told. */
-function describe(error: VitrineError): string {
-  if (!(error instanceof StoreError) || error.remedy !== null) return error.message
-  const reason = describeStoreFailure(error)
-  return error.message.endsWith(reason) ? error.message : `${error.message}: ${reason}`
 }

@@ -72,9 +72,13 @@ function addOwnCommands(program: Command, run: Runner): void {
   )
   withJson(program.command('sync').description('walks the catalog now'))
     .option('--channel <id>', 'only this channel')
-    .action((flags: JsonFlag & { channel?: string }) =>
+    .option('--accept', 'accept what the walk finds, even if it leaves few products or no channels')
+    .action((flags: JsonFlag & { channel?: string; accept?: boolean }) =>
       run(flags.json, async (context) =>
-        (await import('./sync.ts')).runSync(context, { channel: flags.channel ?? null }),
+        (await import('./sync.ts')).runSync(context, {
+          channel: flags.channel ?? null,
+          isAccepted: flags.accept ?? false,
+        }),
       ),
     )
   withJson(

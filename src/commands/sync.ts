@@ -1,13 +1,14 @@
 import { type WalkReport, runWalkInThread } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
 import { type Context, createContext } from '../context.ts'
-import { UsageError } from '../errors.ts'
+import { HOLD_REMEDY } from '../copy/held-walk.ts'
+import { NoChannelsError, UsageError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 
-/** `--channel ID` narrows the walk to one channel. */
-export type SyncOptions = Readonly<{ channel: string | null }>
+/** `--channel ID` narrows the walk to one channel; `--accept` believes whatever the walk finds. */
+export type SyncOptions = Readonly<{ channel: string | null; isAccepted: boolean }>
 
 /**
  * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
@@ -21,9 +22,12 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
   const stop = (): void => void context.walks.stop()
   command.io.signal.addEventListener('abort', stop)
   try {
-    const report = await context.walks.runNow(createProgressPrinter(command.io))
+    const report = await context.walks.runNow({
+      onProgress: createProgressPrinter(command.io),
+      isAccepted: options.isAccepted,
+    })
     printReport(command, report)
-    if (channel !== null && report.failure === null && report.walks.length === 0) {
+    if (channel !== null && report.failure === new NoChannelsError('').code) {
       throw new UsageError(`the catalog lists no channel ${channel}`)
     }
     return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
@@ -65,7 +69,8 @@ export async function openForCommand(
 
 function printReport({ config, io, json }: CommandContext, report: WalkReport): void {
   if (report.failure !== null) {
-    io.err(`The catalog could not be walked: ${report.failure}. "vitrine check" says more.\n`)
+    const reason = report.reason === null ? '' : `: ${report.reason}`
+    io.err(`The catalog could not be walked (${report.failure})${reason}. "vitrine check" says more.\n`)
   }
   if (report.walks.some(({ outcome }) => outcome === 'complete')) {
     const { freshSeconds } = config.freshness
@@ -95,5 +100,7 @@ function describeWalk(walk: ChannelWalk): string {
   if (walk.outcome === 'complete')
     return `${name}: ${walk.productCount.toLocaleString('en')} products in ${seconds} s`
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
+  if (walk.outcome === 'held')
+    return `${name}: held, because ${walk.reason ?? 'it is suspicious'}; the copy before stays. ${HOLD_REMEDY}`
   return `${name}: failed with ${walk.failure ?? 'no code'}; the old copy stays`
 }

@@ -23,6 +23,7 @@ export const STORE_METHODS = [
   'giveBackLookup',
   'findChannelList',
   'putChannelList',
+  'holdChannelList',
   'getCopyState',
   'findDeals',
   'countDeals',
@@ -50,6 +51,7 @@ const WRITES: ReadonlySet<string> = new Set([
   'claimLookup',
   'giveBackLookup',
   'putChannelList',
+  'holdChannelList',
   'updateQuota',
 ])
 

@@ -18,6 +18,16 @@ export type CopiesTable = {
   /** The currency that most deals of the current walk have; `null` without any. */
   deal_currency: string | null
   drops: string
+  /** Were most offers of the current walk malformed? */
+  is_malformed: Generated<number>
+  /**
+   * A walk that was held, instead of becoming the current one: why, when the first of those that agree began, when the last one
+   * began, Unix milliseconds, and how many products that one found. `null`: none is held.
+   */
+  held_reason: Generated<string | null>
+  held_since_ms: Generated<number | null>
+  held_started_at_ms: Generated<number | null>
+  held_product_count: Generated<number | null>
   /** When the running or last walk began, and why the last one broke; an error code. */
   started_at_ms: number | null
   failure: string | null
@@ -41,8 +51,8 @@ export type ChannelsTable = {
   gone_at_ms: number | null
 }
 
-/** When the list of channels was last fetched. */
-export type ChannelListsTable = { catalog: string; as_of_ms: number }
+/** When the list of channels was last fetched; `held_since_ms`: since when the catalog lists no channels, and is not believed. */
+export type ChannelListsTable = { catalog: string; as_of_ms: number; held_since_ms: Generated<number | null> }
 
 /** A page of the current or running walk: products in (`after_gtin`, `until_gtin`] are at least as fresh as it. */
 export type WalkPagesTable = {
@@ -110,6 +120,15 @@ export type DealsTable = {
   first_seen_ms: number
 }
 
+/** When an offer of a product that is absent now was first seen on sale: the product may come back. */
+export type LapsedDealsTable = {
+  copy_id: number
+  gtin: string
+  offer_key: string
+  first_seen_ms: number
+  lapsed_at_ms: number
+}
+
 /** A remembered "no shop sells it". */
 export type AbsencesTable = { copy_id: number; gtin: string; as_of_ms: number }
 
@@ -159,6 +178,7 @@ export type CopyTables = {
   walk_pages: WalkPagesTable
   products: ProductsTable
   deals: DealsTable
+  lapsed_deals: LapsedDealsTable
   absences: AbsencesTable
   quotas: QuotasTable
   quota_days: QuotaDaysTable

@@ -11,7 +11,7 @@ export async function findChannelList(
 ): Promise<ChannelList | undefined> {
   const list = await database
     .selectFrom('channel_lists')
-    .select('as_of_ms')
+    .select(['as_of_ms', 'held_since_ms'])
     .where('catalog', '=', catalog)
     .executeTakeFirst()
   if (list === undefined) return undefined
@@ -23,6 +23,7 @@ export async function findChannelList(
     .execute()
   return {
     asOfMs: list.as_of_ms,
+    heldSinceMs: list.held_since_ms,
     channels: rows.filter((row) => row.gone_at_ms === null).map(toChannel),
     gone: rows.flatMap((row) =>
       row.gone_at_ms === null ? [] : [{ channel: toChannel(row), goneAtMs: row.gone_at_ms }],
@@ -61,9 +62,27 @@ export async function putChannelList(
     await transaction
       .insertInto('channel_lists')
       .values({ catalog, as_of_ms: list.asOfMs })
-      .onConflict((conflict) => conflict.column('catalog').doUpdateSet({ as_of_ms: list.asOfMs }))
+      .onConflict((conflict) =>
+        conflict.column('catalog').doUpdateSet({ as_of_ms: list.asOfMs, held_since_ms: null }),
+      )
       .execute()
   })
+}
+
+/** Notes that the catalog lists no channels. A time of the future, of a clock that was wrong, is overwritten. */
+export async function holdChannelList(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  asOfMs: number,
+): Promise<void> {
+  await database
+    .updateTable('channel_lists')
+    .set({ held_since_ms: asOfMs })
+    .where('catalog', '=', catalog)
+    .where((builder) =>
+      builder.or([builder('held_since_ms', 'is', null), builder('held_since_ms', '>', asOfMs)]),
+    )
+    .execute()
 }
 
 function toChannel(row: ChannelsTable): Channel {

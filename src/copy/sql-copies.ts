@@ -1,8 +1,15 @@
-import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Kysely,
+  type Selectable,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import { parseDrops } from './rows.ts'
-import type { CopyTables } from './schema.ts'
+import type { CopiesTable, CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
-import type { CopyState } from './store.ts'
+import { type CopyState, HOLD_REASONS, type HeldWalk } from './store.ts'
 
 /** The copy of a channel and which walks matter to whom. */
 export type CopyRow = Readonly<{
@@ -92,9 +99,22 @@ export async function readCopyState(
     productCount: row.product_count,
     dealCount: row.deal_count,
     drops: parseDrops(row.drops),
+    isMalformed: row.is_malformed === 1,
+    held: toHeldWalk(row),
     isRunning: row.running_walk > row.current_walk && row.failure === null,
     failure: row.failure,
     failedAtMs: row.failed_at_ms,
+  }
+}
+
+function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
+  const reason = HOLD_REASONS.find((known) => known === row.held_reason)
+  if (reason === undefined) return null
+  return {
+    reason,
+    sinceMs: row.held_since_ms ?? 0,
+    startedAtMs: row.held_started_at_ms ?? 0,
+    productCount: row.held_product_count ?? 0,
   }
 }
 
@@ -105,6 +125,8 @@ const EMPTY_STATE: CopyState = {
   productCount: 0,
   dealCount: 0,
   drops: {},
+  isMalformed: false,
+  held: null,
   isRunning: false,
   failure: null,
   failedAtMs: null,

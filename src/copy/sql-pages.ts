@@ -6,13 +6,13 @@ import { type Change, type Comparison, isOvertaken, listChanges, listDoubtful } 
 import { type PageProduct, toPageProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { readAbsences, readContents, readVersions } from './sql-page-range.ts'
+import { carryFirstSeen, keepFirstSeen } from './sql-first-seen.ts'
+import { type Version, readAbsences, readContents, readVersions } from './sql-page-range.ts'
 import {
   countDealsOf,
   deleteVersions,
   insertVersions,
   markUntil,
-  readFirstSeen,
   setDigest,
   updateVersion,
 } from './sql-versions.ts'
@@ -87,7 +87,7 @@ async function applyStep(
   const contents = await readContents(transaction, listDoubtful(comparison))
   const changes = listChanges(comparison, contents)
   const taken = await takeWithinRows(transaction, changes)
-  await makeChanges(transaction, step, taken)
+  await makeChanges(transaction, step, { changes: taken, versions })
   const doneGtin = taken.length < changes.length ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
   if (doneGtin < step.untilGtin) {
     await dateSeen(transaction, step, doneGtin)
@@ -154,11 +154,21 @@ async function dateSeen(
 async function makeChanges(
   transaction: Transaction<CopyTables>,
   { copyId, page }: Step,
-  changes: readonly Change[],
+  { changes, versions }: Readonly<{ changes: readonly Change[]; versions: readonly Version[] }>,
 ): Promise<void> {
   const place = { copyId, fromWalk: page.walk, asOfMs: page.asOfMs }
   const idsOf = (kind: Change['kind']): number[] =>
     changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
+  const replacedIds = idsOf('insert')
+  const shapes = changes.flatMap(({ shape }) => shape ?? [])
+  // A version of this walk that is written over has replaced another one, which has the first times.
+  const updated = new Set(changes.flatMap(({ kind, gtin }) => (kind === 'update' ? [gtin] : [])))
+  const updatedIds = versions.filter(({ gtin }) => updated.has(gtin)).map(({ id }) => id)
+  const firstSeen = await carryFirstSeen(transaction, copyId, {
+    replacedIds: [...replacedIds, ...updatedIds],
+    shapes,
+  })
+  await keepFirstSeen(transaction, place, [...idsOf('end'), ...idsOf('delete')])
   const revived = changes.filter(isRevived).flatMap(({ version }) => version?.id ?? [])
   await markUntil(transaction, revived, null)
   for (const { version, digest } of changes)
@@ -166,15 +176,13 @@ async function makeChanges(
   await deleteVersions(transaction, idsOf('delete'))
   for (const { kind, version, shape } of changes) {
     if (kind === 'update' && version !== undefined && shape !== undefined)
-      await updateVersion(transaction, shape, { ...place, productId: version.id })
+      await updateVersion(transaction, shape, { ...place, firstSeen, productId: version.id })
   }
-  const replacedIds = idsOf('insert')
-  const firstSeen = await readFirstSeen(transaction, replacedIds)
   await markUntil(transaction, [...idsOf('end'), ...replacedIds], page.walk)
-  const shapes = changes.flatMap(({ kind, shape }) =>
+  const inserted = changes.flatMap(({ kind, shape }) =>
     kind === 'insert' && shape !== undefined ? [shape] : [],
   )
-  await insertVersions(transaction, shapes, { ...place, firstSeen })
+  await insertVersions(transaction, inserted, { ...place, firstSeen })
 }
 
 async function putPageRow(

@@ -5,13 +5,8 @@ import { transact } from '../database/transact.ts'
 import { type ComparedContent, type StoredShape, isSameContent, toStoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
-import {
-  confirmVersion,
-  deleteVersions,
-  insertVersions,
-  readFirstSeen,
-  updateVersion,
-} from './sql-versions.ts'
+import { carryFirstSeen, keepFirstSeen } from './sql-first-seen.ts'
+import { confirmVersion, deleteVersions, insertVersions, updateVersion } from './sql-versions.ts'
 import { executeOnce } from './statements.ts'
 import type { Lookup } from './store.ts'
 
@@ -110,6 +105,8 @@ async function putAbsence(
   put: Put & Readonly<{ gtin: string }>,
 ): Promise<void> {
   const ids = put.versions.map((version) => version.id)
+  const place = { copyId: put.copy.id, asOfMs: put.asOfMs }
+  await keepFirstSeen(transaction, place, ids)
   await deleteVersions(transaction, ids)
   // Walks clear absences, too; where none runs, this does.
   await transaction
@@ -150,26 +147,26 @@ async function putVersion(
 ): Promise<void> {
   const { copy, asOfMs } = put
   const staged = put.versions.filter((version) => version !== visible)
-  const firstSeen = await readFirstSeen(
-    transaction,
-    put.versions.map((version) => version.id),
-  )
+  const place = { copyId: copy.id, asOfMs }
+  const firstSeen = await carryFirstSeen(transaction, copy.id, {
+    replacedIds: put.versions.map((version) => version.id),
+    shapes: [shape],
+  })
   await deleteVersions(
     transaction,
     staged.map((version) => version.id),
   )
   if (visible === undefined) {
     await insertVersions(transaction, [shape], {
-      copyId: copy.id,
+      ...place,
       fromWalk: copy.visibleWalk,
-      asOfMs,
       firstSeen,
     })
   } else {
     await updateVersion(transaction, shape, {
-      copyId: copy.id,
+      ...place,
       fromWalk: visible.from_walk,
-      asOfMs,
+      firstSeen,
       productId: visible.id,
     })
   }

@@ -7,7 +7,7 @@ import { isPostgres } from '../database/postgres.ts'
 import { createPostgresClaims } from './postgres-claims.ts'
 import { createSqlClaims } from './sql-claims.ts'
 import { findUnfinishedWalks } from './sql-leases.ts'
-import { findChannelList, putChannelList } from './sql-channels.ts'
+import { findChannelList, holdChannelList, putChannelList } from './sql-channels.ts'
 import { readCopyState } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
 import { findProduct } from './sql-lookups.ts'
@@ -54,6 +54,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     putLookups: (lookups) => putLookups(writer, catalog, lookups),
     findChannelList: () => readInOneView(reader, (view) => findChannelList(view, catalog)),
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),
+    holdChannelList: (asOfMs) => holdChannelList(writer, catalog, asOfMs),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
     ...(longReads ?? createLongReads(readCopy)),
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),

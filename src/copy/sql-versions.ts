@@ -2,6 +2,7 @@ import { type Transaction, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import type { StoredShape } from './rows.ts'
+import { type FirstSeen, toFirstSeenKey } from './sql-first-seen.ts'
 import { toWordList } from './postgres-search.ts'
 import { insertWithWords } from './sqlite-words.ts'
 import { type Inserted, executeOnce, insertRows, splitList } from './statements.ts'
@@ -11,9 +12,6 @@ const MANY_PRODUCTS = 8
 
 /** Where a version belongs, and when it was seen. */
 export type VersionPlace = Readonly<{ copyId: number; fromWalk: number; asOfMs: number }>
-
-/** When each offer of a product was first seen on sale, by its key. */
-export type FirstSeen = ReadonlyMap<string, number>
 
 /** Adds a version of some products with their deals. */
 export async function insertVersions(
@@ -79,13 +77,12 @@ function matchIds(inserted: readonly Inserted<unknown>[], shapes: readonly Store
   return shapes.map(({ content }) => ids.get(content.gtin) ?? 0)
 }
 
-/** Overwrites a version in place: it is current again, and its deals keep the time at which they were first seen. */
+/** Overwrites a version in place: it is current again. */
 export async function updateVersion(
   transaction: Transaction<CopyTables>,
   shape: StoredShape,
-  details: VersionPlace & Readonly<{ productId: number }>,
+  details: VersionPlace & Readonly<{ productId: number; firstSeen: FirstSeen }>,
 ): Promise<void> {
-  const firstSeen = await readFirstSeen(transaction, [details.productId])
   await transaction
     .updateTable('products')
     .set({
@@ -97,7 +94,7 @@ export async function updateVersion(
     .where('id', '=', details.productId)
     .execute()
   await transaction.deleteFrom('deals').where('product_id', '=', details.productId).execute()
-  await insertDeals(transaction, toDealRows(shape, { ...details, firstSeen }))
+  await insertDeals(transaction, toDealRows(shape, details))
 }
 
 /** Sets or takes back the end of versions and of their deals. */
@@ -162,30 +159,6 @@ export async function deleteVersions(
   }
 }
 
-/** The first times of the deals of some versions; the earliest where two versions have the same offer. */
-export async function readFirstSeen(
-  transaction: Transaction<CopyTables>,
-  productIds: readonly number[],
-): Promise<FirstSeen> {
-  const firstSeen = new Map<string, number>()
-  for (const ids of splitList(productIds)) {
-    const rows = await executeOnce(transaction, `first seen of ${ids.length}`, {
-      values: ids,
-      build: () =>
-        transaction
-          .selectFrom('deals')
-          .select(['gtin', 'offer_key', sql<number>`min(first_seen_ms)`.as('first_seen_ms')])
-          .where('product_id', 'in', ids)
-          .groupBy(['gtin', 'offer_key']),
-    })
-    for (const row of rows) {
-      const key = toFirstSeenKey(row.gtin, row.offer_key)
-      firstSeen.set(key, Math.min(row.first_seen_ms, firstSeen.get(key) ?? Infinity))
-    }
-  }
-  return firstSeen
-}
-
 /** How many deals some versions have, by the version. */
 export async function countDealsOf(
   transaction: Transaction<CopyTables>,
@@ -205,10 +178,6 @@ export async function countDealsOf(
     for (const row of rows) counts.set(row.product_id, row.count)
   }
   return counts
-}
-
-function toFirstSeenKey(gtin: string, offerKey: string): string {
-  return `${gtin} ${offerKey}`
 }
 
 type DealRow = Omit<DealsTable, 'id'>
@@ -238,7 +207,10 @@ function toDealRows(
     ratio_key: deal.ratio_key,
     price_key: deal.price_key,
     saving_key: deal.saving_key,
-    first_seen_ms: details.firstSeen.get(toFirstSeenKey(deal.gtin, deal.offer_key)) ?? details.asOfMs,
+    first_seen_ms: Math.min(
+      details.firstSeen.get(toFirstSeenKey(deal.gtin, deal.offer_key)) ?? Infinity,
+      details.asOfMs,
+    ),
   }))
 }
 

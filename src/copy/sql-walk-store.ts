@@ -3,12 +3,14 @@ import type { CopyTables } from './schema.ts'
 import { WalkError } from '../errors.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
-import { putChannelList } from './sql-channels.ts'
+import { holdChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, getCopy, readCopyState } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
+import { NOTHING_HELD, holdSuspiciousWalk, isWalkMalformed } from './sql-held-walk.ts'
 import { createLeases } from './sql-leases.ts'
 import { listKnown } from './sql-page-range.ts'
+import { removeLapsedDeals } from './sql-first-seen.ts'
 import { type Guard, applyPage } from './sql-pages.ts'
 import { countDeals, removeAbsences, removeEnded, sumPages } from './sql-walk.ts'
 import type { WalkPlace, WalkStore } from './store.ts'
@@ -31,6 +33,11 @@ export function createSqlWalkStore(
       const copy = await open(channelId)
       return applyPage(database, copy, { page, guard: guard(copy) })
     },
+    async holdSuspiciousWalk(channelId, walk, rules) {
+      const copy = await open(channelId)
+      const ended = { catalog, channelId, copyId: copy.id, walk, rules, guard: guard(copy) }
+      return holdSuspiciousWalk(database, ended)
+    },
     async completeWalk(channelId, walk, nowMs) {
       const copy = await open(channelId)
       await completeWalk(database, copy, { walk, nowMs, guard: guard(copy) })
@@ -50,6 +57,7 @@ export function createSqlWalkStore(
       })
     },
     putChannelList: (channels, asOfMs) => putChannelList(database, catalog, { channels, asOfMs }),
+    holdChannelList: (asOfMs) => holdChannelList(database, catalog, asOfMs),
     getCopyState: (channelId) => readCopyState(database, catalog, channelId),
   }
 }
@@ -128,6 +136,7 @@ async function completeWalk(
   const hasIndexes = isPostgres(database)
   if (!hasIndexes) await createDealIndexes(database)
   const { productCount, drops } = await sumPages(database, copy.id, end.walk)
+  const isMalformed = await isWalkMalformed(database, copy.id, { walk: end.walk, drops })
   const dealCount = await countDeals(database, copy.id, end.walk)
   const dealCurrency = await computeDealCurrency(database, copy.id, end.walk)
   await transact(database, async (transaction) => {
@@ -144,6 +153,8 @@ async function completeWalk(
         deal_count: dealCount,
         deal_currency: dealCurrency ?? null,
         drops: JSON.stringify(drops),
+        is_malformed: Number(isMalformed),
+        ...NOTHING_HELD,
         failure: null,
         failed_at_ms: null,
       }))
@@ -158,4 +169,5 @@ async function completeWalk(
     .where('id', '=', copy.id)
     .executeTakeFirstOrThrow()
   await removeAbsences(database, copy.id, startedAtMs ?? 0)
+  await removeLapsedDeals(database, copy.id, end.nowMs)
 }

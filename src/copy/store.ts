@@ -1,16 +1,36 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import type { QuotaLedger } from '../catalog/quota-ledger.ts'
+import type { HoldRules } from './held-walk.ts'
 import type { PageProduct } from './rows.ts'
 
 /** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
 
-/** The list of channels as last fetched, and those that were once listed. */
+/**
+ * The list of channels as last believed, and those that were once listed. `heldSinceMs`: since when the catalog lists no channels,
+ * Unix milliseconds, which is not believed yet; `null`: the list is what the catalog said last.
+ */
 export type ChannelList = Readonly<{
   asOfMs: number
+  heldSinceMs: number | null
   channels: readonly Channel[]
   gone: readonly Readonly<{ channel: Channel; goneAtMs: number }>[]
+}>
+
+/** Why a walk is held: far fewer products than the copy has, or most offers malformed. */
+export const HOLD_REASONS = ['few_products', 'malformed_offers'] as const
+export type HoldReason = (typeof HOLD_REASONS)[number]
+
+/**
+ * A walk that was held: the copy before it stays current. `sinceMs`: when the first of the walks that agree began, `startedAtMs`:
+ * when the last one did, Unix milliseconds; `productCount`: what that one found.
+ */
+export type HeldWalk = Readonly<{
+  reason: HoldReason
+  sinceMs: number
+  startedAtMs: number
+  productCount: number
 }>
 
 /** The walk that readers see, or the one under way. All times in Unix milliseconds. */
@@ -23,6 +43,10 @@ export type CopyState = Readonly<{
   /** Products with at least one offer on sale. */
   dealCount: number
   drops: Drops
+  /** Were most of its offers malformed? */
+  isMalformed: boolean
+  /** The last walk, where it was held. */
+  held: HeldWalk | null
   isRunning: boolean
   /** Code of the error that broke the last walk; `null` when it did not break. */
   failure: string | null
@@ -139,6 +163,8 @@ export type CopyStore = QuotaLedger &
     giveBackLookup(product: Claimed, claim: Readonly<{ owner: string; nowMs: number }>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
+    /** Notes that the catalog listed no channels at `asOfMs`, and keeps the list. The first such time stays. */
+    holdChannelList(asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
     /**
      * The cards of a page of a grid.
@@ -184,10 +210,16 @@ export type WalkStore = QuotaLedger &
      * without anything that is known.
      */
     applyPage(channelId: string, page: WalkPage): Promise<boolean>
+    /**
+     * Judges a walk whose pages are all in the copy, and holds one that is suspicious: the copy before it stays current, and the next
+     * walk begins anew. Answers what is held; `null`: the walk may be completed.
+     */
+    holdSuspiciousWalk(channelId: string, walk: number, rules: HoldRules): Promise<HeldWalk | null>
     /** Makes the walk the one that readers see, then removes what ended with it. */
     completeWalk(channelId: string, walk: number, nowMs: number): Promise<void>
     failWalk(channelId: string, code: string, nowMs: number): Promise<void>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
+    holdChannelList(asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
     close(): Promise<void>
   }>

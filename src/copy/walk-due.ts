@@ -3,6 +3,7 @@ import type { CallGate } from '../catalog/call-gate.ts'
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts'
 import type { Logger } from '../logger.ts'
+import { findLastWalkStart } from './held-walk.ts'
 import { computePeriodMs } from './schedule.ts'
 import type { CopyState, CopyStore } from './store.ts'
 
@@ -54,7 +55,7 @@ async function readStates({ store, config }: WalkDueDetails): Promise<readonly C
 /** When the oldest of the copies was begun; `undefined` where one is missing or unfinished. */
 function findLastStart(states: readonly CopyState[]): number | undefined {
   const startsMs = states.map((state) =>
-    state.failure === null && !state.isRunning ? state.completedStartedAtMs : null,
+    state.failure === null && !state.isRunning ? findLastWalkStart(state) : null,
   )
   return startsMs.length === 0 || startsMs.includes(null)
     ? undefined

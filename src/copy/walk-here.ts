@@ -115,6 +115,8 @@ async function walkWith(tools: Tools, { order, watch, clock }: WalkHere): Promis
       mayWait: order.mayWait,
       walkedSinceMs: order.walkedSinceMs,
       isTakeOver: order.isTakeOver,
+      isAccepted: order.isAccepted,
+      confirmAfterMs: order.confirmAfterMs,
       // With a limit, the pages of the day before are worth more than beginning anew.
       resumeWithinMs: limit === undefined ? RESUME_WITHIN_MS : DAY_MS + RESUME_WITHIN_MS,
     })

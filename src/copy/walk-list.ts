@@ -1,11 +1,14 @@
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
+import { NoChannelsError, WalkHeldError } from '../errors.ts'
+import { HOLD_REMEDY, type HoldRules, isLater } from './held-walk.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 import { withRetries } from './walk-retries.ts'
 
 /** What of the store the list is taken from and put into. */
-export type ListStore = Pick<CopyStore, 'findChannelList' | 'claimLookup'> & Pick<WalkStore, 'putChannelList'>
+export type ListStore = Pick<CopyStore, 'findChannelList' | 'claimLookup'> &
+  Pick<WalkStore, 'putChannelList' | 'holdChannelList'>
 
 type ListDetails = Readonly<{
   client: Pick<CatalogClient, 'fetchChannels'>
@@ -15,7 +18,11 @@ type ListDetails = Readonly<{
   signal: AbortSignal
   /** `null`: the list is asked for, whoever may have done so. */
   walkedSinceMs: number | null
-}>
+  isAccepted: boolean
+  /** Ids to walk; `null`: every channel of the key. */
+  channels: readonly string[] | null
+}> &
+  HoldRules
 
 /** In the place of a product, among the claims. */
 const LIST_CLAIM = { channelId: '', gtin: 'channels' } as const
@@ -27,13 +34,43 @@ const LOOK_EVERY_MS = 50
 /** A list that another machine has fetched so lately is that of the same occasion. */
 const SHARED_MS: number = 30 * SECOND_MS
 
+/**
+ * Return the channels to walk.
+ * @throws CatalogError, WalkHeldError, NoChannelsError
+ */
+export async function listWalkedChannels(details: ListDetails): Promise<readonly Channel[]> {
+  const listed = await getChannelList(details)
+  const walked = listed.filter(({ id }) => details.channels === null || details.channels.includes(id))
+  if (walked.length > 0) return walked
+  throw listed.length === 0
+    ? new NoChannelsError('the catalog lists no channels for this key')
+    : new NoChannelsError(`the catalog lists ${listed.length} channels, and none that this server serves`)
+}
+
 /** The list of channels, from the catalog or, where several machines begin a walk at the same time, from the one who asked. */
-export async function getChannelList(details: ListDetails): Promise<readonly Channel[]> {
+async function getChannelList(details: ListDetails): Promise<readonly Channel[]> {
   const shared = details.walkedSinceMs === null ? undefined : await findShared(details)
   if (shared !== undefined) return shared
   const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels('walk'))
+  if (value.length === 0) await holdEmptyList(details, asOfMs)
   await details.store.putChannelList(value, asOfMs)
   return value
+}
+
+/**
+ * Hold a list without channels where there were some, until a later walk finds the same.
+ * @throws WalkHeldError when it is held
+ */
+async function holdEmptyList(details: ListDetails, asOfMs: number): Promise<void> {
+  const { store, isAccepted } = details
+  const list = await store.findChannelList()
+  if (isAccepted || list === undefined || list.channels.length === 0) return
+  const { heldSinceMs } = list
+  if (heldSinceMs !== null && heldSinceMs <= asOfMs && isLater(heldSinceMs, asOfMs, details)) return
+  await store.holdChannelList(asOfMs)
+  throw new WalkHeldError(
+    `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay. ${HOLD_REMEDY}`,
+  )
 }
 
 async function findShared(details: ListDetails): Promise<readonly Channel[] | undefined> {

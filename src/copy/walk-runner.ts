@@ -29,6 +29,10 @@ export type WalkOrder = Readonly<{
   /** Only walks that somebody began and did not end are gone on with. */
   isTakeOver: boolean
   owner: string
+  /** Is the walk believed whatever it finds? */
+  isAccepted: boolean
+  /** How much later than a walk that was held another one has to begin to confirm it, in milliseconds. */
+  confirmAfterMs: number
 }>
 
 /** How a walk ended, and a pause that it learned of: a 429 met there holds for every call. */

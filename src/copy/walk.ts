@@ -2,24 +2,21 @@ import { setImmediate } from 'node:timers/promises'
 import { type Clock, HOUR_MS } from '../clock.ts'
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
-import { type Channel, MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
-import { type Drops, addDrops } from '../catalog/parse.ts'
-import { CatalogStatusError, VitrineError, WalkError } from '../errors.ts'
+import type { Channel } from '../catalog/contract.ts'
+import { CatalogStatusError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
 import { describeFailure } from './healing-store.ts'
+import { describeHold, findLastWalkStart } from './held-walk.ts'
 import type { PageSource } from './page-source.ts'
-import type { WalkPage, WalkPlace, WalkStore } from './store.ts'
-import { createStuck, toUsablePage } from './usable-page.ts'
-import { type ListStore, getChannelList } from './walk-list.ts'
+import type { HeldWalk, WalkPlace, WalkStore } from './store.ts'
+import { type FetchedPage, type WalkStep, fetchPage } from './walk-page.ts'
+import { type ListStore, listWalkedChannels } from './walk-list.ts'
 import { createTakenOver } from './taken-over.ts'
 import { extendLease, takeLease } from './walk-lease.ts'
-import { computeShareWaitMs, waitForShare } from './walk-share.ts'
-import { createStopped, withRetries } from './walk-retries.ts'
+import { computeShareWaitMs } from './walk-share.ts'
+import { createStopped } from './walk-retries.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
 export const RESUME_WITHIN_MS: number = HOUR_MS
-/** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
-const MAX_BARREN_PAGES = 50
-
 /** What a walk tells while it goes. `isWaiting`: the rest would use up the walk's share of the daily limit too soon. */
 export type WalkProgress = Readonly<{
   channel: Channel
@@ -32,10 +29,10 @@ export type WalkProgress = Readonly<{
 export type ChannelWalk = Readonly<{
   channelId: string
   channelName: string
-  outcome: 'complete' | 'failed' | 'busy'
+  outcome: 'complete' | 'held' | 'failed' | 'busy'
   productCount: number
   durationMs: number
-  /** Code of the error when it failed, and its words. */
+  /** Code of the error when it failed or was held, and its words. */
   failure: string | null
   reason: string | null
 }>
@@ -54,6 +51,8 @@ export type WalkDetails = Readonly<{
   /** See `WalkOrder`. */
   walkedSinceMs: number | null
   isTakeOver: boolean
+  isAccepted: boolean
+  confirmAfterMs: number
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
   signal: AbortSignal
@@ -62,14 +61,13 @@ export type WalkDetails = Readonly<{
 
 /**
  * Walks every served channel, one after the other. A channel that fails keeps its old copy and does not stop the rest.
- * @throws CatalogError when not even the list of channels can be had; WalkError when it was told to stop before that.
+ * @throws CatalogError when not even the list of channels can be had, WalkHeldError when that is held; NoChannelsError when it has
+ * none to serve; WalkError when it was told to stop before that.
  */
 export async function walkCatalog(details: WalkDetails): Promise<readonly ChannelWalk[]> {
   if (details.signal.aborted) throw createStopped()
-  const value = await getChannelList(details)
-  const served = value.filter((channel) => details.channels === null || details.channels.includes(channel.id))
   const walks: ChannelWalk[] = []
-  for (const channel of served) {
+  for (const channel of await listWalkedChannels(details)) {
     if (details.signal.aborted) break
     walks.push(await walkChannel(details, channel))
   }
@@ -87,8 +85,11 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
   if (!(await takeLease(details, channel.id))) return end('busy')
   try {
     if (await isJustWalked(details, channel)) return end('busy')
-    const productCount = await walkPages(details, channel)
-    return end('complete', { productCount })
+    const { productCount, held } = await walkPages(details, channel)
+    if (held === null) return end('complete', { productCount })
+    const { code } = new WalkHeldError('')
+    const before = await store.getCopyState(channel.id)
+    return end('held', { productCount, failure: code, reason: describeHold(held, before.productCount) })
   } catch (error) {
     const code =
       error instanceof VitrineError && !details.signal.aborted ? error.code : new WalkError('').code
@@ -106,15 +107,16 @@ async function isJustWalked(
   channel: Channel,
 ): Promise<boolean> {
   if (walkedSinceMs === null) return false
-  const { completedStartedAtMs, isRunning } = await store.getCopyState(channel.id)
-  if (isTakeOver) return !isRunning
-  return completedStartedAtMs !== null && completedStartedAtMs >= walkedSinceMs
+  const state = await store.getCopyState(channel.id)
+  if (isTakeOver) return !state.isRunning
+  const lastStartedAtMs = findLastWalkStart(state)
+  return lastStartedAtMs !== null && lastStartedAtMs >= walkedSinceMs
 }
 
-/** How far a walk is: the place up to which it is stored, and pages behind it that held nothing to store. */
-type WalkStep = Readonly<{ place: WalkPlace; barrenPages: number; barrenDrops: Drops }>
+/** `held`: the walk did not become the current one. */
+type WalkEnd = Readonly<{ productCount: number; held: HeldWalk | null }>
 
-async function walkPages(details: WalkDetails, channel: Channel): Promise<number> {
+async function walkPages(details: WalkDetails, channel: Channel): Promise<WalkEnd> {
   // What is fetched ahead ends with the walk of its channel, whatever ends that.
   const ended = new AbortController()
   const signal = AbortSignal.any([details.signal, ended.signal])
@@ -126,7 +128,7 @@ async function walkPages(details: WalkDetails, channel: Channel): Promise<number
 }
 
 /** While a page is written, the next one is under way: its cursor is known before. One page ahead, and never more. */
-async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<number> {
+async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<WalkEnd> {
   const { store, clock } = details
   const { productCount: expectedCount } = await store.getCopyState(channel.id)
   const begin = async (resumableSinceMs: number): Promise<WalkStep> => {
@@ -170,8 +172,19 @@ async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<n
     const { productCount, isWalked } = step.place
     details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   }
-  await store.completeWalk(channel.id, step.place.walk, clock.nowMs())
-  return step.place.productCount
+  return endWalk(details, channel, step.place)
+}
+
+/** Makes the walk the current one, unless it is suspicious. */
+async function endWalk(
+  details: WalkDetails,
+  channel: Channel,
+  { walk, productCount }: WalkPlace,
+): Promise<WalkEnd> {
+  const { store, clock, isAccepted } = details
+  const held = isAccepted ? null : await store.holdSuspiciousWalk(channel.id, walk, details)
+  if (held === null) await store.completeWalk(channel.id, walk, clock.nowMs())
+  return { productCount, held }
 }
 
 /** Puts a page into the copy; one that look-ups have overtaken is read once more, whole. Answers where the next one begins. */
@@ -187,53 +200,4 @@ async function putPage(
 
 function isCursorRefused(error: unknown): boolean {
   return error instanceof CatalogStatusError && error.upstreamStatus === 400
-}
-
-/** A page with the place behind it. `stored`: what of it goes into the copy; `null` where it has no usable product. */
-type FetchedPage = Readonly<{ stored: WalkPage | null; next: WalkStep }>
-
-/** Fetches the page at a place, when its turn has come. */
-async function fetchPage(
-  details: WalkDetails,
-  channel: Channel,
-  step: WalkStep & Readonly<{ expectedCount: number; isWhole: boolean }>,
-): Promise<FetchedPage> {
-  const { place, expectedCount } = step
-  await waitForShare(details, channel, { expectedCount, productCount: place.productCount })
-  if (details.signal.aborted) throw createStopped()
-  const query = { channelId: channel.id, cursor: place.cursor, limit: MAX_PAGE_PRODUCTS }
-  const isUnknown = expectedCount === 0 || step.isWhole
-  let tries = 0
-  const { value, asOfMs } = await withRetries(details, async () => {
-    tries += 1
-    if (tries > 1 && !(await extendLease(details, channel.id))) throw createTakenOver()
-    const known = isUnknown ? '' : await details.store.listKnown(channel.id, place.afterGtin)
-    return details.pages.fetch(query, { hasDeals: expectedCount === 0, known })
-  })
-  const { products, nextCursor, drops } = toUsablePage(value, place)
-  addDrops(drops, step.barrenDrops)
-  // A page without a usable product has no range of its own: the next one covers it.
-  if (products.length === 0 && nextCursor !== null)
-    return { stored: null, next: toBarrenStep(step, nextCursor, drops) }
-  const { walk, afterGtin } = place
-  return {
-    stored: { walk, afterGtin, products, nextCursor, asOfMs, drops },
-    next: {
-      place: {
-        walk,
-        cursor: nextCursor,
-        afterGtin: products.at(-1)?.gtin ?? afterGtin,
-        productCount: place.productCount + products.length,
-        isWalked: nextCursor === null,
-      },
-      barrenPages: 0,
-      barrenDrops: {},
-    },
-  }
-}
-
-function toBarrenStep(step: WalkStep, cursor: string, barrenDrops: Drops): WalkStep {
-  const barrenPages = step.barrenPages + 1
-  if (barrenPages > MAX_BARREN_PAGES) throw createStuck()
-  return { place: { ...step.place, cursor }, barrenPages, barrenDrops }
 }

@@ -1,6 +1,6 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { KeySource } from '../catalog/key-source.ts'
-import { type Clock, MINUTE_MS } from '../clock.ts'
+import { type Clock, HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { toDatabaseText } from '../config/database-text.ts'
 import type { Config } from '../config/config.ts'
 import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
@@ -10,6 +10,7 @@ import { createLeaseOwner } from './lease-owner.ts'
 import { type Schedule, computePeriodMs, startSchedule } from './schedule.ts'
 import { JUST_WALKED_MS, isWalkDue } from './walk-due.ts'
 import type { CopyStore } from './store.ts'
+import { noteReport } from './walk-report.ts'
 import type { WalkReport, WalkRunner } from './walk-runner.ts'
 import { findAbandoned, watchOthers } from './walk-watch.ts'
 import type { WalkProgress } from './walk.ts'
@@ -26,10 +27,13 @@ export type Walks = Readonly<{
   /** Goes on with walks that others began and whose process has died. Answers whether there were any. */
   takeOver(): Promise<boolean>
   /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
-  runNow(onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
+  runNow(options?: WalkNowOptions): Promise<WalkReport>
   /** Ends the schedule and the walk under way; what it has stored stays and is resumed. */
   stop(): Promise<void>
 }>
+
+/** `isAccepted`: the walk is believed, however little of the copy it leaves. */
+export type WalkNowOptions = Readonly<{ onProgress?: (progress: WalkProgress) => void; isAccepted?: boolean }>
 
 /** What the walks are made of; `channels` narrows `VITRINE_CHANNELS` for one `vitrine sync`. */
 export type WalksDetails = Readonly<{
@@ -85,7 +89,7 @@ export function createWalks(details: WalksDetails): Walks {
   return {
     ensureCopied,
     takeOver,
-    runNow: (onProgress = () => {}) => run({ why: 'told' }, onProgress),
+    runNow: ({ onProgress, isAccepted = false } = {}) => run({ why: 'told', isAccepted }, onProgress),
     async start() {
       const pattern = details.config.syncCron
       if (pattern !== null && details.walkRunner !== null) {
@@ -103,18 +107,22 @@ export function createWalks(details: WalksDetails): Walks {
 }
 
 /** Why a walk is made: somebody wants it now, its time has come, or another machine's has to be ended. */
-type Occasion = Readonly<{ why: 'told' | 'scheduled' } | { why: 'taken-over'; channelIds: readonly string[] }>
+type Occasion = Readonly<
+  | { why: 'told'; isAccepted: boolean }
+  | { why: 'scheduled' }
+  | { why: 'taken-over'; channelIds: readonly string[] }
+>
 
 type Runner = Readonly<{
   /** Joins the walk under way, else begins one. */
-  run(occasion: Occasion, onProgress: (progress: WalkProgress) => void): Promise<WalkReport>
+  run(occasion: Occasion, onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
   runQuietly(occasion: Occasion): Promise<void>
   waitUntilDone(): Promise<void>
 }>
 
 function createRunner(details: WalksDetails, signal: AbortSignal): Runner {
   let running: Promise<WalkReport> | undefined
-  const run = (occasion: Occasion, onProgress: (progress: WalkProgress) => void): Promise<WalkReport> => {
+  const run: Runner['run'] = (occasion, onProgress = () => {}) => {
     running ??= runWithFreshKey(details, { signal, onProgress, occasion })
       .then((report) => noteReport(details, report))
       .finally(() => {
@@ -203,6 +211,8 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     isTakeOver: watch.occasion.why === 'taken-over',
     walkedSinceMs: computeWalkedSinceMs(details, watch.occasion),
     owner: createLeaseOwner(),
+    isAccepted: watch.occasion.why === 'told' && watch.occasion.isAccepted,
+    confirmAfterMs: computePeriodMs(config.syncCron, details.clock.nowMs()) ?? HOUR_MS,
   }
   return walkRunner(order, watch)
 }
@@ -213,31 +223,4 @@ function computeWalkedSinceMs({ clock, config }: WalksDetails, { why }: Occasion
   const nowMs = clock.nowMs()
   const periodMs = computePeriodMs(config.syncCron, nowMs) ?? 0
   return nowMs - Math.min(JUST_WALKED_MS, periodMs / 2)
-}
-
-async function noteReport(details: WalksDetails, report: WalkReport): Promise<WalkReport> {
-  const { gate, logger, metrics, store } = details
-  await gate.pauseUntil(report.pausedUntilMs)
-  for (const call of report.calls) metrics.countCall(call, call.count)
-  if (report.failure !== null)
-    logger.warn({ code: report.failure, reason: report.reason }, 'the catalog could not be walked')
-  for (const walk of report.walks) {
-    const state = await store.getCopyState(walk.channelId).catch(() => undefined)
-    const completedAtMs = state?.completedAtMs ?? null
-    metrics.measureWalk({ ...walk, channel: walk.channelId, completedAtMs })
-    if (walk.outcome !== 'complete') {
-      noteIncomplete(logger, walk)
-      continue
-    }
-    metrics.countDrops(state?.drops ?? {})
-    logger.info({ walk, drops: state?.drops }, 'walked a channel')
-  }
-  return report
-}
-
-function noteIncomplete(logger: Logger, walk: WalkReport['walks'][number]): void {
-  // Of several machines all but one find it so.
-  if (walk.outcome === 'busy')
-    logger.debug({ walk }, 'another process walks the channel, or has just done so')
-  else logger.warn({ walk }, 'the walk of a channel did not complete; its old copy stays')
 }

@@ -16,6 +16,9 @@ import { waitInTime } from './in-time.ts'
  */
 export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean; isCurrent(): boolean }>
 
+/** `unlisted`: the catalog lists none of the served channels, and none that it listed may still be shown. */
+export type ChannelKnowledge = 'unknown' | 'unlisted' | 'known'
+
 /** The channels of the key. */
 export type ChannelSource = Readonly<{
   /**
@@ -27,8 +30,8 @@ export type ChannelSource = Readonly<{
   findKnown(channelId: string): Promise<Channel | undefined>
   /** The served channels as last listed; empty before any list. */
   listChannels(): Promise<readonly Channel[]>
-  /** Has the catalog ever said which channels there are, even that there is none? */
-  hasList(): Promise<boolean>
+  /** What is known of the served channels: no list yet, a list with none of them, or some that can be shown. */
+  getKnowledge(): Promise<ChannelKnowledge>
   /** Is the channel in the newest list that can be had? A 404 for one of its products is believed only then. */
   isListed(channelId: string): Promise<boolean>
 }>
@@ -37,7 +40,7 @@ export type ChannelSource = Readonly<{
 export type ChannelSourceDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
-  store: Pick<CopyStore, 'findChannelList' | 'putChannelList'>
+  store: Pick<CopyStore, 'findChannelList' | 'putChannelList' | 'holdChannelList'>
   failures: Failures
   clock: Clock
   config: FreshnessConfig
@@ -61,20 +64,12 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
   const lists = createListSource(details)
   const toCheck = createChecks(lists)
 
-  /** The list for a channel: another process may have a newer one, and the catalog is asked when that is old, too. */
-  const findListFor = async (channelId: string): Promise<ChannelList | undefined> => {
-    const remembered = lists.findRemembered()
-    if (remembered !== undefined && hasChannel(remembered, channelId) && !lists.isDue()) return remembered
-    const stored = await lists.findStored()
-    if (stored !== undefined && (hasChannel(stored, channelId) || !lists.isAged(stored))) return stored
-    return (await lists.fetchInTime()) ?? stored
-  }
-
+  const isServed = ({ id }: Channel): boolean => served === null || served.includes(id)
   return {
     async getChannel(channelId) {
       if (served !== null && !served.includes(channelId))
         throw new UnknownChannelError('the channel is not served')
-      const list = await findListFor(channelId)
+      const list = await lists.findFor(channelId)
       if (list === undefined) throw new UnavailableError('no list of channels could be fetched yet')
       const channel = list.channels.find(({ id }) => id === channelId)
       if (channel !== undefined) return { channel, isGone: false, isCurrent: toCheck(list) }
@@ -91,15 +86,22 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
     },
     async listChannels() {
       const list = (await lists.findStored()) ?? (await lists.fetchInTime())
-      return (list?.channels ?? []).filter(({ id }) => served === null || served.includes(id))
+      return (list?.channels ?? []).filter(isServed)
     },
-    async hasList() {
-      return ((await lists.findStored()) ?? (await lists.fetchInTime())) !== undefined
+    async getKnowledge() {
+      const goneSinceMs = clock.nowMs() - config.rescueSeconds * SECOND_MS
+      const isShown = (list: ChannelList): boolean => listShown(list, goneSinceMs).some(isServed)
+      const list = await lists.findStored()
+      if (list !== undefined && isShown(list)) return 'known'
+      // A list without served channels is fetched again while it is old: there may be some by now.
+      const newest = await lists.findNewest()
+      if (newest === undefined) return 'unknown'
+      return isShown(newest) ? 'known' : 'unlisted'
     },
     async isListed(channelId) {
-      const list = await lists.findStored()
-      const newest = list === undefined || lists.isAged(list) ? ((await lists.fetchInTime()) ?? list) : list
-      return newest !== undefined && hasChannel(newest, channelId)
+      // A 404 is not believed either while the catalog wrongly lists nothing.
+      const newest = await lists.findNewest()
+      return newest !== undefined && newest.heldSinceMs === null && hasChannel(newest, channelId)
     },
   }
 }
@@ -112,6 +114,10 @@ type ListSource = Readonly<{
   isDue(): boolean
   /** A list from the catalog within the visitor's patience. */
   fetchInTime(): Promise<ChannelList | undefined>
+  /** The list for a channel: another process may have a newer one, and the catalog is asked when that is old, too. */
+  findFor(channelId: string): Promise<ChannelList | undefined>
+  /** The list at hand, or where that is old and the catalog answers in time, a new one. */
+  findNewest(): Promise<ChannelList | undefined>
   /** Is it older than fresh? */
   isAged(list: ChannelList): boolean
 }>
@@ -125,7 +131,7 @@ function createListSource(details: ChannelSourceDetails): ListSource {
       memory = await fetchChannelList(details, memory)
       return memory
     })
-  return {
+  const source: ListSource = {
     findRemembered: () => memory,
     isDue: () => details.clock.nowMs() - storeReadAtMs >= STORE_READ_EVERY_MS,
     async findStored() {
@@ -134,15 +140,32 @@ function createListSource(details: ChannelSourceDetails): ListSource {
         details.onStoreFailure(error)
         return undefined
       })
-      if (stored !== undefined && stored.asOfMs > (memory?.asOfMs ?? 0)) memory = stored
+      if (stored !== undefined && (memory === undefined || isNews(stored, memory))) memory = stored
       return memory
     },
     async fetchInTime() {
       if (details.failures.isRemembered(LIST_KEY) || !details.gate.isOpen('channels')) return undefined
       return waitInTime(details.clock, details.config.visitorTimeoutMs, fetchList())
     },
+    async findFor(channelId) {
+      if (memory !== undefined && hasChannel(memory, channelId) && !source.isDue()) return memory
+      const stored = await source.findStored()
+      if (stored !== undefined && (hasChannel(stored, channelId) || !source.isAged(stored))) return stored
+      return (await source.fetchInTime()) ?? stored
+    },
+    async findNewest() {
+      const list = await source.findStored()
+      return list === undefined || source.isAged(list) ? ((await source.fetchInTime()) ?? list) : list
+    },
     isAged: (list) => judgeAge(list.asOfMs, details.clock.nowMs(), details.config) !== 'fresh',
   }
+  return source
+}
+
+/** Is the stored list newer, or has a walk held a list since? */
+function isNews(stored: ChannelList, memory: ChannelList): boolean {
+  if (stored.asOfMs === memory.asOfMs) return stored.heldSinceMs !== memory.heldSinceMs
+  return stored.asOfMs > memory.asOfMs
 }
 
 /** Is a list still the one at hand? One function for all who were given the same one. */
@@ -155,6 +178,12 @@ function createChecks(lists: ListSource): (list: ChannelList) => () => boolean {
     checks.set(list, check)
     return check
   }
+}
+
+/** Channels of the list, and those that have gone from it at or after `goneSinceMs`: their copies are still shown. */
+function listShown({ channels, gone }: ChannelList, goneSinceMs: number): readonly Channel[] {
+  const shown = gone.filter(({ goneAtMs }) => goneAtMs >= goneSinceMs).map(({ channel }) => channel)
+  return [...channels, ...shown]
 }
 
 function hasChannel(list: ChannelList, channelId: string): boolean {
@@ -170,13 +199,29 @@ async function fetchChannelList(
     // A list that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
     if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') details.failures.forget(LIST_KEY)
     else details.failures.remember(LIST_KEY, undefined)
+    const held = value.length === 0 ? await holdEmptyList(details, before, asOfMs) : undefined
+    if (held !== undefined) return held
     await details.store.putChannelList(value, asOfMs).catch(details.onStoreFailure)
     const stored = await details.store.findChannelList().catch(() => undefined)
-    return stored ?? { asOfMs, channels: value, gone: toGone(before, value, asOfMs) }
+    return stored ?? { asOfMs, heldSinceMs: null, channels: value, gone: toGone(before, value, asOfMs) }
   } catch (error) {
     details.failures.remember(LIST_KEY, error)
     throw error
   }
+}
+
+/** A list without channels where there were some is not believed: only a later walk decides. */
+async function holdEmptyList(
+  { store, failures, onStoreFailure }: ChannelSourceDetails,
+  before: ChannelList | undefined,
+  asOfMs: number,
+): Promise<ChannelList | undefined> {
+  const known = (await store.findChannelList().catch(() => undefined)) ?? before
+  if (known === undefined || known.channels.length === 0) return undefined
+  // Else every visitor would ask for the list again.
+  failures.remember(LIST_KEY, undefined)
+  await store.holdChannelList(asOfMs).catch(onStoreFailure)
+  return { ...known, heldSinceMs: known.heldSinceMs ?? asOfMs }
 }
 
 /** What was listed and is no longer, where no store remembers it. */

@@ -1,6 +1,8 @@
 import { Router } from 'express'
 import { SECOND_MS, isPauseOn } from '../clock.ts'
 import type { Context } from '../context.ts'
+import type { ChannelKnowledge } from '../freshness/channels.ts'
+import { describeHold } from '../copy/held-walk.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminGate } from './admin-gate.ts'
 import { type ServerState, readServerState, toMeasuredState } from './read-state.ts'
@@ -64,9 +66,16 @@ async function judgeReadiness(context: Context): Promise<Readiness> {
   const detail = toDetail(context, state)
   if (!state.isStoreUp && !isShared(context))
     return { ready: false, reason: 'the stored copy cannot be read', detail }
-  return (await context.channels.hasList())
-    ? { ready: true, reason: 'the channels are known', detail }
-    : { ready: false, reason: 'the channels could not be listed yet', detail }
+  return { ...READINESS_OF_CHANNELS[await context.channels.getKnowledge()], detail }
+}
+
+const READINESS_OF_CHANNELS: Readonly<Record<ChannelKnowledge, Readiness>> = {
+  known: { ready: true, reason: 'the channels are known' },
+  unknown: { ready: false, reason: 'the channels could not be listed yet' },
+  unlisted: {
+    ready: false,
+    reason: 'the catalog lists no channel that this server serves; check the key and VITRINE_CHANNELS',
+  },
 }
 
 function isShared({ config }: Context): boolean {
@@ -89,10 +98,22 @@ type ReadinessDetail = Readonly<{
     callsToday: ServerState['gate']['quota']['calls']
     callsLeft: ServerState['gate']['left'] | null
   }>
-  copies: readonly Readonly<{ channel: string; ageSeconds: number; products: number; deals: number }>[]
+  /** ISO time; `null` unless the catalog lists no channels where it listed some. */
+  channelsHeldSince: string | null
+  copies: readonly Readonly<{
+    channel: string
+    ageSeconds: number
+    products: number
+    deals: number
+    /** A walk that was not believed; `null` when the last one was. */
+    heldWalk: Readonly<{ since: string; reason: string; products: number }> | null
+  }>[]
 }>
 
-function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): ReadinessDetail {
+function toDetail(
+  context: Context,
+  { isStoreUp, gate, copies, channelsHeldSinceMs }: ServerState,
+): ReadinessDetail {
   const toTime = (timeMs: number): string | null =>
     timeMs > context.clock.nowMs() ? new Date(timeMs).toISOString() : null
   const failure = context.findStoreFailure()
@@ -119,11 +140,17 @@ function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): R
       callsToday: gate.quota.calls,
       callsLeft: gate.left ?? null,
     },
-    copies: copies.map(({ channel, ageMs, productCount, dealCount }) => ({
+    channelsHeldSince: channelsHeldSinceMs === null ? null : new Date(channelsHeldSinceMs).toISOString(),
+    copies: copies.map(({ channel, ageMs, productCount, dealCount, held }) => ({
       channel,
       ageSeconds: Math.round(ageMs / SECOND_MS),
       products: productCount,
       deals: dealCount,
+      heldWalk: held && {
+        since: new Date(held.sinceMs).toISOString(),
+        reason: describeHold(held, productCount),
+        products: held.productCount,
+      },
     })),
   }
 }

@@ -6,6 +6,10 @@ import type { MeasuredState } from '../state-metrics.ts'
 export type ServerState = Readonly<{
   isStoreUp: boolean
   gate: GateState
+  /** Served channels of the list; 0 before there is any. */
+  channelCount: number
+  /** Since when the catalog lists no channels and is not believed, Unix milliseconds. */
+  channelsHeldSinceMs: number | null
   copies: MeasuredState['copies']
 }>
 
@@ -18,21 +22,27 @@ export async function readServerState(context: Context): Promise<ServerState> {
   return {
     isStoreUp,
     gate: await context.gate.readState(),
-    copies: isStoreUp ? await readCopies(context).catch(() => []) : [],
+    ...(isStoreUp ? await readCopies(context).catch(() => NO_COPIES) : NO_COPIES),
   }
 }
 
-async function readCopies({ store, config, clock }: Context): Promise<MeasuredState['copies']> {
+type Copies = Pick<ServerState, 'channelCount' | 'channelsHeldSinceMs' | 'copies'>
+
+const NO_COPIES: Copies = { channelCount: 0, channelsHeldSinceMs: null, copies: [] }
+
+async function readCopies({ store, config, clock }: Context): Promise<Copies> {
   const list = await store.findChannelList()
-  const served = (list?.channels ?? []).filter(({ id }) => config.channels?.includes(id) ?? true)
-  const copies = await Promise.all(
+  if (list === undefined) return NO_COPIES
+  const served = list.channels.filter(({ id }) => config.channels?.includes(id) ?? true)
+  const states = await Promise.all(
     served.map(async ({ id }) => ({ channel: id, ...(await store.getCopyState(id)) })),
   )
-  return copies.flatMap(({ channel, completedAtMs, productCount, dealCount }) =>
+  const copies = states.flatMap(({ channel, completedAtMs, productCount, dealCount, held }) =>
     completedAtMs === null
       ? []
-      : [{ channel, ageMs: Math.max(0, clock.nowMs() - completedAtMs), productCount, dealCount }],
+      : [{ channel, ageMs: Math.max(0, clock.nowMs() - completedAtMs), productCount, dealCount, held }],
   )
+  return { channelCount: served.length, channelsHeldSinceMs: list.heldSinceMs, copies }
 }
 
 /** The same, as the metrics take it. */
@@ -47,6 +57,8 @@ export function toMeasuredState({ memories }: Context, state: ServerState): Meas
     limitedUntilMs: quota.limitedUntilMs,
     keyRefusedUntilMs,
     breaker,
+    channelCount: state.channelCount,
+    areChannelsHeld: state.channelsHeldSinceMs !== null,
     copies: state.copies,
     caches: {
       entries: {

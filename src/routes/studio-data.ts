@@ -161,6 +161,7 @@ async function readHealth(context: Context, channels: readonly Channel[]): Promi
       listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),
     ),
     channelCount: channels.length,
+    channelsHeldSinceMs: state.channelsHeldSinceMs,
     walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
   }
 }

@@ -1,6 +1,7 @@
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Channel, DropReason } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts'
+import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { CopyState } from '../copy/store.ts'
 import { formatCount, formatTime } from '../widgets/format.ts'
 import type { HealthChannelView, HealthLineView, HealthView } from '../widgets/studio-views.ts'
@@ -16,6 +17,8 @@ export type HealthData = Readonly<{
   storeFailure: string | null
   channels: readonly Readonly<{ channel: Channel; state: CopyState }>[]
   channelCount: number
+  /** Since when the catalog lists no channels and is not believed, Unix milliseconds; `null`: it lists some. */
+  channelsHeldSinceMs: number | null
   /** Two walks lie at most this far apart; `null` when none runs by itself. */
   walkPeriodMs: number | null
 }>
@@ -83,8 +86,12 @@ function toStoreLine({ storeFailure }: HealthData): HealthLineView {
     : bad(label, `failed: ${storeFailure}`, 'Boxes go on from memory and catalog. "vitrine check" says why.')
 }
 
-function toChannelsLine({ channelCount }: HealthData): HealthLineView {
+function toChannelsLine({ channelCount, channelsHeldSinceMs }: HealthData): HealthLineView {
   const label = 'Channels'
+  if (channelsHeldSinceMs !== null) {
+    const since = formatTime(channelsHeldSinceMs, 'en')
+    return bad(label, `the catalog lists none since ${since}; the copies stay`, HOLD_REMEDY)
+  }
   return channelCount > 0
     ? good(label, formatCount(channelCount, 'en'))
     : bad(label, 'none', 'The catalog lists no channel for this key, or has not answered yet.')
@@ -105,7 +112,7 @@ function toChannelRow(
     dropped: Object.entries(state.drops).map(
       ([reason, count]) => `${formatCount(count, 'en')} ${findDropWords(reason)}`,
     ),
-    isGood: isYoung && state.failure === null,
+    isGood: isYoung && state.failure === null && state.held === null,
   }
 }
 
@@ -113,6 +120,10 @@ function describeWalk(state: CopyState): string {
   if (state.failure !== null) {
     const at = state.failedAtMs === null ? '' : `, ${formatTime(state.failedAtMs, 'en')}`
     return `failed with ${state.failure}${at}`
+  }
+  if (state.held !== null) {
+    const since = formatTime(state.held.sinceMs, 'en')
+    return `held since ${since}: ${describeHold(state.held, state.productCount)}. ${HOLD_REMEDY}`
   }
   if (state.isRunning) return 'under way'
   return state.completedAtMs === null ? 'none yet' : `complete, ${formatTime(state.completedAtMs, 'en')}`

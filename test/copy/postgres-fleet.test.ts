@@ -230,6 +230,10 @@ describe('machines that start together', () => {
     )
     for (const copy of copies) await copy.close()
     const steps = await server.run(empty.url, 'select name from vitrine_copy.kysely_migration order by name')
-    expect(steps).toEqual([{ name: '0001-first' }, { name: '0002-deal-filters' }])
+    expect(steps).toEqual([
+      { name: '0001-first' },
+      { name: '0002-deal-filters' },
+      { name: '0003-held-walks' },
+    ])
   })
 })

@@ -10,6 +10,7 @@ import type { CopyTables } from '../../src/copy/schema.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, type Copy, begin, makePage, walkAll } from './conformance/subject.ts'
+import { undoMigrationsFrom0008 } from './undo-migrations.ts'
 
 const CATALOG = 'https://one.example'
 let folder: string
@@ -208,6 +209,7 @@ test('copy of an earlier version - has the indexes of grids as soon as it is ope
   await sql`create index deals_by_ratio on deals (copy_id, currency, ratio_key, price_key, gtin)`.execute(
     database,
   )
+  await undoMigrationsFrom0008(database)
   await sql`delete from kysely_migration where name = '0007-deal-filters'`.execute(database)
   await close()
   const again = await open('earlier.db')

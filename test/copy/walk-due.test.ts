@@ -21,6 +21,8 @@ function makeCopy(productCount: number, ageMs: number, over: Partial<CopyState> 
     productCount,
     dealCount: 0,
     drops: {},
+    isMalformed: false,
+    held: null,
     isRunning: false,
     failure: null,
     failedAtMs: null,
@@ -57,6 +59,7 @@ function makeDetails(options: Options): WalkDueDetails & Readonly<{ lines: strin
       findChannelList: () =>
         Promise.resolve({
           asOfMs: NOON_MS,
+          heldSinceMs: null,
           gone: [],
           channels: Object.keys(copies).map((id) => ({ id, name: id, kind: 'app', url: null })),
         }),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
-import type { Clock } from '../../src/clock.ts'
+import { type Clock, HOUR_MS } from '../../src/clock.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { runWalkHere } from '../../src/copy/walk-here.ts'
 import type { WalkOrder, WalkReport } from '../../src/copy/walk-runner.ts'
@@ -65,6 +65,8 @@ export async function makeWalkPlace(): Promise<WalkPlace> {
     walkedSinceMs: null,
     isTakeOver: false,
     owner: 'walker',
+    isAccepted: false,
+    confirmAfterMs: HOUR_MS,
   }
   const walk: WalkPlace['walk'] = (options = {}) =>
     runWalkHere(

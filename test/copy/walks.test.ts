@@ -192,6 +192,8 @@ describe('walks within a daily limit', () => {
         walkedSinceMs: null,
         isTakeOver: false,
         owner: 'restarted',
+        isAccepted: false,
+        confirmAfterMs: HOUR_MS,
       },
       { signal: new AbortController().signal },
       clock,

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import request from 'supertest'
 import { expect, onTestFinished, vi } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { HOUR_MS, systemClock } from '../../src/clock.ts'
 import type { Environment } from '../../src/config/parse-config.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import type { CopyStore } from '../../src/copy/store.ts'
@@ -80,6 +80,8 @@ export async function walkHere({ catalog, path }: CrashPlace): Promise<void> {
       walkedSinceMs: null,
       isTakeOver: false,
       owner: 'the test',
+      isAccepted: false,
+      confirmAfterMs: HOUR_MS,
     },
     { signal: new AbortController().signal },
     systemClock,

@@ -12,6 +12,13 @@ beforeEach(async () => {
   sources = await makeSources()
 })
 
+const OTHER_CHANNEL = {
+  id: '00000000-0000-4000-8000-00000000000a',
+  name: 'Other',
+  kind: 'app',
+  url: null,
+} as const
+
 const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
 
 function breakList(catalog: FakeCatalog): void {
@@ -112,6 +119,76 @@ describe('channel', () => {
   })
 })
 
+describe('list without channels', () => {
+  beforeEach(async () => {
+    await judge(CHANNEL_ID)
+    sources.catalog.channels = []
+    sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+  })
+
+  test('where there were some - is held: channels stay, and a 404 is not believed', async () => {
+    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(await sources.channels.isListed(CHANNEL_ID)).toBe(false)
+    expect(await sources.channels.listChannels()).toHaveLength(1)
+    expect(await sources.channels.getKnowledge()).toBe('known')
+    expect(await sources.store.findChannelList()).toMatchObject({
+      heldSinceMs: sources.clock.nowMs(),
+      channels: [{ id: CHANNEL_ID }],
+    })
+  })
+
+  test('held - is not asked for at every visit; the next list with channels ends it', async () => {
+    for (let visit = 0; visit < 5; visit += 1) await judge(UNKNOWN_ID)
+    expect(sources.countChannelCalls()).toBe(2)
+    sources.catalog.channels = [OTHER_CHANNEL]
+    sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    expect(await sources.channels.isListed(OTHER_CHANNEL.id)).toBe(true)
+    expect(await sources.store.findChannelList()).toMatchObject({ heldSinceMs: null })
+  })
+
+  test('store that fails - is held in memory', async () => {
+    const broken = await makeSources({
+      store: { ...(await openStore()), findChannelList: fail, putChannelList: fail, holdChannelList: fail },
+    })
+    await judge(CHANNEL_ID, broken)
+    broken.catalog.channels = []
+    broken.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    expect(await judge(UNKNOWN_ID, broken)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await judge(CHANNEL_ID, broken)).toBe('known')
+    expect(await broken.channels.isListed(CHANNEL_ID)).toBe(false)
+  })
+})
+
+describe('what is known of the channels', () => {
+  test('no list can be had - unknown; a list without channels - unlisted, and asked for again when it is old', async () => {
+    breakList(sources.catalog)
+    expect(await sources.channels.getKnowledge()).toBe('unknown')
+    const { channels } = sources.catalog
+    sources.catalog.fault = null
+    sources.catalog.channels = []
+    sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    expect(await sources.channels.getKnowledge()).toBe('unlisted')
+    expect(await sources.channels.getKnowledge()).toBe('unlisted')
+    expect(sources.countChannelCalls()).toBe(2)
+    sources.catalog.channels = channels
+    sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
+    expect(await sources.channels.getKnowledge()).toBe('known')
+  })
+
+  test('channels of which none is served - unlisted; one that has gone - known while its copy may be shown', async () => {
+    const other = await makeSources({ served: [UNKNOWN_ID] })
+    expect(await other.channels.getKnowledge()).toBe('unlisted')
+    await judge(CHANNEL_ID)
+    await sources.store.putChannelList([OTHER_CHANNEL], sources.clock.nowMs() + 1)
+    sources.catalog.channels = [OTHER_CHANNEL]
+    const again = await makeSources({ ...sources, served: [CHANNEL_ID] })
+    expect(await again.channels.getKnowledge()).toBe('known')
+    sources.clock.advance((FRESHNESS.rescueSeconds + 1) * SECOND_MS)
+    expect(await again.channels.getKnowledge()).toBe('unlisted')
+  })
+})
+
 describe('lists', () => {
   test('newer list of another process or of the walk - is seen within ten seconds', async () => {
     await judge(CHANNEL_ID)
@@ -146,7 +223,7 @@ describe('lists', () => {
     const broken = await makeSources({ store })
     expect(await judge(CHANNEL_ID, broken)).toBe('known')
     expect(broken.storeFailures.length).toBeGreaterThan(0)
-    broken.catalog.channels = []
+    broken.catalog.channels = [OTHER_CHANNEL]
     broken.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
     expect(await judge(UNKNOWN_ID, broken)).toBe('VITRINE_UNKNOWN_CHANNEL')
     expect(await judge(CHANNEL_ID, broken)).toBe('known')
@@ -158,7 +235,7 @@ describe('lists', () => {
     expect(await sources.channels.isListed(CHANNEL_ID)).toBe(true)
     expect(await sources.channels.isListed(UNKNOWN_ID)).toBe(false)
     expect(sources.countChannelCalls()).toBe(1)
-    sources.catalog.channels = []
+    sources.catalog.channels = [OTHER_CHANNEL]
     expect(await sources.channels.isListed(CHANNEL_ID)).toBe(true)
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
     expect(await sources.channels.isListed(CHANNEL_ID)).toBe(false)

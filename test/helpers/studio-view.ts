@@ -26,6 +26,8 @@ export const WALKED: CopyState = {
   productCount: 1_236,
   dealCount: 7,
   drops: {},
+  isMalformed: false,
+  held: null,
   isRunning: false,
   failure: null,
   failedAtMs: null,
@@ -66,6 +68,7 @@ export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
     storeFailure: null,
     channels: [{ channel: CHANNEL, state: WALKED }],
     channelCount: 1,
+    channelsHeldSinceMs: null,
     walkPeriodMs: HOUR_MS,
     ...over,
   }

@@ -1,11 +1,11 @@
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { BOX, BOX_EMBED, GRID, startHarness, startStocked, visit } from '../app/visit.ts'
 import { CHANNEL_ID, FAKE_KEY, sendJson } from '../helpers/fake-catalog.ts'
-import type { Harness } from '../helpers/harness.ts'
+import { type Harness, NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 
 const FAILING = (harness: Harness): void => {
@@ -62,10 +62,26 @@ describe('/readyz', () => {
     })
   })
 
-  test('catalog that answers without a channel - ready: it was reached', async () => {
+  test('catalog that lists no channel - not ready, and says why', async () => {
     const harness = await startHarness()
     harness.catalog.channels = []
-    expect(await readReadiness(harness)).toMatchObject({ status: 200, ready: true })
+    expect(await readReadiness(harness)).toMatchObject({
+      status: 503,
+      ready: false,
+      reason: 'the catalog lists no channel that this server serves; check the key and VITRINE_CHANNELS',
+    })
+  })
+
+  test('list without channels on a server that has some - ready, and the detail says since when', async () => {
+    const harness = await startStocked(undefined, WITH_PASSWORD)
+    harness.catalog.channels = []
+    harness.clock.advance(HOUR_MS)
+    await harness.context.walks.runNow()
+    const { status, detail } = (await readReadiness(harness, ADMIN)) as { status: number; detail: unknown }
+    expect([status, detail]).toMatchObject([
+      200,
+      { channelsHeldSince: new Date(NOON_MS + HOUR_MS).toISOString() },
+    ])
   })
 
   test('catalog down, list of channels in the copy - ready without a call', async () => {

@@ -72,6 +72,8 @@ describe('state of the whole', () => {
 
 const toState = (gate: Partial<ServerState['gate']>): ServerState => ({
   isStoreUp: true,
+  channelCount: 0,
+  channelsHeldSinceMs: null,
   copies: [],
   gate: {
     quota: createQuotaState(NOON_MS),

@@ -73,7 +73,9 @@ describe('sums over processes', () => {
       limitedUntilMs: 5_000,
       keyRefusedUntilMs: 0,
       breaker: 'closed',
-      copies: [{ channel: 'c', ageMs: 2_000, productCount: 10, dealCount: 4 }],
+      copies: [{ channel: 'c', ageMs: 2_000, productCount: 10, dealCount: 4, held: null }],
+      channelCount: 1,
+      areChannelsHeld: false,
       caches: { entries: { products: 3 }, bytes: { products: 300 } },
     })
     const values = await metrics.readValues()

@@ -6,8 +6,10 @@ import { wordsMigration } from './0004-words.ts'
 import { claimsMigration } from './0005-claims.ts'
 import { fleetsMigration } from './0006-fleets.ts'
 import { dealFiltersMigration } from './0007-deal-filters.ts'
+import { heldWalksMigration } from './0008-held-walks.ts'
 import { postgresFirstMigration } from './postgres-0001-first.ts'
 import { postgresDealFiltersMigration } from './postgres-0002-deal-filters.ts'
+import { postgresHeldWalksMigration } from './postgres-0003-held-walks.ts'
 
 /** Migrations of the stored copy by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -18,10 +20,12 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-claims': claimsMigration,
   '0006-fleets': fleetsMigration,
   '0007-deal-filters': dealFiltersMigration,
+  '0008-held-walks': heldWalksMigration,
 }
 
 /** The same on a server that speaks PostgreSQL's protocol. */
 export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first': postgresFirstMigration,
   '0002-deal-filters': postgresDealFiltersMigration,
+  '0003-held-walks': postgresHeldWalksMigration,
 }

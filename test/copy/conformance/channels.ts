@@ -25,7 +25,7 @@ export function describeChannels(subject: Subject): void {
     test('list - before the first - is unknown; an empty one - is a list', async () => {
       expect(await copy.findChannelList()).toBeUndefined()
       await copy.putChannelList([], 100)
-      expect(await copy.findChannelList()).toEqual({ asOfMs: 100, channels: [], gone: [] })
+      expect(await copy.findChannelList()).toEqual({ asOfMs: 100, heldSinceMs: null, channels: [], gone: [] })
     })
 
     test('list - put - comes back in its order with every field', async () => {
@@ -35,7 +35,7 @@ export function describeChannels(subject: Subject): void {
         makeChannel('b'),
       ]
       await copy.putChannelList(channels, 100)
-      expect(await copy.findChannelList()).toEqual({ asOfMs: 100, channels, gone: [] })
+      expect(await copy.findChannelList()).toEqual({ asOfMs: 100, heldSinceMs: null, channels, gone: [] })
       await copy.putChannelList(channels.toReversed(), 200)
       expect((await copy.findChannelList())?.channels.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
     })
@@ -47,6 +47,7 @@ export function describeChannels(subject: Subject): void {
       await copy.putChannelList([b], 300)
       expect(await copy.findChannelList()).toEqual({
         asOfMs: 300,
+        heldSinceMs: null,
         channels: [b],
         gone: [{ channel: a, goneAtMs: 200 }],
       })
@@ -55,6 +56,20 @@ export function describeChannels(subject: Subject): void {
       const renamed = { ...a, name: 'Renamed' }
       await copy.putChannelList([renamed], 500)
       expect(await copy.findChannelList()).toMatchObject({ channels: [renamed], gone: [{ channel: b }] })
+    })
+
+    test('list without channels - held - the list stays, with the first time; the next list ends it', async () => {
+      const a = makeChannel('a')
+      await copy.holdChannelList(50)
+      expect(await copy.findChannelList()).toBeUndefined()
+      await copy.putChannelList([a], 100)
+      await copy.holdChannelList(200)
+      await copy.holdChannelList(300)
+      expect(await copy.findChannelList()).toEqual({ asOfMs: 100, heldSinceMs: 200, channels: [a], gone: [] })
+      await copy.holdChannelList(150)
+      expect(await copy.findChannelList()).toMatchObject({ heldSinceMs: 150 })
+      await copy.putChannelList([a], 400)
+      expect(await copy.findChannelList()).toMatchObject({ asOfMs: 400, heldSinceMs: null })
     })
 
     test('another catalog - same database - sees nothing of the copy', async () => {

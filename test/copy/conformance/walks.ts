@@ -81,6 +81,8 @@ export function describeWalks(subject: Subject): void {
         productCount: 2,
         dealCount: 1,
         drops: { price: 3, link: 1 },
+        isMalformed: true,
+        held: null,
         isRunning: false,
         failure: null,
         failedAtMs: null,

@@ -1,0 +1,103 @@
+import type { Channel } from '../catalog/contract.ts'
+import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
+import type { ChannelList, CopyState, CopyStore } from '../copy/store.ts'
+import { formatTime } from '../widgets/format.ts'
+import type { CommandContext } from './command.ts'
+import { type Finding, type Report, attempt, bad, good } from './findings.ts'
+import { findUnframedHint } from './unframed.ts'
+
+/** What the catalog lists now, `undefined` when it did not answer, and what the copy knows. */
+type KnownChannels = Readonly<{
+  listed: readonly Channel[] | undefined
+  stored: ChannelList | undefined
+  store: CopyStore | undefined
+}>
+
+/** Judge the served channels and their copies. Without a list of the catalog, those of the copy. */
+export async function checkChannels(
+  command: CommandContext,
+  report: Report,
+  { listed, stored, store }: KnownChannels,
+): Promise<void> {
+  const kept = stored?.channels ?? []
+  const isHeld = listed?.length === 0 && kept.length > 0
+  if (isHeld) report.findings.push(describeHeldList(kept.length))
+  const channels = isHeld ? kept : (listed ?? stored?.channels)
+  if (channels === undefined) return
+  report.findings.push(...findUnlisted(command, channels))
+  for (const channel of selectServed(command, channels)) {
+    const finding = await checkChannel(command, report, { channel, isListed: listed !== undefined, store })
+    if (finding !== undefined) report.findings.push(finding)
+  }
+}
+
+function selectServed({ config }: CommandContext, channels: readonly Channel[]): readonly Channel[] {
+  return channels.filter(({ id }) => config.channels?.includes(id) ?? true)
+}
+
+/** Channels of VITRINE_CHANNELS that the catalog does not list, or that there are none at all. */
+function findUnlisted({ config }: CommandContext, channels: readonly Channel[]): readonly Finding[] {
+  const missing = (config.channels ?? []).filter((id) => !channels.some((channel) => channel.id === id))
+  return channels.length === 0 && missing.length === 0 ? [NO_CHANNELS] : missing.map(describeMissing)
+}
+
+/** `undefined` where reading its copy failed, which is a finding already, or where nothing is worth a line. */
+async function checkChannel(
+  { config }: CommandContext,
+  report: Report,
+  known: Readonly<{ channel: Channel; isListed: boolean; store: CopyStore | undefined }>,
+): Promise<Finding | undefined> {
+  const { channel, isListed, store } = known
+  const subject = `channel ${channel.name} (${channel.id})`
+  const state = await attempt(report, subject, async () => ({ copy: await store?.getCopyState(channel.id) }))
+  // Where the catalog did not answer, only a channel that was walked is worth a line.
+  if (state === undefined || !(isListed || isWalked(state.copy))) return undefined
+  return judgeCopy(report, { subject, hint: findUnframedHint(config, channel) }, state.copy)
+}
+
+const NO_CHANNELS: Finding = bad(
+  'channels',
+  'the catalog lists none for this key, so nothing is shown',
+  'Is it the key of the right organization? Make a channel in the catalog, or import a feed: vitrine catalog import FILE',
+)
+
+function describeMissing(id: string): Finding {
+  return bad(
+    `channel ${id}`,
+    'the catalog does not list it',
+    'Take it out of VITRINE_CHANNELS, or correct the id.',
+  )
+}
+
+function describeHeldList(keptCount: number): Finding {
+  const kept = keptCount === 1 ? 'the one channel' : `the ${keptCount} channels`
+  return bad(
+    'channels',
+    `the catalog lists none for this key; ${kept} that it listed before are still shown`,
+    HOLD_REMEDY,
+  )
+}
+
+function isWalked(state: CopyState | undefined): boolean {
+  return state !== undefined && (state.completedAtMs !== null || state.failure !== null)
+}
+
+function judgeCopy(
+  { cures }: Report,
+  { subject, hint }: Readonly<{ subject: string; hint: string | null }>,
+  state: CopyState | undefined,
+): Finding {
+  if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
+  const walked =
+    state.completedAtMs === null
+      ? 'not walked yet'
+      : `${state.productCount} products, ${state.dealCount} with a deal, walked ${formatTime(state.completedAtMs, 'en')}`
+  if (state.held !== null) {
+    const since = formatTime(state.held.sinceMs, 'en')
+    const why = describeHold(state.held, state.productCount)
+    return bad(subject, `${walked}; a walk is held since ${since}, because ${why}`, HOLD_REMEDY)
+  }
+  if (state.failure === null) return { ...good(subject, walked), cure: hint }
+  const cure = cures[state.failure] ?? 'See docs/errors.md.'
+  return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
+}

@@ -1,0 +1,90 @@
+import type { DropReason } from '../catalog/contract.ts'
+import type { Drops } from '../catalog/parse.ts'
+import { MINUTE_MS } from '../clock.ts'
+import type { CopyState, HeldWalk, HoldReason } from './store.ts'
+
+/** Which walks are held instead of becoming the current one (ADR 0031). Pure. */
+
+/** Copies smaller than this may shrink freely: in a small channel a halved selection is ordinary. */
+const MIN_GUARDED_PRODUCTS = 100
+/** A walk that leaves a smaller part of the products is held. */
+const MIN_KEPT_SHARE = 0.5
+/** Two walks agree when their products differ by no more than the larger of these. */
+const AGREEING = { share: 0.1, products: 10 } as const
+/** Schedules have some jitter: a walk this part of a period, and at most a minute, early still counts as a later one. */
+const EARLY_SHARE = 0.1
+
+/** What a walk has found. `isMalformed`: most of its offers were. */
+export type WalkFindings = Readonly<{ startedAtMs: number; productCount: number; isMalformed: boolean }>
+
+/** The copy before a walk. */
+export type GuardedCopy = Pick<CopyState, 'currentWalk' | 'productCount' | 'isMalformed' | 'held'>
+
+/** `confirmAfterMs`: how much later than the first a walk has to begin to confirm what it found. */
+export type HoldRules = Readonly<{ confirmAfterMs: number }>
+
+/** Return the walk as it is held; `null`: it is believed. */
+export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: HoldRules): HeldWalk | null {
+  const reason = findHoldReason(copy, findings)
+  if (reason === null) return null
+  const { startedAtMs, productCount } = findings
+  const { held } = copy
+  // A hold of the future was noted by a clock that was wrong: it starts anew.
+  const isSameFinding =
+    held !== null &&
+    held.reason === reason &&
+    held.sinceMs <= startedAtMs &&
+    isNearlySame(held.productCount, productCount)
+  if (!isSameFinding) return { reason, sinceMs: startedAtMs, startedAtMs, productCount }
+  return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
+}
+
+/** Return when the last walk began that was read to its end, whether it was believed or held; Unix milliseconds. */
+export function findLastWalkStart({
+  completedStartedAtMs,
+  held,
+}: Pick<CopyState, 'completedStartedAtMs' | 'held'>): number | null {
+  if (held === null || completedStartedAtMs === null) return completedStartedAtMs
+  return Math.max(completedStartedAtMs, held.startedAtMs)
+}
+
+/** Is a finding that was first made at `sinceMs` confirmed by one at `nowMs`? */
+export function isLater(sinceMs: number, nowMs: number, { confirmAfterMs }: HoldRules): boolean {
+  return nowMs - sinceMs >= confirmAfterMs - Math.min(MINUTE_MS, confirmAfterMs * EARLY_SHARE)
+}
+
+/** Are there more malformed offers than usable ones? */
+export function isMostlyMalformed(drops: Drops, offerCount: number): boolean {
+  return countMalformedOffers(drops) > offerCount
+}
+
+/** Offers that could not be used. Products, and offers beyond the limit of one product, are not among them. */
+export function countMalformedOffers(drops: Drops): number {
+  return MALFORMED_REASONS.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0)
+}
+
+const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency', 'link', 'shape']
+
+/** Say why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
+export function describeHold(held: HeldWalk, copyProductCount: number): string {
+  const [found, before] = [held.productCount, copyProductCount].map((count) => count.toLocaleString('en'))
+  return held.reason === 'few_products'
+    ? `it found ${found} products where the copy has ${before}`
+    : 'most of its offers were malformed'
+}
+
+/** What to do about a held walk or list. */
+export const HOLD_REMEDY =
+  'If the catalog is right, run "vitrine sync --accept"; a later walk that finds nearly the same is accepted by itself. Otherwise correct the catalog.'
+
+function findHoldReason(copy: GuardedCopy, findings: WalkFindings): HoldReason | null {
+  if (copy.currentWalk === 0) return null
+  const isGuarded = copy.productCount >= MIN_GUARDED_PRODUCTS
+  if (isGuarded && findings.productCount < copy.productCount * MIN_KEPT_SHARE) return 'few_products'
+  return findings.isMalformed && !copy.isMalformed ? 'malformed_offers' : null
+}
+
+function isNearlySame(one: number, other: number): boolean {
+  const allowed = Math.max(AGREEING.products, Math.max(one, other) * AGREEING.share)
+  return Math.abs(one - other) <= allowed
+}

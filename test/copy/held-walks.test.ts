@@ -1,0 +1,250 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { WireProduct } from '../../src/catalog/contract.ts'
+import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import type { WalkOrder } from '../../src/copy/walk-runner.ts'
+import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { makeQuery, readBox } from './conformance/subject.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from './walk-place.ts'
+
+const GTIN = toGtin(119)
+
+let place: WalkPlace
+beforeEach(async () => {
+  place = await makeWalkPlace()
+  stock(place.catalog, makeWireProducts(120))
+  await walk()
+})
+
+/** Walk and return how it ended: `outcome`, products found, and reason. */
+async function walk(order: Partial<WalkOrder> = {}): Promise<string> {
+  const { walks, failure } = await place.walk({ order })
+  const [own] = walks
+  return own === undefined ? (failure ?? 'nothing') : `${own.outcome} ${own.productCount}`
+}
+
+async function walkLater(products: readonly WireProduct[], afterMs = HOUR_MS): Promise<string> {
+  place.clock.advance(afterMs)
+  stock(place.catalog, [...products])
+  return walk()
+}
+
+const countProducts = async (): Promise<number> => (await place.copy.getCopyState(CHANNEL_ID)).productCount
+
+const readFirstSeen = async (): Promise<number> => {
+  const deals = await place.copy.findDeals(makeQuery({ channelId: CHANNEL_ID, sort: 'newest', limit: 200 }))
+  return deals.findIndex(({ gtin }) => gtin === GTIN)
+}
+
+/** The same products with a price that cannot be read in `count` of them. */
+const spoil = (count: number): WireProduct[] =>
+  makeWireProducts(120).map((product, index) =>
+    index < count ? { ...product, offers: [makeWireOffer({ price: '12,50', old_price: '99.00' })] } : product,
+  )
+
+describe('walk that finds far fewer products', () => {
+  test('no products - is held: the copy stays current and the state says so', async () => {
+    expect(await walkLater([])).toBe('held 0')
+    expect(await readBox(place.copy, GTIN)).toBe(`Lamp 119 @${NOON_MS}`)
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      productCount: 120,
+      dealCount: 120,
+      isRunning: false,
+      failure: null,
+      held: {
+        reason: 'few_products',
+        sinceMs: NOON_MS + HOUR_MS,
+        startedAtMs: NOON_MS + HOUR_MS,
+        productCount: 0,
+      },
+    })
+  })
+
+  test('report - of a held walk - has its code and reason', async () => {
+    stock(place.catalog, [])
+    expect((await place.walk()).walks).toMatchObject([
+      { failure: 'VITRINE_WALK_HELD', reason: 'it found 0 products where the copy has 120' },
+    ])
+  })
+
+  test.each([
+    [59, 'held 59'],
+    [60, 'complete 60'],
+  ])('%i of 120 products - %s', async (count, ended) => {
+    expect(await walkLater(makeWireProducts(count))).toBe(ended)
+  })
+
+  test('copy of fewer than 100 products - shrinks freely', async () => {
+    await walkLater(makeWireProducts(99))
+    expect(await walkLater([])).toBe('complete 0')
+  })
+
+  test('later walk that finds nearly the same - at least a period after the first - is believed', async () => {
+    await walkLater(makeWireProducts(20))
+    expect(await walkLater(makeWireProducts(25), HOUR_MS / 2)).toBe('held 25')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      held: { sinceMs: NOON_MS + HOUR_MS, startedAtMs: NOON_MS + 1.5 * HOUR_MS, productCount: 25 },
+    })
+    expect(await walkLater(makeWireProducts(22), HOUR_MS / 2 - MINUTE_MS)).toBe('complete 22')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ productCount: 22, held: null })
+    expect(await readBox(place.copy, GTIN)).toBe('unknown')
+  })
+
+  test('later walk that finds something else - is held anew', async () => {
+    await walkLater([])
+    expect(await walkLater(makeWireProducts(40))).toBe('held 40')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      held: { sinceMs: NOON_MS + 2 * HOUR_MS },
+    })
+    expect(await countProducts()).toBe(120)
+  })
+
+  test('good walk after it - completes, with what the copy had and what changed since', async () => {
+    await walkLater([])
+    expect(await walkLater([...makeWireProducts(119), ...makeWireProducts(120, 'New').slice(119)])).toBe(
+      'complete 120',
+    )
+    expect(await readBox(place.copy, GTIN)).toBe(`New 119 @${NOON_MS + 2 * HOUR_MS}`)
+    expect(await readBox(place.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS + 2 * HOUR_MS}`)
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: null })
+  })
+
+  test('hold noted by a clock that was ahead - begins anew with the right time', async () => {
+    await walkLater([], 48 * HOUR_MS)
+    place.clock.advance(-47 * HOUR_MS)
+    expect(await walk()).toBe('held 0')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: { sinceMs: NOON_MS + HOUR_MS } })
+    expect(await walkLater([])).toBe('complete 0')
+  })
+
+  test('accepted - is believed at once', async () => {
+    place.clock.advance(HOUR_MS)
+    stock(place.catalog, [])
+    expect(await walk({ isAccepted: true })).toBe('complete 0')
+    expect(await readBox(place.copy, GTIN)).toBe('unknown')
+  })
+
+  test('another machine of the same occasion - does not walk again', async () => {
+    await walkLater([])
+    place.clock.advance(1_000)
+    expect(await walk({ owner: 'other', walkedSinceMs: NOON_MS + HOUR_MS - MINUTE_MS })).toBe('busy 0')
+  })
+})
+
+describe('walk in which most offers are malformed', () => {
+  test('61 of 120 - is held; 60 - completes', async () => {
+    expect(await walkLater(spoil(61))).toBe('held 120')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      dealCount: 120,
+      held: { reason: 'malformed_offers' },
+    })
+    expect(await walkLater(spoil(60))).toBe('complete 120')
+    expect(await countProducts()).toBe(120)
+  })
+
+  test('confirmed a period later - is believed, and so is the next one like it', async () => {
+    await walkLater(spoil(120))
+    expect(await walkLater(spoil(120))).toBe('complete 120')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      dealCount: 0,
+      isMalformed: true,
+      held: null,
+    })
+    expect(await walkLater(spoil(119))).toBe('complete 120')
+    expect(await walkLater(makeWireProducts(120))).toBe('complete 120')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ dealCount: 120, isMalformed: false })
+  })
+
+  test('first walk of all - completes: there is nothing to keep', async () => {
+    const fresh = await makeWalkPlace()
+    stock(fresh.catalog, spoil(120))
+    expect((await fresh.walk()).walks).toMatchObject([{ outcome: 'complete' }])
+  })
+})
+
+describe('first seen', () => {
+  /** One more product, newer than all others, so that the order by newest tells whether the rest kept their times. */
+  const WITH_NEWEST = makeWireProducts(121)
+
+  test.each([
+    ['was absent in a walk', makeWireProducts(119)],
+    ['was absent in a held walk', []],
+    ['was malformed in a held walk', spoil(120)],
+  ])('product that %s - keeps its first time when it is back', async (_name, between) => {
+    await walkLater(between)
+    await walkLater(WITH_NEWEST)
+    expect(await readFirstSeen()).toBe(120)
+  })
+
+  test('product that the catalog did not know for a moment - keeps its first time', async () => {
+    place.clock.advance(HOUR_MS)
+    const absent = { product: null, asOfMs: place.clock.nowMs() }
+    await place.copy.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry: absent }])
+    expect(await readBox(place.copy, GTIN)).toBe(`absent @${NOON_MS + HOUR_MS}`)
+    await walkLater(WITH_NEWEST)
+    expect(await readFirstSeen()).toBe(120)
+  })
+
+  test('product that was absent for more than a week - is new', async () => {
+    await walkLater(makeWireProducts(119))
+    await walkLater(makeWireProducts(119), 8 * 24 * HOUR_MS)
+    await walkLater(WITH_NEWEST)
+    expect(await readFirstSeen()).toBeLessThan(2)
+  })
+})
+
+describe('list of channels', () => {
+  test('without channels where there were some - is held: nothing is walked, and the channels stay', async () => {
+    place.catalog.channels = []
+    place.clock.advance(HOUR_MS)
+    expect(await place.walk()).toMatchObject({
+      walks: [],
+      failure: 'VITRINE_WALK_HELD',
+      reason: expect.stringContaining('lists no channels where it listed 1 before') as string,
+    })
+    expect(await place.copy.findChannelList()).toMatchObject({
+      channels: [{ id: CHANNEL_ID }],
+      gone: [],
+      heldSinceMs: NOON_MS + HOUR_MS,
+    })
+  })
+
+  test('a period later still without channels - is believed: they have gone, and their copies stay', async () => {
+    place.catalog.channels = []
+    await walk()
+    place.clock.advance(HOUR_MS / 2)
+    expect(await walk()).toBe('VITRINE_WALK_HELD')
+    place.clock.advance(HOUR_MS / 2)
+    expect(await walk()).toBe('VITRINE_NO_CHANNELS')
+    const list = await place.copy.findChannelList()
+    expect(list).toMatchObject({ channels: [], heldSinceMs: null, gone: [{ channel: { id: CHANNEL_ID } }] })
+    expect(await countProducts()).toBe(120)
+  })
+
+  test('without channels, accepted - is believed at once', async () => {
+    place.catalog.channels = []
+    expect(await walk({ isAccepted: true })).toBe('VITRINE_NO_CHANNELS')
+    expect(await place.copy.findChannelList()).toMatchObject({ channels: [] })
+  })
+
+  test('with channels again - ends the hold', async () => {
+    const { channels } = place.catalog
+    place.catalog.channels = []
+    await walk()
+    place.catalog.channels = channels
+    expect(await walk()).toBe('complete 120')
+    expect(await place.copy.findChannelList()).toMatchObject({ heldSinceMs: null })
+  })
+
+  test('without channels from the start - is believed, and the walk says why nothing is walked', async () => {
+    const fresh = await makeWalkPlace()
+    fresh.catalog.channels = []
+    expect(await fresh.walk()).toMatchObject({
+      walks: [],
+      failure: 'VITRINE_NO_CHANNELS',
+      reason: 'the catalog lists no channels for this key',
+    })
+    expect(await fresh.copy.findChannelList()).toMatchObject({ channels: [], heldSinceMs: null })
+  })
+})

@@ -1,0 +1,17 @@
+import { type Kysely, sql } from 'kysely'
+import type { CopyTables } from '../../src/copy/schema.ts'
+
+/** Takes a SQLite copy back to what it was before migration 0008. */
+export async function undoMigrationsFrom0008(database: Kysely<CopyTables>): Promise<void> {
+  for (const column of [
+    'is_malformed',
+    'held_reason',
+    'held_since_ms',
+    'held_started_at_ms',
+    'held_product_count',
+  ])
+    await sql`alter table copies drop column ${sql.ref(column)}`.execute(database)
+  await sql`alter table channel_lists drop column held_since_ms`.execute(database)
+  await sql`drop table lapsed_deals`.execute(database)
+  await sql`delete from kysely_migration where name >= '0008'`.execute(database)
+}
