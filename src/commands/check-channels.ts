@@ -19,16 +19,25 @@ export async function checkChannels(
   report: Report,
   { listed, stored, store }: KnownChannels,
 ): Promise<void> {
-  const kept = stored?.channels ?? []
-  const isHeld = listed?.length === 0 && kept.length > 0
-  if (isHeld) report.findings.push(describeHeldList(kept.length))
-  const channels = isHeld ? kept : (listed ?? stored?.channels)
-  if (channels === undefined) return
+  const channels = selectKnown(report, listed, stored)
+  if (channels === null) return
   report.findings.push(...findUnlisted(command, channels))
   for (const channel of selectServed(command, channels)) {
     const finding = await checkChannel(command, report, { channel, isListed: listed !== undefined, store })
     if (finding !== undefined) report.findings.push(finding)
   }
+}
+
+/** The channels of the catalog, else those of the copy, also where the catalog lists none any more; `null`: nothing is known. */
+function selectKnown(
+  { findings }: Report,
+  listed: KnownChannels['listed'],
+  stored: KnownChannels['stored'],
+): readonly Channel[] | null {
+  if (listed?.length !== 0 || stored === undefined || stored.channels.length === 0)
+    return listed ?? stored?.channels ?? null
+  findings.push(describeHeldList(stored.channels.length))
+  return stored.channels
 }
 
 function selectServed({ config }: CommandContext, channels: readonly Channel[]): readonly Channel[] {
@@ -70,12 +79,11 @@ function describeMissing(id: string): Finding {
 }
 
 function describeHeldList(keptCount: number): Finding {
-  const kept = keptCount === 1 ? 'the one channel' : `the ${keptCount} channels`
-  return bad(
-    'channels',
-    `the catalog lists none for this key; ${kept} that it listed before are still shown`,
-    HOLD_REMEDY,
-  )
+  const kept =
+    keptCount === 1
+      ? 'the channel that it listed before is'
+      : `the ${keptCount} channels that it listed before are`
+  return bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY)
 }
 
 function isWalked(state: CopyState | undefined): boolean {

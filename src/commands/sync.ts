@@ -2,13 +2,16 @@ import { type WalkReport, runWalkInThread } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
 import { type Context, createContext } from '../context.ts'
 import { HOLD_REMEDY } from '../copy/held-walk.ts'
-import { NoChannelsError, UsageError } from '../errors.ts'
+import { NoChannelsError, UsageError, WalkHeldError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 
 /** `--channel ID` narrows the walk to one channel; `--accept` believes whatever the walk finds. */
 export type SyncOptions = Readonly<{ channel: string | null; isAccepted: boolean }>
+
+const HELD = new WalkHeldError('').code
+const NONE = new NoChannelsError('').code
 
 /**
  * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
@@ -27,7 +30,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
       isAccepted: options.isAccepted,
     })
     printReport(command, report)
-    if (channel !== null && report.failure === new NoChannelsError('').code) {
+    if (channel !== null && report.failure === NONE) {
       throw new UsageError(`the catalog lists no channel ${channel}`)
     }
     return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
@@ -70,7 +73,8 @@ export async function openForCommand(
 function printReport({ config, io, json }: CommandContext, report: WalkReport): void {
   if (report.failure !== null) {
     const reason = report.reason === null ? '' : `: ${report.reason}`
-    io.err(`The catalog could not be walked (${report.failure})${reason}. "vitrine check" says more.\n`)
+    const advice = report.failure === HELD ? HOLD_REMEDY : '"vitrine check" says more.'
+    io.err(`The catalog could not be walked (${report.failure})${reason}. ${advice}\n`)
   }
   if (report.walks.some(({ outcome }) => outcome === 'complete')) {
     const { freshSeconds } = config.freshness

@@ -2,7 +2,7 @@ import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import { NoChannelsError, WalkHeldError } from '../errors.ts'
-import { HOLD_REMEDY, type HoldRules, isLater } from './held-walk.ts'
+import { type HoldRules, isLater } from './held-walk.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 import { withRetries } from './walk-retries.ts'
 
@@ -69,7 +69,7 @@ async function holdEmptyList(details: ListDetails, asOfMs: number): Promise<void
   if (heldSinceMs !== null && heldSinceMs <= asOfMs && isLater(heldSinceMs, asOfMs, details)) return
   await store.holdChannelList(asOfMs)
   throw new WalkHeldError(
-    `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay. ${HOLD_REMEDY}`,
+    `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay`,
   )
 }
 

@@ -1,4 +1,5 @@
 import type { CallGate } from '../catalog/call-gate.ts'
+import { WalkHeldError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
 import { HOLD_REMEDY } from './held-walk.ts'
@@ -7,13 +8,14 @@ import type { WalkReport } from './walk-runner.ts'
 
 type ReportDetails = Readonly<{ gate: CallGate; logger: Logger; metrics: Metrics; store: CopyStore }>
 
+const HELD = new WalkHeldError('').code
+
 /** Log and measure how a walk ended, and keep to the pause that it met. */
 export async function noteReport(details: ReportDetails, report: WalkReport): Promise<WalkReport> {
   const { gate, logger, metrics, store } = details
   await gate.pauseUntil(report.pausedUntilMs)
   for (const call of report.calls) metrics.countCall(call, call.count)
-  if (report.failure !== null)
-    logger.warn({ code: report.failure, reason: report.reason }, 'the catalog could not be walked')
+  if (report.failure !== null) noteFailure(logger, report)
   for (const walk of report.walks) {
     const state = await store.getCopyState(walk.channelId).catch(() => undefined)
     const completedAtMs = state?.completedAtMs ?? null
@@ -26,6 +28,11 @@ export async function noteReport(details: ReportDetails, report: WalkReport): Pr
     logger.info({ walk, drops: state?.drops }, 'walked a channel')
   }
   return report
+}
+
+function noteFailure(logger: Logger, { failure, reason }: WalkReport): void {
+  const remedy = failure === HELD ? { remedy: HOLD_REMEDY } : {}
+  logger.warn({ code: failure, reason, ...remedy }, 'the catalog could not be walked')
 }
 
 function noteIncomplete(logger: Logger, walk: WalkReport['walks'][number]): void {

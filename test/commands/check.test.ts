@@ -10,8 +10,9 @@ import type { Environment } from '../../src/config/parse-config.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { formatTime } from '../../src/widgets/format.ts'
 import { startHarness } from '../app/visit.ts'
-import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, sendJson } from '../helpers/fake-catalog.ts'
-import { makeFolder, makeSettings, runHere, startRemote } from './cli-harness.ts'
+import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
+import { makeFolder, makeSettings, runBuilt, runHere, startRemote } from './cli-harness.ts'
 
 type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
 
@@ -117,6 +118,35 @@ describe('check', () => {
     const { out } = await runHere(['check'], { ...settings, VITRINE_CATALOG_KEY: 'another-key' })
     expect(out).toContain('WRONG')
     expect(out).not.toContain('another-key')
+  })
+
+  it('no channels for the key - 1, with a cure', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.channels = []
+    const { code, bad } = await check(settings)
+    expect([code, bad]).toMatchObject([1, [{ subject: 'channels' }]])
+    expect(bad[0]?.found).toContain('lists none for this key')
+    expect(bad[0]?.cure).toContain('key of the right organization')
+  })
+
+  it('held walk, and no channels where there were some - 1, with what stays and what to do', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.products.set(
+      CHANNEL_ID,
+      Array.from({ length: 100 }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
+    )
+    await runBuilt(['sync'], settings)
+    catalog.products.set(CHANNEL_ID, [])
+    await runBuilt(['sync'], settings)
+    catalog.channels = []
+    const { code, bad } = await check(settings)
+    expect([code, bad]).toMatchObject([
+      1,
+      [{ subject: 'channels' }, { subject: `channel Test magazine (${CHANNEL_ID})` }],
+    ])
+    expect(bad[0]?.found).toContain('the channel that it listed before is still shown')
+    expect(bad[1]?.found).toContain('because it found 0 products where the copy has 100')
+    expect(bad.every(({ cure }) => cure?.includes('vitrine sync --accept'))).toBe(true)
   })
 
   it('catalog down - 1, with a cure', async () => {

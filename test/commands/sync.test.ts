@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
 import { makeFolder, makeSettings, runBuilt, startRemote } from './cli-harness.ts'
 
 const GTINS = ['00000000000017', '00000000000024', '00000000000031']
@@ -61,6 +62,33 @@ describe('sync', () => {
       { outcome: 'failed', failure: 'VITRINE_CATALOG_STATUS' },
     ])
     expect(out + err).not.toContain(FAKE_KEY)
+  })
+
+  it('catalog suddenly empty - 1, says why and what to do; --accept takes it', async () => {
+    const { catalog, settings } = await startFilled()
+    catalog.products.set(
+      CHANNEL_ID,
+      Array.from({ length: 100 }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
+    )
+    expect(await runBuilt(['sync'], settings)).toMatchObject({ code: 0 })
+    catalog.products.set(CHANNEL_ID, [])
+    const held = await runBuilt(['sync'], settings)
+    expect(held.code).toBe(1)
+    expect(held.out).toContain('held, because it found 0 products where the copy has 100')
+    expect(held.out).toContain('vitrine sync --accept')
+    const accepted = await runBuilt(['sync', '--accept', '--json'], settings)
+    expect(accepted.code).toBe(0)
+    expect(JSON.parse(accepted.out) as Walk[]).toMatchObject([{ outcome: 'complete', productCount: 0 }])
+  })
+
+  it('no channels where there were some - 1, with the remedy', async () => {
+    const { catalog, settings } = await startFilled()
+    await runBuilt(['sync'], settings)
+    catalog.channels = []
+    const { code, err } = await runBuilt(['sync'], settings)
+    expect(code).toBe(1)
+    expect(err).toContain('lists no channels where it listed 1 before')
+    expect(err).toContain('vitrine sync --accept')
   })
 
   it('--channel - one of two - walks that one', async () => {

@@ -70,6 +70,12 @@ describe('lines', () => {
     )
   })
 
+  test('channels - none any more, which is not believed: since when, and what to do', () => {
+    expect(readLine('Channels', { channelsHeldSinceMs: NOON_MS })).toMatch(
+      /^bad: the catalog lists none since Nov 21, 2026, 12:00 PM UTC; the copies stay \| .*vitrine sync --accept/,
+    )
+  })
+
   test('channels - how many there are, or that there is none', () => {
     expect(readLine('Channels', { channelCount: 1_234 })).toBe('good: 1,234')
     expect(readLine('Channels', { channels: [], channelCount: 0 })).toMatch(/^bad: none \| /)
@@ -110,6 +116,16 @@ describe('copies', () => {
     expect(readRow(at(2 * HOUR_MS + 1))).toMatchObject({ isGood: false })
     expect(readRow(at(90 * DAY_MS), { walkPeriodMs: null })).toMatchObject({ age: '90 d 0 h', isGood: true })
     expect(readRow(at(-HOUR_MS))).toMatchObject({ age: 'less than a minute', isGood: true })
+  })
+
+  test('walk that is held - says since when, why and what to do, and is not good', () => {
+    const held = { reason: 'few_products', sinceMs: NOON_MS, startedAtMs: NOON_MS, productCount: 3 } as const
+    expect(readRow({ held })).toMatchObject({
+      isGood: false,
+      walk: expect.stringMatching(
+        /^held since Nov 21.*: it found 3 products where the copy has 1,236\. If the catalog is right, run "vitrine sync --accept"/,
+      ) as string,
+    })
   })
 
   test('walk that failed - says with what and when, and is not good though the copy is young', () => {

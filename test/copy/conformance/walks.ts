@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Product } from '../../../src/catalog/contract.ts'
+import type { Drops } from '../../../src/catalog/parse.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import {
   CHANNEL,
@@ -99,6 +100,43 @@ export function describeWalks(subject: Subject): void {
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ ...failed, currentWalk: 1 })
       await begin(copy, 300)
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ isRunning: true, failure: null })
+    })
+
+    test('suspicious walk - held - readers see the copy before, and the next walk begins anew', async () => {
+      const products = Array.from({ length: 100 }, (_, index) => makeSale(toGtin(index), `lamp ${index}`))
+      await walkAll(copy, products, 100)
+      const walk = await begin(copy, 200)
+      const spoilt = { ...makeProduct({ gtin: ONE, title: 'spoilt' }), offers: [] }
+      await copy.applyPage(CHANNEL, makePage(walk, [spoilt], { asOfMs: 200, drops: { price: 2 } }))
+      const held = await copy.holdSuspiciousWalk(CHANNEL, walk, { confirmAfterMs: 1_000 })
+      expect(held).toEqual({ reason: 'few_products', sinceMs: 200, startedAtMs: 200, productCount: 1 })
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({ held, isRunning: false, productCount: 100 })
+      expect((await readView(copy, ONE)).box).toBe('lamp 1 @100')
+      expect(await readBox(copy, toGtin(99))).toBe('lamp 99 @100')
+      expect(await readGrid(copy)).toHaveLength(61)
+      const place = await copy.beginWalk(CHANNEL, { nowMs: 300, resumableSinceMs: 0 })
+      expect(place).toEqual({ walk, cursor: null, afterGtin: '', productCount: 0, isWalked: false })
+      await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 300 }))
+      expect(await copy.holdSuspiciousWalk(CHANNEL, walk, { confirmAfterMs: 1_000 })).toBeNull()
+      await copy.completeWalk(CHANNEL, walk, 300)
+      expect(await copy.getCopyState(CHANNEL)).toMatchObject({
+        held: null,
+        productCount: 100,
+        dealCount: 100,
+      })
+      expect(await readBox(copy, ONE)).toBe('lamp 1 @300')
+    })
+
+    test('walk with more malformed offers than usable ones - is held once it has more', async () => {
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
+      const judge = async (drops: Drops): Promise<string | undefined> => {
+        const walk = await begin(copy, 200)
+        const page = makePage(walk, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], { asOfMs: 200, drops })
+        await copy.applyPage(CHANNEL, page)
+        return (await copy.holdSuspiciousWalk(CHANNEL, walk, { confirmAfterMs: 1_000 }))?.reason
+      }
+      expect(await judge({ price: 2, too_many: 9, product: 9 })).toBeUndefined()
+      expect(await judge({ price: 2, link: 1 })).toBe('malformed_offers')
     })
 
     test('unchanged products - walked again - get their date from the page', async () => {
