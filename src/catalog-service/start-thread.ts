@@ -19,10 +19,22 @@ export type ThreadOrder = Readonly<{
   port: number
 }>
 
-/** What the thread is asked. */
-export type ThreadRequest = Readonly<{ type: 'close' }> | Readonly<{ type: 'sample-only'; id: number }>
+/** Which catalog the stored copy was made of, but for sample data: `undefined` is none, `null` is not known. */
+export type CopiedCatalog = string | null | undefined
 
-type Listening = Readonly<{ type: 'listening'; url: string; catalogId: string; sampleBase: string | null }>
+/** What the thread is told and asked. */
+export type ThreadRequest =
+  | Readonly<{ type: 'close' }>
+  | Readonly<{ type: 'sample-only'; id: number }>
+  | Readonly<{ type: 'copied'; catalogId: CopiedCatalog }>
+
+type Listening = Readonly<{
+  type: 'listening'
+  url: string
+  catalogId: string
+  sampleBase: string | null
+  isLost: boolean
+}>
 type Failed = Readonly<{
   type: 'failed'
   name: string
@@ -34,6 +46,8 @@ type Failed = Readonly<{
 /** What the thread tells. */
 export type ThreadMessage =
   | Listening
+  /** The catalog is empty, and sample data may be put: it waits to be told what the stored copy was made of. */
+  | Readonly<{ type: 'empty' }>
   | Failed
   | Readonly<{ type: 'log'; fields: object; words: string }>
   | Readonly<{ type: 'sample-only'; id: number; isSampleOnly: boolean }>
@@ -45,15 +59,18 @@ export type CatalogThread = Readonly<{
   catalogId: string
   /** The address that its sample data was made for; `null` without any. */
   sampleBase: string | null
+  /** Is it empty in the place of the catalog that the stored copy was made of? It has taken that one's id. */
+  isLost: boolean
   isSampleOnly(): Promise<boolean>
   /** Twice is once. */
   close(): Promise<void>
 }>
 
-/** What the thread is started with; `sampleBase` as in `ThreadOrder`. */
+/** What the thread is started with; `sampleBase` as in `ThreadOrder`, and before it is used `findCopied` is asked. */
 export type CatalogThreadOptions = Readonly<{
   database: DatabaseAddress
   sampleBase: string | null
+  findCopied(): Promise<CopiedCatalog>
   key: Secret
   clock: Clock
   logger: Logger
@@ -82,13 +99,14 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
   const closing = new AbortController()
   const waits = createRestartWaits(clock)
   const first = startThread(options, 0)
-  const { url, catalogId, sampleBase } = await first.listening
+  const { url, catalogId, sampleBase, isLost } = await first.listening
   const current = { thread: first }
   const kept = keepAlive({ options, current, waits, signal: closing.signal, port: Number(new URL(url).port) })
   return {
     url,
     catalogId,
     sampleBase,
+    isLost,
     isSampleOnly: () => current.thread.askSampleOnly(),
     async close() {
       closing.abort()
@@ -144,10 +162,13 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
   })
   const ended = new AbortController()
   const questions = createQuestions({ clock, withinMs: ANSWER_WITHIN_MS, ended: ended.signal })
+  const tell = (request: ThreadRequest): void => worker.postMessage(request)
   let failure: unknown
   const listening = new Promise<Listening>((resolve, reject) => {
     worker.on('message', (message: ThreadMessage) => {
       if (message.type === 'listening') resolve(message)
+      else if (message.type === 'empty')
+        void options.findCopied().then((catalogId) => tell({ type: 'copied', catalogId }))
       else if (message.type === 'failed') reject((failure = toError(message)))
       else if (message.type === 'log') logger.error(message.fields, message.words)
       else questions.take(message.id, message.isSampleOnly)
@@ -156,7 +177,6 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
     worker.on('exit', () => reject(new StoreError('the thread of the embedded catalog ended at its start')))
   })
   const end = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
-  const tell = (request: ThreadRequest): void => worker.postMessage(request)
   worker.on('exit', () => ended.abort())
   return {
     listening,
