@@ -9,7 +9,7 @@ import type { CopiedCatalog, ThreadMessage, ThreadOrder, ThreadRequest } from '.
 import { findMeta, putMeta } from './store/meta.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 import { openCatalogStore } from './store/open-store.ts'
-import { isCatalogEmpty, isSampleOnly } from './store/sample-state.ts'
+import { isCatalogEmpty, readContent } from './store/sample-state.ts'
 
 /** Body of the embedded catalog's thread: it opens the database, listens, and lives until it is told to close. */
 const order = workerData as ThreadOrder
@@ -72,10 +72,10 @@ async function serve({ store, isLost }: Opened): Promise<void> {
         .close()
         .then(store.close)
         .finally(() => parentPort?.close())
-    else if (request.type === 'sample-only')
-      void isSampleOnly(store.reader)
-        .catch(() => false)
-        .then((is) => send({ type: 'sample-only', id: request.id, isSampleOnly: is }))
+    else if (request.type === 'content')
+      void readContent(store.reader)
+        .catch(() => 'own' as const)
+        .then((content) => send({ type: 'content', id: request.id, content }))
   })
   const sampleBase = (await findMeta(store.reader, 'sample_base')) ?? null
   send({ type: 'listening', url, catalogId: await service.getCatalogId(), sampleBase, isLost })

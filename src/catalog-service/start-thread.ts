@@ -7,6 +7,7 @@ import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../e
 import type { Logger } from '../logger.ts'
 import { createQuestions } from '../questions.ts'
 import { type RestartWaits, createRestartWaits } from '../restart-waits.ts'
+import type { CatalogContent } from './store/sample-state.ts'
 
 /** What the thread is given; the key, and the password of a database, go there and nowhere else. */
 export type ThreadOrder = Readonly<{
@@ -25,7 +26,7 @@ export type CopiedCatalog = string | null | undefined
 /** What the thread is told and asked. */
 export type ThreadRequest =
   | Readonly<{ type: 'close' }>
-  | Readonly<{ type: 'sample-only'; id: number }>
+  | Readonly<{ type: 'content'; id: number }>
   | Readonly<{ type: 'copied'; catalogId: CopiedCatalog }>
 
 type Listening = Readonly<{
@@ -50,7 +51,7 @@ export type ThreadMessage =
   | Readonly<{ type: 'empty' }>
   | Failed
   | Readonly<{ type: 'log'; fields: object; words: string }>
-  | Readonly<{ type: 'sample-only'; id: number; isSampleOnly: boolean }>
+  | Readonly<{ type: 'content'; id: number; content: CatalogContent }>
 
 /** The embedded catalog, as whoever started its thread sees it. */
 export type CatalogThread = Readonly<{
@@ -61,7 +62,7 @@ export type CatalogThread = Readonly<{
   sampleBase: string | null
   /** Is it empty in the place of the catalog that the stored copy was made of? It has taken that one's id. */
   isLost: boolean
-  isSampleOnly(): Promise<boolean>
+  readContent(): Promise<CatalogContent>
   /** Twice is once. */
   close(): Promise<void>
 }>
@@ -85,7 +86,7 @@ const MAX_HEAP_MB = 256
 /** How long answers under way, and the database, may take to close. */
 const CLOSE_WITHIN_MS: number = 4 * SECOND_MS
 
-/** How long it may take to say whether it holds nothing but sample data. */
+/** How long it may take to say what it holds. */
 const ANSWER_WITHIN_MS: number = SECOND_MS
 
 /**
@@ -107,7 +108,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
     catalogId,
     sampleBase,
     isLost,
-    isSampleOnly: () => current.thread.askSampleOnly(),
+    readContent: () => current.thread.askContent(),
     async close() {
       closing.abort()
       current.thread.close()
@@ -147,8 +148,8 @@ type Thread = Readonly<{
   /** Resolves at its end, with what ended it if that was an error. */
   end: Promise<unknown>
   ended: AbortSignal
-  /** `false` also when it does not answer. */
-  askSampleOnly(): Promise<boolean>
+  /** `own` also when it does not answer. */
+  askContent(): Promise<CatalogContent>
   close(): void
   terminate(): Promise<void>
 }>
@@ -171,7 +172,7 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
         void options.findCopied().then((catalogId) => tell({ type: 'copied', catalogId }))
       else if (message.type === 'failed') reject((failure = toError(message)))
       else if (message.type === 'log') logger.error(message.fields, message.words)
-      else questions.take(message.id, message.isSampleOnly)
+      else questions.take(message.id, message.content)
     })
     worker.on('error', (error) => reject((failure = error)))
     worker.on('exit', () => reject(new StoreError('the thread of the embedded catalog ended at its start')))
@@ -182,7 +183,8 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
     listening,
     end,
     ended: ended.signal,
-    askSampleOnly: async () => (await questions.ask((id) => tell({ type: 'sample-only', id }))) === true,
+    askContent: async () =>
+      ((await questions.ask((id) => tell({ type: 'content', id }))) as CatalogContent | undefined) ?? 'own',
     close: () => tell({ type: 'close' }),
     terminate: async () => void (await worker.terminate()),
   }

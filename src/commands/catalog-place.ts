@@ -82,7 +82,7 @@ async function openEmbedded(context: CommandContext, options: OpenCatalogOptions
   const publicUrl = thread.sampleBase ?? options.publicUrl
   return {
     place: { baseUrl: thread.url, key: createFixedKey(key), identity: toEmbeddedIdentity(thread.catalogId) },
-    demo: createDemo(publicUrl, thread.isSampleOnly),
+    demo: createDemo(publicUrl, thread.readContent),
     publicUrl,
     close: thread.close,
   }

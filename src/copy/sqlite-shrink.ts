@@ -21,7 +21,8 @@ const MAX_STEPS = 4_096
  */
 export async function shrinkFile(database: Kysely<CopyTables>, signal?: AbortSignal): Promise<void> {
   let excess = await countExcess(database)
-  for (let step = 0; excess > 0 && step < MAX_STEPS && signal?.aborted !== true; step += 1) {
+  for (let step = 0; excess > 0 && step < MAX_STEPS; step += 1) {
+    if (signal?.aborted === true) return
     await sql`pragma incremental_vacuum(${sql.lit(Math.min(excess, STEP_PAGES))})`.execute(database)
     excess -= STEP_PAGES
     await wait(REST_MS)

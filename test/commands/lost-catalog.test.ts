@@ -83,6 +83,7 @@ describe('lost catalog.db', () => {
         expect(await askBox()).toBe('200 shown')
         expect(await askBox(SAMPLE_CHANNEL)).toMatch(/^404/)
         expect((await request(url).get('/readyz')).status).toBe(200)
+        expect((await request(url).get('/studio?tab=health')).text).toMatch(/is empty[^]*backup/)
         await running.stop('SIGTERM')
         const line =
           running
