@@ -37,8 +37,8 @@ export type Demo = Readonly<{
   findListing(pageUrl: string): DemoListing | undefined
   /** The box that the studio shows first. */
   showcase: Readonly<{ channelId: string; gtin: string }>
-  /** Does the embedded catalog hold nothing but sample data now? */
-  isSampleOnly(): Promise<boolean>
+  /** Does the embedded catalog hold nothing but sample data now, nothing at all, or something of its operator's? */
+  readContent(): Promise<'sample' | 'empty' | 'own'>
 }>
 
 /** A product page of a fictional shop. */

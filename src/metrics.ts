@@ -10,10 +10,10 @@ import type { Drops } from './catalog/parse.ts'
 import { type MeasuredState, createStateMetrics } from './state-metrics.ts'
 
 /**
- * How often each process looks how late its event loop turns: an idle one reads this much. At 1 ms looking would cost 3 % of a
- * core in every process, day and night; docs/notes/metrics.md has the figures.
+ * How often each process looks how late its event loop turns: an idle one reads this much. Each look wakes the processor, day and
+ * night; docs/notes/metrics.md has the figures.
  */
-export const LOOP_LOOK_MS = 10
+export const LOOP_LOOK_MS = 100
 
 /** An answer as it is counted: labels from closed lists only, so that nobody can make new series. */
 export type CountedAnswer = Readonly<{ surface: string; state: string; cache: string }>

@@ -1,39 +1,64 @@
+import { once } from 'node:events'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { createCatalogService } from './service.ts'
-import type { ThreadMessage, ThreadOrder, ThreadRequest } from './start-thread.ts'
-import { findMeta } from './store/meta.ts'
+import type { CopiedCatalog, ThreadMessage, ThreadOrder, ThreadRequest } from './start-thread.ts'
+import { findMeta, putMeta } from './store/meta.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 import { openCatalogStore } from './store/open-store.ts'
-import { isSampleOnly } from './store/sample-state.ts'
+import { isCatalogEmpty, readContent } from './store/sample-state.ts'
 
 /** Body of the embedded catalog's thread: it opens the database, listens, and lives until it is told to close. */
 const order = workerData as ThreadOrder
 const send = (message: ThreadMessage): void => parentPort?.postMessage(message)
 
-async function openStore(): Promise<CatalogStore> {
+type Opened = Readonly<{ store: CatalogStore; isLost: boolean }>
+
+async function openStore(): Promise<Opened> {
   const store = await openCatalogStore({
     database: parseDatabaseText(order.database),
     clock: systemClock,
     role: 'embedded',
   })
-  if (order.sampleBase === null) return store
+  if (order.sampleBase === null) return { store, isLost: false }
   try {
-    // Only `serve` puts sample data: nobody else loads it.
-    const { putSampleData, refreshSampleData } = await import('./sample/put-sample.ts')
-    await putSampleData(store, order.sampleBase)
-    await refreshSampleData(store, order.sampleBase)
-    return store
+    const copied = (await isCatalogEmpty(store.reader)) ? await askCopied() : undefined
+    if (copied === undefined) await fillWithSample(store, order.sampleBase)
+    return { store, isLost: typeof copied === 'string' && (await takePlaceOf(store, copied)) }
   } catch (error) {
     await store.close()
     throw error
   }
 }
 
-async function serve(store: CatalogStore): Promise<void> {
+async function askCopied(): Promise<CopiedCatalog> {
+  if (parentPort === null) return undefined
+  const told = once(parentPort, 'message') as Promise<[Extract<ThreadRequest, { type: 'copied' }>]>
+  send({ type: 'empty' })
+  const [{ catalogId }] = await told
+  return catalogId
+}
+
+async function fillWithSample(store: CatalogStore, base: string): Promise<void> {
+  // Only `serve` puts sample data: nobody else loads it.
+  const { putSampleData, refreshSampleData } = await import('./sample/put-sample.ts')
+  await putSampleData(store, base)
+  await refreshSampleData(store, base)
+}
+
+/** With the id of the lost catalog, its copy is that of this one: it is shown, and an import goes on with it. */
+function takePlaceOf(store: CatalogStore, catalogId: string): Promise<boolean> {
+  return store.write(async (transaction) => {
+    if (!(await isCatalogEmpty(transaction))) return false
+    await putMeta(transaction, 'catalog_id', catalogId)
+    return true
+  })
+}
+
+async function serve({ store, isLost }: Opened): Promise<void> {
   const service = createCatalogService({
     store,
     clock: systemClock,
@@ -47,13 +72,13 @@ async function serve(store: CatalogStore): Promise<void> {
         .close()
         .then(store.close)
         .finally(() => parentPort?.close())
-    else
-      void isSampleOnly(store.reader)
-        .catch(() => false)
-        .then((is) => send({ type: 'sample-only', id: request.id, isSampleOnly: is }))
+    else if (request.type === 'content')
+      void readContent(store.reader)
+        .catch(() => 'own' as const)
+        .then((content) => send({ type: 'content', id: request.id, content }))
   })
   const sampleBase = (await findMeta(store.reader, 'sample_base')) ?? null
-  send({ type: 'listening', url, catalogId: await service.getCatalogId(), sampleBase })
+  send({ type: 'listening', url, catalogId: await service.getCatalogId(), sampleBase, isLost })
 }
 
 /** What the database said: an error of a class of ours does not travel, its texts do. */
@@ -63,9 +88,9 @@ function findReason(error: Error): string | null {
 }
 
 try {
-  const store = await openStore()
-  await serve(store).catch(async (error: unknown) => {
-    await store.close()
+  const opened = await openStore()
+  await serve(opened).catch(async (error: unknown) => {
+    await opened.store.close()
     throw error
   })
 } catch (error) {

@@ -7,6 +7,7 @@ import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../e
 import type { Logger } from '../logger.ts'
 import { createQuestions } from '../questions.ts'
 import { type RestartWaits, createRestartWaits } from '../restart-waits.ts'
+import type { CatalogContent } from './store/sample-state.ts'
 
 /** What the thread is given; the key, and the password of a database, go there and nowhere else. */
 export type ThreadOrder = Readonly<{
@@ -19,10 +20,22 @@ export type ThreadOrder = Readonly<{
   port: number
 }>
 
-/** What the thread is asked. */
-export type ThreadRequest = Readonly<{ type: 'close' }> | Readonly<{ type: 'sample-only'; id: number }>
+/** Which catalog the stored copy was made of, but for sample data: `undefined` is none, `null` is not known. */
+export type CopiedCatalog = string | null | undefined
 
-type Listening = Readonly<{ type: 'listening'; url: string; catalogId: string; sampleBase: string | null }>
+/** What the thread is told and asked. */
+export type ThreadRequest =
+  | Readonly<{ type: 'close' }>
+  | Readonly<{ type: 'content'; id: number }>
+  | Readonly<{ type: 'copied'; catalogId: CopiedCatalog }>
+
+type Listening = Readonly<{
+  type: 'listening'
+  url: string
+  catalogId: string
+  sampleBase: string | null
+  isLost: boolean
+}>
 type Failed = Readonly<{
   type: 'failed'
   name: string
@@ -34,9 +47,11 @@ type Failed = Readonly<{
 /** What the thread tells. */
 export type ThreadMessage =
   | Listening
+  /** The catalog is empty, and sample data may be put: it waits to be told what the stored copy was made of. */
+  | Readonly<{ type: 'empty' }>
   | Failed
   | Readonly<{ type: 'log'; fields: object; words: string }>
-  | Readonly<{ type: 'sample-only'; id: number; isSampleOnly: boolean }>
+  | Readonly<{ type: 'content'; id: number; content: CatalogContent }>
 
 /** The embedded catalog, as whoever started its thread sees it. */
 export type CatalogThread = Readonly<{
@@ -45,15 +60,18 @@ export type CatalogThread = Readonly<{
   catalogId: string
   /** The address that its sample data was made for; `null` without any. */
   sampleBase: string | null
-  isSampleOnly(): Promise<boolean>
+  /** Is it empty in the place of the catalog that the stored copy was made of? It has taken that one's id. */
+  isLost: boolean
+  readContent(): Promise<CatalogContent>
   /** Twice is once. */
   close(): Promise<void>
 }>
 
-/** What the thread is started with; `sampleBase` as in `ThreadOrder`. */
+/** What the thread is started with; `sampleBase` as in `ThreadOrder`, and before it is used `findCopied` is asked. */
 export type CatalogThreadOptions = Readonly<{
   database: DatabaseAddress
   sampleBase: string | null
+  findCopied(): Promise<CopiedCatalog>
   key: Secret
   clock: Clock
   logger: Logger
@@ -68,7 +86,7 @@ const MAX_HEAP_MB = 256
 /** How long answers under way, and the database, may take to close. */
 const CLOSE_WITHIN_MS: number = 4 * SECOND_MS
 
-/** How long it may take to say whether it holds nothing but sample data. */
+/** How long it may take to say what it holds. */
 const ANSWER_WITHIN_MS: number = SECOND_MS
 
 /**
@@ -82,14 +100,15 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
   const closing = new AbortController()
   const waits = createRestartWaits(clock)
   const first = startThread(options, 0)
-  const { url, catalogId, sampleBase } = await first.listening
+  const { url, catalogId, sampleBase, isLost } = await first.listening
   const current = { thread: first }
   const kept = keepAlive({ options, current, waits, signal: closing.signal, port: Number(new URL(url).port) })
   return {
     url,
     catalogId,
     sampleBase,
-    isSampleOnly: () => current.thread.askSampleOnly(),
+    isLost,
+    readContent: () => current.thread.askContent(),
     async close() {
       closing.abort()
       current.thread.close()
@@ -129,8 +148,8 @@ type Thread = Readonly<{
   /** Resolves at its end, with what ended it if that was an error. */
   end: Promise<unknown>
   ended: AbortSignal
-  /** `false` also when it does not answer. */
-  askSampleOnly(): Promise<boolean>
+  /** `own` also when it does not answer. */
+  askContent(): Promise<CatalogContent>
   close(): void
   terminate(): Promise<void>
 }>
@@ -144,25 +163,28 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
   })
   const ended = new AbortController()
   const questions = createQuestions({ clock, withinMs: ANSWER_WITHIN_MS, ended: ended.signal })
+  const tell = (request: ThreadRequest): void => worker.postMessage(request)
   let failure: unknown
   const listening = new Promise<Listening>((resolve, reject) => {
     worker.on('message', (message: ThreadMessage) => {
       if (message.type === 'listening') resolve(message)
+      else if (message.type === 'empty')
+        void options.findCopied().then((catalogId) => tell({ type: 'copied', catalogId }))
       else if (message.type === 'failed') reject((failure = toError(message)))
       else if (message.type === 'log') logger.error(message.fields, message.words)
-      else questions.take(message.id, message.isSampleOnly)
+      else questions.take(message.id, message.content)
     })
     worker.on('error', (error) => reject((failure = error)))
     worker.on('exit', () => reject(new StoreError('the thread of the embedded catalog ended at its start')))
   })
   const end = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
-  const tell = (request: ThreadRequest): void => worker.postMessage(request)
   worker.on('exit', () => ended.abort())
   return {
     listening,
     end,
     ended: ended.signal,
-    askSampleOnly: async () => (await questions.ask((id) => tell({ type: 'sample-only', id }))) === true,
+    askContent: async () =>
+      ((await questions.ask((id) => tell({ type: 'content', id }))) as CatalogContent | undefined) ?? 'own',
     close: () => tell({ type: 'close' }),
     terminate: async () => void (await worker.terminate()),
   }

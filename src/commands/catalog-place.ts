@@ -2,11 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { createFixedKey, createKeyFile } from '../catalog/key-source.ts'
 import { Secret } from '../config/secrets.ts'
 import type { CatalogPlace, Demo } from '../context.ts'
+import { toEmbeddedIdentity } from '../copy/embedded-catalogs.ts'
+import { describeStoreFailure } from '../copy/healing-store.ts'
 import { ConfigError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
 
 /** Bytes of the embedded catalog's key, which lives as long as the process and is stored nowhere. */
 const OWN_KEY_BYTES = 32
+
+/** Sample data in the place of a real catalog would be worse than none. */
+const UNKNOWN_COPY =
+  'The embedded catalog is empty, and the stored copy cannot be read, so that it is not known whether there was a catalog. No sample data was put in; it is at the next start that can read the stored copy.'
 
 /**
  * The catalog that a command calls: a remote one, or the embedded service, which is closed with it. `publicUrl` is where
@@ -53,22 +59,30 @@ export async function openCatalog(
 
 async function openEmbedded(context: CommandContext, options: OpenCatalogOptions): Promise<OpenCatalog> {
   const { config, clock, logger } = context
-  const [{ startCatalogThread }, { createDemo }] = await Promise.all([
+  const [{ startCatalogThread }, { createDemo }, lost] = await Promise.all([
     import('../catalog-service/start-thread.ts'),
     import('./demo.ts'),
+    import('./lost-catalog.ts'),
   ])
   const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
   const thread = await startCatalogThread({
     database: config.catalogDatabase,
     sampleBase: options.mayPutSample ? options.publicUrl : null,
+    findCopied: async () =>
+      lost.findCopiedCatalog(config.database).catch((error: unknown) => {
+        logger.error({ reason: describeStoreFailure(error) }, UNKNOWN_COPY)
+        return null
+      }),
     key,
     clock,
     logger,
   })
+  if (thread.isLost)
+    logger.error({ remedy: lost.toLostRemedy(config.catalogDatabase, config.database) }, lost.LOST_CATALOG)
   const publicUrl = thread.sampleBase ?? options.publicUrl
   return {
-    place: { baseUrl: thread.url, key: createFixedKey(key), identity: `embedded:${thread.catalogId}` },
-    demo: createDemo(publicUrl, thread.isSampleOnly),
+    place: { baseUrl: thread.url, key: createFixedKey(key), identity: toEmbeddedIdentity(thread.catalogId) },
+    demo: createDemo(publicUrl, thread.readContent),
     publicUrl,
     close: thread.close,
   }

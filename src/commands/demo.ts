@@ -5,13 +5,13 @@ import type { Demo } from '../context.ts'
 
 /**
  * What every process that answers needs of the sample data. `publicUrl` is the address that the data was made for;
- * `isSampleOnly` asks the embedded catalog.
+ * `readContent` asks the embedded catalog.
  */
-export function createDemo(publicUrl: string, isSampleOnly: Demo['isSampleOnly']): Demo {
+export function createDemo(publicUrl: string, readContent: Demo['readContent']): Demo {
   return {
     findPicture: findSamplePicture,
     findListing: (pageUrl) => findSampleListing(pageUrl, publicUrl),
     showcase: SAMPLE_SHOWCASE,
-    isSampleOnly,
+    readContent,
   }
 }

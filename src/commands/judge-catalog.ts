@@ -3,11 +3,13 @@ import { fetchNetworkChannels } from '../catalog-service/store/network-channels.
 import { fetchNetworks } from '../catalog-service/store/networks.ts'
 import { warnOfNameless } from './catalog-assign.ts'
 import type { DatabaseAddress } from '../config/config.ts'
+import { isCatalogEmpty } from '../catalog-service/store/sample-state.ts'
 import type { CommandContext } from './command.ts'
+import { LOST_CATALOG, findCopiedCatalog, toLostRemedy } from './lost-catalog.ts'
 import { withCatalog } from './with-catalog.ts'
 
-/** Something in the embedded catalog that may be meant, and what to type when it is not. */
-type Hint = Readonly<{ subject: string; isGood: true; found: string; cure: string }>
+/** Something in the embedded catalog that is wrong, or may be meant, and what to do or type when it is not. */
+type Hint = Readonly<{ subject: string; isGood: boolean; found: string; cure: string }>
 
 /** What to do when the catalog's own database fails, by code; a file's are those of every file. */
 export function findCatalogCures(database: DatabaseAddress): Readonly<Record<string, string>> {
@@ -27,6 +29,7 @@ const SERVER_CURES: Readonly<Record<string, string>> = {
  */
 export async function judgeCatalog(context: CommandContext): Promise<readonly Hint[]> {
   return withCatalog(context, async ({ reader }) => {
+    if (await isCatalogEmpty(reader)) return judgeEmpty(context)
     const networkChannels = await fetchNetworkChannels(reader)
     const idle = (await fetchOwnedChannels(reader)).filter(
       ({ id }) => !networkChannels.some(({ channelId }) => channelId === id),
@@ -35,7 +38,7 @@ export async function judgeCatalog(context: CommandContext): Promise<readonly Hi
     return [
       ...idle.map(({ id, name }) => ({
         subject: `channel ${name} (${id})`,
-        isGood: true as const,
+        isGood: true,
         found: 'it has no network, and shows nothing',
         cure: `vitrine catalog networks assign NETWORK --channel ${id}`,
       })),
@@ -43,11 +46,18 @@ export async function judgeCatalog(context: CommandContext): Promise<readonly Hi
         const own = networkChannels.filter(({ networkId }) => networkId === network.id)
         return warnOfNameless(network, own).map((cure) => ({
           subject: `network ${network.name}`,
-          isGood: true as const,
+          isGood: true,
           found: 'its links lack the publisher',
           cure,
         }))
       }),
     ]
   })
+}
+
+/** An empty catalog was lost where the stored copy knows one. A copy that cannot be read is a finding of its own. */
+async function judgeEmpty({ config }: CommandContext): Promise<readonly Hint[]> {
+  const copied = await findCopiedCatalog(config.database).catch(() => undefined)
+  const cure = toLostRemedy(config.catalogDatabase, config.database)
+  return copied === undefined ? [] : [{ subject: 'catalog', isGood: false, found: LOST_CATALOG, cure }]
 }

@@ -102,7 +102,7 @@ function openFleet({ config, secrets }: CommandContext, place: Place): Fleet {
         if (await key.refresh()) handKeyOn(fleet, context)
         return key.current().reveal()
       },
-      isSampleOnly: () => catalog.demo?.isSampleOnly() ?? Promise.resolve(false),
+      readContent: () => catalog.demo?.readContent() ?? Promise.resolve('own'),
     },
   })
   return fleet

@@ -79,6 +79,7 @@ async function openFile(address: SqliteAddress, timeouts: BusyTimeouts): Promise
     ...sizes,
     path: address.path,
     role: 'writer',
+    canShrink: true,
     busyTimeoutMs: timeouts.openingMs,
   })
   try {

@@ -16,6 +16,7 @@ import { createQuotaUpdater } from './sql-quota-count.ts'
 import { type LongReads, createLongReads, createReadCopy, readInOneView } from './sql-reads.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { tendServer } from './tend-server.ts'
+import { shrinkFile } from './sqlite-shrink.ts'
 import { type SearchIndex, tendSearchIndex } from './sqlite-search.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 
@@ -65,12 +66,13 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       if (isPostgres(writer)) await checkWritable(writer)
     },
     async findDamage() {
-      // A server looks after its files itself.
       if (isPostgres(reader)) return null
       const found = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(reader)
       const [first] = found.rows
       return first === undefined || first.quick_check === 'ok' ? null : first.quick_check
     },
+    // A server looks after its files itself.
+    shrink: (signal) => (isPostgres(writer) ? Promise.resolve() : shrinkFile(writer, signal)),
     async close() {
       await index.stop()
       await longReads?.close()
@@ -96,12 +98,14 @@ async function checkWritable(writer: Kysely<CopyTables>): Promise<void> {
     throw Object.assign(new Error('the database can only be read'), { code: '25006' })
 }
 
-/** Both sides of the copy, and a look at the whole file. */
+/** Both sides of the copy, and what concerns the whole file. */
 export type SqlStore = CopyStore &
   WalkStore &
   Readonly<{
     /** Reads every page; what is wrong with the first damaged one, in SQLite's words, or `null`. */
     findDamage(): Promise<string | null>
+    /** Gives free pages of a SQLite file back to the disk, for some seconds at most. */
+    shrink(signal?: AbortSignal): Promise<void>
   }>
 
 /**

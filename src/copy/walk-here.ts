@@ -8,15 +8,15 @@ import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
 import { VitrineError } from '../errors.ts'
 import { describeFailure } from './healing-store.ts'
-import { openSqlStore } from './sql-store.ts'
+import { type SqlStore, openSqlStore } from './sql-store.ts'
 import { type PageSource, createPageSource } from './page-source.ts'
-import type { CopyStore, WalkStore } from './store.ts'
+import type { CopyStore } from './store.ts'
 import type { WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
 import { RESUME_WITHIN_MS, walkCatalog } from './walk.ts'
 
 /** What a walk works with, made for it and closed with it. */
 type Tools = Readonly<{
-  store: CopyStore & WalkStore
+  store: SqlStore
   gate: CallGate
   client: CatalogClient
   pages: PageSource
@@ -47,7 +47,10 @@ export async function runWalkHere(
   })
   try {
     tools = await openTools({ order, watch, clock }, calls)
-    return report(await walkWith(tools, { order, watch, clock }), null)
+    const walks = await walkWith(tools, { order, watch, clock })
+    // A file that cannot be made smaller now is after the next walk.
+    await tools.store.shrink(watch.signal).catch(() => {})
+    return report(walks, null)
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
     return report([], error)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statfsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
@@ -36,6 +36,8 @@ export type SqliteOptions = Readonly<{
   busyTimeoutMs?: number
   /** Length of the log from which on the one who commits copies it into the file, which takes a while; in bytes. */
   checkpointBytes?: number
+  /** A new file can be made smaller in small steps (`shrinkFile`); one that has tables stays as it is. By default none can. */
+  canShrink?: boolean
   /** Pages of the file that the connection keeps in memory, in bytes; by default SQLite's own. */
   cacheBytes?: number
   /**
@@ -57,6 +59,12 @@ const LARGEST_LOG_BYTES: number = 64 * 1_024 * 1_024
 /** Bytes of a page of the file, as SQLite makes it. */
 const PAGE_BYTES = 4_096
 
+/** The log may take this part of the free space. Copying it into the file may need as much again, or the log stays for ever. */
+const LOG_PART = 1 / 4
+
+/** Copying a shorter log costs more than the space is worth; in pages. */
+const MIN_CHECKPOINT_PAGES = 64
+
 /**
  * Opens a SQLite database in WAL mode as Kysely's SQLite dialect wants it, with a cache of prepared statements.
  * @throws StoreError when no SQLite is at hand or the file cannot be opened.
@@ -68,13 +76,14 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     if (options.path !== ':memory:') makeFolder(dirname(options.path))
     database = new DatabaseSync(options.path)
     database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`)
+    // Only before anything is written, as the next line does.
+    if (options.canShrink === true) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
     database.exec(`PRAGMA cache_size = ${-Math.ceil((options.cacheBytes ?? CACHE_BYTES) / 1_024)}`)
     if (options.mapBytes !== undefined) database.exec(`PRAGMA mmap_size = ${options.mapBytes}`)
-    const checkpointPages = Math.ceil((options.checkpointBytes ?? CHECKPOINT_BYTES) / PAGE_BYTES)
-    database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+    database.exec(`PRAGMA wal_autocheckpoint = ${computeCheckpointPages(options)}`)
     database.exec(`PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)
     if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
     addFunctions(database, options)
@@ -82,6 +91,22 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   } catch (error) {
     database?.close()
     throw toOpenError(options.path, error)
+  }
+}
+
+function computeCheckpointPages({ path, checkpointBytes = CHECKPOINT_BYTES }: SqliteOptions): number {
+  const bytes =
+    path === ':memory:' ? checkpointBytes : Math.min(checkpointBytes, findFreeBytes(path) * LOG_PART)
+  return Math.max(MIN_CHECKPOINT_PAGES, Math.ceil(bytes / PAGE_BYTES))
+}
+
+/** Return the space that is left on the disk of a file, in bytes; no limit where the system does not say. */
+function findFreeBytes(path: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path))
+    return bavail * bsize
+  } catch {
+    return Infinity
   }
 }
 

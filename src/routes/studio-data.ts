@@ -42,7 +42,7 @@ export async function readStudioData(
     styles: [assets.get('studio.css').path.slice(1)],
     studioScript: assets.get('studio.js').path.slice(1),
     loaderScript: 'embed.js',
-    isSample: context.demo !== null && (await context.demo.isSampleOnly()),
+    isSample: (await context.demo?.readContent()) === 'sample',
     languages: LANGUAGE_TAGS,
     channels,
     channel,
@@ -156,6 +156,7 @@ async function readHealth(context: Context, channels: readonly Channel[]): Promi
   return {
     nowMs: clock.nowMs(),
     gate: state.gate,
+    isCatalogEmpty: (await context.demo?.readContent()) === 'empty',
     storeFailure: state.isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
     channels: await Promise.all(
       listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),

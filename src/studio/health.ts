@@ -13,6 +13,8 @@ export const MAX_HEALTH_CHANNELS = 50
 export type HealthData = Readonly<{
   nowMs: number
   gate: GateState
+  /** Is there nothing in the embedded catalog? */
+  isCatalogEmpty: boolean
   /** What the database of the stored copy says; `null`: it works. */
   storeFailure: string | null
   channels: readonly Readonly<{ channel: Channel; state: CopyState }>[]
@@ -43,8 +45,14 @@ export function toHealth(data: HealthData): HealthView {
   }
 }
 
-function toCatalogLine({ gate, nowMs }: HealthData): HealthLineView {
+function toCatalogLine({ gate, isCatalogEmpty, nowMs }: HealthData): HealthLineView {
   const label = 'Catalog'
+  if (isCatalogEmpty)
+    return bad(
+      label,
+      'is empty',
+      'Readers get the copy, where there is one. Restore the catalog’s database from its backup, or import your feeds: "vitrine check" says how.',
+    )
   if (gate.keyRefusedUntilMs > nowMs)
     return bad(
       label,

@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import type { AdminAttempt } from '../admin-limiter.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import type { Context } from '../context.ts'
+import type { Context, Demo } from '../context.ts'
 import { createRestartWaits } from '../restart-waits.ts'
 import type { StopOrder, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
 import { type FleetCounts, type PresentWorker, createFleetCounts } from './fleet-counts.ts'
@@ -27,7 +27,7 @@ export type FleetDetails = Readonly<{
   size: number
   context: Context
   makeOrder(number: number): WorkerOrder
-  askCatalog: Readonly<{ readKeyAgain(): Promise<string>; isSampleOnly(): Promise<boolean> }>
+  askCatalog: Readonly<{ readKeyAgain(): Promise<string>; readContent: Demo['readContent'] }>
 }>
 
 /** Beside this file; a process needs JavaScript. */
@@ -98,7 +98,7 @@ function launch(details: FleetDetails, state: State, number: number): WorkerProc
   const answers: Record<WorkerQuestion, (attempt?: AdminAttempt) => Promise<unknown>> = {
     metrics: () => state.counts.print(),
     key: askCatalog.readKeyAgain,
-    'sample-only': askCatalog.isSampleOnly,
+    content: askCatalog.readContent,
     'admin-attempt': async (attempt) => attempt && context.adminLimiter.admit(attempt),
   }
   const worker = startWorker({

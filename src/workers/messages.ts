@@ -22,10 +22,10 @@ export type WorkerOrder = Readonly<{
 }>
 
 /**
- * What a worker asks its primary: the sums over all processes, the key read again, the state of the sample data, whether an
+ * What a worker asks its primary: the sums over all processes, the key read again, what the embedded catalog holds, whether an
  * address is locked after wrong admin passwords.
  */
-export type WorkerQuestion = 'metrics' | 'key' | 'sample-only' | 'admin-attempt'
+export type WorkerQuestion = 'metrics' | 'key' | 'content' | 'admin-attempt'
 
 /**
  * How a worker is to end: for `drainMs` it goes on answering, and after `withinMs` in all it ends itself, whatever hangs.

@@ -4,7 +4,7 @@ import type { KeySource } from '../catalog/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
-import { type Context, createContext } from '../context.ts'
+import { type Context, type Demo, createContext } from '../context.ts'
 import { openReadThreads } from '../copy/read-threads.ts'
 import { createEnding } from '../ending.ts'
 import { VitrineError } from '../errors.ts'
@@ -87,15 +87,15 @@ async function openContext(order: WorkerOrder, key: KeySource): Promise<Context>
     logger,
     publicUrl,
     catalog: { ...catalog, key },
-    demo: demoUrl === null ? null : (await import('../commands/demo.ts')).createDemo(demoUrl, askSampleOnly),
+    demo: demoUrl === null ? null : (await import('../commands/demo.ts')).createDemo(demoUrl, askContent),
     walkRunner: null,
     openLongReads: openReadThreads,
     worker: order.number,
   })
 }
 
-async function askSampleOnly(): Promise<boolean> {
-  return (await ask('sample-only')) === true
+async function askContent(): ReturnType<Demo['readContent']> {
+  return ((await ask('content')) as Awaited<ReturnType<Demo['readContent']>> | undefined) ?? 'own'
 }
 
 /** `/metrics` of any worker is the page of all. */

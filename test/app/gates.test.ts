@@ -25,7 +25,7 @@ const DEMO: Demo = {
   findPicture: findSamplePicture,
   findListing: (pageUrl) => findSampleListing(pageUrl, PUBLIC_URL),
   showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' },
-  isSampleOnly: () => Promise.resolve(true),
+  readContent: () => Promise.resolve('sample'),
 }
 
 /** A harness whose settings say that the catalog is the embedded one; its address stays the fake's. */

@@ -58,6 +58,7 @@ export const makeChoice = (query: string): StudioChoice => parseStudioChoice(new
 export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
   return {
     nowMs: NOON_MS,
+    isCatalogEmpty: false,
     gate: {
       quota: createQuotaState(NOON_MS),
       limit: undefined,

@@ -37,6 +37,9 @@ describe('lines', () => {
     expect(readLine('Catalog')).toBe('good: answers')
     for (const breaker of ['open', 'probing'] as const)
       expect(readLine('Catalog', makeGate({ breaker }))).toMatch(/^bad: does not answer \| .*"vitrine check"/)
+    expect(readLine('Catalog', { isCatalogEmpty: true })).toMatch(
+      /^bad: is empty \| .*backup.*"vitrine check"/,
+    )
     const refused = { breaker: 'open', keyRefusedUntilMs: NOON_MS + 1 } as const
     expect(readLine('Catalog', makeGate(refused))).toMatch(/^bad: refused the key \| .*VITRINE_CATALOG_KEY/)
     expect(readLine('Catalog', makeGate({ keyRefusedUntilMs: NOON_MS }))).toBe('good: answers')

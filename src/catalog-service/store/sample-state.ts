@@ -26,6 +26,15 @@ export async function isSampleOnly(database: Kysely<CatalogTables>): Promise<boo
   return (await findMeta(database, 'sample_base')) !== undefined
 }
 
+/** What a catalog holds: nothing but sample data, nothing at all, or something of its operator's. */
+export type CatalogContent = 'sample' | 'empty' | 'own'
+
+/** What does the catalog hold now? */
+export async function readContent(database: Kysely<CatalogTables>): Promise<CatalogContent> {
+  if (await isSampleOnly(database)) return 'sample'
+  return (await isCatalogEmpty(database)) ? 'empty' : 'own'
+}
+
 /** Removes the sample data and its mark. Call it only when `isSampleOnly`, in a transaction. */
 export async function removeSampleData(database: Kysely<CatalogTables>): Promise<void> {
   for (const table of CONTENT_TABLES) await database.deleteFrom(table).execute()

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs'
+import { SECOND_MS } from '../clock.ts'
+import type { DatabaseAddress } from '../config/config.ts'
+import { StoreError, VitrineError } from '../errors.ts'
+import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
+
+/** How long to wait for another process that makes the tables, or that writes. */
+const TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: SECOND_MS }
+
+/** How the copies of embedded catalogs are named: by this and the id of the catalog. */
+const EMBEDDED = 'embedded:'
+
+/** Return the name under which the copy of an embedded catalog is stored. */
+export function toEmbeddedIdentity(catalogId: string): string {
+  return `${EMBEDDED}${catalogId}`
+}
+
+/**
+ * Find the id of the embedded catalog whose channels the stored copy listed last; one that had no channels but
+ * `ignoredChannels` does not count. `undefined`: the copy knows none, or there is no copy.
+ * @throws StoreError, StoreNewerError when the stored copy cannot be read.
+ */
+export async function findEmbeddedCatalog(
+  address: DatabaseAddress,
+  ignoredChannels: readonly string[],
+): Promise<string | undefined> {
+  if (address.kind === 'sqlite' && !existsSync(address.path)) return undefined
+  const { reader, close } = await openCopyDatabase(address, TIMEOUTS)
+  try {
+    const row = await reader
+      .selectFrom('channels')
+      .innerJoin('channel_lists', 'channel_lists.catalog', 'channels.catalog')
+      .select('channels.catalog')
+      .where('channels.catalog', 'like', `${EMBEDDED}%`)
+      .where('channels.channel_id', 'not in', ignoredChannels)
+      .orderBy('channel_lists.as_of_ms', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return row?.catalog.slice(EMBEDDED.length)
+  } catch (error) {
+    if (error instanceof VitrineError) throw error
+    throw new StoreError('the stored copy cannot be read', { cause: error })
+  } finally {
+    await close()
+  }
+}

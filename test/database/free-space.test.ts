@@ -1,0 +1,51 @@
+import { type StatsFs, mkdtempSync, rmSync, statSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SqliteDatabase } from 'kysely'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openSqlite } from '../../src/database/sqlite.ts'
+
+vi.mock('node:fs', { spy: true })
+
+const MIB = 1_024 * 1_024
+
+/** Opens a database whose disk has so much space left (`null`: it does not say), and whose log may have 12 MiB of it. */
+function openOnDisk(freeBytes: number | null): Readonly<{ database: SqliteDatabase; logBytes(): number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-space-'))
+  const path = join(folder, 'copy.db')
+  vi.mocked(statfsSync).mockImplementation(() => {
+    if (freeBytes === null) throw new Error('not implemented')
+    return { bavail: freeBytes / 4_096, bsize: 4_096 } as StatsFs
+  })
+  const database = openSqlite({ path, role: 'writer', checkpointBytes: 12 * MIB })
+  onTestFinished(() => {
+    database.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { database, logBytes: () => statSync(`${path}-wal`).size }
+}
+
+/** Writes eight mebibytes in small transactions. */
+function write(database: SqliteDatabase): void {
+  database.prepare('create table items (id integer primary key, text text)').run([])
+  for (let id = 0; id < 128; id += 1)
+    database.prepare('insert into items values (?, ?)').run([id, 'x'.repeat(64 * 1_024)])
+}
+
+test('disk with little space left - the log takes a quarter of it, so that it can be copied into the file', () => {
+  const { database, logBytes } = openOnDisk(4 * MIB)
+  write(database)
+  expect(logBytes()).toBeLessThan(1.5 * MIB)
+})
+
+test('disk with space - the log grows as long as it may', () => {
+  const { database, logBytes } = openOnDisk(1_000 * MIB)
+  write(database)
+  expect(logBytes()).toBeGreaterThan(8 * MIB)
+})
+
+test('disk that does not say what is left - the log grows as long as it may', () => {
+  const { database, logBytes } = openOnDisk(null)
+  write(database)
+  expect(logBytes()).toBeGreaterThan(8 * MIB)
+})
