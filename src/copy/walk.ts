@@ -3,7 +3,7 @@ import { type Clock, HOUR_MS } from '../clock.ts'
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
-import { type Drops, addDrops } from '../catalog/parse.ts'
+import { type DroppedGtins, type Drops, addDroppedGtins, addDrops } from '../catalog/parse.ts'
 import { CatalogStatusError, VitrineError, WalkError } from '../errors.ts'
 import { describeFailure } from './healing-store.ts'
 import type { PageSource } from './page-source.ts'
@@ -34,6 +34,8 @@ export type ChannelWalk = Readonly<{
   channelName: string
   outcome: 'complete' | 'failed' | 'busy'
   productCount: number
+  /** The first GTINs of what this run found malformed, by reason. */
+  droppedGtins: DroppedGtins
   durationMs: number
   /** Code of the error when it failed, and its words. */
   failure: string | null
@@ -79,15 +81,16 @@ export async function walkCatalog(details: WalkDetails): Promise<readonly Channe
 async function walkChannel(details: WalkDetails, channel: Channel): Promise<ChannelWalk> {
   const { store, clock, owner } = details
   const startedAtMs = clock.nowMs()
+  const droppedGtins: DroppedGtins = {}
   const end = (outcome: ChannelWalk['outcome'], over: Partial<ChannelWalk> = {}): ChannelWalk => {
     const durationMs = clock.nowMs() - startedAtMs
-    const walk = { channelId: channel.id, channelName: channel.name, outcome, durationMs }
+    const walk = { channelId: channel.id, channelName: channel.name, outcome, droppedGtins, durationMs }
     return { productCount: 0, failure: null, reason: null, ...walk, ...over }
   }
   if (!(await takeLease(details, channel.id))) return end('busy')
   try {
     if (await isJustWalked(details, channel)) return end('busy')
-    const productCount = await walkPages(details, channel)
+    const productCount = await walkPages({ ...details, droppedGtins }, channel)
     return end('complete', { productCount })
   } catch (error) {
     const code =
@@ -114,7 +117,9 @@ async function isJustWalked(
 /** How far a walk is: the place up to which it is stored, and pages behind it that held nothing to store. */
 type WalkStep = Readonly<{ place: WalkPlace; barrenPages: number; barrenDrops: Drops }>
 
-async function walkPages(details: WalkDetails, channel: Channel): Promise<number> {
+type PagedDetails = WalkDetails & Readonly<{ droppedGtins: DroppedGtins }>
+
+async function walkPages(details: PagedDetails, channel: Channel): Promise<number> {
   // What is fetched ahead ends with the walk of its channel, whatever ends that.
   const ended = new AbortController()
   const signal = AbortSignal.any([details.signal, ended.signal])
@@ -126,7 +131,7 @@ async function walkPages(details: WalkDetails, channel: Channel): Promise<number
 }
 
 /** While a page is written, the next one is under way: its cursor is known before. One page ahead, and never more. */
-async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<number> {
+async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<number> {
   const { store, clock } = details
   const { productCount: expectedCount } = await store.getCopyState(channel.id)
   const begin = async (resumableSinceMs: number): Promise<WalkStep> => {
@@ -194,7 +199,7 @@ type FetchedPage = Readonly<{ stored: WalkPage | null; next: WalkStep }>
 
 /** Fetches the page at a place, when its turn has come. */
 async function fetchPage(
-  details: WalkDetails,
+  details: PagedDetails,
   channel: Channel,
   step: WalkStep & Readonly<{ expectedCount: number; isWhole: boolean }>,
 ): Promise<FetchedPage> {
@@ -212,6 +217,7 @@ async function fetchPage(
   })
   const { products, nextCursor, drops } = toUsablePage(value, place)
   addDrops(drops, step.barrenDrops)
+  addDroppedGtins(details.droppedGtins, value.droppedGtins)
   // A page without a usable product has no range of its own: the next one covers it.
   if (products.length === 0 && nextCursor !== null)
     return { stored: null, next: toBarrenStep(step, nextCursor, drops) }

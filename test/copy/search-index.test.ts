@@ -76,6 +76,7 @@ async function makeOldDatabase(products: readonly Product[]): Promise<void> {
     await sql`drop table ${sql.ref(name)}`.execute(database)
   await sql`alter table copies drop column lease_fence`.execute(database)
   await sql`alter table quota_days drop column reserved`.execute(database)
+  await sql`alter table products drop column drops`.execute(database)
   const { rows } = await sql`delete from kysely_migration where name >= '0003' returning name`.execute(
     database,
   )

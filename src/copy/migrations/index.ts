@@ -6,8 +6,10 @@ import { wordsMigration } from './0004-words.ts'
 import { claimsMigration } from './0005-claims.ts'
 import { fleetsMigration } from './0006-fleets.ts'
 import { dealFiltersMigration } from './0007-deal-filters.ts'
+import { droppedOffersMigration } from './0009-dropped-offers.ts'
 import { postgresFirstMigration } from './postgres-0001-first.ts'
 import { postgresDealFiltersMigration } from './postgres-0002-deal-filters.ts'
+import { postgresDroppedOffersMigration } from './postgres-0004-dropped-offers.ts'
 
 /** Migrations of the stored copy by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -18,10 +20,12 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-claims': claimsMigration,
   '0006-fleets': fleetsMigration,
   '0007-deal-filters': dealFiltersMigration,
+  '0009-dropped-offers': droppedOffersMigration,
 }
 
 /** The same on a server that speaks PostgreSQL's protocol. */
 export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first': postgresFirstMigration,
   '0002-deal-filters': postgresDealFiltersMigration,
+  '0004-dropped-offers': postgresDroppedOffersMigration,
 }
