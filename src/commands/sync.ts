@@ -1,6 +1,6 @@
 import { type WalkReport, runWalkInThread } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
-import { type Context, createContext } from '../context.ts'
+import { type CatalogPlace, type Context, createContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
@@ -37,7 +37,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
 export async function openForCommand(
   command: CommandContext,
   channels: readonly string[] | null = null,
-): Promise<Context> {
+): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
   const { config, secrets, clock, logger } = command
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, config.port)
   const catalog = await openCatalog(command, { publicUrl, mayPutSample: false })
@@ -56,7 +56,7 @@ export async function openForCommand(
       await context.dispose()
       await catalog.close()
     }
-    return { ...context, dispose }
+    return { ...context, catalog: catalog.place, dispose }
   } catch (error) {
     await catalog.close()
     throw error
