@@ -140,6 +140,8 @@ export type Product = Readonly<{
   /** Usable picture addresses, best first. */
   images: readonly string[]
   offers: readonly Offer[]
+  /** How many of its offers were left out, by reason; absent where none was. */
+  drops?: Readonly<Drops>
 }>
 
 /** Longest name of a merchant, network, brand or channel. */
@@ -147,6 +149,9 @@ export const MAX_NAME_CHARACTERS = 100
 
 /** Why something of an answer was left out. */
 export type DropReason = 'product' | 'merchant' | 'price' | 'currency' | 'link' | 'shape' | 'too_many'
+
+/** How many products (`product`) and offers (all other reasons) were left out. */
+export type Drops = Partial<Record<DropReason, number>>
 
 /** The offer, or why it cannot be used. */
 export function parseOffer(item: unknown): Offer | DropReason {

@@ -6,6 +6,7 @@ import { CatalogInvalidError } from '../errors.ts'
 import {
   type Channel,
   type DropReason,
+  type Drops,
   MAX_NAME_CHARACTERS,
   MAX_OFFERS,
   type Offer,
@@ -23,8 +24,17 @@ const MAX_TITLE_CHARACTERS = 300
 /** Usable pictures of one product that are kept. */
 const MAX_IMAGES = 5
 
-/** How many products (`product`) and offers (all other reasons) were left out. */
-export type Drops = Partial<Record<DropReason, number>>
+/** How many products and offers were left out. */
+export type { Drops } from './contract.ts'
+
+/** GTINs that are named of each reason: enough to look at, however many were left out. */
+const MAX_DROPPED_GTINS = 10
+
+/** The first products that were left out, or lost an offer, by reason. */
+export type DroppedGtins = Partial<Record<DropReason, readonly string[]>>
+
+/** What was left out of some products. */
+export type LeftOut = Readonly<{ drops: Drops; droppedGtins: DroppedGtins }>
 
 /** What a parsed answer depends on beside its text: pictures over http are usable from this server only. */
 export type ParseOptions = Readonly<{ ownOrigin: string }>
@@ -33,7 +43,7 @@ export type ParseOptions = Readonly<{ ownOrigin: string }>
 export type ParsedProduct = Readonly<{ product: Product; drops: Drops }>
 
 /** A page of products with a count of what was left out of it. */
-export type ParsedPage = Readonly<{ products: readonly Product[]; nextCursor: string | null; drops: Drops }>
+export type ParsedPage = LeftOut & Readonly<{ products: readonly Product[]; nextCursor: string | null }>
 
 /**
  * Reads `{ items: [Channel] }`. Malformed channels are left out.
@@ -59,27 +69,47 @@ export function parseProductPage(answer: unknown, options: ParseOptions): Parsed
   if (!page.success)
     throw new CatalogInvalidError('the page of products has no items or no usable next_cursor')
   const products: Product[] = []
-  const drops: Drops = {}
+  const left: LeftOut = { drops: {}, droppedGtins: {} }
   for (const item of page.data.items) {
-    const [product] = addItem(drops, item, options)
+    const [product] = addItem(left, item, options)
     if (product !== undefined) products.push(product)
   }
-  return { products, nextCursor: page.data.next_cursor, drops }
+  return { products, nextCursor: page.data.next_cursor, ...left }
 }
 
 /**
- * Reads one product of a page and adds to `drops` what was left out of it. Answers the product, `undefined` when it is
+ * Reads one product of a page and adds to `left` what was left out of it. Answers the product, `undefined` when it is
  * malformed, and whether nothing was left out.
  */
 export function addItem(
-  drops: Drops,
+  left: LeftOut,
   item: unknown,
   options: ParseOptions,
 ): readonly [product: Product | undefined, isWhole: boolean] {
   const parsed = findProduct(item, options)
-  if (parsed === undefined) addDrop(drops, 'product')
-  else addDrops(drops, parsed.drops)
-  return [parsed?.product, parsed !== undefined && Object.keys(parsed.drops).length === 0]
+  const drops: Drops = parsed === undefined ? { product: 1 } : parsed.drops
+  const reasons = Object.keys(drops) as DropReason[]
+  if (reasons.length === 0) return [parsed?.product, true]
+  addDrops(left.drops, drops)
+  const gtin = parsed?.product.gtin ?? findItemGtin(item)
+  for (const reason of reasons)
+    addDroppedGtins(left.droppedGtins, { [reason]: gtin === undefined ? [] : [gtin] })
+  return [parsed?.product, false]
+}
+
+/** The GTIN of a malformed product, where it has a usable one. */
+function findItemGtin(item: unknown): string | undefined {
+  const gtin = (item as Readonly<{ gtin?: unknown }> | null | undefined)?.gtin
+  return typeof gtin === 'string' ? findGtin(gtin) : undefined
+}
+
+/** Adds the GTINs of `more` to `to`, each once, up to the bound of each reason. */
+export function addDroppedGtins(to: DroppedGtins, more: DroppedGtins): void {
+  for (const [reason, gtins] of Object.entries(more) as [DropReason, readonly string[]][]) {
+    const known = to[reason] ?? []
+    if (gtins.length > 0 && known.length < MAX_DROPPED_GTINS)
+      to[reason] = [...new Set([...known, ...gtins])].slice(0, MAX_DROPPED_GTINS)
+  }
 }
 
 /**
@@ -113,7 +143,8 @@ function findProduct(item: unknown, options: ParseOptions): ParsedProduct | unde
   const drops: Drops = {}
   const offers = collectOffers(wire.offers, drops)
   const images = collectImages(wire.images ?? [], options.ownOrigin)
-  return { product: { gtin, title, brand: brand === '' ? null : brand, images, offers }, drops }
+  const product = { gtin, title, brand: brand === '' ? null : brand, images, offers }
+  return { product: Object.keys(drops).length === 0 ? product : { ...product, drops }, drops }
 }
 
 /** Is every field as the contract has it? The schema, slower by far, judges the others. */

@@ -1,5 +1,4 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
-import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import type { CatalogPlace } from '../context.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
@@ -10,6 +9,7 @@ import { checkListener } from './check-listener.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
 import { findCures } from './cures.ts'
+import { createCommandClient } from './command-client.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
@@ -60,7 +60,7 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   )
   if (store !== undefined) await checkStore(command, report, store)
   const gate = createGate(command, report, store)
-  const client = createClient(command, place, gate)
+  const client = createCommandClient(command, place, gate)
   try {
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
@@ -113,18 +113,6 @@ function createGate(
     unknownLookupsPerHour: 0,
     dailyLimit: config.catalogDailyLimit,
     ...(store && { ledger: createSharedLedger(store, { clock, onFailure }) }),
-  })
-}
-
-function createClient({ config, clock }: CommandContext, place: CatalogPlace, gate: CallGate): CatalogClient {
-  return createCatalogClient({
-    baseUrl: place.baseUrl,
-    key: place.key,
-    timeoutMs: config.catalogTimeoutMs,
-    maxBytes: config.catalogMaxBytes,
-    ownOrigin: 'http://localhost',
-    clock,
-    gate,
   })
 }
 

@@ -86,6 +86,7 @@ function addOwnCommands(program: Command, run: Runner): void {
   ).action((flags: JsonFlag) =>
     run(flags.json, async (context) => (await import('./check.ts')).runCheck(context)),
   )
+  addExplain(program, run)
   const backup = program
     .command('backup')
     .description('copies the SQLite databases while the server runs')
@@ -94,6 +95,27 @@ function addOwnCommands(program: Command, run: Runner): void {
     run(flags.json, async (context) => (await import('./backup.ts')).runBackup(context, file)),
   )
   addExamples(backup, 'vitrine backup', ['backups/monday.db'])
+}
+
+function addExplain(program: Command, run: Runner): void {
+  const explain = program
+    .command('explain')
+    .description('says why a box shows what it shows, or nothing')
+    .argument('<channel>', 'id of the channel')
+    .argument('<gtin>', 'GTIN of the product')
+    .argument('[options...]', 'options of the box as in its address: stock=in merchant=NAME')
+    .option('--no-call', 'asks the catalog nothing')
+  withJson(explain).action((channel: string, gtin: string, options: string[]) => {
+    const { json, call } = explain.opts<JsonFlag & { call: boolean }>()
+    return run(json, async (context) =>
+      (await import('./explain.ts')).runExplain(context, { channel, gtin, options, mayCall: call }),
+    )
+  })
+  addExamples(explain, 'vitrine explain', [
+    '952a0000-0000-4000-8000-000000000001 09520001001024',
+    '952a0000-0000-4000-8000-000000000001 09520001001024 stock=in "merchant=Kiln & Kettle"',
+    "952a0000-0000-4000-8000-000000000001 09520001001024 '?stock=in&currency=SEK'",
+  ])
 }
 
 function createCommandContext(environment: Environment, io: CommandIo, json: boolean): CommandContext {

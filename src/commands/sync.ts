@@ -1,6 +1,6 @@
 import { type WalkReport, runWalkInThread } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
-import { type Context, createContext } from '../context.ts'
+import { type CatalogPlace, type Context, createContext } from '../context.ts'
 import { HOLD_REMEDY } from '../copy/held-walk.ts'
 import { NoChannelsError, UsageError, WalkHeldError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
@@ -44,7 +44,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
 export async function openForCommand(
   command: CommandContext,
   channels: readonly string[] | null = null,
-): Promise<Context> {
+): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
   const { config, secrets, clock, logger } = command
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, config.port)
   const catalog = await openCatalog(command, { publicUrl, mayPutSample: false })
@@ -63,7 +63,7 @@ export async function openForCommand(
       await context.dispose()
       await catalog.close()
     }
-    return { ...context, dispose }
+    return { ...context, catalog: catalog.place, dispose }
   } catch (error) {
     await catalog.close()
     throw error

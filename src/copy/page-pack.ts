@@ -6,7 +6,7 @@ import type { DealContent, PageProduct, ProductContent } from './rows.ts'
  * where a list of values is taken apart and put together again value by value. One text for the whole page would be as fast,
  * but V8 keeps such large ones until it collects everything.
  */
-export type PackedPage = Pick<ReadPage, 'nextCursor' | 'drops'> &
+export type PackedPage = Pick<ReadPage, 'nextCursor' | 'drops' | 'droppedGtins'> &
   Readonly<{
     /** Values of each product, then of its deals without what is their product's. */
     texts: readonly string[]
@@ -22,16 +22,17 @@ const NO_DEALS = -2
 /** No value has a line break: texts are clean (`cleanText`), and JSON writes it as two letters. */
 const BREAK = '\n'
 
-/** Stands for a brand that the answer did not bring: no text has it, either. */
+/** Stands for a brand that the answer did not bring, or for drops where nothing was dropped: no text has it, either. */
 const NOTHING = '\r'
 
-const PRODUCT_VALUES = 7
+const PRODUCT_VALUES = 8
 const DEAL_VALUES = 13
 
 type Values = (string | number)[]
+type Nothings = [brand: string | null, drops: string | null]
 
 /** Packs a page. */
-export function packPage({ products, nextCursor, drops }: ReadPage): PackedPage {
+export function packPage({ products, ...page }: ReadPage): PackedPage {
   const texts: string[] = []
   const dealCounts: number[] = []
   for (const product of products) {
@@ -39,23 +40,23 @@ export function packPage({ products, nextCursor, drops }: ReadPage): PackedPage 
     dealCounts.push(packProduct(product, values))
     texts.push(values.join(BREAK))
   }
-  return { texts, dealCounts, nextCursor, drops }
+  return { ...page, texts, dealCounts }
 }
 
 /**
  * The page that was packed.
  * @throws RangeError when a value had a line break.
  */
-export function unpackPage({ texts, dealCounts, nextCursor, drops }: PackedPage): ReadPage {
+export function unpackPage({ texts, dealCounts, ...page }: PackedPage): ReadPage {
   const products = texts.map((text, index) => unpackProduct(text.split(BREAK), dealCounts[index] ?? KNOWN))
-  return { products, nextCursor, drops }
+  return { ...page, products }
 }
 
 function packProduct({ gtin, digest, content, deals }: PageProduct, to: Values): number {
   to.push(gtin, digest)
   if (content === null) return KNOWN
-  const { title, brand, search_text: searchText, images, offers } = content
-  to.push(title, brand ?? NOTHING, searchText, images, offers)
+  const { title, brand, search_text: searchText, images, offers, drops } = content
+  to.push(title, brand ?? NOTHING, searchText, images, offers, drops ?? NOTHING)
   if (deals === null) return NO_DEALS
   for (const deal of deals) packDeal(deal, to)
   return deals.length
@@ -67,8 +68,8 @@ function unpackProduct(values: readonly string[], dealCount: number): PageProduc
   const at = (place: number): string => values[place] ?? ''
   const [gtin, digest] = [at(0), at(1)]
   if (dealCount === KNOWN) return { gtin, digest, content: null, deals: null }
-  const brand = at(3) === NOTHING ? null : at(3)
-  const texts = { title: at(2), brand, search_text: at(4), images: at(5), offers: at(6) }
+  const [brand, drops] = [at(3), at(7)].map((value) => (value === NOTHING ? null : value)) as Nothings
+  const texts = { title: at(2), brand, search_text: at(4), images: at(5), offers: at(6), drops }
   const content = { gtin, digest, ...texts }
   if (dealCount === NO_DEALS) return { gtin, digest, content, deals: null }
   const deals: DealContent[] = []

@@ -1,17 +1,13 @@
 import { describeBug } from '../bugs.ts'
 import { parseJson } from '../catalog/body.ts'
 import type { Answer, CatalogClient, ProductPageQuery } from '../catalog/client.ts'
-import { type Drops, type ParseOptions, addItem, parseProductPage } from '../catalog/parse.ts'
+import { type LeftOut, type ParseOptions, addItem, parseProductPage } from '../catalog/parse.ts'
 import { CatalogInvalidError, VitrineError, WalkError } from '../errors.ts'
 import { isSourceDigest, splitPage, toSourceDigest, toSourceTag } from './page-items.ts'
 import { type PageProduct, toPageProduct } from './rows.ts'
 
 /** A page of products, shaped for their rows. */
-export type ReadPage = Readonly<{
-  products: readonly PageProduct[]
-  nextCursor: string | null
-  drops: Drops
-}>
+export type ReadPage = LeftOut & Readonly<{ products: readonly PageProduct[]; nextCursor: string | null }>
 
 /**
  * How a page is read. `hasDeals`: most of its products will be new, so that their deals are made at once. `known`: digests and
@@ -48,8 +44,8 @@ export function createPageSource(
 export function readPage(bytes: Uint8Array, parseOptions: ParseOptions, options: ReadOptions): ReadPage {
   const read = readItems(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), parseOptions, options)
   if (read !== undefined) return read
-  const { products, nextCursor, drops } = parseProductPage(parseJson(bytes), parseOptions)
-  return { products: products.map((product) => toPageProduct(product, options)), nextCursor, drops }
+  const { products, ...page } = parseProductPage(parseJson(bytes), parseOptions)
+  return { ...page, products: products.map((product) => toPageProduct(product, options)) }
 }
 
 /** Reads a page product by product; `undefined` when it cannot be cut between them. */
@@ -59,7 +55,7 @@ function readItems(page: Buffer, parseOptions: ParseOptions, options: ReadOption
   const tag = toSourceTag(parseOptions.ownOrigin)
   const known = parseKnown(options.known ?? '')
   const products: PageProduct[] = []
-  const drops: Drops = {}
+  const left: LeftOut = { drops: {}, droppedGtins: {} }
   for (const item of split.items) {
     const digest = toSourceDigest(tag, item)
     const gtin = known.get(digest)
@@ -67,12 +63,12 @@ function readItems(page: Buffer, parseOptions: ParseOptions, options: ReadOption
     else {
       const json = parsePart(item)
       if (json === undefined) return undefined
-      const [product, isWhole] = addItem(drops, json, parseOptions)
+      const [product, isWhole] = addItem(left, json, parseOptions)
       if (product !== undefined)
         products.push(toPageProduct(product, { ...options, ...(isWhole && { digest }) }))
     }
   }
-  return { products, nextCursor: split.nextCursor, drops }
+  return { products, nextCursor: split.nextCursor, ...left }
 }
 
 /** `undefined`: it is no JSON, so that the page was cut at the wrong places or is none. */

@@ -17,7 +17,7 @@ export type ProductContent = Pick<
   Insertable<ProductsTable>,
   'gtin' | 'digest' | 'title' | 'search_text' | 'images' | 'offers'
 > &
-  Readonly<{ brand: string | null }>
+  Readonly<{ brand: string | null; drops: string | null }>
 
 /** The part of a deal's row that depends on the product alone. */
 export type DealContent = Omit<
@@ -72,7 +72,11 @@ export function toPageProduct(
 ): ShapedProduct {
   const sorted = [...product.offers].sort(compareOffers)
   const { gtin, title, brand } = product
-  const texts = { images: JSON.stringify(product.images), offers: JSON.stringify(sorted) }
+  const texts = {
+    images: JSON.stringify(product.images),
+    offers: JSON.stringify(sorted),
+    drops: toDropsText(product.drops),
+  }
   // Where the answer has no brand, the product depends on what was known before, too.
   const content = toContent({ gtin, title, brand, ...texts }, brand === null ? undefined : digest)
   return toShaped(content, hasDeals ? toDealContents(sorted, content) : null)
@@ -98,21 +102,30 @@ function toContent(
   product: Omit<ProductContent, 'digest' | 'search_text'>,
   digest: string = toContentDigest(product),
 ): ProductContent {
-  const { gtin, title, brand, images, offers } = product
-  return { gtin, digest, title, brand, search_text: foldText(`${title} ${brand ?? ''}`), images, offers }
+  const { gtin, title, brand, images, offers, drops } = product
+  const searchText = foldText(`${title} ${brand ?? ''}`)
+  return { gtin, digest, title, brand, search_text: searchText, images, offers, drops }
 }
 
-function toContentDigest({ title, brand, images, offers }: ComparedContent): string {
+/** In an order that does not depend on that of the offers; `null`: nothing was left out. */
+function toDropsText(drops: Product['drops']): string | null {
+  if (drops === undefined) return null
+  return JSON.stringify(Object.fromEntries(Object.entries(drops).sort(([a], [b]) => compareTexts(a, b))))
+}
+
+function toContentDigest({ title, brand, images, offers, drops }: ComparedContent): string {
   // JSON has no line breaks of its own: no two products make the same text.
-  return hash('sha256', `${JSON.stringify([title, brand])}\n${images}\n${offers}`, 'base64url')
+  const left = drops === null ? '' : `\n${drops}`
+  return hash('sha256', `${JSON.stringify([title, brand])}\n${images}\n${offers}${left}`, 'base64url')
 }
 
-/** What a product shows. */
-export type ComparedContent = Pick<ProductContent, 'title' | 'brand' | 'images' | 'offers'>
+/** What a product shows, and what was left out of it. */
+export type ComparedContent = Pick<ProductContent, 'title' | 'brand' | 'images' | 'offers' | 'drops'>
 
 /** Do two products show the same? Digests tell it only where they are equal, or both of content. */
 export function isSameContent(a: ComparedContent, b: ComparedContent): boolean {
-  return a.title === b.title && a.brand === b.brand && a.images === b.images && a.offers === b.offers
+  const isShownSame = a.title === b.title && a.brand === b.brand && a.images === b.images
+  return isShownSame && a.offers === b.offers && a.drops === b.drops
 }
 
 function toDealContents(offers: readonly Offer[], product: ProductContent): DealContent[] {
@@ -135,14 +148,16 @@ function toDealContents(offers: readonly Offer[], product: ProductContent): Deal
   }))
 }
 
+type StoredProduct = Pick<ProductContent, 'gtin' | 'title' | 'brand' | 'images' | 'offers' | 'drops'>
+
 /** A product from its row. What the file holds is checked like an answer; `undefined` when it was tampered with. */
-export function findProductInRow(
-  row: Readonly<{ gtin: string; title: string; brand: string | null; images: string; offers: string }>,
-): Product | undefined {
+export function findProductInRow(row: StoredProduct): Product | undefined {
   const offers = offersSchema.safeParse(parseJson(row.offers))
   const images = imagesSchema.safeParse(parseJson(row.images))
   if (!offers.success || !images.success) return undefined
-  return { gtin: row.gtin, title: row.title, brand: row.brand, images: images.data, offers: offers.data }
+  const { gtin, title, brand, drops } = row
+  const product = { gtin, title, brand, images: images.data, offers: offers.data }
+  return drops === null ? product : { ...product, drops: parseDrops(drops) }
 }
 
 /** A card from its rows, checked in the same way. */

@@ -84,6 +84,8 @@ export type ProductsTable = {
   images: string
   /** JSON list of offers. */
   offers: string
+  /** How many of its offers were left out, as JSON of reason and count; `null`: none. */
+  drops: string | null
   as_of_ms: number
   /** On PostgreSQL: the words of `search_text`; SQLite has a table of them. */
   words?: string

@@ -8,7 +8,7 @@ import { executeOnce } from './statements.ts'
 import type { CopyEntry } from './store.ts'
 
 /** Columns of a product and, from its page, when an unchanged one was last seen by a walk. */
-const productColumns = ['id', 'gtin', 'title', 'brand', 'images', 'offers', 'as_of_ms'] as const
+const productColumns = ['id', 'gtin', 'title', 'brand', 'images', 'offers', 'drops', 'as_of_ms'] as const
 
 /** What boxes read: the current walk, or the running one before there is any. */
 const visibleWalk = sql<number>`case when c.current_walk > 0 then c.current_walk else c.running_walk end`
@@ -43,7 +43,7 @@ export async function findProduct(
             ),
         )
         .leftJoin('absences as a', (join) => join.onRef('a.copy_id', '=', 'c.id').on('a.gtin', '=', gtin))
-        .select(['p.id', 'p.gtin', 'p.title', 'p.brand', 'p.images', 'p.offers', 'p.as_of_ms'])
+        .select(['p.id', 'p.gtin', 'p.title', 'p.brand', 'p.images', 'p.offers', 'p.drops', 'p.as_of_ms'])
         .select(['a.as_of_ms as absent_at_ms', pageTime.as('page_as_of_ms')])
         .where('c.catalog', '=', catalog)
         .where('c.channel_id', '=', channelId),

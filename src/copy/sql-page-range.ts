@@ -121,7 +121,7 @@ export async function readContents(
       build: () =>
         transaction
           .selectFrom('products')
-          .select(['id', 'title', 'brand', 'images', 'offers'])
+          .select(['id', 'title', 'brand', 'images', 'offers', 'drops'])
           .where('id', 'in', some),
     })
     for (const row of rows) contents.set(row.id, row)

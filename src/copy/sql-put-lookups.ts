@@ -41,7 +41,7 @@ async function putLookup(
     build: () =>
       transaction
         .selectFrom('products')
-        .select(['id', 'from_walk', 'until_walk', 'title', 'brand', 'images', 'offers', 'as_of_ms'])
+        .select(['id', 'from_walk', 'until_walk', 'title', 'brand', 'images', 'offers', 'drops', 'as_of_ms'])
         .where('copy_id', '=', copy.id)
         .where('gtin', '=', gtin)
         .where((builder) =>

@@ -42,13 +42,8 @@ async function insertProducts(
   const isServer = isPostgres(transaction)
   const inserted = await insertRows(transaction, 'insert products', {
     rows: shapes.map(({ content }) => ({
-      gtin: content.gtin,
-      digest: content.digest,
-      title: content.title,
-      brand: content.brand,
-      search_text: content.search_text,
-      images: content.images,
-      offers: content.offers,
+      // Its columns always come in one order (rows.ts, page-pack.ts).
+      ...content,
       copy_id: copyId,
       from_walk: fromWalk,
       until_walk: null,

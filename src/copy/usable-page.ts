@@ -19,10 +19,10 @@ export function toUsablePage(page: ReadPage, place: WalkPlace): ReadPage {
     else products.push(product)
     last = gtin
   }
-  const { nextCursor } = page
+  const { nextCursor, droppedGtins } = page
   const isEmpty = page.products.length === 0 && (page.drops.product ?? 0) === 0
   if (nextCursor !== null && (isEmpty || nextCursor === place.cursor)) throw createStuck()
-  return { products, nextCursor, drops }
+  return { products, nextCursor, drops, droppedGtins }
 }
 
 /** A walk that would go on for ever. */

@@ -1,5 +1,5 @@
 import { type Channel, MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
-import { type Drops, addDrops } from '../catalog/parse.ts'
+import { type DroppedGtins, type Drops, addDroppedGtins, addDrops } from '../catalog/parse.ts'
 import type { WalkPage, WalkPlace } from './store.ts'
 import { createTakenOver } from './taken-over.ts'
 import { createStuck, toUsablePage } from './usable-page.ts'
@@ -17,9 +17,12 @@ export type WalkStep = Readonly<{ place: WalkPlace; barrenPages: number; barrenD
 /** A page with the place behind it. `stored`: what of it goes into the copy; `null` where it has no usable product. */
 export type FetchedPage = Readonly<{ stored: WalkPage | null; next: WalkStep }>
 
+/** `droppedGtins`: grows by what the pages of the walk left out. */
+export type PagedDetails = WalkDetails & Readonly<{ droppedGtins: DroppedGtins }>
+
 /** Fetches the page at a place, when its turn has come. */
 export async function fetchPage(
-  details: WalkDetails,
+  details: PagedDetails,
   channel: Channel,
   step: WalkStep & Readonly<{ expectedCount: number; isWhole: boolean }>,
 ): Promise<FetchedPage> {
@@ -37,6 +40,7 @@ export async function fetchPage(
   })
   const { products, nextCursor, drops } = toUsablePage(value, place)
   addDrops(drops, step.barrenDrops)
+  addDroppedGtins(details.droppedGtins, value.droppedGtins)
   // A page without a usable product has no range of its own: the next one covers it.
   if (products.length === 0 && nextCursor !== null)
     return { stored: null, next: toBarrenStep(step, nextCursor, drops) }

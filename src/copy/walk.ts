@@ -3,12 +3,13 @@ import { type Clock, HOUR_MS } from '../clock.ts'
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
+import type { DroppedGtins } from '../catalog/parse.ts'
 import { CatalogStatusError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
 import { describeFailure } from './healing-store.ts'
 import { describeHold, findLastWalkStart } from './held-walk.ts'
 import type { PageSource } from './page-source.ts'
 import type { HeldWalk, WalkPlace, WalkStore } from './store.ts'
-import { type FetchedPage, type WalkStep, fetchPage } from './walk-page.ts'
+import { type FetchedPage, type PagedDetails, type WalkStep, fetchPage } from './walk-page.ts'
 import { type ListStore, listWalkedChannels } from './walk-list.ts'
 import { createTakenOver } from './taken-over.ts'
 import { extendLease, takeLease } from './walk-lease.ts'
@@ -31,6 +32,8 @@ export type ChannelWalk = Readonly<{
   channelName: string
   outcome: 'complete' | 'held' | 'failed' | 'busy'
   productCount: number
+  /** The first GTINs of what this run found malformed, by reason. */
+  droppedGtins: DroppedGtins
   durationMs: number
   /** Code of the error when it failed or was held, and its words. */
   failure: string | null
@@ -77,15 +80,16 @@ export async function walkCatalog(details: WalkDetails): Promise<readonly Channe
 async function walkChannel(details: WalkDetails, channel: Channel): Promise<ChannelWalk> {
   const { store, clock, owner } = details
   const startedAtMs = clock.nowMs()
+  const droppedGtins: DroppedGtins = {}
   const end = (outcome: ChannelWalk['outcome'], over: Partial<ChannelWalk> = {}): ChannelWalk => {
     const durationMs = clock.nowMs() - startedAtMs
-    const walk = { channelId: channel.id, channelName: channel.name, outcome, durationMs }
+    const walk = { channelId: channel.id, channelName: channel.name, outcome, droppedGtins, durationMs }
     return { productCount: 0, failure: null, reason: null, ...walk, ...over }
   }
   if (!(await takeLease(details, channel.id))) return end('busy')
   try {
     if (await isJustWalked(details, channel)) return end('busy')
-    const { productCount, held } = await walkPages(details, channel)
+    const { productCount, held } = await walkPages({ ...details, droppedGtins }, channel)
     if (held === null) return end('complete', { productCount })
     const { code } = new WalkHeldError('')
     const before = await store.getCopyState(channel.id)
@@ -116,7 +120,7 @@ async function isJustWalked(
 /** `held`: the walk did not become the current one. */
 type WalkEnd = Readonly<{ productCount: number; held: HeldWalk | null }>
 
-async function walkPages(details: WalkDetails, channel: Channel): Promise<WalkEnd> {
+async function walkPages(details: PagedDetails, channel: Channel): Promise<WalkEnd> {
   // What is fetched ahead ends with the walk of its channel, whatever ends that.
   const ended = new AbortController()
   const signal = AbortSignal.any([details.signal, ended.signal])
@@ -128,7 +132,7 @@ async function walkPages(details: WalkDetails, channel: Channel): Promise<WalkEn
 }
 
 /** While a page is written, the next one is under way: its cursor is known before. One page ahead, and never more. */
-async function walkPagesAhead(details: WalkDetails, channel: Channel): Promise<WalkEnd> {
+async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<WalkEnd> {
   const { store, clock } = details
   const { productCount: expectedCount } = await store.getCopyState(channel.id)
   const begin = async (resumableSinceMs: number): Promise<WalkStep> => {

@@ -15,6 +15,7 @@ import type { Claims } from './claims.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
 import { waitInTime } from './in-time.ts'
+import { takeDrops } from './malformed.ts'
 import type { Memory } from './memory.ts'
 
 /** A product as the table "When the catalog is called" (product.md, section 2) gives it to a visitor. */
@@ -200,8 +201,9 @@ function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntr
 }
 
 /** When the channel was last walked whole, if that is recent enough to believe that the copy knows every product. */
-async function findCompleteWalkTime(
-  details: ProductSourceDetails,
+export async function findCompleteWalkTime(
+  details: Pick<ProductSourceDetails, 'walkPeriodMs' | 'clock'> &
+    Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   channelId: string,
 ): Promise<number | undefined> {
   if (details.walkPeriodMs === null) return undefined
@@ -223,7 +225,7 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
     if (value === undefined && !(await details.channels.isListed(wanted.channelId))) {
       throw new CatalogStatusError('404 for a product of a channel that is not listed', 404)
     }
-    if (value !== undefined) details.onDrops(value.drops)
+    if (value !== undefined) await takeDrops(details, wanted, value)
     const entry: CopyEntry = { product: value?.product ?? null, asOfMs }
     // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
     if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') failures.forget(wanted.key)

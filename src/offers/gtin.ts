@@ -17,6 +17,13 @@ export function isCheckDigitRight(gtin: string): boolean {
   return gtin.length === GTIN_DIGITS && Number(gtin.at(-1)) === computeCheckDigit(gtin.slice(0, -1))
 }
 
+/** A padded GTIN with the check digit that its other digits ask for; `undefined` where it has it. */
+export function findCorrectedGtin(gtin: string): string | undefined {
+  if (isCheckDigitRight(gtin)) return undefined
+  const first13Digits = gtin.slice(0, -1)
+  return `${first13Digits}${computeCheckDigit(first13Digits)}`
+}
+
 /** The check digit for the first 13 digits of a padded GTIN. */
 export function computeCheckDigit(first13Digits: string): number {
   let sum = 0

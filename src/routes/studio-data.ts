@@ -5,21 +5,23 @@ import { computePeriodMs } from '../copy/schedule.ts'
 import { UnavailableError, VitrineError } from '../errors.ts'
 import { findGtin } from '../offers/gtin.ts'
 import { type StudioChoice, judgeOptions, parseStudioChoice } from '../studio/choice.ts'
+import { explainBox } from '../studio/explain.ts'
 import { type HealthData, MAX_HEALTH_CHANNELS } from '../studio/health.ts'
+import { readKnown } from '../studio/read-known.ts'
 import type { Shown, StudioData } from '../studio/studio.ts'
 import { toDealQuery } from '../widgets/deals.ts'
 import { toBoxSize, toGridSize } from '../widgets/heights.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
-import { parseGridOptions } from '../widgets/options.ts'
+import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import { readServerState } from './read-state.ts'
 
 /** Products that a search of the studio shows. */
 const MAX_MATCHES = 8
 
 /** What the studio shows of a channel. */
-type ChannelData = Pick<StudioData, 'matches' | 'product' | 'state' | 'shown' | 'counts'>
+type ChannelData = Pick<StudioData, 'matches' | 'product' | 'state' | 'shown' | 'counts' | 'why'>
 
-const NOTHING: ChannelData = { matches: [], product: null, state: null, shown: null, counts: null }
+const NOTHING: ChannelData = { matches: [], product: null, state: null, shown: null, counts: null, why: null }
 
 /** Everything that the studio shows for a query. Nothing is called that a visit of the widget would not call. */
 export async function readStudioData(
@@ -64,7 +66,9 @@ async function readChannelData(
   const product = await findProduct(context, channel, { choice, matches })
   const shown =
     product === null ? null : await findShownOffers(context, channel, { choice, gtin: product.gtin })
-  return { matches, product, state, shown, counts: null }
+  const gtin = product?.gtin ?? findGtin(choice.find === '' ? (choice.gtin ?? '') : choice.find.trim())
+  const why = gtin === undefined ? null : await explain(context, channel, { choice, gtin })
+  return { matches, product, state, shown, counts: null, why }
 }
 
 async function findMatches(
@@ -111,6 +115,21 @@ async function findShownOffers(
       ? { kind: 'hidden', reason: widget.hiddenReason }
       : { kind: 'where-to-buy', size: toBoxSize(view) }
   })
+}
+
+/** After the preview, which has made the calls that a visit makes. */
+async function explain(
+  context: Context,
+  channel: Channel,
+  { choice, gtin }: Readonly<{ choice: StudioChoice; gtin: string }>,
+): Promise<StudioData['why']> {
+  const { config, clock, widgets } = context
+  const { defaults } = widgets
+  const { query } = judgeOptions('where-to-buy', choice.typed, defaults)
+  const options = parseBoxOptions(query, defaults, 'fragment')
+  const why = 'this page makes no call but those of its preview; "vitrine explain" makes one'
+  const known = await readKnown(context, { channelId: channel.id, gtin }, { kind: 'not-asked', why })
+  return explainBox(known, { options, defaults, ignored: [], config, nowMs: clock.nowMs() })
 }
 
 async function readDeals(

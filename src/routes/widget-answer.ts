@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import { type Answer, type AskedRequest, type WidgetState } from '../http/answer.ts'
 import { type EncodedBody, type Encoding, pickBody, toOwnMemory } from '../http/encodings.ts'
 import { type Form, createForm } from '../http/forms.ts'
+import { toHeaderText } from '../http/header-text.ts'
 import type { ReadyAnswer } from '../http/hot-cache.ts'
 import { type Ages, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
 import { toCacheTags } from '../http/cache-tags.ts'
@@ -43,7 +44,7 @@ export function toWidgetHeaders(context: Context, widget: AnyWidget, state: Widg
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': toCacheControl(toAges(context, widget, state), context.clock.nowMs()),
     'Vitrine-State': state,
-    'Vitrine-Reason': state === 'hidden' ? widget.hiddenReason : undefined,
+    'Vitrine-Reason': state === 'hidden' ? toHeaderText(widget.hiddenReason) : undefined,
     'Cache-Status': toCacheStatus(widget.status),
     ...toCacheTags(context.config.cacheTagHeader, {
       channelId: widget.channel.id,

@@ -1,8 +1,9 @@
 import type { GateState } from '../catalog/call-gate.ts'
-import type { Channel, DropReason } from '../catalog/contract.ts'
+import type { Channel } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { CopyState } from '../copy/store.ts'
+import { describeDrops } from '../widgets/drop-words.ts'
 import { formatCount, formatTime } from '../widgets/format.ts'
 import type { HealthChannelView, HealthLineView, HealthView } from '../widgets/studio-views.ts'
 
@@ -24,17 +25,6 @@ export type HealthData = Readonly<{
   /** Two walks lie at most this far apart; `null` when none runs by itself. */
   walkPeriodMs: number | null
 }>
-
-/** Why an offer or a product was left out, in words. */
-const DROP_WORDS: Readonly<Record<DropReason, string>> = {
-  product: 'products without GTIN, title or offers',
-  merchant: 'offers without a shop’s name',
-  price: 'offers without a usable price',
-  currency: 'offers without a currency',
-  link: 'offers without a usable link',
-  shape: 'offers that cannot be read',
-  too_many: 'offers beyond what one product may have',
-}
 
 /** What an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
 export function toHealth(data: HealthData): HealthView {
@@ -117,9 +107,7 @@ function toChannelRow(
     deals: formatCount(state.dealCount, 'en'),
     age: ageMs === null ? 'no copy yet' : formatAge(ageMs),
     walk: describeWalk(state),
-    dropped: Object.entries(state.drops).map(
-      ([reason, count]) => `${formatCount(count, 'en')} ${findDropWords(reason)}`,
-    ),
+    dropped: describeDrops(state.drops),
     isGood: isYoung && state.failure === null && state.held === null,
   }
 }
@@ -135,10 +123,6 @@ function describeWalk(state: CopyState): string {
   }
   if (state.isRunning) return 'under way'
   return state.completedAtMs === null ? 'none yet' : `complete, ${formatTime(state.completedAtMs, 'en')}`
-}
-
-function findDropWords(reason: string): string {
-  return new Map<string, string>(Object.entries(DROP_WORDS)).get(reason) ?? `left out: ${reason}`
 }
 
 /** An age in its two largest units: `3 h 20 min`. */

@@ -1,5 +1,6 @@
 import type {
   DealsPanelView,
+  ExplanationView,
   FieldGroupView,
   StudioLive,
   StudioView,
@@ -10,7 +11,7 @@ type Entry = readonly [key: string, text: string]
 
 /** What of a view changes with an option: the page's script puts it in place (ADR 0013). */
 export function toStudioLive(view: StudioView): StudioLive {
-  const { address, notice, fields, widget, deals } = view
+  const { address, notice, fields, widget, deals, why } = view
   const texts = [
     ['address', address],
     ['notice', notice ?? ''],
@@ -18,6 +19,7 @@ export function toStudioLive(view: StudioView): StudioLive {
     ...fields.flatMap(listCheckCounts),
     ...(deals === null ? [] : listCounts(deals)),
     ...(widget === null ? [] : listCodes(widget)),
+    ...(why === null ? [] : listReasons(why)),
   ] as const
   return {
     texts: Object.fromEntries(texts),
@@ -49,6 +51,19 @@ function listCounts({ total, facets }: DealsPanelView): readonly Entry[] {
 
 function listCodes({ snippets }: StudioWidgetView): readonly Entry[] {
   return snippets.map(({ id, code }) => [`snippet ${id}`, code])
+}
+
+/** The offers stay the same when an option changes; which of them are shown does not. */
+function listReasons({ verdict, remedy, facts, offers }: ExplanationView): readonly Entry[] {
+  return [
+    ['why verdict', verdict],
+    ['why remedy', remedy ?? ''],
+    ...facts.map(({ value }, index): Entry => [`why fact ${index}`, value]),
+    ...offers.flatMap(({ text, outcome }, index): Entry[] => [
+      [`why offer ${index}`, text],
+      [`why outcome ${index}`, outcome],
+    ]),
+  ]
 }
 
 /** Links to other choices: they take the options along. */

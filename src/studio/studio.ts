@@ -7,7 +7,7 @@ import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from
 import { formatDeals, toDealsPanel } from './deals-panel.ts'
 import { type Choosable, listFields } from './fields.ts'
 import { type HealthData, toHealth } from './health.ts'
-import type { FieldGroupView, StudioTab, StudioView } from '../widgets/studio-views.ts'
+import type { ExplanationView, FieldGroupView, StudioTab, StudioView } from '../widgets/studio-views.ts'
 import { type EmbeddedWidget, type EmbeddingPlace, toStudioWidget, toSuffix } from './widget.ts'
 
 /** Longest address of a channel that the studio prints; it comes as the catalog has it. */
@@ -46,6 +46,8 @@ export type StudioData = EmbeddingPlace &
     /** `null`: nothing was asked for, as there is no channel or no product. */
     shown: Shown | null
     counts: DealCounts | null
+    /** Of the product of a box, or of the GTIN that was typed. */
+    why: ExplanationView | null
     health: HealthData | null
   }>
 
@@ -88,6 +90,7 @@ export function toStudioView(data: StudioData): StudioView {
     notice: findNotice(data),
     address: `${data.studioUrl}${toSuffix(toChoiceQuery(data, { ...chosen, typed: judged.query }))}`,
     deals: data.counts === null ? null : toDealsPanel(data.counts, choice.typed, toHref),
+    why: data.why,
     health: data.health === null ? null : toHealth(data.health),
   }
 }

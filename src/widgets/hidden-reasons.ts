@@ -1,19 +1,118 @@
-import { isCheckDigitRight } from '../offers/gtin.ts'
+import type { Offer, Product } from '../catalog/contract.ts'
+import { findCorrectedGtin } from '../offers/gtin.ts'
+import { countDrops, describeDrops } from './drop-words.ts'
+import { FILTERS, type Filter, LEAVES_OUT } from './offer-choice.ts'
+import type { CommonOptions, GridOptions, OptionDefaults } from './options.ts'
 
 /** Why nothing of a channel is shown that was served and is not listed any more. */
 export const GONE_REASON = 'The catalog no longer lists this channel.'
 
+/** Names of one list that are said; the rest is counted. */
+const MAX_NAMES = 5
+
 /** Why a grid may be empty, for whoever builds the page. */
-export function explainHiddenGrid(page: number): string {
-  return page > 1
-    ? `There is no page ${page} of the deals that fit the options of this address.`
-    : 'No offer that is on sale fits the options of this address.'
+export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
+  const offers = options.stock === 'in' ? 'offer that is on sale and in stock' : 'offer that is on sale'
+  const set = listGridFilters(options, defaults)
+  const fits = set.length === 0 ? '' : ` fits ${joinAll(set)}`
+  if (options.page > 1)
+    return `There is no page ${options.page}: too few products have an ${offers}${fits && ` and${fits}`}.`
+  return set.length === 0 ? `No product of this channel has an ${offers}.` : `No ${offers}${fits}.`
 }
 
-/** Why a box may be empty; `gtin` is padded. */
-export function explainHiddenBox(gtin: string, isSold: boolean): string {
-  if (isSold) return 'No offer of this product fits the options of this address.'
-  return isCheckDigitRight(gtin)
-    ? 'No shop of this channel sells the product of this GTIN.'
-    : 'The last digit of this GTIN is wrong: is it mistyped? No shop of this channel sells it.'
+/** Why a box may be empty; `gtin` is padded, `product` is `null` where no shop sells it. */
+export function explainHiddenBox(
+  gtin: string,
+  product: Product | null,
+  { options, defaults }: Readonly<{ options: CommonOptions; defaults: OptionDefaults }>,
+): string {
+  if (product === null) {
+    const corrected = findCorrectedGtin(gtin)
+    return corrected === undefined
+      ? 'No shop of this channel sells the product of this GTIN.'
+      : `The last digit of this GTIN is wrong: is it mistyped? It would be ${corrected.slice(-1)}. No shop of this channel sells it.`
+  }
+  const { offers } = product
+  if (offers.length === 0) return explainNoOffers(product)
+  const malformed =
+    product.drops === undefined ? '' : ` Malformed beside them: ${describeDrops(product.drops).join(', ')}.`
+  return `${explainFiltered(offers, options, defaults)}${malformed}`
+}
+
+function explainNoOffers({ drops }: Product): string {
+  if (drops === undefined)
+    return 'The catalog lists this product, and no shop of this channel has an offer of it.'
+  const count = countDrops(drops)
+  const sent =
+    count === 1 ? 'one offer of this product, and it is' : `${count} offers of this product, all of them`
+  return `The catalog sent ${sent} malformed: ${describeDrops(drops).join(', ')}.`
+}
+
+function explainFiltered(offers: readonly Offer[], options: CommonOptions, defaults: OptionDefaults): string {
+  const count = (filter: Filter): number =>
+    offers.filter((offer) => LEAVES_OUT[filter](offer, options)).length
+  const alone = FILTERS.filter((filter) => count(filter) === offers.length)
+  const filters = alone.length > 0 ? alone : FILTERS.filter((filter) => count(filter) > 0)
+  const names = joinAll(filters.map((filter) => nameFilter(filter, options, defaults)))
+  const all = offers.length === 1 ? 'the only offer' : `all ${offers.length} offers`
+  const how = filters.length === 1 ? 'hides' : alone.length > 1 ? 'each hide' : 'together hide'
+  return [`${capitalize(names)} ${how} ${all} of this product.`, ...listChoices(filters, offers)].join(' ')
+}
+
+/** What there is instead of what was asked for. */
+function listChoices(filters: readonly Filter[], offers: readonly Offer[]): readonly string[] {
+  const shops = joinSome(listDistinct(offers.map(({ merchant }) => merchant)))
+  const currencies = joinSome(listDistinct(offers.map(({ currency }) => currency)))
+  const isByShop = filters.includes('merchant') || filters.includes('exclude')
+  return [
+    ...(isByShop ? [`Its shops: ${shops}.`] : []),
+    ...(filters.includes('currency') ? [`Its prices are in ${currencies}.`] : []),
+  ]
+}
+
+/** A filter as an address writes it, or the setting that stands in for it. */
+export function nameFilter(filter: Filter, options: CommonOptions, defaults: OptionDefaults): string {
+  switch (filter) {
+    case 'stock':
+      return 'the option stock=in'
+    case 'merchant':
+      return `the option merchant=${joinSome(options.merchants)}`
+    case 'exclude':
+      return `the option exclude=${joinSome(options.excluded)}`
+    default:
+      // The same address with the option is the same answer.
+      return options.currency === defaults.currency
+        ? `the setting VITRINE_CURRENCY=${options.currency ?? ''}`
+        : `the option currency=${options.currency ?? ''}`
+  }
+}
+
+function listGridFilters(options: GridOptions, defaults: OptionDefaults): readonly string[] {
+  const { currency, merchants, excluded, minDiscountPercent, maxPrice, brand, words } = options
+  return [
+    ...(merchants.length > 0 ? [nameFilter('merchant', options, defaults)] : []),
+    ...(excluded.length > 0 ? [nameFilter('exclude', options, defaults)] : []),
+    ...(currency === null ? [] : [nameFilter('currency', options, defaults)]),
+    ...(minDiscountPercent > 1 ? [`the option min_discount=${minDiscountPercent}`] : []),
+    ...(maxPrice === null ? [] : [`the option max_price=${maxPrice}`]),
+    ...(brand === null ? [] : [`the option brand=${brand}`]),
+    ...(words === null ? [] : [`the option q=${words}`]),
+  ]
+}
+
+function listDistinct(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort((a, b) => a.localeCompare(b, 'en'))
+}
+
+function joinSome(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES
+  return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ')
+}
+
+function joinAll(texts: readonly string[]): string {
+  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1) ?? ''}`
+}
+
+function capitalize(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
 }

@@ -51,6 +51,7 @@ const PARTIALS = [
   'studio-snippets',
   'studio-deals',
   'studio-health',
+  'studio-why',
 ]
 
 /** Templates of whole answers. */

@@ -106,6 +106,22 @@ export type HealthView = Readonly<{
   moreChannels: number
 }>
 
+/** Why a box shows what it shows, or nothing. */
+export type ExplanationView = Readonly<{
+  isShown: boolean
+  verdict: string
+  /** What to do about it; `null`: a box is shown. */
+  remedy: string | null
+  facts: readonly Readonly<{ label: string; value: string }>[]
+  /** Every offer that is known of the product, those that are shown first. */
+  offers: readonly Readonly<{
+    /** Shop, price, availability and network. */
+    text: string
+    isShown: boolean
+    outcome: string
+  }>[]
+}>
+
 /** A product that the search found. */
 export type MatchView = Readonly<{
   gtin: string
@@ -137,6 +153,8 @@ export type StudioView = Readonly<{
   /** This choice without what is as by default: an address to share. */
   address: string
   deals: DealsPanelView | null
+  /** Of a box alone. */
+  why: ExplanationView | null
   health: HealthView | null
 }>
 

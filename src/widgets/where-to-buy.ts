@@ -1,8 +1,8 @@
 import type { Offer, Product } from '../catalog/contract.ts'
-import { compareForBox, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
-import { foldCase } from '../offers/text.ts'
+import { isInStock } from '../offers/ranking.ts'
 import { formatCount } from './format.ts'
-import type { BoxOptions, CommonOptions, Surface } from './options.ts'
+import { selectOffers } from './offer-choice.ts'
+import type { BoxOptions, Surface } from './options.ts'
 import {
   type Presentation,
   type Speech,
@@ -20,13 +20,6 @@ import type { BoxView, OfferView } from './view-models.ts'
 
 /** A product and when the catalog gave it, Unix milliseconds. */
 export type BoxData = Readonly<{ product: Product; asOfMs: number }>
-
-/** The offers of a box in the order in which they are shown; empty when nothing is left after the filters. */
-export function selectOffers(offers: readonly Offer[], options: CommonOptions): readonly Offer[] {
-  const filtered = offers.filter((offer) => passesFilters(offer, options))
-  const currency = options.currency ?? findMainCurrency(filtered)
-  return pickOnePerMerchant(filtered.filter((offer) => offer.currency === currency)).sort(compareForBox)
-}
 
 /** The view of a where-to-buy box; `undefined` when there is nothing to show and the box hides. */
 export function toBoxView(
@@ -62,13 +55,6 @@ export function toBoxView(
     honesty: toHonesty(data.asOfMs, words.boxOrder, { speech, disclosure: presentation.disclosure }),
     schema: options.markup === 'schema' && isShown ? toSchemaText(data.product, offers) : null,
   }
-}
-
-function passesFilters(offer: Offer, options: CommonOptions): boolean {
-  if (options.stock === 'in' && !isInStock(offer)) return false
-  const merchant = foldCase(offer.merchant)
-  if (options.merchants.length > 0 && !options.merchants.includes(merchant)) return false
-  return !options.excluded.includes(merchant)
 }
 
 function toRows(

@@ -141,7 +141,9 @@ async function getBox(
   const oldestPriceMs = isShown && product !== null ? asOfMs : null
   return {
     kind: 'where-to-buy',
-    hiddenReason: isGone ? GONE_REASON : explainHiddenBox(padded, product !== null),
+    get hiddenReason() {
+      return isGone ? GONE_REASON : explainHiddenBox(padded, product, { options, defaults })
+    },
     identity: toIdentity({ surface, channelId: channel.id, gtin: padded }, toOptionsKey(options)),
     stamp: [isGone ? 'gone' : asOfMs, isShown, product === null].join(' '),
     getEmbedPath: () => withQuery(`${channel.id}/where-to-buy/${padded}`, toQuery(options, defaults)),
@@ -200,7 +202,9 @@ async function getGrid(
     surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
   return {
     kind: 'deals',
-    hiddenReason: isGone ? GONE_REASON : explainHiddenGrid(options.page),
+    get hiddenReason() {
+      return isGone ? GONE_REASON : explainHiddenGrid(options, defaults)
+    },
     identity: toIdentity({ surface, channelId: channel.id, gtin: null }, optionsKey),
     stamp: [value.readAtMs, value.deals.length, priced.length, isGone].join(' '),
     getEmbedPath: () => withQuery(`${channel.id}/deals`, toQuery(options, defaults)),

@@ -239,7 +239,11 @@ describe('reason of an empty answer', () => {
   test.each([
     ['a GTIN that nobody sells', '09521234567905', 'No shop of this channel sells'],
     ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN is wrong'],
-    ['options that leave nothing', '09521234567899?merchant=Nobody', 'No offer of this product fits'],
+    [
+      'options that leave nothing',
+      '09521234567899?merchant=Nobody',
+      'The option merchant=nobody hides the only offer',
+    ],
     ['a GTIN that is none', 'abc', 'A GTIN is 1 to 14 digits'],
   ])('%s - is said in a header and in the frame', async (_name, end, words) => {
     const harness = await startStocked()
@@ -255,7 +259,7 @@ describe('reason of an empty answer', () => {
     const harness = await startStocked()
     for (const path of GRIDS) {
       const empty = await visit(harness, `${path}?brand=Nobody`)
-      expect(empty.headers['vitrine-reason']).toContain('No offer that is on sale fits')
+      expect(empty.headers['vitrine-reason']).toContain('fits the option brand=Nobody.')
       const shown = await visit(harness, path)
       expect(shown.headers['vitrine-reason']).toBeUndefined()
       expect(shown.text).not.toContain('data-vitrine-reason')

@@ -53,6 +53,12 @@ async function startStudio(options: HarnessOptions = {}): Promise<Harness> {
   return harness
 }
 
+const seeWhy = async (harness: Harness, query: string): Promise<string> => {
+  const { text } = await see(harness, `/studio?${query}`)
+  expect(await findHtmlFaults(text)).toEqual([])
+  return findByClass(text, 'why').map(getText).join(' ')
+}
+
 const see = (harness: Harness, path: string): Promise<Seen> => visit(harness, path, ADMIN)
 const having = (html: string, name: string, value: string): Element | undefined =>
   listElements(html).find((element) => getAttribute(element, name) === value)
@@ -289,4 +295,34 @@ test('GTIN that no product has - is said, and no other product is shown instead'
   const { text } = await see(await startStudio(), '/studio?gtin=123')
   expect(readNotice(text)).toBe('No product of this channel matches "123".')
   expect(findByClass(text, 'preview')).toEqual([])
+})
+
+describe('why a box shows what it shows', () => {
+  test('product that is shown, filtered, mistyped or not sold - is explained below the preview', async () => {
+    const harness = await startStudio()
+    expect(await seeWhy(harness, `gtin=${toGtin(1)}`)).toContain('A box is shown: 1 offer.')
+    const filtered = await seeWhy(harness, `gtin=${toGtin(1)}&exclude=Kopje`)
+    expect(filtered).toContain(
+      'Nothing is shown. The option exclude=kopje hides the only offer of this product.',
+    )
+    expect(filtered).toContain('left out by exclude=kopje')
+    const mistyped = `${toGtin(1).slice(0, -1)}${(Number(toGtin(1).at(-1)) + 1) % 10}`
+    expect(await seeWhy(harness, `find=${mistyped}`)).toContain(
+      `The last digit of the GTIN ${mistyped} is wrong`,
+    )
+    expect(await seeWhy(harness, 'tab=deals')).toBe('')
+  })
+
+  test('explanation - makes no call of its own, and names of a feed are text', async () => {
+    const harness = await startStudio()
+    const name = '<b onclick=x>Shop</b>'
+    await stock(harness, [
+      makeWireProduct({ gtin: toGtin(1), offers: [makeWireOffer({ merchant: { name } })] }),
+    ])
+    harness.catalog.calls.length = 0
+    const { text } = await see(harness, `/studio?gtin=${toGtin(1)}&exclude=x`)
+    expect(harness.catalog.calls).toEqual([])
+    expect(text).not.toContain('<b onclick')
+    expect(readText(text)).toContain(`${name}, €49.90`)
+  })
 })

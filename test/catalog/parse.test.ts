@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { addDrops, parseChannelList, parseProduct, parseProductPage } from '../../src/catalog/parse.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
 
 const OPTIONS = { ownOrigin: 'http://127.0.0.1:3000' }
 const GTIN = '09521234567899'
@@ -234,7 +235,8 @@ describe('pages', () => {
     [{ items: [], next_cursor: null }, null],
     [{ items: [], next_cursor: 'ü=/+ ' }, 'ü=/+ '],
   ])('%j - cursor %j, unchanged', (answer, expected) => {
-    expect(parseProductPage(answer, OPTIONS)).toEqual({ products: [], nextCursor: expected, drops: {} })
+    const nothing = { drops: {}, droppedGtins: {} }
+    expect(parseProductPage(answer, OPTIONS)).toEqual({ products: [], nextCursor: expected, ...nothing })
   })
 
   it('drops of several products - are added up', () => {
@@ -247,6 +249,25 @@ describe('pages', () => {
     const drops = { price: 1 }
     addDrops(drops, { price: 2, link: 1 })
     expect(drops).toEqual({ price: 3, link: 1 })
+  })
+
+  it('GTINs of what was left out - are named by reason, each once, the first ten', () => {
+    const items = Array.from({ length: 25 }, (_, index) => ({
+      ...makeWireProduct({ gtin: toGtin(index) }),
+      offers: [makeOffer({ price: 'n/a' }), makeOffer({ price: '' })],
+    }))
+    const nameless = { ...makeWireProduct({ gtin: toGtin(30) }), title: '' }
+    const { droppedGtins } = parseProductPage({ items: [...items, nameless, null] }, OPTIONS)
+    expect(droppedGtins).toEqual({
+      price: Array.from({ length: 10 }, (_, index) => toGtin(index)),
+      product: [toGtin(30)],
+    })
+  })
+
+  it('product - remembers how many of its offers were left out, and nothing where none was', () => {
+    const offers = [makeOffer({ price: '0' }), null, makeOffer({})]
+    expect(readProduct({ offers })?.drops).toEqual({ price: 1, shape: 1 })
+    expect(readProduct({})).not.toHaveProperty('drops')
   })
 
   it('look-up of another product - CatalogInvalidError', () => {

@@ -10,6 +10,7 @@ const products = fc.array(
   fc.record({
     brand: fc.constantFrom(null, 'Brand', 'Crème'),
     oldPrices: fc.array(fc.constantFrom('99.00', '120.50', null), { maxLength: 3 }),
+    priceDrops: fc.nat(2),
   }),
   { maxLength: 6 },
 )
@@ -17,13 +18,15 @@ const products = fc.array(
 const page: fc.Arbitrary<ReadPage> = fc
   .record({ products, hasDeals: fc.boolean(), nextCursor: fc.constantFrom(null, 'next') })
   .map(({ products: wanted, hasDeals, nextCursor }) => ({
-    products: wanted.map(({ brand, oldPrices }, index) => {
+    products: wanted.map(({ brand, oldPrices, priceDrops }, index) => {
       const offers = oldPrices.map((oldPrice, at) => makeParsedOffer({ oldPrice, merchant: `Shop ${at}` }))
       const product = makeProduct({ gtin: toGtin(index), title: `Lamp ${index}`, brand, offers })
-      return toPageProduct(product, { hasDeals })
+      const drops = { price: priceDrops }
+      return toPageProduct(priceDrops === 0 ? product : { ...product, drops }, { hasDeals })
     }),
     nextCursor,
     drops: { price: wanted.length },
+    droppedGtins: { price: [toGtin(0)] },
   }))
 
 test('page - packed and cloned as between threads - comes out as it was', () => {

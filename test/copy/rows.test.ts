@@ -44,6 +44,7 @@ describe('stored shape, product', () => {
         search_text: 'creme strasse lumen',
         images: String.raw`["https://a.example/\""]`,
         offers: JSON.stringify([makeParsedOffer()]),
+        drops: null,
       },
       deals: [],
     })
@@ -174,6 +175,7 @@ const ROW = {
   brand: null,
   images: '["https://a.example/1.jpg","https://a.example/2.jpg"]',
   offers: JSON.stringify([SALE]),
+  drops: null,
   offer: JSON.stringify(SALE),
 }
 
@@ -195,6 +197,9 @@ const DAMAGED: readonly unknown[] = [
   { ...SALE, affiliateUrl: 'javascript:alert(1)' },
 ]
 
+const store = (drops: Product['drops']): ReturnType<typeof toStoredShape>['content'] =>
+  toStoredShape({ ...makeProduct(), ...(drops && { drops }) }).content
+
 describe('row that is read', () => {
   test('any product - stored and read - is the same, its offers in order', () => {
     fc.assert(
@@ -206,6 +211,14 @@ describe('row that is read', () => {
         expect(read?.offers).toHaveLength(offers.length)
       }),
     )
+  })
+
+  test('what was left out of the offers - is read as it was stored, and changes the digest in no order of its own', () => {
+    const stored = store({ price: 2, link: 1 })
+    expect(findProductInRow(stored)?.drops).toEqual({ link: 1, price: 2 })
+    expect(store({ link: 1, price: 2 })).toEqual(stored)
+    expect(new Set([stored, store(undefined), store({ price: 3 })].map(({ digest }) => digest)).size).toBe(3)
+    expect(findProductInRow(store(undefined))).not.toHaveProperty('drops')
   })
 
   test('card - several pictures, then none - the first one, then none', () => {

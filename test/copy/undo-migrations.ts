@@ -12,6 +12,7 @@ export async function undoMigrationsFrom0008(database: Kysely<CopyTables>): Prom
   ])
     await sql`alter table copies drop column ${sql.ref(column)}`.execute(database)
   await sql`alter table channel_lists drop column held_since_ms`.execute(database)
+  await sql`alter table products drop column drops`.execute(database)
   await sql`drop table lapsed_deals`.execute(database)
   await sql`delete from kysely_migration where name >= '0008'`.execute(database)
 }

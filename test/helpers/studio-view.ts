@@ -5,7 +5,7 @@ import type { CopyState, DealCounts } from '../../src/copy/store.ts'
 import { type StudioChoice, parseStudioChoice } from '../../src/studio/choice.ts'
 import type { HealthData } from '../../src/studio/health.ts'
 import { type Shown, type StudioData, toStudioView } from '../../src/studio/studio.ts'
-import type { StudioView } from '../../src/widgets/studio-views.ts'
+import type { ExplanationView, StudioView } from '../../src/widgets/studio-views.ts'
 import { CHANNEL_ID } from './fake-catalog.ts'
 import { NOON_MS } from './harness.ts'
 import { makeProduct } from './products.ts'
@@ -92,6 +92,18 @@ const BOX: Shown = {
 }
 const GRID: Shown = { kind: 'deals', size: { layout: 'grid', cardCount: 7 } }
 
+/** Why a box with one of two offers shows what it shows. */
+export const EXPLANATION: ExplanationView = {
+  isShown: true,
+  verdict: 'A box is shown: 1 offer.',
+  remedy: null,
+  facts: [{ label: 'GTIN', value: makeProduct().gtin }],
+  offers: [
+    { text: 'Kopje, €49.90, in_stock, brightlink', isShown: true, outcome: 'shown' },
+    { text: 'Maison, €45.00, sold_out, brightlink', isShown: false, outcome: 'left out by stock=in' },
+  ],
+}
+
 /** What the studio is made of for a query string: one channel with a lamp, which one shop sells, and seven deals. */
 export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
   const choice = makeChoice(query)
@@ -114,6 +126,7 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
     state: WALKED,
     shown: { 'where-to-buy': BOX, deals: GRID, health: null }[choice.tab],
     counts: choice.tab === 'deals' ? COUNTS : null,
+    why: isBox ? EXPLANATION : null,
     health: choice.tab === 'health' ? makeHealthData() : null,
     ...over,
   }

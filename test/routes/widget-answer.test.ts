@@ -98,7 +98,7 @@ describe('headers of a widget', () => {
     expect(toWidgetHeaders(harness.context, widget, 'hidden')).toMatchObject({
       'Cache-Control': 'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400',
       'Vitrine-State': 'hidden',
-      'Vitrine-Reason': 'No offer of this product fits the options of this address.',
+      'Vitrine-Reason': 'The option merchant=nobody hides the only offer of this product. Its shops: Kopje.',
     })
   })
 })

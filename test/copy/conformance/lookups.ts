@@ -48,6 +48,20 @@ export function describeLookups(subject: Subject): void {
       })
     })
 
+    test('offers that were left out - are remembered by look-up and walk, until all of them are usable', async () => {
+      const broken = makeProduct({ offers: [], drops: { price: 4 } })
+      const readDrops = async (): Promise<unknown> => (await copy.findProduct(CHANNEL, GTIN))?.product?.drops
+      await walkAll(copy, [makeProduct({ offers: [] })], 100)
+      expect(await readDrops()).toBeUndefined()
+      await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product: broken, asOfMs: 200 } }])
+      expect(await readDrops()).toEqual({ price: 4 })
+      await walkAll(copy, [makeProduct({ offers: [], drops: { price: 3 } })], 300)
+      expect(await readDrops()).toEqual({ price: 3 })
+      expect((await copy.searchProducts(CHANNEL, GTIN, 1))[0]?.product?.drops).toEqual({ price: 3 })
+      await put('Lamp', 400)
+      expect(await readDrops()).toBeUndefined()
+    })
+
     test('look-up - newer than the last - replaces it; older - is left out', async () => {
       await put('second', 200)
       await put('third', 300)

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import type { Product } from '../../src/catalog/contract.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { parseConfig } from '../../src/config/parse-config.ts'
+import { type Known, explainBox } from '../../src/studio/explain.ts'
+import { parseBoxOptions } from '../../src/widgets/options.ts'
+import type { ExplanationView } from '../../src/widgets/studio-views.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { CHANNEL, WALKED } from '../helpers/studio-view.ts'
+
+const GTIN = toGtin(1)
+const { config } = parseConfig({})
+const DEFAULTS = { locale: 'en', currency: null }
+const OPTIONS = parseBoxOptions(new URLSearchParams(), DEFAULTS, 'fragment')
+
+function explain(over: Partial<Known>): ExplanationView {
+  const known: Known = {
+    channelId: CHANNEL.id,
+    gtin: GTIN,
+    list: { asOfMs: NOON_MS, heldSinceMs: null, channels: [CHANNEL], gone: [] },
+    state: WALKED,
+    entry: undefined,
+    isCopyComplete: false,
+    catalog: { kind: 'not-asked', why: 'a test' },
+    ...over,
+  }
+  const rules = { options: OPTIONS, defaults: DEFAULTS, ignored: [], config, nowMs: NOON_MS }
+  return explainBox(known, rules)
+}
+
+const at = (ageMs: number, product: Product | null): Known['entry'] => ({
+  product,
+  asOfMs: NOON_MS - ageMs,
+})
+const readEntry = ({ facts }: ExplanationView): string | undefined =>
+  facts.find(({ label }) => label === 'Product in the copy')?.value
+
+const ABSENT = { kind: 'absent' } as const
+const BETTER = {
+  kind: 'product',
+  product: makeProduct({ offers: [makeParsedOffer(), makeParsedOffer({ merchant: 'B' })] }),
+} as const
+const MALFORMED = { kind: 'product', product: makeProduct({ offers: [], drops: { price: 2 } }) } as const
+
+describe('what a visit is answered from', () => {
+  test.each([
+    ['fresh copy, catalog says 404 - the copy', MINUTE_MS, ABSENT, 'A box is shown: 1 offer.'],
+    ['stale copy - the copy', 10 * MINUTE_MS, BETTER, 'A box is shown: 1 offer.'],
+    ['copy for rescue, catalog answers - the answer', 2 * HOUR_MS, BETTER, 'A box is shown: 2 offers.'],
+    ['copy for rescue, catalog says 404 - the answer', 2 * HOUR_MS, ABSENT, 'Nothing is shown.'],
+    ['copy for rescue, all malformed - the copy', 2 * HOUR_MS, MALFORMED, 'A box is shown: 1 offer.'],
+    [
+      'copy too old, all malformed - the answer',
+      200 * HOUR_MS,
+      MALFORMED,
+      'Nothing is shown. The catalog sent 2',
+    ],
+    ['copy too old, catalog answers - the answer', 200 * HOUR_MS, BETTER, 'A box is shown: 2 offers.'],
+  ] as const)('%s', (_case, ageMs, catalog, verdict) => {
+    expect(explain({ entry: at(ageMs, makeProduct()), catalog }).verdict).toContain(verdict)
+  })
+
+  test('404 remembered, then forgotten - hidden, then as the catalog says', () => {
+    const { notFoundSeconds } = config.freshness
+    expect(explain({ entry: at(0, null), catalog: BETTER })).toMatchObject({
+      isShown: false,
+      remedy: 'The catalog has this product now: run "vitrine sync".',
+    })
+    expect(explain({ entry: at(notFoundSeconds * SECOND_MS, null), catalog: BETTER }).isShown).toBe(true)
+  })
+
+  test('complete copy that lacks the product - no call of a visit would change it', () => {
+    const { verdict, isShown } = explain({ isCopyComplete: true, catalog: BETTER })
+    expect([isShown, verdict]).toEqual([false, expect.stringContaining('The stored copy lacks this product')])
+  })
+
+  test('prices that are too old - are said with the product and with each offer', () => {
+    const view = explain({ entry: at(30 * HOUR_MS, makeProduct()) })
+    expect(readEntry(view)).toContain('its prices are too old and are not shown')
+    expect(view.offers[0]?.outcome).toBe('shown, without its price')
+  })
+})
+
+describe('channel', () => {
+  const gone = (hours: number): Known['list'] => ({
+    asOfMs: NOON_MS,
+    heldSinceMs: null,
+    channels: [{ ...CHANNEL, id: 'other', name: 'Other' }],
+    gone: [{ channel: CHANNEL, goneAtMs: NOON_MS - hours * HOUR_MS }],
+  })
+
+  test('gone a while ago - the copy is shown until rescue ends, then the other channels are named', () => {
+    const entry = at(MINUTE_MS, makeProduct())
+    expect(explain({ entry, list: gone(100) }).isShown).toBe(true)
+    expect(explain({ entry, list: gone(169) })).toMatchObject({
+      verdict: 'Nothing is shown. The catalog no longer lists this channel.',
+      remedy: 'Use a channel that it lists: Other (other).',
+    })
+  })
+
+  test('no list yet - the remedy is that of the call that failed', () => {
+    const catalog = { kind: 'failed', text: 'gave no usable answer', remedy: 'Mend it.' } as const
+    expect(explain({ list: undefined, catalog })).toMatchObject({ isShown: false, remedy: 'Mend it.' })
+    expect(explain({ list: undefined }).remedy).toContain('vitrine check')
+  })
+
+  test('embedded catalog without channels - the remedy is an import', () => {
+    const list = { asOfMs: NOON_MS, heldSinceMs: null, channels: [], gone: [] }
+    expect(explain({ list }).remedy).toContain('vitrine catalog import')
+  })
+
+  test('walk that is held - is told beside the copy', () => {
+    const held = { reason: 'fewer than half', startedAtMs: NOON_MS, sinceMs: NOON_MS, productCount: 0 }
+    const { facts } = explain({ state: { ...WALKED, held } as Known['state'] })
+    expect(facts.find(({ label }) => label === 'Stored copy of the channel')?.value).toContain(
+      'found 0 products and is held (fewer than half); "vitrine sync --accept" takes it',
+    )
+  })
+})

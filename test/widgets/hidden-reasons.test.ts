@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import type { Offer, Product } from '../../src/catalog/contract.ts'
+import { explainHiddenBox, explainHiddenGrid } from '../../src/widgets/hidden-reasons.ts'
+import { judgeOffers } from '../../src/widgets/offer-choice.ts'
+import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+
+const GTIN = toGtin(1)
+const soldOut = (merchant: string, over: Partial<Offer> = {}): Offer =>
+  makeParsedOffer({ merchant, availability: 'sold_out', ...over })
+
+function explain(
+  product: Partial<Product> | null,
+  query = '',
+  { gtin = GTIN, currency = null }: Readonly<{ gtin?: string; currency?: string | null }> = {},
+): string {
+  const defaults = { locale: 'en', currency }
+  const options = parseBoxOptions(new URLSearchParams(query), defaults, 'fragment')
+  return explainHiddenBox(gtin, product === null ? null : makeProduct(product), { options, defaults })
+}
+
+describe('reason of a hidden box', () => {
+  const offers = [soldOut('Maison'), soldOut('Kopje', { currency: 'USD' }), soldOut('Ärger & Söhne')]
+
+  test.each([
+    ['stock=in', 'The option stock=in hides all 3 offers of this product.'],
+    [
+      'merchant=Nobody&merchant=other',
+      'The option merchant=nobody, other hides all 3 offers of this product. Its shops: Ärger & Söhne, Kopje, Maison.',
+    ],
+    [
+      'exclude=maison&exclude=kopje&exclude=ärger+%26+söhne',
+      'The option exclude=kopje, maison, ärger & söhne hides all 3 offers of this product. Its shops: Ärger & Söhne, Kopje, Maison.',
+    ],
+    [
+      'currency=SEK',
+      'The option currency=SEK hides all 3 offers of this product. Its prices are in EUR, USD.',
+    ],
+    [
+      'stock=in&currency=SEK',
+      'The option stock=in and the option currency=SEK each hide all 3 offers of this product. Its prices are in EUR, USD.',
+    ],
+    [
+      'merchant=Kopje&currency=EUR',
+      'The option merchant=kopje and the option currency=EUR together hide all 3 offers of this product. Its shops: Ärger & Söhne, Kopje, Maison. Its prices are in EUR, USD.',
+    ],
+  ])('%s - names the option and what there is instead', (query, reason) => {
+    expect(explain({ offers }, query)).toBe(reason)
+  })
+
+  test('currency of the settings - names the setting, also where the address says the same', () => {
+    const reason =
+      'The setting VITRINE_CURRENCY=SEK hides all 3 offers of this product. Its prices are in EUR, USD.'
+    expect(explain({ offers }, '', { currency: 'SEK' })).toBe(reason)
+    expect(explain({ offers }, 'currency=SEK', { currency: 'SEK' })).toBe(reason)
+    expect(explain({ offers }, 'currency=NOK', { currency: 'SEK' })).toContain('The option currency=NOK')
+  })
+
+  test('twenty shops and twenty names - five of each, and how many more', () => {
+    const many = Array.from({ length: 20 }, (_, index) => soldOut(`Shop ${String(index).padStart(2, '0')}`))
+    const names = many.map((_, index) => `merchant=x${String(index).padStart(2, '0')}`)
+    expect(explain({ offers: many }, names.join('&'))).toBe(
+      'The option merchant=x00, x01, x02, x03, x04 and 15 more hides all 20 offers of this product. Its shops: Shop 00, Shop 01, Shop 02, Shop 03, Shop 04 and 15 more.',
+    )
+  })
+
+  test('malformed offers - are said as what they are, alone or beside others', () => {
+    expect(explain({ offers: [], drops: { link: 1, price: 3 } })).toBe(
+      'The catalog sent 4 offers of this product, all of them malformed: 1 offers without a usable link, 3 offers without a usable price.',
+    )
+    expect(explain({ offers: [], drops: { price: 1 } })).toContain(
+      'one offer of this product, and it is malformed',
+    )
+    expect(explain({ offers, drops: { price: 2 } }, 'stock=in')).toBe(
+      'The option stock=in hides all 3 offers of this product. Malformed beside them: 2 offers without a usable price.',
+    )
+  })
+
+  test('product without offers, GTIN that nobody sells, mistyped GTIN - each is said', () => {
+    expect(explain({ offers: [] })).toBe(
+      'The catalog lists this product, and no shop of this channel has an offer of it.',
+    )
+    expect(explain(null)).toBe('No shop of this channel sells the product of this GTIN.')
+    expect(explain(null, '', { gtin: '09520001001025' })).toBe(
+      'The last digit of this GTIN is wrong: is it mistyped? It would be 4. No shop of this channel sells it.',
+    )
+  })
+})
+
+const explainGrid = (query: string, currency: string | null = null): string => {
+  const defaults = { locale: 'en', currency }
+  return explainHiddenGrid(parseGridOptions(new URLSearchParams(query), defaults, 'fragment'), defaults)
+}
+
+describe('reason of a hidden grid', () => {
+  test.each([
+    ['', 'No product of this channel has an offer that is on sale and in stock.'],
+    ['stock=any', 'No product of this channel has an offer that is on sale.'],
+    ['theme=dark&limit=3', 'No product of this channel has an offer that is on sale and in stock.'],
+    [
+      'merchant=A&exclude=B&currency=SEK&min_discount=50&max_price=9.99&brand=Lumen&q=arc+lamp',
+      'No offer that is on sale and in stock fits the option merchant=a, the option exclude=b, the option currency=SEK, the option min_discount=50, the option max_price=9.99, the option brand=Lumen and the option q=arc lamp.',
+    ],
+    ['page=3', 'There is no page 3: too few products have an offer that is on sale and in stock.'],
+    [
+      'page=3&q=arc',
+      'There is no page 3: too few products have an offer that is on sale and in stock and fits the option q=arc.',
+    ],
+  ])('"%s" - names the options that filter', (query, reason) => {
+    expect(explainGrid(query)).toBe(reason)
+  })
+
+  test('currency of the settings - is named as the setting', () => {
+    expect(explainGrid('', 'SEK')).toContain('fits the setting VITRINE_CURRENCY=SEK.')
+  })
+})
+
+test('offers - each with what leaves it out, those that are shown first', () => {
+  const offers = [
+    soldOut('A'),
+    makeParsedOffer({ merchant: 'B', price: '9.00' }),
+    makeParsedOffer({ merchant: 'b', price: '8.00' }),
+    makeParsedOffer({ merchant: 'C', price: '7.00', currency: 'USD' }),
+    soldOut('D', { currency: 'USD' }),
+  ]
+  const judge = (query: string): unknown => {
+    const options = parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency: null }, 'fragment')
+    return judgeOffers(offers, options).map(({ offer, leftOutBy }) => [offer.merchant, leftOutBy])
+  }
+  expect(judge('exclude=D')).toEqual([
+    ['b', null],
+    ['A', null],
+    ['B', 'better-offer'],
+    ['C', 'other-currency'],
+    ['D', ['exclude']],
+  ])
+  expect(judge('stock=in&currency=USD&merchant=C')).toEqual([
+    ['C', null],
+    ['A', ['stock', 'merchant', 'currency']],
+    ['B', ['merchant', 'currency']],
+    ['b', ['merchant', 'currency']],
+    ['D', ['stock', 'merchant']],
+  ])
+})
