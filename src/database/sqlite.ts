@@ -76,8 +76,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     if (options.path !== ':memory:') makeFolder(dirname(options.path))
     database = new DatabaseSync(options.path)
     database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`)
-    // Only before anything is written, as the next line does.
-    if (options.canShrink === true) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
+    if (options.canShrink === true) makeShrinkable(database)
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
@@ -92,6 +91,12 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     database?.close()
     throw toOpenError(options.path, error)
   }
+}
+
+/** Possible only before anything is written, as the change to WAL does; later it would be a write at each opening. */
+function makeShrinkable(database: NativeDatabase): void {
+  const [row] = database.prepare('PRAGMA page_count').all() as { page_count: number }[]
+  if (row?.page_count === 0) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
 }
 
 function computeCheckpointPages({ path, checkpointBytes = CHECKPOINT_BYTES }: SqliteOptions): number {
