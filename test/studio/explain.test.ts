@@ -111,10 +111,10 @@ describe('channel', () => {
   })
 
   test('walk that is held - is told beside the copy', () => {
-    const held = { reason: 'fewer than half', startedAtMs: NOON_MS, sinceMs: NOON_MS, productCount: 0 }
-    const { facts } = explain({ state: { ...WALKED, held } as Known['state'] })
+    const held = { reason: 'few_products', startedAtMs: NOON_MS, sinceMs: NOON_MS, productCount: 0 } as const
+    const { facts } = explain({ state: { ...WALKED, held } })
     expect(facts.find(({ label }) => label === 'Stored copy of the channel')?.value).toContain(
-      'found 0 products and is held (fewer than half); "vitrine sync --accept" takes it',
+      'because it found 0 products where the copy has 1,236; "vitrine sync --accept" takes it',
     )
   })
 })
