@@ -17,6 +17,7 @@ import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
 import { checkProxy } from './check-proxy.ts'
+import { hasMalformedOffers, judgeDrops } from './judge-drops.ts'
 import { judgeQuota } from './judge-quota.ts'
 import { findUnframedHint } from './unframed.ts'
 
@@ -137,7 +138,7 @@ function createGate(
 async function checkChannels(
   command: CommandContext,
   report: Report,
-  known: Readonly<{ channels: readonly Channel[]; isListed: boolean; store: CopyStore | undefined }>,
+  known: Readonly<{ channels: readonly Channel[]; isListed: boolean; store: SqlStore | undefined }>,
 ): Promise<void> {
   const { findings } = report
   const wanted = command.config.channels
@@ -159,15 +160,20 @@ async function checkChannels(
   }
   for (const channel of served) {
     const subject = `channel ${channel.name} (${channel.id})`
-    const state = await attempt(report, subject, async () => ({
-      copy: await known.store?.getCopyState(channel.id),
-    }))
+    const state = await attempt(report, subject, async () => {
+      const copy = await known.store?.getCopyState(channel.id)
+      const isCounted = copy !== undefined && hasMalformedOffers(copy)
+      return { copy, offerCount: isCounted ? ((await known.store?.countOffers(channel.id)) ?? 0) : 0 }
+    })
     // Where the catalog did not answer, only a channel that was walked is worth a line.
     if (state === undefined || !(known.isListed || isWalked(state.copy))) continue
     const hint = findUnframedHint(command.config, channel)
-    findings.push(judgeCopy(report, { subject, hint }, state.copy))
+    findings.push(judgeCopy(report, { subject, hint }, state))
   }
 }
+
+const MALFORMED_CURE =
+  'Have the catalog or the feed behind it corrected. The log line of the walk names GTINs; "vitrine explain CHANNEL GTIN" says what is wrong with one.'
 
 function isWalked(state: CopyState | undefined): boolean {
   return state !== undefined && (state.completedAtMs !== null || state.failure !== null)
@@ -176,13 +182,15 @@ function isWalked(state: CopyState | undefined): boolean {
 function judgeCopy(
   { cures }: Report,
   { subject, hint }: Readonly<{ subject: string; hint: string | null }>,
-  state: CopyState | undefined,
+  { copy: state, offerCount }: Readonly<{ copy: CopyState | undefined; offerCount: number }>,
 ): Finding {
   if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
       : `${state.productCount} products, ${state.dealCount} with a deal, walked ${formatTime(state.completedAtMs, 'en')}`
+  const malformed = judgeDrops(state, offerCount)
+  if (malformed !== null) return bad(subject, `${walked}; ${malformed}`, MALFORMED_CURE)
   if (state.failure === null) return { ...good(subject, walked), cure: hint }
   const cure = cures[state.failure] ?? 'See docs/errors.md.'
   return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)

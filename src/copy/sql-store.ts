@@ -11,6 +11,7 @@ import { findChannelList, putChannelList } from './sql-channels.ts'
 import { readCopyState } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
 import { findProduct } from './sql-lookups.ts'
+import { countOffers } from './sql-offer-count.ts'
 import { putLookups } from './sql-put-lookups.ts'
 import { createQuotaUpdater } from './sql-quota-count.ts'
 import { type LongReads, createLongReads, createReadCopy, readInOneView } from './sql-reads.ts'
@@ -70,6 +71,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       const [first] = found.rows
       return first === undefined || first.quick_check === 'ok' ? null : first.quick_check
     },
+    countOffers: (channelId) => readCopy(channelId, 0, countOffers),
     async close() {
       await index.stop()
       await longReads?.close()
@@ -101,6 +103,8 @@ export type SqlStore = CopyStore &
   Readonly<{
     /** Reads every page; what is wrong with the first damaged one, in SQLite's words, or `null`. */
     findDamage(): Promise<string | null>
+    /** Offers of all products of a channel; it reads each of them. */
+    countOffers(channelId: string): Promise<number>
   }>
 
 /**

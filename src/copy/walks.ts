@@ -229,7 +229,7 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
       noteIncomplete(logger, walk)
       continue
     }
-    metrics.countDrops(state?.drops ?? {})
+    metrics.countDrops(state?.drops ?? {}, walk.channelId)
     logger.info({ walk, drops: state?.drops }, 'walked a channel')
   }
   return report
