@@ -32,7 +32,7 @@ export type Metrics = Readonly<{
   /** Counts answers of one kind, each for the price of an addition. */
   getAnswerCounter(answer: CountedAnswer): () => void
   countCall(call: Readonly<{ operation: string; outcome: string }>, count?: number): void
-  countDrops(drops: Drops): void
+  countDrops(drops: Drops, channel: string): void
   countStoreFailure(): void
   measureWalk(walk: MeasuredWalk): void
   /** Takes over what is measured only when somebody looks. */
@@ -57,8 +57,8 @@ export function createMetrics(): Metrics {
   })
   const drops = new Counter({
     name: 'vitrine_dropped_total',
-    help: 'Products and offers of the catalog that were left out, by reason',
-    labelNames: ['reason'],
+    help: 'Products and offers of the catalog that were left out, by channel and reason',
+    labelNames: ['channel', 'reason'],
     registers,
   })
   const storeFailures = new Counter({
@@ -72,8 +72,8 @@ export function createMetrics(): Metrics {
     countAnswer: (answer) => getAnswerCounter(answer)(),
     getAnswerCounter,
     countCall: ({ operation, outcome }, count = 1) => calls.inc({ operation, outcome }, count),
-    countDrops(left) {
-      for (const [reason, count] of Object.entries(left)) drops.inc({ reason }, count)
+    countDrops(left, channel) {
+      for (const [reason, count] of Object.entries(left)) drops.inc({ channel, reason }, count)
     },
     countStoreFailure: () => storeFailures.inc(),
     measureWalk: walks,

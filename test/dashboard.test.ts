@@ -1,11 +1,16 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SECOND_MS } from '../src/clock.ts'
 import { LOOP_LOOK_MS } from '../src/metrics.ts'
 import { PACKAGE_FOLDER } from '../src/paths.ts'
+import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { BOX, startStocked, visit } from './app/visit.ts'
+import { readYaml } from './deploy/manifests.ts'
 import { read, startFleet } from './workers/fleet-harness.ts'
+
+const PROMTOOL = '/usr/bin/promtool'
 
 type Panel = Readonly<{
   id: number
@@ -26,7 +31,7 @@ async function readPages(): Promise<string> {
   const settings = { VITRINE_ADMIN_PASSWORD: 'p', VITRINE_CATALOG_DAILY_LIMIT: '5000' }
   const harness = await startStocked(undefined, { settings })
   await visit(harness, BOX)
-  harness.context.metrics.countDrops({ price: 1 })
+  harness.context.metrics.countDrops({ price: 1 }, CHANNEL_ID)
   const { text } = await visit(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
   const fleet = await startFleet()
   return `${text}\n${await read(`${fleet.publicUrl}/metrics`)}`
@@ -87,4 +92,43 @@ test('panels - have an id, a title and a reason of their own, and lie beside eac
       expect(isApart || panel === other, `${panel.title}, ${other.title}`).toBe(true)
     }
   }
+})
+
+type Alert = Readonly<{
+  alert: string
+  expr: string
+  labels: Readonly<{ severity: string }>
+  annotations: Readonly<{ summary: string }>
+}>
+
+const { groups } = readYaml('docs/grafana/vitrine-alerts.yml') as Readonly<{
+  groups: readonly Readonly<{ rules: readonly Alert[] }>[]
+}>
+const alerts = groups.flatMap(({ rules }) => rules)
+
+test('alerts - every metric and label that they ask for - is on the page', async () => {
+  const metrics = await readMetrics()
+  expect(alerts.length).toBeGreaterThan(8)
+  for (const { alert, expr } of alerts) {
+    const names = [...expr.matchAll(/\bvitrine_\w+/g)].map(([name]) => name)
+    for (const name of names) expect([...metrics.keys()], alert).toContain(name)
+    const labels = [...expr.matchAll(/by \((\w+)\)|[{,](\w+)=/g)].map(([, by, own]) => by ?? own ?? '')
+    for (const name of new Set(names))
+      for (const label of labels) expect([...(metrics.get(name) ?? [])], alert).toContain(label)
+  }
+})
+
+test('alerts - each has a name of its own, a severity, and says only what its expression keeps', () => {
+  expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
+  for (const { labels, annotations, expr } of alerts) {
+    expect(labels.severity).toMatch(/^(?:page|warning)$/)
+    for (const [, label = ''] of annotations.summary.matchAll(/\$labels\.(\w+)/g))
+      expect(label === 'instance' || expr.includes(`by (${label})`), annotations.summary).toBe(true)
+  }
+})
+
+// Without it the rules are held by what is above.
+test.runIf(existsSync(PROMTOOL))('alerts - are rules to promtool', () => {
+  const path = join(PACKAGE_FOLDER, 'docs/grafana/vitrine-alerts.yml')
+  expect(execFileSync(PROMTOOL, ['check', 'rules', path], { encoding: 'utf8' })).toContain('SUCCESS')
 })

@@ -114,15 +114,17 @@ describe('metrics, counters', () => {
     ])
   })
 
-  test('drops - of several pages - are added up by reason; none - make no series', async () => {
+  test('drops - of several pages - are added up by channel and reason; none - make no series', async () => {
     const metrics = createMetrics()
-    metrics.countDrops({})
+    metrics.countDrops({}, 'a')
     expect(await readSeries(metrics, 'vitrine_dropped_total')).toEqual([])
-    metrics.countDrops({ price: 3, link: 1 })
-    metrics.countDrops({ price: 2 })
+    metrics.countDrops({ price: 3, link: 1 }, 'a')
+    metrics.countDrops({ price: 2 }, 'a')
+    metrics.countDrops({ price: 7 }, 'b')
     expect(await readSeries(metrics, 'vitrine_dropped_total')).toEqual([
-      'vitrine_dropped_total{reason="price"} 5',
-      'vitrine_dropped_total{reason="link"} 1',
+      'vitrine_dropped_total{channel="a",reason="price"} 5',
+      'vitrine_dropped_total{channel="a",reason="link"} 1',
+      'vitrine_dropped_total{channel="b",reason="price"} 7',
     ])
   })
 

@@ -1,16 +1,18 @@
 import type { Channel } from '../catalog/contract.ts'
 import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
-import type { ChannelList, CopyState, CopyStore } from '../copy/store.ts'
+import type { SqlStore } from '../copy/sql-store.ts'
+import type { ChannelList, CopyState } from '../copy/store.ts'
 import { formatTime } from '../widgets/format.ts'
 import type { CommandContext } from './command.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
+import { hasMalformedOffers, judgeDrops } from './judge-drops.ts'
 import { findUnframedHint } from './unframed.ts'
 
 /** What the catalog lists now, `undefined` when it did not answer, and what the copy knows. */
 type KnownChannels = Readonly<{
   listed: readonly Channel[] | undefined
   stored: ChannelList | undefined
-  store: CopyStore | undefined
+  store: SqlStore | undefined
 }>
 
 /** Judge the served channels and their copies. Without a list of the catalog, those of the copy. */
@@ -54,14 +56,18 @@ function findUnlisted({ config }: CommandContext, channels: readonly Channel[]):
 async function checkChannel(
   { config }: CommandContext,
   report: Report,
-  known: Readonly<{ channel: Channel; isListed: boolean; store: CopyStore | undefined }>,
+  known: Readonly<{ channel: Channel; isListed: boolean; store: SqlStore | undefined }>,
 ): Promise<Finding | undefined> {
   const { channel, isListed, store } = known
   const subject = `channel ${channel.name} (${channel.id})`
-  const state = await attempt(report, subject, async () => ({ copy: await store?.getCopyState(channel.id) }))
+  const state = await attempt(report, subject, async () => {
+    const copy = await store?.getCopyState(channel.id)
+    const isCounted = copy !== undefined && hasMalformedOffers(copy)
+    return { copy, offerCount: isCounted ? ((await store?.countOffers(channel.id)) ?? 0) : 0 }
+  })
   // Where the catalog did not answer, only a channel that was walked is worth a line.
   if (state === undefined || !(isListed || isWalked(state.copy))) return undefined
-  return judgeCopy(report, { subject, hint: findUnframedHint(config, channel) }, state.copy)
+  return judgeCopy(report, { subject, hint: findUnframedHint(config, channel) }, state)
 }
 
 const NO_CHANNELS: Finding = bad(
@@ -86,6 +92,9 @@ function describeHeldList(keptCount: number): Finding {
   return bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY)
 }
 
+const MALFORMED_REMEDY =
+  'Have the catalog or the feed behind it corrected. The log line of the walk names GTINs; "vitrine explain CHANNEL GTIN" says what is wrong with one.'
+
 function isWalked(state: CopyState | undefined): boolean {
   return state !== undefined && (state.completedAtMs !== null || state.failure !== null)
 }
@@ -93,7 +102,7 @@ function isWalked(state: CopyState | undefined): boolean {
 function judgeCopy(
   { cures }: Report,
   { subject, hint }: Readonly<{ subject: string; hint: string | null }>,
-  state: CopyState | undefined,
+  { copy: state, offerCount }: Readonly<{ copy: CopyState | undefined; offerCount: number }>,
 ): Finding {
   if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
   const walked =
@@ -105,6 +114,8 @@ function judgeCopy(
     const why = describeHold(state.held, state.productCount)
     return bad(subject, `${walked}; a walk is held since ${since}, because ${why}`, HOLD_REMEDY)
   }
+  const malformed = judgeDrops(state, offerCount)
+  if (malformed !== null) return bad(subject, `${walked}; ${malformed}`, MALFORMED_REMEDY)
   if (state.failure === null) return { ...good(subject, walked), cure: hint }
   const cure = cures[state.failure] ?? 'See docs/errors.md.'
   return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)

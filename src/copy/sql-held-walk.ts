@@ -1,10 +1,10 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Drops } from '../catalog/parse.ts'
-import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
 import { type HoldRules, countMalformedOffers, isMostlyMalformed, judgeWalk } from './held-walk.ts'
 import type { CopyTables } from './schema.ts'
-import { isVisibleAt, readCopyState } from './sql-copies.ts'
+import { readCopyState } from './sql-copies.ts'
+import { countOffers } from './sql-offer-count.ts'
 import type { Guard } from './sql-pages.ts'
 import { sumPages } from './sql-walk.ts'
 import type { HeldWalk } from './store.ts'
@@ -72,14 +72,5 @@ export async function isWalkMalformed(
   { walk, drops }: Readonly<{ walk: number; drops: Drops }>,
 ): Promise<boolean> {
   if (countMalformedOffers(drops) === 0) return false
-  const offers = isPostgres(database)
-    ? sql<number>`coalesce(sum(json_array_length(offers::json)), 0)`
-    : sql<number>`coalesce(sum(json_array_length(offers)), 0)`
-  const row = await database
-    .selectFrom('products')
-    .select(offers.as('count'))
-    .where('copy_id', '=', copyId)
-    .where(isVisibleAt<'products'>(walk))
-    .executeTakeFirst()
-  return isMostlyMalformed(drops, row?.count ?? 0)
+  return isMostlyMalformed(drops, await countOffers(database, copyId, walk))
 }

@@ -11,6 +11,7 @@ import { findChannelList, holdChannelList, putChannelList } from './sql-channels
 import { readCopyState } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
 import { findProduct } from './sql-lookups.ts'
+import { countOffers } from './sql-offer-count.ts'
 import { putLookups } from './sql-put-lookups.ts'
 import { createQuotaUpdater } from './sql-quota-count.ts'
 import { type LongReads, createLongReads, createReadCopy, readInOneView } from './sql-reads.ts'
@@ -73,6 +74,8 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     },
     // A server looks after its files itself.
     shrink: (signal) => (isPostgres(writer) ? Promise.resolve() : shrinkFile(writer, signal)),
+    countOffers: (channelId) =>
+      readCopy(channelId, 0, (view, { id, visibleWalk }) => countOffers(view, id, visibleWalk)),
     async close() {
       await index.stop()
       await longReads?.close()
@@ -106,6 +109,8 @@ export type SqlStore = CopyStore &
     findDamage(): Promise<string | null>
     /** Gives free pages of a SQLite file back to the disk, for some seconds at most. */
     shrink(signal?: AbortSignal): Promise<void>
+    /** Offers of all products of a channel; it reads each of them. */
+    countOffers(channelId: string): Promise<number>
   }>
 
 /**

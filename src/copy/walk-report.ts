@@ -24,7 +24,7 @@ export async function noteReport(details: ReportDetails, report: WalkReport): Pr
       noteIncomplete(logger, walk)
       continue
     }
-    metrics.countDrops(state?.drops ?? {})
+    metrics.countDrops(state?.drops ?? {}, walk.channelId)
     logger.info({ walk, drops: state?.drops }, 'walked a channel')
   }
   return report

@@ -11,7 +11,7 @@ type Details = Readonly<{
   store: Pick<CopyStore, 'findProduct'>
   clock: Clock
   config: FreshnessConfig
-  onDrops(drops: ParsedProduct['drops']): void
+  onDrops(drops: ParsedProduct['drops'], channelId: string): void
 }>
 
 /**
@@ -23,7 +23,7 @@ export async function takeDrops(
   wanted: Readonly<{ channelId: string; gtin: string; key: string }>,
   { product, drops }: ParsedProduct,
 ): Promise<void> {
-  details.onDrops(drops)
+  details.onDrops(drops, wanted.channelId)
   // A product that the catalog lists without any offer has lost them, which is believed.
   if (product.offers.length > 0 || product.drops === undefined) return
   const { memory, store, clock, config } = details

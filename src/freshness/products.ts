@@ -43,7 +43,7 @@ export type ProductSourceDetails = Readonly<{
   /** Two walks lie at most this far apart; `null` when none runs by itself. */
   walkPeriodMs: number | null
   onStoreFailure(error: unknown): void
-  onDrops(drops: Drops): void
+  onDrops(drops: Drops, channelId: string): void
 }>
 
 type Wanted = Readonly<{ channelId: string; gtin: string; key: string; patientUntilMs: number }>

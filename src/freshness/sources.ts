@@ -23,7 +23,7 @@ export type SourcesDetails = Readonly<{
   store: CopyStore
   memories: Readonly<{ products: Memory<CopyEntry>; deals: Memory<RememberedDeals> }>
   onStoreFailure(error: unknown): void
-  onDrops(drops: Drops): void
+  onDrops(drops: Drops, channelId: string): void
 }>
 
 /** Where widgets get their data from. */

@@ -10,7 +10,14 @@ import type { Environment } from '../../src/config/parse-config.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { formatTime } from '../../src/widgets/format.ts'
 import { startHarness } from '../app/visit.ts'
-import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import {
+  CHANNEL_ID,
+  FAKE_KEY,
+  type FakeCatalog,
+  makeWireOffer,
+  makeWireProduct,
+  sendJson,
+} from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 import { makeFolder, makeSettings, runBuilt, runHere, startRemote } from './cli-harness.ts'
 
@@ -99,6 +106,25 @@ describe('check', () => {
       'request limit',
       `channel Test magazine (${CHANNEL_ID})`,
     ])
+  })
+
+  it('more than a fifth of a channel malformed at the last walk - 1, with what, and how to find which', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    const stock = async (malformed: number): Promise<Finding[]> => {
+      const offers = Array.from({ length: 10 }, (_, index) =>
+        makeWireOffer({ merchant: { name: `Shop ${index}` }, price: index < malformed ? '12,50' : '12.50' }),
+      )
+      catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers })])
+      await runBuilt(['sync'], settings)
+      return (await check(settings)).bad
+    }
+    expect(await stock(2)).toEqual([])
+    const [finding, ...others] = await stock(3)
+    expect([finding?.subject, others]).toEqual([`channel Test magazine (${CHANNEL_ID})`, []])
+    expect(finding?.found).toContain(
+      '30 % of what the last walk found was malformed: 3 offers without a usable price',
+    )
+    expect(finding?.cure).toContain('vitrine explain CHANNEL GTIN')
   })
 
   it('all good - as sentences - good before each', async () => {

@@ -173,13 +173,16 @@ describe('explain', () => {
   })
 
   it.each([
-    ['refuses the key', 401, 'VITRINE_CATALOG_KEY_REFUSED', 'VITRINE_CATALOG_KEY.'],
-    ['has reached its limit', 429, 'VITRINE_CATALOG_RATE_LIMITED', 'until when nothing is called'],
-    ['fails', 500, 'VITRINE_CATALOG_STATUS', 'before /v0'],
-  ])('catalog that %s - nothing is known, and why, with its remedy', async (_case, status, code, remedy) => {
+    ['401', 'VITRINE_CATALOG_KEY_REFUSED', 'VITRINE_CATALOG_KEY.'],
+    ['429', 'VITRINE_CATALOG_RATE_LIMITED', 'until when nothing is called'],
+    ['500', 'VITRINE_CATALOG_STATUS', 'before /v0'],
+  ])('catalog that answers %s - nothing is known, and why, with its remedy', async (status, code, remedy) => {
     const { catalog, explain } = await start()
     await explain()
-    catalog.fault = { matches: /products/, does: (_request, response) => sendJson(response, status, {}) }
+    catalog.fault = {
+      matches: /products/,
+      does: (_request, response) => sendJson(response, Number(status), {}),
+    }
     const { code: exit, view } = await explain()
     expect([exit, view.verdict]).toEqual([
       1,

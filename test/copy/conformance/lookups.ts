@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
-import { CHANNEL, type Copy, type Place, type Subject, readBox, readGrid, walkAll } from './subject.ts'
+import type { SqlStore } from '../../../src/copy/sql-store.ts'
+import { CHANNEL, type Place, type Subject, readBox, readGrid, walkAll } from './subject.ts'
 
 const GTIN = toGtin(1)
 const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
@@ -9,7 +10,7 @@ const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
 export function describeLookups(subject: Subject): void {
   describe(`${subject.name}: look-ups`, () => {
     let place: Place
-    let copy: Copy
+    let copy: SqlStore
     const put = (title: string, asOfMs: number): Promise<void> =>
       copy.putLookups([
         { channelId: CHANNEL, gtin: GTIN, entry: { product: makeProduct({ title }), asOfMs } },
@@ -46,6 +47,15 @@ export function describeLookups(subject: Subject): void {
         product: { ...product, offers: [offers[1], offers[2], offers[0]] },
         asOfMs: 100,
       })
+    })
+
+    test('offers of a channel - are counted as readers see them', async () => {
+      expect(await copy.countOffers(CHANNEL)).toBe(0)
+      const offers = [makeParsedOffer(), makeParsedOffer({ merchant: 'Maison' })]
+      await walkAll(copy, [makeProduct({ offers }), makeProduct({ gtin: toGtin(2), offers: [] })], 100)
+      expect(await copy.countOffers(CHANNEL)).toBe(2)
+      await walkAll(copy, [makeProduct()], 200)
+      expect(await copy.countOffers(CHANNEL)).toBe(1)
     })
 
     test('offers that were left out - are remembered by look-up and walk, until all of them are usable', async () => {

@@ -1,4 +1,5 @@
 import type { Product } from '../../../src/catalog/contract.ts'
+import type { SqlStore } from '../../../src/copy/sql-store.ts'
 import type { CopyStore, DealQuery, WalkPage, WalkStore } from '../../../src/copy/store.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 
@@ -15,7 +16,7 @@ export type Subject = Readonly<{
 /** One empty database. */
 export type Place = Readonly<{
   /** A copy of the named catalog in it. `isShared`: two copies that are open at once see the same data. */
-  open(catalog: string): Promise<Copy>
+  open(catalog: string): Promise<SqlStore>
   isShared: boolean
   dispose(): Promise<void>
 }>
