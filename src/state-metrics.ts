@@ -14,7 +14,15 @@ export type MeasuredState = Readonly<{
   limitedUntilMs: number
   keyRefusedUntilMs: number
   breaker: 'closed' | 'probing' | 'open'
-  copies: readonly Readonly<{ channel: string; ageMs: number; productCount: number; dealCount: number }>[]
+  /** `ageMs: null`: the age is unknown, because a clock was wrong. */
+  copies: readonly Readonly<{
+    channel: string
+    ageMs: number | null
+    productCount: number
+    dealCount: number
+  }>[]
+  /** By whose clock; positive: it is ahead of this machine's. */
+  clockDifferencesMs: Labelled
   /** By cache. */
   caches: Readonly<{ entries: Labelled; bytes: Labelled }>
 }>
@@ -95,10 +103,10 @@ const GAUGES: readonly GaugeRow[] = [
   },
   {
     name: 'vitrine_copy_age_seconds',
-    help: 'Age of the last complete walk by channel',
+    help: 'Age of the last complete walk by channel; absent while it is unknown, because a clock was wrong',
     label: 'channel',
     across: 'min',
-    read: ({ copies }) => toLabelled(copies, ({ ageMs }) => ageMs / SECOND_MS),
+    read: ({ copies }) => toLabelled(copies, ({ ageMs }) => (ageMs === null ? null : ageMs / SECOND_MS)),
   },
   {
     name: 'vitrine_copy_products',
@@ -113,6 +121,16 @@ const GAUGES: readonly GaugeRow[] = [
     label: 'channel',
     across: 'max',
     read: ({ copies }) => toLabelled(copies, ({ dealCount }) => dealCount),
+  },
+  {
+    name: 'vitrine_clock_difference_seconds',
+    help: 'By how much the clock of the catalog or of the database is ahead of that of this machine',
+    label: 'with',
+    across: 'max',
+    read: ({ clockDifferencesMs }) =>
+      Object.fromEntries(
+        Object.entries(clockDifferencesMs).map(([other, differenceMs]) => [other, differenceMs / SECOND_MS]),
+      ),
   },
   {
     name: 'vitrine_cache_entries',
@@ -132,7 +150,12 @@ const GAUGES: readonly GaugeRow[] = [
 
 function toLabelled(
   copies: MeasuredState['copies'],
-  read: (copy: MeasuredState['copies'][number]) => number,
+  read: (copy: MeasuredState['copies'][number]) => number | null,
 ): Labelled {
-  return Object.fromEntries(copies.map((copy) => [copy.channel, read(copy)]))
+  return Object.fromEntries(
+    copies.flatMap((copy): [string, number][] => {
+      const value = read(copy)
+      return value === null ? [] : [[copy.channel, value]]
+    }),
+  )
 }

@@ -1,23 +1,24 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
-import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
+import { type CatalogClient, type CatalogClientOptions, createCatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import type { CatalogPlace } from '../context.ts'
-import { formatTime } from '../widgets/format.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
 import type { CopyState, CopyStore } from '../copy/store.ts'
 import { CatalogStatusError, ConfigError, StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
+import { isFuture } from '../clock.ts'
 import { checkListener } from './check-listener.ts'
-import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
 import { findCures, findRemedy } from './cures.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
 import { checkProxy } from './check-proxy.ts'
+import { describeWalkTime, judgeClocks } from './judge-clocks.ts'
 import { judgeQuota } from './judge-quota.ts'
+import { findTlsHint } from './tls-hint.ts'
 import { findUnframedHint } from './unframed.ts'
 
 /** One thing that was tried. `cure` says what to do when it is wrong, or may be unexpected. */
@@ -76,10 +77,13 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   )
   if (store !== undefined) await checkStore(command, report, store)
   const gate = createGate(command, report, store)
-  const client = createClient(command, place, gate)
+  let aheadMs: number | undefined
+  const onClockDifference = (differenceMs: number): void => void (aheadMs = differenceMs)
+  const client = createClient(command, place, { gate, onClockDifference })
   try {
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
+    findings.push(...(await judgeClocks({ clock: command.clock, store, catalogAheadMs: aheadMs })))
     findings.push({ subject: 'request limit', ...judgeQuota(await gate.readState(), command.clock.nowMs()) })
     const stored = await attempt(report, 'stored copy', async () => store?.findChannelList())
     const channels = listed?.value ?? stored?.channels
@@ -103,18 +107,6 @@ async function checkStore({ config }: CommandContext, report: Report, store: Sql
   )
 }
 
-/** Not wrong, and perhaps not known. */
-function findTlsHint(database: DatabaseAddress): string | null {
-  const isOpen = database.kind === 'postgres' && database.tls === 'disable' && !isLocal(database.host)
-  return isOpen
-    ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.'
-    : null
-}
-
-function isLocal(host: string): boolean {
-  return host.startsWith('/') || host === 'localhost' || host === '::1' || host.startsWith('127.')
-}
-
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */
 function createGate(
   { config, clock }: CommandContext,
@@ -134,7 +126,11 @@ function createGate(
   })
 }
 
-function createClient({ config, clock }: CommandContext, place: CatalogPlace, gate: CallGate): CatalogClient {
+function createClient(
+  { config, clock }: CommandContext,
+  place: CatalogPlace,
+  calls: Pick<CatalogClientOptions, 'gate' | 'onClockDifference'>,
+): CatalogClient {
   return createCatalogClient({
     baseUrl: place.baseUrl,
     key: place.key,
@@ -142,7 +138,7 @@ function createClient({ config, clock }: CommandContext, place: CatalogPlace, ga
     maxBytes: config.catalogMaxBytes,
     ownOrigin: 'http://localhost',
     clock,
-    gate,
+    ...calls,
   })
 }
 
@@ -177,7 +173,7 @@ async function checkChannels(
     // Where the catalog did not answer, only a channel that was walked is worth a line.
     if (state === undefined || !(known.isListed || isWalked(state.copy))) continue
     const hint = findUnframedHint(command.config, channel)
-    findings.push(judgeCopy(report, { subject, hint }, state.copy))
+    findings.push(judgeCopy(report, { subject, hint, nowMs: command.clock.nowMs() }, state.copy))
   }
 }
 
@@ -187,15 +183,18 @@ function isWalked(state: CopyState | undefined): boolean {
 
 function judgeCopy(
   { cures }: Report,
-  { subject, hint }: Readonly<{ subject: string; hint: string | null }>,
+  { subject, hint, nowMs }: Readonly<{ subject: string; hint: string | null; nowMs: number }>,
   state: CopyState | undefined,
 ): Finding {
   if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
-      : `${state.productCount} products, ${state.dealCount} with a deal, walked ${formatTime(state.completedAtMs, 'en')}`
-  if (state.failure === null) return { ...good(subject, walked), cure: hint }
+      : `${state.productCount} products, ${state.dealCount} with a deal, ${describeWalkTime(state.completedAtMs, nowMs)}`
+  if (state.failure === null && !isFuture(state.completedAtMs ?? 0, nowMs))
+    return { ...good(subject, walked), cure: hint }
+  if (state.failure === null)
+    return bad(subject, walked, 'A running server walks it again by itself; else run "vitrine sync".')
   const cure = cures[state.failure] ?? 'See docs/errors.md.'
   return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
 }

@@ -1,4 +1,5 @@
 import { Router } from 'express'
+import { TIME_UNKNOWN } from '../clock-watch.ts'
 import { SECOND_MS, isPauseOn } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
@@ -89,7 +90,13 @@ type ReadinessDetail = Readonly<{
     callsToday: ServerState['gate']['quota']['calls']
     callsLeft: ServerState['gate']['left'] | null
   }>
-  copies: readonly Readonly<{ channel: string; ageSeconds: number; products: number; deals: number }>[]
+  copies: readonly Readonly<{
+    channel: string
+    ageSeconds: number | null
+    warning?: string
+    products: number
+    deals: number
+  }>[]
 }>
 
 function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): ReadinessDetail {
@@ -121,7 +128,8 @@ function toDetail(context: Context, { isStoreUp, gate, copies }: ServerState): R
     },
     copies: copies.map(({ channel, ageMs, productCount, dealCount }) => ({
       channel,
-      ageSeconds: Math.round(ageMs / SECOND_MS),
+      ageSeconds: ageMs === null ? null : Math.round(ageMs / SECOND_MS),
+      ...(ageMs === null && { warning: TIME_UNKNOWN }),
       products: productCount,
       deals: dealCount,
     })),

@@ -1,3 +1,4 @@
+import { isFuture } from '../clock.ts'
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Context } from '../context.ts'
 import type { MeasuredState } from '../state-metrics.ts'
@@ -31,12 +32,17 @@ async function readCopies({ store, config, clock }: Context): Promise<MeasuredSt
   return copies.flatMap(({ channel, completedAtMs, productCount, dealCount }) =>
     completedAtMs === null
       ? []
-      : [{ channel, ageMs: Math.max(0, clock.nowMs() - completedAtMs), productCount, dealCount }],
+      : [{ channel, ageMs: findAgeMs(completedAtMs, clock.nowMs()), productCount, dealCount }],
   )
 }
 
+/** The age of what was complete then; `null`: unknown, because a clock was wrong. */
+function findAgeMs(completedAtMs: number, nowMs: number): number | null {
+  return isFuture(completedAtMs, nowMs) ? null : Math.max(0, nowMs - completedAtMs)
+}
+
 /** The same, as the metrics take it. */
-export function toMeasuredState({ memories }: Context, state: ServerState): MeasuredState {
+export function toMeasuredState({ memories, clocks }: Context, state: ServerState): MeasuredState {
   const { quota, limit, left, keyRefusedUntilMs, breaker } = state.gate
   const { products, deals, answers } = memories
   return {
@@ -48,6 +54,7 @@ export function toMeasuredState({ memories }: Context, state: ServerState): Meas
     keyRefusedUntilMs,
     breaker,
     copies: state.copies,
+    clockDifferencesMs: clocks.differences(),
     caches: {
       entries: {
         products: products.entryCount(),

@@ -1,6 +1,7 @@
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Channel, DropReason } from '../catalog/contract.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts'
+import { TIME_UNKNOWN } from '../clock-watch.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
 import type { CopyState } from '../copy/store.ts'
 import { formatCount, formatTime } from '../widgets/format.ts'
 import type { HealthChannelView, HealthLineView, HealthView } from '../widgets/studio-views.ts'
@@ -95,13 +96,14 @@ function toChannelRow(
   { nowMs, walkPeriodMs }: HealthData,
 ): HealthChannelView {
   const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
-  const isYoung = ageMs !== null && (walkPeriodMs === null || ageMs <= 2 * walkPeriodMs)
+  const isUnknown = isFuture(state.completedAtMs ?? 0, nowMs)
+  const isYoung = ageMs !== null && !isUnknown && (walkPeriodMs === null || ageMs <= 2 * walkPeriodMs)
   return {
     name: channel.name,
     products: formatCount(state.productCount, 'en'),
     deals: formatCount(state.dealCount, 'en'),
-    age: ageMs === null ? 'no copy yet' : formatAge(ageMs),
-    walk: describeWalk(state),
+    age: ageMs === null ? 'no copy yet' : isUnknown ? TIME_UNKNOWN : formatAge(ageMs),
+    walk: describeWalk(state, isUnknown),
     dropped: Object.entries(state.drops).map(
       ([reason, count]) => `${formatCount(count, 'en')} ${findDropWords(reason)}`,
     ),
@@ -109,12 +111,13 @@ function toChannelRow(
   }
 }
 
-function describeWalk(state: CopyState): string {
+function describeWalk(state: CopyState, isUnknown: boolean): string {
   if (state.failure !== null) {
     const at = state.failedAtMs === null ? '' : `, ${formatTime(state.failedAtMs, 'en')}`
     return `failed with ${state.failure}${at}`
   }
   if (state.isRunning) return 'under way'
+  if (isUnknown) return 'complete'
   return state.completedAtMs === null ? 'none yet' : `complete, ${formatTime(state.completedAtMs, 'en')}`
 }
 
