@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
+import { toLatestMs } from '../clock.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
@@ -13,6 +14,9 @@ export type CopyRow = Readonly<{
   /** What boxes read: the current walk, or the running one before there is any. */
   visibleWalk: number
 }>
+
+/** The same at a time, Unix milliseconds, which tells what is of the future. */
+export type CopyView = CopyRow & Readonly<{ nowMs: number }>
 
 /** The copy's row; `undefined` while nothing was ever stored of the channel. */
 export async function findCopy(
@@ -96,6 +100,26 @@ export async function readCopyState(
     failure: row.failure,
     failedAtMs: row.failed_at_ms,
   }
+}
+
+/** Channels whose current walk began or ended, by its own account, in the future. */
+export async function findFutureCopies(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  nowMs: number,
+): Promise<readonly string[]> {
+  const rows = await database
+    .selectFrom('copies')
+    .select('channel_id')
+    .where('catalog', '=', catalog)
+    .where(({ or, eb }) =>
+      or([
+        eb('completed_started_at_ms', '>', toLatestMs(nowMs)),
+        eb('completed_at_ms', '>', toLatestMs(nowMs)),
+      ]),
+    )
+    .execute()
+  return rows.map((row) => row.channel_id)
 }
 
 const EMPTY_STATE: CopyState = {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Clock, HOUR_MS } from '../clock.ts'
+import { type Clock, HOUR_MS, isFuture } from '../clock.ts'
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
@@ -102,13 +102,14 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
 
 /** Has another machine walked it for the same occasion? It may have ended since this one was told to. */
 async function isJustWalked(
-  { store, walkedSinceMs, isTakeOver }: WalkDetails,
+  { store, clock, walkedSinceMs, isTakeOver }: WalkDetails,
   channel: Channel,
 ): Promise<boolean> {
   if (walkedSinceMs === null) return false
   const { completedStartedAtMs, isRunning } = await store.getCopyState(channel.id)
   if (isTakeOver) return !isRunning
-  return completedStartedAtMs !== null && completedStartedAtMs >= walkedSinceMs
+  if (completedStartedAtMs === null || isFuture(completedStartedAtMs, clock.nowMs())) return false
+  return completedStartedAtMs >= walkedSinceMs
 }
 
 /** How far a walk is: the place up to which it is stored, and pages behind it that held nothing to store. */

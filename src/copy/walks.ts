@@ -1,5 +1,6 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { KeySource } from '../catalog/key-source.ts'
+import type { ClockWatch } from '../clock-watch.ts'
 import { type Clock, MINUTE_MS } from '../clock.ts'
 import { toDatabaseText } from '../config/database-text.ts'
 import type { Config } from '../config/config.ts'
@@ -11,7 +12,7 @@ import { type Schedule, computePeriodMs, startSchedule } from './schedule.ts'
 import { JUST_WALKED_MS, isWalkDue } from './walk-due.ts'
 import type { CopyStore } from './store.ts'
 import type { WalkReport, WalkRunner } from './walk-runner.ts'
-import { findAbandoned, watchOthers } from './walk-watch.ts'
+import { type UrgentWalk, findUrgent, watchOthers } from './walk-watch.ts'
 import type { WalkProgress } from './walk.ts'
 
 /** The walks of one process: on a schedule, at a start without a copy, and on demand. */
@@ -23,7 +24,7 @@ export type Walks = Readonly<{
   start(): Promise<void>
   /** Walks when a served channel has no copy, as at a start: the store may be another one now. */
   ensureCopied(): Promise<void>
-  /** Goes on with walks that others began and whose process has died. Answers whether there were any. */
+  /** Goes on with walks whose process has died, and walks copies whose time is of the future. Answers whether there were any. */
   takeOver(): Promise<boolean>
   /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
   runNow(onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
@@ -39,6 +40,7 @@ export type WalksDetails = Readonly<{
   metrics: Metrics
   gate: CallGate
   store: CopyStore
+  clocks: Pick<ClockWatch, 'note'>
   catalog: Readonly<{ baseUrl: string; key: KeySource; identity: string }>
   ownOrigin: string
   /** `null`: another process makes the walks. */
@@ -62,10 +64,9 @@ export function createWalks(details: WalksDetails): Walks {
   }
 
   const takeOver = async (): Promise<boolean> => {
-    const channelIds = await findAbandoned(details).catch(() => [])
-    if (channelIds.length === 0) return false
-    details.logger.info({ channelIds }, 'a walk whose process has died is taken over')
-    await runQuietly({ why: 'taken-over', channelIds })
+    const occasion = await findUrgent(details)
+    if (occasion === undefined) return false
+    await runQuietly(occasion)
     return true
   }
 
@@ -89,7 +90,7 @@ export function createWalks(details: WalksDetails): Walks {
     async start() {
       const pattern = details.config.syncCron
       if (pattern !== null && details.walkRunner !== null) {
-        schedule = startSchedule(pattern, runIfDue)
+        schedule = startSchedule(pattern, details.clock, runIfDue)
         void watchOthers(stopping.signal, takeOver)
       }
       await ensureCopied()
@@ -102,8 +103,8 @@ export function createWalks(details: WalksDetails): Walks {
   }
 }
 
-/** Why a walk is made: somebody wants it now, its time has come, or another machine's has to be ended. */
-type Occasion = Readonly<{ why: 'told' | 'scheduled' } | { why: 'taken-over'; channelIds: readonly string[] }>
+/** Why a walk is made: somebody wants it now, its time has come, or it cannot wait for its time. */
+type Occasion = Readonly<{ why: 'told' | 'scheduled' }> | UrgentWalk
 
 type Runner = Readonly<{
   /** Joins the walk under way, else begins one. */
@@ -196,7 +197,7 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     maxBytes: config.catalogMaxBytes,
     ownOrigin: details.ownOrigin,
     channels:
-      watch.occasion.why === 'taken-over' ? watch.occasion.channelIds : (details.channels ?? config.channels),
+      'channelIds' in watch.occasion ? watch.occasion.channelIds : (details.channels ?? config.channels),
     pausedUntilMs: details.gate.limitedUntilMs(),
     dailyLimit: config.catalogDailyLimit,
     mayWait: watch.occasion.why !== 'told',
@@ -218,6 +219,7 @@ function computeWalkedSinceMs({ clock, config }: WalksDetails, { why }: Occasion
 async function noteReport(details: WalksDetails, report: WalkReport): Promise<WalkReport> {
   const { gate, logger, metrics, store } = details
   await gate.pauseUntil(report.pausedUntilMs)
+  details.clocks.note('catalog', report.clockDifferenceMs)
   for (const call of report.calls) metrics.countCall(call, call.count)
   if (report.failure !== null)
     logger.warn({ code: report.failure, reason: report.reason }, 'the catalog could not be walked')

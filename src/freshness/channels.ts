@@ -1,7 +1,7 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { ChannelList, CopyStore } from '../copy/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
@@ -127,14 +127,16 @@ function createListSource(details: ChannelSourceDetails): ListSource {
     })
   return {
     findRemembered: () => memory,
-    isDue: () => details.clock.nowMs() - storeReadAtMs >= STORE_READ_EVERY_MS,
+    isDue: () => !isWithin(storeReadAtMs, STORE_READ_EVERY_MS, details.clock.nowMs()),
     async findStored() {
       storeReadAtMs = details.clock.nowMs()
       const stored = await details.store.findChannelList().catch((error: unknown) => {
         details.onStoreFailure(error)
         return undefined
       })
-      if (stored !== undefined && stored.asOfMs > (memory?.asOfMs ?? 0)) memory = stored
+      if (memory === undefined) memory = stored
+      else if (stored !== undefined && isNewer(stored.asOfMs, memory.asOfMs, details.clock.nowMs()))
+        memory = stored
       return memory
     },
     async fetchInTime() {
