@@ -1,4 +1,4 @@
-import { type Clock, MINUTE_MS } from './clock.ts'
+import { type Clock, MINUTE_MS, isWithin } from './clock.ts'
 import type { Logger } from './logger.ts'
 
 /** At most one line a minute about failures of one kind, and one about their end. */
@@ -23,7 +23,7 @@ export function createCatalogHealth(details: CatalogHealthDetails): (call: Ended
   let failures = 0
   const mayLog = (kind: string): boolean => {
     const nowMs = clock.nowMs()
-    if (nowMs - (saidAtMs.get(kind) ?? -Infinity) < LOG_EVERY_MS) return false
+    if (isWithin(saidAtMs.get(kind) ?? -Infinity, LOG_EVERY_MS, nowMs)) return false
     saidAtMs.set(kind, nowMs)
     return true
   }

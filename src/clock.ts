@@ -52,6 +52,35 @@ export function isPauseOn(pause: Readonly<{ untilMs: number; nowMs: number; long
   return leftMs > 0 && leftMs <= pause.longestMs
 }
 
+/** Clocks of one system agree within this. */
+const CLOCK_TOLERANCE_MS: number = MINUTE_MS
+
+/** Is the time more than a minute ahead? It was noted while a clock was wrong, so the age of what it dates is unknown. */
+export function isFuture(timeMs: number, nowMs: number): boolean {
+  return timeMs - nowMs > CLOCK_TOLERANCE_MS
+}
+
+/** Is the time less than `withinMs` ago? One of the future is not. */
+export function isWithin(timeMs: number, withinMs: number, nowMs: number): boolean {
+  return nowMs - timeMs < withinMs && !isFuture(timeMs, nowMs)
+}
+
+/** Is `timeMs` later than `thanMs`? A time of the future is earlier than any other, since it says nothing. */
+export function isNewer(timeMs: number, thanMs: number, nowMs: number): boolean {
+  if (isFuture(timeMs, nowMs)) return false
+  return timeMs > thanMs || isFuture(thanMs, nowMs)
+}
+
+/** The later of two times that say something: one of the future gives way to one that is not. */
+export function toNewer(aMs: number, bMs: number, nowMs: number): number {
+  return isNewer(aMs, bMs, nowMs) ? aMs : bMs
+}
+
+/** The latest time that is not of the future. */
+export function toLatestMs(nowMs: number): number {
+  return nowMs + CLOCK_TOLERANCE_MS
+}
+
 /** The next 00:00 UTC after `nowMs`, Unix milliseconds: when the catalog's daily request limit resets. */
 export function nextMidnightUtcMs(nowMs: number): number {
   return (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS

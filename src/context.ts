@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { type AdminLimiter, createAdminLimiter } from './admin-limiter.ts'
 import { createCatalogHealth } from './catalog-health.ts'
 import { type CallGate, createCallGate } from './catalog/call-gate.ts'
@@ -6,6 +5,7 @@ import { type CatalogClient, createCatalogClient } from './catalog/client.ts'
 import type { KeySource } from './catalog/key-source.ts'
 import { type FleetLedger, createFleetLedger } from './catalog/fleet-ledger.ts'
 import { createSharedLedger } from './catalog/quota-ledger.ts'
+import { type ClockWatch, createClockWatch } from './clock-watch.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
@@ -25,7 +25,7 @@ import { type LineBudget, createLineBudget } from './line-budget.ts'
 import type { Logger } from './logger.ts'
 import { type Memories, createAnswerMemory, createDataMemories } from './memories.ts'
 import { type Metrics, createMetrics } from './metrics.ts'
-import { BUILT_FOLDER, VIEWS_FOLDER } from './paths.ts'
+import { BUILT_FOLDER, VIEWS_FOLDER, findFileId } from './paths.ts'
 import { type StoreFailure, createStoreHealth } from './store-health.ts'
 import { findIdentity } from './widgets/addresses.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
@@ -71,6 +71,7 @@ export type Context = Readonly<{
   gate: CallGate
   store: CopyStore
   findStoreFailure(): StoreFailure | null
+  clocks: ClockWatch
   channels: ChannelSource
   widgets: Widgets
   memories: Memories
@@ -114,12 +115,12 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const ownOrigin = new URL(publicUrl).origin
   const made: { walks?: Walks } = {}
   const whenHealed = (): void => void made.walks?.ensureCopied()
-  const { store, gate, ledger, storeHealth } = await openGuardedStore(details, metrics, whenHealed)
-  const client = createClient(details, { gate, metrics, ownOrigin })
+  const { ledger, storeHealth, ...guarded } = await openGuardedStore(details, metrics, whenHealed)
+  const client = createClient(details, { ...guarded, metrics, ownOrigin })
   const memories = createDataMemories(config)
-  const parts = { config, clock, client, gate, store, memories, onStoreFailure: storeHealth.note }
+  const parts = { ...guarded, config, clock, client, memories, onStoreFailure: storeHealth.note }
   const sources = createSources({ ...parts, onDrops: metrics.countDrops })
-  const walks = (made.walks = createWalks({ ...details, gate, store, metrics, ownOrigin }))
+  const walks = (made.walks = createWalks({ ...details, ...guarded, metrics, ownOrigin }))
   const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
   const widgets = createWidgets({ ...sources, clock, config, publicUrl, stylePath })
@@ -139,8 +140,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     renderer: createRenderer(),
     assets,
     key: catalog.key,
-    gate,
-    store,
+    ...guarded,
     findStoreFailure: storeHealth.last,
     channels: sources.channels,
     widgets,
@@ -150,18 +150,19 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     worker: details.worker,
     settle: sources.settle,
     async dispose() {
+      guarded.clocks.stop()
       await walks.stop()
       await client.close()
       await sources.settle()
       await ledger.giveBack()
-      await store.close()
+      await guarded.store.close()
     },
   }
 }
 
 function createClient(
   { config, catalog, clock, logger }: ContextDetails,
-  parts: Readonly<{ gate: CallGate; metrics: Metrics; ownOrigin: string }>,
+  parts: Readonly<{ gate: CallGate; clocks: ClockWatch; metrics: Metrics; ownOrigin: string }>,
 ): CatalogClient {
   const noteCall = createCatalogHealth({ clock, logger, limitedUntilMs: parts.gate.limitedUntilMs })
   return createCatalogClient({
@@ -172,6 +173,7 @@ function createClient(
     ownOrigin: parts.ownOrigin,
     clock,
     gate: parts.gate,
+    onClockDifference: (differenceMs) => parts.clocks.note('catalog', differenceMs),
     onCall(call) {
       parts.metrics.countCall(call)
       noteCall(call)
@@ -182,6 +184,7 @@ function createClient(
 type GuardedStore = Readonly<{
   store: CopyStore
   gate: CallGate
+  clocks: ClockWatch
   ledger: FleetLedger
   storeHealth: ReturnType<typeof createStoreHealth>
 }>
@@ -198,6 +201,7 @@ async function openGuardedStore(
     openSqlStore({
       database: config.database,
       catalog: catalog.identity,
+      clock,
       timeouts,
       ...(details.openLongReads && { openLongReads: details.openLongReads }),
     })
@@ -222,7 +226,7 @@ async function openGuardedStore(
   })
   // Sets look-ups aside for a time without the database.
   if (database.kind === 'postgres') await gate.readState()
-  return { store, gate, ledger, storeHealth }
+  return { store, gate, clocks: createClockWatch({ clock, logger, store }), ledger, storeHealth }
 }
 
 /** Several machines share a server's counts, and one machine a file's. */
@@ -239,10 +243,4 @@ function createLedger(
       onFailure,
     })
   return { ...createSharedLedger(store, { clock, onFailure }), giveBack: () => Promise.resolve() }
-}
-
-/** Which file lies at a path, whatever its name; `null`: none. */
-function findFileId(path: string): string | null {
-  const file = statSync(path, { throwIfNoEntry: false })
-  return file === undefined ? null : `${file.dev} ${file.ino}`
 }

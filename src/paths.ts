@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The package's own folder: `src/` and `dist/` are both one level below it. */
@@ -22,3 +22,9 @@ export const KEPT_FOLDER: string = fileURLToPath(new URL('../public/kept', impor
 export const VERSION: string = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version
+
+/** Which file lies at a path, whatever its name; `null`: none. */
+export function findFileId(path: string): string | null {
+  const file = statSync(path, { throwIfNoEntry: false })
+  return file === undefined ? null : `${file.dev} ${file.ino}`
+}

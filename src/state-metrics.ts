@@ -18,13 +18,16 @@ export type MeasuredState = Readonly<{
   /** Served channels of the list; 0 before there is any. */
   channelCount: number
   areChannelsHeld: boolean
+  /** `ageMs: null`: the age is unknown, because a clock was wrong. */
   copies: readonly Readonly<{
     channel: string
-    ageMs: number
+    ageMs: number | null
     productCount: number
     dealCount: number
     held: HeldWalk | null
   }>[]
+  /** By whose clock; positive: it is ahead of this machine's. */
+  clockDifferencesMs: Labelled
   /** By cache. */
   caches: Readonly<{ entries: Labelled; bytes: Labelled }>
 }>
@@ -124,10 +127,10 @@ const GAUGES: readonly GaugeRow[] = [
   },
   {
     name: 'vitrine_copy_age_seconds',
-    help: 'Age of the last complete walk by channel',
+    help: 'Age of the last complete walk by channel; absent while it is unknown, because a clock was wrong',
     label: 'channel',
     across: 'min',
-    read: ({ copies }) => toLabelled(copies, ({ ageMs }) => ageMs / SECOND_MS),
+    read: ({ copies }) => toLabelled(copies, ({ ageMs }) => (ageMs === null ? null : ageMs / SECOND_MS)),
   },
   {
     name: 'vitrine_copy_products',
@@ -142,6 +145,16 @@ const GAUGES: readonly GaugeRow[] = [
     label: 'channel',
     across: 'max',
     read: ({ copies }) => toLabelled(copies, ({ dealCount }) => dealCount),
+  },
+  {
+    name: 'vitrine_clock_difference_seconds',
+    help: 'By how much the clock of the catalog or of the database is ahead of that of this machine',
+    label: 'with',
+    across: 'max',
+    read: ({ clockDifferencesMs }) =>
+      Object.fromEntries(
+        Object.entries(clockDifferencesMs).map(([other, differenceMs]) => [other, differenceMs / SECOND_MS]),
+      ),
   },
   {
     name: 'vitrine_cache_entries',
@@ -161,7 +174,12 @@ const GAUGES: readonly GaugeRow[] = [
 
 function toLabelled(
   copies: MeasuredState['copies'],
-  read: (copy: MeasuredState['copies'][number]) => number,
+  read: (copy: MeasuredState['copies'][number]) => number | null,
 ): Labelled {
-  return Object.fromEntries(copies.map((copy) => [copy.channel, read(copy)]))
+  return Object.fromEntries(
+    copies.flatMap((copy): [string, number][] => {
+      const value = read(copy)
+      return value === null ? [] : [[copy.channel, value]]
+    }),
+  )
 }

@@ -1,4 +1,4 @@
-import { type Clock, MINUTE_MS } from './clock.ts'
+import { type Clock, MINUTE_MS, isWithin } from './clock.ts'
 import { isValueRefused } from './copy/away.ts'
 import { describeStoreFailure } from './copy/healing-store.ts'
 import { StoreError } from './errors.ts'
@@ -31,14 +31,14 @@ export function createStoreHealth({
     note(error) {
       const nowMs = clock.nowMs()
       if (isValueRefused(error)) {
-        if (nowMs - refusalLoggedAtMs < STORE_LOG_EVERY_MS) return
+        if (isWithin(refusalLoggedAtMs, STORE_LOG_EVERY_MS, nowMs)) return
         refusalLoggedAtMs = nowMs
         logger.warn({ err: error }, 'the database refused a value; the stored copy itself works')
         return
       }
       last = { atMs: nowMs, reason: describeReason(error) }
       metrics.countStoreFailure()
-      if (nowMs - loggedAtMs < STORE_LOG_EVERY_MS) return
+      if (isWithin(loggedAtMs, STORE_LOG_EVERY_MS, nowMs)) return
       loggedAtMs = nowMs
       logger.error({ err: error }, 'the stored copy failed; memory and catalog go on serving')
     },

@@ -1,7 +1,19 @@
 import { getEventListeners } from 'node:events'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { DAY_MS, DAY_SECONDS, HOUR_MS, SECOND_MS, nextMidnightUtcMs, systemClock } from '../src/clock.ts'
+import {
+  DAY_MS,
+  DAY_SECONDS,
+  HOUR_MS,
+  MINUTE_MS,
+  SECOND_MS,
+  isFuture,
+  isNewer,
+  isWithin,
+  nextMidnightUtcMs,
+  systemClock,
+  toNewer,
+} from '../src/clock.ts'
 
 const MIDNIGHT_MS = Date.UTC(2026, 10, 21)
 
@@ -80,6 +92,48 @@ describe("the machine's clock", () => {
     stop.abort()
     await waiting
     expect(during).toBe(before)
+  })
+})
+
+describe('times of the future', () => {
+  const NOW_MS = MIDNIGHT_MS
+  const SOON_MS = NOW_MS + MINUTE_MS
+  const FUTURE_MS = SOON_MS + 1
+
+  test.each([
+    [-DAY_MS, false],
+    [0, false],
+    [MINUTE_MS, false],
+    [MINUTE_MS + 1, true],
+    [365 * DAY_MS, true],
+  ])('%d ms ahead - of the future: %s', (aheadMs, expected) => {
+    expect(isFuture(NOW_MS + aheadMs, NOW_MS)).toBe(expected)
+  })
+
+  test.each([
+    [-SECOND_MS, false],
+    [-SECOND_MS + 1, true],
+    [0, true],
+    [MINUTE_MS, true],
+    [MINUTE_MS + 1, false],
+    [-Infinity, false],
+  ])('%d ms ahead - within the last second: %s', (aheadMs, expected) => {
+    expect(isWithin(NOW_MS + aheadMs, SECOND_MS, NOW_MS)).toBe(expected)
+  })
+
+  test.each([
+    ['later', NOW_MS, NOW_MS - 1, true],
+    ['the same', NOW_MS, NOW_MS, false],
+    ['earlier', NOW_MS - 1, NOW_MS, false],
+    ['a minute ahead', SOON_MS, NOW_MS, true],
+    ['of the future', FUTURE_MS, NOW_MS, false],
+    ['known, the other of the future', 0, FUTURE_MS, true],
+    ['both of the future', FUTURE_MS + 1, FUTURE_MS, false],
+  ])('%s - is newer or not', (...[, timeMs, thanMs, expected]) => {
+    expect([isNewer(timeMs, thanMs, NOW_MS), toNewer(timeMs, thanMs, NOW_MS) === timeMs]).toEqual([
+      expected,
+      expected || timeMs === thanMs,
+    ])
   })
 })
 

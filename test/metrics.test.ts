@@ -49,10 +49,11 @@ describe('metrics, page', () => {
       'vitrine_copy_age_seconds gauge',
       'vitrine_copy_products gauge',
       'vitrine_copy_deals gauge',
+      'vitrine_clock_difference_seconds gauge',
       'vitrine_cache_entries gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(21)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(22)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -198,6 +199,7 @@ describe('metrics, state', () => {
     ],
     channelCount: 2,
     areChannelsHeld: false,
+    clockDifferencesMs: { catalog: -250, database: 90_000 },
     caches: {
       entries: { products: 3, deals: 2, answers: 4 },
       bytes: { products: 300, deals: 200, answers: 400 },
@@ -229,12 +231,25 @@ describe('metrics, state', () => {
       'vitrine_copy_products{channel="b"} 0',
       'vitrine_copy_deals{channel="a"} 40',
       'vitrine_copy_deals{channel="b"} 0',
+      'vitrine_clock_difference_seconds{with="catalog"} -0.25',
+      'vitrine_clock_difference_seconds{with="database"} 90',
       'vitrine_cache_entries{cache="products"} 3',
       'vitrine_cache_entries{cache="deals"} 2',
       'vitrine_cache_entries{cache="answers"} 4',
       'vitrine_cache_bytes{cache="products"} 300',
       'vitrine_cache_bytes{cache="deals"} 200',
       'vitrine_cache_bytes{cache="answers"} 400',
+    ])
+  })
+
+  test('copy of unknown age - its series is absent, and not 0', async () => {
+    const metrics = createMetrics()
+    const copies = STATE.copies.slice(0, 1).map((copy) => ({ ...copy, ageMs: null }))
+    metrics.measureState({ ...STATE, copies })
+    const series = await readState(metrics)
+    expect(series.filter((line) => line.startsWith('vitrine_copy_'))).toEqual([
+      'vitrine_copy_products{channel="a"} 1000',
+      'vitrine_copy_deals{channel="a"} 40',
     ])
   })
 

@@ -3,6 +3,7 @@ import { type Clock, ENOUGH, SECOND_MS } from '../clock.ts'
 import { CatalogDeadlineError, CatalogKeyRefusedError } from '../errors.ts'
 import { discardBody, parseJson, readBody } from './body.ts'
 import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
+import { type DatedResponse, computeDifferenceMs } from './clock-difference.ts'
 import { type Channel, VERSION_PATH } from './contract.ts'
 import { type Parse, callThroughGate, findCode } from './gated-call.ts'
 import type { KeySource } from './key-source.ts'
@@ -59,6 +60,8 @@ export type CatalogClientOptions = Readonly<{
   gate: Pick<CallGate, 'pass'>
   /** Told of every call that was made. `outcome` is `ok`, `not_found` or an error's code, `reason` the error's words. */
   onCall?: (call: Readonly<{ operation: Operation; outcome: string; reason?: string }>) => void
+  /** Told with each response by how much the catalog's clock is ahead of this machine's, in milliseconds. */
+  onClockDifference?: (differenceMs: number) => void
 }>
 
 /** The operations by name, as metrics know them. */
@@ -164,6 +167,7 @@ async function callWithKey(options: CatalogClientOptions, pool: Pool, call: Sign
 }
 
 async function request(options: CatalogClientOptions, pool: Pool, call: SignalledCall): Promise<Reply> {
+  const sentAtMs = options.clock.nowMs()
   const answer = await pool.request({
     method: 'GET',
     path: call.path,
@@ -176,7 +180,9 @@ async function request(options: CatalogClientOptions, pool: Pool, call: Signalle
     },
   })
   const nowMs = options.clock.nowMs()
-  const asOfMs = nowMs - readAgeMs(answer.headers['age'])
+  const ageMs = readAgeMs(answer.headers['age'])
+  const asOfMs = nowMs - ageMs
+  noteClock(options, { date: answer.headers['date'], ageMs, sentAtMs, receivedAtMs: nowMs })
   if (answer.statusCode === 200) {
     const bytes = await readBody(answer, options.maxBytes)
     return { bytes, json: call.isRaw ? undefined : parseJson(bytes), isNotFound: false, asOfMs }
@@ -185,6 +191,15 @@ async function request(options: CatalogClientOptions, pool: Pool, call: Signalle
   if (answer.statusCode === 404 && call.operation === 'product')
     return { bytes: new Uint8Array(), json: undefined, isNotFound: true, asOfMs }
   throw toStatusError(answer, nowMs)
+}
+
+function noteClock(
+  { onClockDifference }: CatalogClientOptions,
+  response: Omit<DatedResponse, 'date'> & Readonly<{ date: string | string[] | undefined }>,
+): void {
+  if (onClockDifference === undefined || typeof response.date !== 'string') return
+  const differenceMs = computeDifferenceMs({ ...response, date: response.date })
+  if (differenceMs !== null) onClockDifference(differenceMs)
 }
 
 function readAgeMs(header: string | string[] | undefined): number {

@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin, nextMidnightUtcMs } from '../clock.ts'
 import { CallNotMadeError, type CatalogRateLimitedError } from '../errors.ts'
 import {
   type CallPurpose,
@@ -93,7 +93,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     },
     isFree(purpose) {
       const verdict = judgeCall(view.seen(), rules, { purpose, nowMs: clock.nowMs() })
-      return verdict === 'free' || (CHANGING.has(verdict) && view.ageMs() >= SPENT_HINT_MS)
+      return verdict === 'free' || (CHANGING.has(verdict) && !view.isRecent())
     },
     limitedUntilMs: () => view.seen().limitedUntilMs,
     isUnproven: () => view.seen().pauseCount > 0,
@@ -124,7 +124,8 @@ function createView({ clock, ledger = createMemoryLedger(clock) }: GovernorOptio
   /** `nowMs`: the time that the change was made for; its day is the one that is changed. */
   update(nowMs: number, change: QuotaChange): Promise<QuotaState>
   seen(): QuotaState
-  ageMs(): number
+  /** Was the ledger asked a moment ago? */
+  isRecent(): boolean
 }> {
   let seen = createQuotaState(clock.nowMs())
   let seenAtMs = -Infinity
@@ -134,8 +135,8 @@ function createView({ clock, ledger = createMemoryLedger(clock) }: GovernorOptio
       seenAtMs = nowMs
       return seen
     },
-    seen: () => seen,
-    ageMs: () => clock.nowMs() - seenAtMs,
+    seen: () => correctPause(seen, clock.nowMs()),
+    isRecent: () => isWithin(seenAtMs, SPENT_HINT_MS, clock.nowMs()),
   }
 }
 

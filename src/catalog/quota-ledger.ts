@@ -1,4 +1,4 @@
-import { type Clock, HOUR_MS } from '../clock.ts'
+import { type Clock, HOUR_MS, isWithin } from '../clock.ts'
 import { type QuotaState, type ShareCalls, createQuotaState, mergeStates, startDay, toDay } from './quota.ts'
 
 /** Makes another state of one; pure, and may run more than once. */
@@ -19,7 +19,7 @@ export function createMemoryLedger(clock: Clock): QuotaLedger {
   let lookupTimesMs: number[] = []
   return {
     updateQuota(nowMs, change) {
-      lookupTimesMs = lookupTimesMs.filter((timeMs) => timeMs > nowMs - HOUR_MS)
+      lookupTimesMs = lookupTimesMs.filter((timeMs) => isWithin(timeMs, HOUR_MS, nowMs))
       const before = { ...startDay(state, nowMs), lookupsLastHour: lookupTimesMs.length }
       state = change(before)
       for (let count = before.lookupsLastHour; count < state.lookupsLastHour; count++)

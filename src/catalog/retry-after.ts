@@ -26,7 +26,8 @@ function computeWaitMs(text: string, headers: RetryAfterHeaders): number | null 
   return untilMs === null ? null : untilMs - (parseDate(headers.date?.trim() ?? '') ?? headers.nowMs)
 }
 
-function parseDate(text: string): number | null {
+/** Parse a date of HTTP, Unix milliseconds; `null`: it is not one. */
+export function parseDate(text: string): number | null {
   const timeMs = IMF_FIXDATE.test(text) ? Date.parse(text) : NaN
   return Number.isNaN(timeMs) ? null : timeMs
 }

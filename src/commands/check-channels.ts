@@ -3,7 +3,9 @@ import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { SqlStore } from '../copy/sql-store.ts'
 import type { ChannelList, CopyState } from '../copy/store.ts'
 import { formatTime } from '../widgets/format.ts'
+import { isFuture } from '../clock.ts'
 import type { CommandContext } from './command.ts'
+import { describeWalkTime } from './judge-clocks.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
 import { hasMalformedOffers, judgeDrops } from './judge-drops.ts'
 import { findUnframedHint } from './unframed.ts'
@@ -54,7 +56,7 @@ function findUnlisted({ config }: CommandContext, channels: readonly Channel[]):
 
 /** `undefined` where reading its copy failed, which is a finding already, or where nothing is worth a line. */
 async function checkChannel(
-  { config }: CommandContext,
+  { config, clock }: CommandContext,
   report: Report,
   known: Readonly<{ channel: Channel; isListed: boolean; store: SqlStore | undefined }>,
 ): Promise<Finding | undefined> {
@@ -67,7 +69,7 @@ async function checkChannel(
   })
   // Where the catalog did not answer, only a channel that was walked is worth a line.
   if (state === undefined || !(isListed || isWalked(state.copy))) return undefined
-  return judgeCopy(report, { subject, hint: findUnframedHint(config, channel) }, state)
+  return judgeCopy(report, { subject, hint: findUnframedHint(config, channel), nowMs: clock.nowMs() }, state)
 }
 
 const NO_CHANNELS: Finding = bad(
@@ -101,14 +103,14 @@ function isWalked(state: CopyState | undefined): boolean {
 
 function judgeCopy(
   { cures }: Report,
-  { subject, hint }: Readonly<{ subject: string; hint: string | null }>,
+  { subject, hint, nowMs }: Readonly<{ subject: string; hint: string | null; nowMs: number }>,
   { copy: state, offerCount }: Readonly<{ copy: CopyState | undefined; offerCount: number }>,
 ): Finding {
   if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
-      : `${state.productCount} products, ${state.dealCount} with a deal, walked ${formatTime(state.completedAtMs, 'en')}`
+      : `${state.productCount} products, ${state.dealCount} with a deal, ${describeWalkTime(state.completedAtMs, nowMs)}`
   if (state.held !== null) {
     const since = formatTime(state.held.sinceMs, 'en')
     const why = describeHold(state.held, state.productCount)
@@ -116,7 +118,10 @@ function judgeCopy(
   }
   const malformed = judgeDrops(state, offerCount)
   if (malformed !== null) return bad(subject, `${walked}; ${malformed}`, MALFORMED_REMEDY)
-  if (state.failure === null) return { ...good(subject, walked), cure: hint }
+  if (state.failure === null && !isFuture(state.completedAtMs ?? 0, nowMs))
+    return { ...good(subject, walked), cure: hint }
+  if (state.failure === null)
+    return bad(subject, walked, 'A running server walks it again by itself; else run "vitrine sync".')
   const cure = cures[state.failure] ?? 'See docs/errors.md.'
   return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
 }

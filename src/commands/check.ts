@@ -6,7 +6,6 @@ import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
 import type { CopyStore } from '../copy/store.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import { checkListener } from './check-listener.ts'
-import type { DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
 import { findCures } from './cures.ts'
 import { createCommandClient } from './command-client.ts'
@@ -14,9 +13,11 @@ import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
 import { checkProxy } from './check-proxy.ts'
+import { judgeClocks } from './judge-clocks.ts'
 import { judgeQuota } from './judge-quota.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
 import { checkChannels } from './check-channels.ts'
+import { findTlsHint } from './tls-hint.ts'
 
 /**
  * `vitrine check`: tries settings, database, catalog, key and channels, and prints what is wrong and how to mend it.
@@ -60,10 +61,13 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   )
   if (store !== undefined) await checkStore(command, report, store)
   const gate = createGate(command, report, store)
-  const client = createCommandClient(command, place, gate)
+  let aheadMs: number | undefined
+  const onClockDifference = (differenceMs: number): void => void (aheadMs = differenceMs)
+  const client = createCommandClient(command, place, { gate, onClockDifference })
   try {
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
+    findings.push(...(await judgeClocks({ clock: command.clock, store, catalogAheadMs: aheadMs })))
     findings.push({ subject: 'request limit', ...judgeQuota(await gate.readState(), command.clock.nowMs()) })
     const stored = await attempt(report, 'stored copy', async () => store?.findChannelList())
     await checkChannels(command, report, { listed: listed?.value, stored, store })
@@ -83,18 +87,6 @@ async function checkStore({ config }: CommandContext, report: Report, store: Sql
       ? { ...good('stored copy', `${path} opens`), cure: findTlsHint(config.database) }
       : bad('stored copy', `${path} is damaged: ${found.damage}`, cures['VITRINE_STORE_FAILED'] ?? ''),
   )
-}
-
-/** Not wrong, and perhaps not known. */
-function findTlsHint(database: DatabaseAddress): string | null {
-  const isOpen = database.kind === 'postgres' && database.tls === 'disable' && !isLocal(database.host)
-  return isOpen
-    ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.'
-    : null
-}
-
-function isLocal(host: string): boolean {
-  return host.startsWith('/') || host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */

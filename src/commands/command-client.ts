@@ -1,5 +1,4 @@
-import type { CallGate } from '../catalog/call-gate.ts'
-import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
+import { type CatalogClient, type CatalogClientOptions, createCatalogClient } from '../catalog/client.ts'
 import type { CatalogPlace } from '../context.ts'
 import type { CommandContext } from './command.ts'
 
@@ -7,7 +6,7 @@ import type { CommandContext } from './command.ts'
 export function createCommandClient(
   { config, clock }: CommandContext,
   place: CatalogPlace,
-  gate: CallGate,
+  calls: Pick<CatalogClientOptions, 'gate' | 'onClockDifference'>,
 ): CatalogClient {
   return createCatalogClient({
     baseUrl: place.baseUrl,
@@ -16,6 +15,6 @@ export function createCommandClient(
     maxBytes: config.catalogMaxBytes,
     ownOrigin: 'http://localhost',
     clock,
-    gate,
+    ...calls,
   })
 }

@@ -124,7 +124,7 @@ async function ask(
   { catalog, gate }: CommandParts,
   call: (client: Client) => Promise<CatalogAnswer>,
 ): Promise<CatalogAnswer> {
-  const client = createCommandClient(command, catalog, gate)
+  const client = createCommandClient(command, catalog, { gate })
   try {
     return await call(client)
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS, isPauseOn, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError, type VitrineError } from '../errors.ts'
 import { AWAY_WORDS, isAway } from './away.ts'
 import type { BusyTimeouts } from './dialects.ts'
@@ -31,6 +31,8 @@ export const STORE_METHODS = [
   'searchProducts',
   'updateQuota',
   'findUnfinishedWalks',
+  'findFutureCopies',
+  'readTime',
   'ping',
 ] as const satisfies readonly Exclude<keyof CopyStore, 'close'>[]
 
@@ -129,11 +131,10 @@ function createPlace({ open, identify, clock, onHealed }: HealingDetails): Place
   let isFirst = true
   const watch = createFileWatch({ clock, ...(identify && { identify }) })
   let opening: Promise<CopyStore> | undefined
-  let lastError: unknown
-  let closedUntilMs = -Infinity
+  let failure: Readonly<{ error: unknown; atMs: number }> = { error: undefined, atMs: -Infinity }
+  let isClosed = false
   const fail = (error: unknown): void => {
-    lastError = error
-    closedUntilMs = clock.nowMs() + REOPEN_AFTER_MS
+    failure = { error, atMs: clock.nowMs() }
   }
   const openNow = async (): Promise<CopyStore> => {
     try {
@@ -156,8 +157,8 @@ function createPlace({ open, identify, clock, onHealed }: HealingDetails): Place
         store = undefined
       }
       if (store !== undefined) return store
-      if (clock.nowMs() < closedUntilMs)
-        throw new StoreError('the database could not be opened a moment ago', { cause: lastError })
+      if (isClosed || isWithin(failure.atMs, REOPEN_AFTER_MS, clock.nowMs()))
+        throw new StoreError('the database could not be opened a moment ago', { cause: failure.error })
       opening ??= openNow()
       return opening
     },
@@ -168,7 +169,7 @@ function createPlace({ open, identify, clock, onHealed }: HealingDetails): Place
       damaged.close().catch(() => {})
     },
     async close() {
-      closedUntilMs = Infinity
+      isClosed = true
       await opening?.catch(() => {})
       await store?.close()
     },
@@ -188,8 +189,9 @@ function createFileWatch({
       lookedAtMs = clock.nowMs()
     },
     isReplaced() {
-      if (identify === undefined || clock.nowMs() - lookedAtMs < REOPEN_AFTER_MS) return false
-      lookedAtMs = clock.nowMs()
+      const nowMs = clock.nowMs()
+      if (identify === undefined || isWithin(lookedAtMs, REOPEN_AFTER_MS, nowMs)) return false
+      lookedAtMs = nowMs
       return identify() !== file
     },
   }

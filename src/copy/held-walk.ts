@@ -1,6 +1,6 @@
 import type { DropReason } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
-import { MINUTE_MS } from '../clock.ts'
+import { MINUTE_MS, isFuture } from '../clock.ts'
 import type { CopyState, HeldWalk, HoldReason } from './store.ts'
 
 /** Which walks are held instead of becoming the current one (ADR 0031). Pure. */
@@ -39,12 +39,16 @@ export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: Hold
   return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
 }
 
-/** Return when the last walk began that was read to its end, whether it was believed or held; Unix milliseconds. */
-export function findLastWalkStart({
-  completedStartedAtMs,
-  held,
-}: Pick<CopyState, 'completedStartedAtMs' | 'held'>): number | null {
-  if (held === null || completedStartedAtMs === null) return completedStartedAtMs
+/**
+ * Return when the last walk began that was read to its end, whether it was believed or held; Unix milliseconds. `null`: there is no
+ * copy, or a clock that was ahead has dated it.
+ */
+export function findLastWalkStart(
+  { completedStartedAtMs, completedAtMs, held }: CopyState,
+  nowMs: number,
+): number | null {
+  if (completedStartedAtMs === null || completedAtMs === null || isFuture(completedAtMs, nowMs)) return null
+  if (held === null || isFuture(held.startedAtMs, nowMs)) return completedStartedAtMs
   return Math.max(completedStartedAtMs, held.startedAtMs)
 }
 

@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
-import { MINUTE_MS } from '../clock.ts'
+import { MINUTE_MS, isWithin, systemClock } from '../clock.ts'
 import { retryConflicts } from '../database/transact.ts'
 import { createBatches } from './batches.ts'
 import type { CopyTables } from './schema.ts'
+import { SERVER_TIME } from './sql-time.ts'
 import type { CopyStore } from './store.ts'
 
 /** How often claims of processes that died with them are removed. */
@@ -26,10 +27,10 @@ export function createPostgresClaims(
   )
   const giveBack = createBatches(async (claims: readonly GivenBack[]) => {
     await retryConflicts(() => giveBackAll(database, catalog, claims))
-    const nowMs = claims[0]?.nowMs ?? 0
-    if (nowMs - sweptAtMs >= SWEEP_EVERY_MS) {
+    const nowMs = systemClock.nowMs()
+    if (!isWithin(sweptAtMs, SWEEP_EVERY_MS, nowMs)) {
       sweptAtMs = nowMs
-      await database.deleteFrom('lookup_claims').where('until_ms', '<=', nowMs).execute()
+      await database.deleteFrom('lookup_claims').where('until_ms', '<=', SERVER_TIME).execute()
     }
     return claims.map(() => undefined)
   })
@@ -53,17 +54,16 @@ async function claimAll(
   for (const one of claims) if (!wanted.has(toKey(one))) wanted.set(toKey(one), one)
   const rows = [...wanted].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
   const column = <Value>(pick: (claim: Claim) => Value): Value[] => rows.map(pick)
-  const nowMs = Math.min(...column((one) => one.nowMs))
-  // Two that are made at one moment may end in another order; one that ends much later was made before the clock was set back.
-  const latestMs = Math.max(...column((one) => one.untilMs + (one.untilMs - one.nowMs)))
+  // One that ends much later than any was made before the server's clock was set back.
+  const longestMs = 2 * Math.max(...column((one) => one.forMs))
   const made = await sql<Readonly<{ channel_id: string; gtin: string }>>`
     insert into lookup_claims (catalog, channel_id, gtin, owner, until_ms)
-    select ${catalog}, c.channel_id, c.gtin, c.owner, c.until_ms from unnest(
+    select ${catalog}, c.channel_id, c.gtin, c.owner, ${SERVER_TIME} + c.for_ms from unnest(
       ${column((one) => one.channelId)}::text[], ${column((one) => one.gtin)}::text[],
-      ${column((one) => one.owner)}::text[], ${column((one) => one.untilMs)}::bigint[])
-      as c (channel_id, gtin, owner, until_ms)
+      ${column((one) => one.owner)}::text[], ${column((one) => one.forMs)}::bigint[])
+      as c (channel_id, gtin, owner, for_ms)
     on conflict (catalog, channel_id, gtin) do update set owner = excluded.owner, until_ms = excluded.until_ms
-      where lookup_claims.until_ms <= ${nowMs} or lookup_claims.until_ms > ${latestMs}
+      where lookup_claims.until_ms <= ${SERVER_TIME} or lookup_claims.until_ms > ${SERVER_TIME} + ${longestMs}::bigint
     returning channel_id, gtin`.execute(database)
   const mine = new Set(made.rows.map((row) => toKey({ channelId: row.channel_id, gtin: row.gtin })))
   return claims.map((one) => wanted.get(toKey(one)) === one && mine.has(toKey(one)))

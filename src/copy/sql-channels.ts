@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
+import { toLatestMs } from '../clock.ts'
 import { transact } from '../database/transact.ts'
 import type { ChannelsTable, CopyTables } from './schema.ts'
 import type { ChannelList } from './store.ts'
@@ -42,7 +43,10 @@ export async function putChannelList(
       .updateTable('channels')
       .set({ gone_at_ms: list.asOfMs })
       .where('catalog', '=', catalog)
-      .where('gone_at_ms', 'is', null)
+      // One that went while a clock was wrong has gone now.
+      .where(({ or, eb }) =>
+        or([eb('gone_at_ms', 'is', null), eb('gone_at_ms', '>', toLatestMs(list.asOfMs))]),
+      )
       .$if(list.channels.length > 0, (query) =>
         query.where(
           'channel_id',

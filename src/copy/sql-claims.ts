@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { Clock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
 import type { CopyStore } from './store.ts'
@@ -7,11 +8,14 @@ import type { CopyStore } from './store.ts'
 export function createSqlClaims(
   database: Kysely<CopyTables>,
   catalog: string,
+  clock: Clock,
 ): Pick<CopyStore, 'claimLookup' | 'giveBackLookup'> {
   return {
-    async claimLookup({ channelId, gtin }, { owner, nowMs, untilMs }) {
+    async claimLookup({ channelId, gtin }, { owner, forMs }) {
+      const nowMs = clock.nowMs()
+      const untilMs = nowMs + forMs
       // Two that are made at one moment may end in another order; one that ends much later was made before the clock was set back.
-      const latestMs = untilMs + (untilMs - nowMs)
+      const latestMs = untilMs + forMs
       const rows = await executeOnce(database, 'claim look-up', {
         values: [catalog, channelId, gtin, owner, untilMs, owner, untilMs, nowMs, latestMs],
         build: () =>
@@ -33,7 +37,8 @@ export function createSqlClaims(
       })
       return rows.length > 0
     },
-    async giveBackLookup({ channelId, gtin }, { owner, nowMs }) {
+    async giveBackLookup({ channelId, gtin }, { owner }) {
+      const nowMs = clock.nowMs()
       await executeOnce(database, 'give look-up back', {
         values: [catalog, channelId, gtin, owner, nowMs],
         build: () =>

@@ -6,6 +6,7 @@ import {
   type SqlBool,
   sql,
 } from 'kysely'
+import { toLatestMs } from '../clock.ts'
 import { parseDrops } from './rows.ts'
 import type { CopiesTable, CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
@@ -20,6 +21,9 @@ export type CopyRow = Readonly<{
   /** What boxes read: the current walk, or the running one before there is any. */
   visibleWalk: number
 }>
+
+/** The same at a time, Unix milliseconds, which tells what is of the future. */
+export type CopyView = CopyRow & Readonly<{ nowMs: number }>
 
 /** The copy's row; `undefined` while nothing was ever stored of the channel. */
 export async function findCopy(
@@ -116,6 +120,26 @@ function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
     startedAtMs: row.held_started_at_ms ?? 0,
     productCount: row.held_product_count ?? 0,
   }
+}
+
+/** Channels whose current walk began or ended, by its own account, in the future. */
+export async function findFutureCopies(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  nowMs: number,
+): Promise<readonly string[]> {
+  const rows = await database
+    .selectFrom('copies')
+    .select('channel_id')
+    .where('catalog', '=', catalog)
+    .where(({ or, eb }) =>
+      or([
+        eb('completed_started_at_ms', '>', toLatestMs(nowMs)),
+        eb('completed_at_ms', '>', toLatestMs(nowMs)),
+      ]),
+    )
+    .execute()
+  return rows.map((row) => row.channel_id)
 }
 
 const EMPTY_STATE: CopyState = {

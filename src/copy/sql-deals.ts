@@ -1,8 +1,9 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
+import { toNewer } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
-import { type CopyRow, isVisibleAt } from './sql-copies.ts'
+import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
 import { type DealPlan, listFilters, planDeals, whereInTime, whereVisible } from './sql-deal-filters.ts'
 import { selectPageTime } from './sql-lookups.ts'
 import { type DealEntry, type DealQuery, type DealSort, isShortRead } from './store.ts'
@@ -43,7 +44,7 @@ type Ids = readonly Readonly<{ id: number }>[]
 /** The deals of the walk that readers see, one for each product: its best that passes the filters. */
 export async function findDeals(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   query: DealQuery,
 ): Promise<readonly DealEntry[]> {
   const plan = await planDeals(database, copy, query)
@@ -136,7 +137,7 @@ function paged(
 /** Cards by the row of their deal; damaged ones are left out. */
 async function readDeals(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, DealEntry>> {
   if (ids.length === 0) return new Map()
@@ -150,7 +151,7 @@ async function readDeals(
   return new Map(
     rows.flatMap((row): [number, DealEntry][] => {
       const card = findDealInRow(row)
-      const asOfMs = Math.max(row.as_of_ms, row.page_as_of_ms ?? 0)
+      const asOfMs = toNewer(row.as_of_ms, row.page_as_of_ms ?? row.as_of_ms, copy.nowMs)
       return card === undefined ? [] : [[row.id, { ...card, asOfMs }]]
     }),
   )

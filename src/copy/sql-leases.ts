@@ -1,10 +1,13 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type Clock } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
 import type { Guard } from './sql-pages.ts'
+import { toLeaseTime } from './sql-time.ts'
 import type { UnfinishedWalk, WalkStore } from './store.ts'
 import { createTakenOver } from './taken-over.ts'
+import { LEASE_MS } from './walk-lease.ts'
 
 /** Leases of walks, as who has opened the store holds them. */
 export type Leases = Pick<WalkStore, 'takeLease' | 'releaseLease' | 'findLeaseOwner'> &
@@ -26,6 +29,7 @@ type Held = Readonly<{ owner: string; fence: number }>
 export function createLeases(
   database: Kysely<CopyTables>,
   open: (channelId: string) => Promise<CopyRow>,
+  clock: Clock,
 ): Leases {
   const held = new Map<number, Held>()
   return {
@@ -34,8 +38,8 @@ export function createLeases(
       const mine = held.get(copy.id)
       const fence =
         mine?.owner === lease.owner
-          ? await extend(database, copy, { ...lease, fence: mine.fence })
-          : await take(database, copy, lease)
+          ? await extend(database, copy, { ...lease, now: toLeaseTime(database, clock), fence: mine.fence })
+          : await take(database, copy, { ...lease, now: toLeaseTime(database, clock) })
       if (fence === undefined) return false
       held.set(copy.id, { owner: lease.owner, fence })
       return true
@@ -67,10 +71,12 @@ export function createLeases(
 export async function findUnfinishedWalks(
   database: Kysely<CopyTables>,
   catalog: string,
+  clock: Clock,
 ): Promise<readonly UnfinishedWalk[]> {
+  const now = toLeaseTime(database, clock)
   const rows = await database
     .selectFrom('copies')
-    .select(['channel_id', 'lease_owner', 'lease_until_ms'])
+    .select(['channel_id', 'lease_owner', isOver({ now, forMs: LEASE_MS }).as('is_over')])
     .where('catalog', '=', catalog)
     .whereRef('running_walk', '>', 'current_walk')
     .where('failure', 'is', null)
@@ -79,21 +85,26 @@ export async function findUnfinishedWalks(
   return rows.map((row) => ({
     channelId: row.channel_id,
     owner: row.lease_owner ?? '',
-    untilMs: row.lease_until_ms,
+    isOver: Boolean(row.is_over),
   }))
 }
 
-type Wanted = Parameters<WalkStore['takeLease']>[1]
+type Wanted = Parameters<WalkStore['takeLease']>[1] & Readonly<{ now: RawBuilder<number> }>
+
+/** Has a lease ended? One that ends much later than any was taken before the clock was set back. */
+function isOver({ now, forMs }: Pick<Wanted, 'now' | 'forMs'>): RawBuilder<SqlBool> {
+  return sql`(lease_until_ms <= ${now} or lease_until_ms > ${now} + ${sql.lit(2 * forMs)})`
+}
 
 /** One that has run out is still its holder's while nobody has taken it. */
 async function extend(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  { owner, untilMs, fence }: Wanted & Held,
+  { owner, now, forMs, fence }: Wanted & Held,
 ): Promise<number | undefined> {
   const row = await database
     .updateTable('copies')
-    .set({ lease_until_ms: untilMs })
+    .set({ lease_until_ms: sql<number>`${now} + ${sql.lit(forMs)}` })
     .where('id', '=', copy.id)
     .where('lease_owner', '=', owner)
     .where('lease_fence', '=', fence)
@@ -105,19 +116,17 @@ async function extend(
 async function take(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  { owner, nowMs, untilMs }: Wanted,
+  { owner, now, forMs }: Wanted,
 ): Promise<number | undefined> {
   const row = await database
     .updateTable('copies')
     .set(({ eb, ref }) => ({
       lease_owner: owner,
-      lease_until_ms: untilMs,
+      lease_until_ms: sql<number>`${now} + ${sql.lit(forMs)}`,
       lease_fence: eb(ref('lease_fence'), '+', 1),
     }))
     .where('id', '=', copy.id)
-    .where((builder) =>
-      builder.or([builder('lease_owner', '=', owner), builder('lease_until_ms', '<=', nowMs)]),
-    )
+    .where((builder) => builder.or([builder('lease_owner', '=', owner), isOver({ now, forMs })]))
     .returning('lease_fence')
     .executeTakeFirst()
   return row?.lease_fence

@@ -1,9 +1,10 @@
 import { type AliasedRawBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
+import { type Clock, isNewer, toNewer } from '../clock.ts'
 import { foldText } from '../offers/text.ts'
 import { findProductInRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, isVisibleAt } from './sql-copies.ts'
+import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
 import { executeOnce } from './statements.ts'
 import type { CopyEntry } from './store.ts'
 
@@ -24,10 +25,12 @@ type PagePlace = Readonly<{ copyId: unknown; walk: unknown; gtin: unknown }>
 
 const pageTime = toPageTime({ copyId: sql.ref('c.id'), walk: visibleWalk, gtin: sql.ref('p.gtin') })
 
+type WantedProduct = Readonly<{ catalog: string; channelId: string; gtin: string; clock: Clock }>
+
 /** What the copy knows of one product, in one statement: the newer of its row and its remembered absence. */
 export async function findProduct(
   database: Kysely<CopyTables>,
-  { catalog, channelId, gtin }: Readonly<{ catalog: string; channelId: string; gtin: string }>,
+  { catalog, channelId, gtin, clock }: WantedProduct,
 ): Promise<CopyEntry | undefined> {
   const [row] = await executeOnce(database, 'find product', {
     values: [gtin, gtin, catalog, channelId],
@@ -49,9 +52,10 @@ export async function findProduct(
         .where('c.channel_id', '=', channelId),
   })
   if (row === undefined) return undefined
-  const entry = isWhole(row) ? toEntries(row)[0] : undefined
+  const nowMs = clock.nowMs()
+  const entry = isWhole(row) ? toEntries(row, nowMs)[0] : undefined
   const { absent_at_ms: absentAtMs } = row
-  if (absentAtMs === null || (entry !== undefined && entry.asOfMs >= absentAtMs)) return entry
+  if (absentAtMs === null || (entry !== undefined && !isNewer(absentAtMs, entry.asOfMs, nowMs))) return entry
   return { product: null, asOfMs: absentAtMs }
 }
 
@@ -65,7 +69,7 @@ function isWhole(row: Nullable<ProductRow>): row is ProductRow {
 /** Visible products by GTIN, or by row of this copy, in no particular order; damaged rows are left out. */
 export async function readProducts(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   wanted: Readonly<{ gtins: readonly string[] } | { ids: readonly number[] }>,
 ): Promise<readonly (CopyEntry & Readonly<{ product: Product; id: number }>)[]> {
   const rows = await database
@@ -78,16 +82,19 @@ export async function readProducts(
     .$if('ids' in wanted, (query) => query.where('id', 'in', 'ids' in wanted ? wanted.ids : []))
     .where(isVisibleAt<'products'>(copy.visibleWalk))
     .execute()
-  return rows.flatMap(toEntries)
+  return rows.flatMap((row) => toEntries(row, copy.nowMs))
 }
 
 type ProductRow = Parameters<typeof findProductInRow>[0] &
   Readonly<{ id: number; as_of_ms: number; page_as_of_ms: number | null }>
 
 /** The product of a row; none where that is damaged. */
-function toEntries(row: ProductRow): (CopyEntry & Readonly<{ product: Product; id: number }>)[] {
+function toEntries(
+  row: ProductRow,
+  nowMs: number,
+): (CopyEntry & Readonly<{ product: Product; id: number }>)[] {
   const product = findProductInRow(row)
-  const asOfMs = Math.max(row.as_of_ms, row.page_as_of_ms ?? 0)
+  const asOfMs = toNewer(row.as_of_ms, row.page_as_of_ms ?? row.as_of_ms, nowMs)
   return product === undefined ? [] : [{ product, asOfMs, id: row.id }]
 }
 

@@ -1,5 +1,6 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
+import { isFuture, toLatestMs } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { ComparedContent } from './rows.ts'
@@ -16,6 +17,7 @@ type PageRange = Readonly<{
   page: Pick<WalkPage, 'walk' | 'asOfMs'>
   afterGtin: string
   untilGtin: string
+  nowMs: number
 }>
 
 /** A version that the running walk may have to do with: not ended before it. */
@@ -40,7 +42,10 @@ const IN_ONE_TEXT = {
 
 type VersionValues = [number, string, number, number | null, string, string | null, number]
 
-function parseVersions(json: string): readonly Version[] {
+/** In place of a time of the future: any page is newer. */
+export const UNKNOWN_AGE_MS = 0
+
+function parseVersions(json: string, nowMs: number): readonly Version[] {
   const versions = (JSON.parse(json) as VersionValues[]).map(
     ([id, gtin, fromWalk, untilWalk, digest, brand, asOfMs]) => ({
       id,
@@ -49,7 +54,7 @@ function parseVersions(json: string): readonly Version[] {
       until_walk: untilWalk,
       digest,
       brand,
-      as_of_ms: asOfMs,
+      as_of_ms: isFuture(asOfMs, nowMs) ? UNKNOWN_AGE_MS : asOfMs,
     }),
   )
   // No database promises an order within the text.
@@ -59,7 +64,7 @@ function parseVersions(json: string): readonly Version[] {
 /** The versions of a range in the order of their GTINs, and up to where they are all of them. */
 export async function readVersions(
   transaction: Transaction<CopyTables>,
-  { copyId, page, afterGtin, untilGtin }: PageRange,
+  { copyId, page, afterGtin, untilGtin, nowMs }: PageRange,
 ): Promise<Readonly<{ versions: readonly Version[]; knownUntilGtin: string }>> {
   const [row] = await executeOnce(transaction, 'versions of a range', {
     values: [copyId, afterGtin, untilGtin, page.walk, MAX_VERSIONS_READ],
@@ -81,7 +86,7 @@ export async function readVersions(
         )
         .select(IN_ONE_TEXT[isPostgres(transaction) ? 'postgres' : 'sqlite'].as('json')),
   })
-  const versions = parseVersions(row?.json ?? '[]')
+  const versions = parseVersions(row?.json ?? '[]', nowMs)
   const last = versions.at(-1)
   if (last === undefined || versions.length < MAX_VERSIONS_READ)
     return { versions, knownUntilGtin: untilGtin }
@@ -93,10 +98,10 @@ export async function readVersions(
 /** Products of the range of which something newer than the page says that no shop sells them. */
 export async function readAbsences(
   transaction: Transaction<CopyTables>,
-  { copyId, page, afterGtin, untilGtin }: PageRange,
+  { copyId, page, afterGtin, untilGtin, nowMs }: PageRange,
 ): Promise<ReadonlySet<string>> {
   const rows = await executeOnce(transaction, 'absences of a range', {
-    values: [copyId, afterGtin, untilGtin, page.asOfMs],
+    values: [copyId, afterGtin, untilGtin, page.asOfMs, toLatestMs(nowMs)],
     build: () =>
       transaction
         .selectFrom('absences')
@@ -104,7 +109,8 @@ export async function readAbsences(
         .where('copy_id', '=', copyId)
         .where('gtin', '>', afterGtin)
         .where('gtin', '<=', untilGtin)
-        .where('as_of_ms', '>', page.asOfMs),
+        .where('as_of_ms', '>', page.asOfMs)
+        .where('as_of_ms', '<=', toLatestMs(nowMs)),
   })
   return new Set(rows.map((row) => row.gtin))
 }

@@ -7,7 +7,7 @@ import { type PageProduct, toPageProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
 import { carryFirstSeen, keepFirstSeen } from './sql-first-seen.ts'
-import { type Version, readAbsences, readContents, readVersions } from './sql-page-range.ts'
+import { UNKNOWN_AGE_MS, type Version, readAbsences, readContents, readVersions } from './sql-page-range.ts'
 import {
   countDealsOf,
   deleteVersions,
@@ -17,7 +17,7 @@ import {
   updateVersion,
 } from './sql-versions.ts'
 import { MAX_TRANSACTION_ROWS } from './sql-walk.ts'
-import { executeOnce } from './statements.ts'
+import { executeOnce, splitList } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
 /** Throws where somebody else has the walk by now; first thing in a transaction. */
@@ -33,6 +33,7 @@ type Step = Readonly<{
   afterGtin: string
   untilGtin: string
   shapes: readonly PageProduct[]
+  nowMs: number
 }>
 
 /**
@@ -43,7 +44,7 @@ type Step = Readonly<{
 export async function applyPage(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  { page, guard }: Readonly<{ page: WalkPage; guard: Guard }>,
+  { page, guard, nowMs }: Readonly<{ page: WalkPage; guard: Guard; nowMs: number }>,
 ): Promise<boolean> {
   const shapes = page.products.map(toShape)
   const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (toLastGtin(shapes) ?? page.afterGtin)
@@ -53,6 +54,7 @@ export async function applyPage(
     afterGtin: page.afterGtin,
     untilGtin,
     shapes,
+    nowMs,
   }
   while (step !== undefined && step !== 'overtaken') {
     const next: Step = step
@@ -89,6 +91,14 @@ async function applyStep(
   const taken = await takeWithinRows(transaction, changes)
   await makeChanges(transaction, step, { changes: taken, versions })
   const doneGtin = taken.length < changes.length ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
+  const undated = versions.filter(
+    (version) => version.as_of_ms === UNKNOWN_AGE_MS && version.gtin <= doneGtin,
+  )
+  await dateAnew(
+    transaction,
+    step.page,
+    undated.map(({ id }) => id),
+  )
   if (doneGtin < step.untilGtin) {
     await dateSeen(transaction, step, doneGtin)
     return {
@@ -149,6 +159,25 @@ async function dateSeen(
         .where('until_walk', 'is', null)
         .where('as_of_ms', '<', page.asOfMs),
   })
+}
+
+/** What is still current and was dated while a clock was wrong has the page's time, or the future would arrive some day. */
+async function dateAnew(
+  transaction: Transaction<CopyTables>,
+  { asOfMs }: WalkPage,
+  productIds: readonly number[],
+): Promise<void> {
+  for (const ids of splitList(productIds)) {
+    await executeOnce(transaction, `date ${ids.length} anew`, {
+      values: [asOfMs, ...ids],
+      build: () =>
+        transaction
+          .updateTable('products')
+          .set({ as_of_ms: asOfMs })
+          .where('id', 'in', ids)
+          .where('until_walk', 'is', null),
+    })
+  }
 }
 
 async function makeChanges(

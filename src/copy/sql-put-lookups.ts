@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
-import { DAY_MS } from '../clock.ts'
+import { type Clock, DAY_MS, isNewer, toLatestMs } from '../clock.ts'
 import { transact } from '../database/transact.ts'
 import { type ComparedContent, type StoredShape, isSameContent, toStoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
@@ -13,11 +13,11 @@ import type { Lookup } from './store.ts'
 /** How long an absence is kept: no page under way is that old. */
 const ABSENCE_KEPT_MS: number = DAY_MS
 
-/** Writes look-ups, each over every version of its product, in one transaction; what is newer stays. */
+/** Writes look-ups, each over every version of its product, in one transaction; what is newer stays, unless it is of the future. */
 export async function putLookups(
   database: Kysely<CopyTables>,
   catalog: string,
-  lookups: readonly Lookup[],
+  { lookups, clock }: Readonly<{ lookups: readonly Lookup[]; clock: Clock }>,
 ): Promise<void> {
   await transact(database, async (transaction) => {
     const copies = new Map<string, CopyRow>()
@@ -25,7 +25,7 @@ export async function putLookups(
       const { channelId } = lookup
       const copy = copies.get(channelId) ?? (await getCopy(transaction, catalog, channelId))
       copies.set(channelId, copy)
-      await putLookup(transaction, copy, lookup)
+      await putLookup(transaction, copy, { ...lookup, nowMs: clock.nowMs() })
     }
   })
 }
@@ -33,7 +33,7 @@ export async function putLookups(
 async function putLookup(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
-  { gtin, entry }: Lookup,
+  { gtin, entry, nowMs }: Lookup & Readonly<{ nowMs: number }>,
 ): Promise<void> {
   const { product, asOfMs } = entry
   const versions = await executeOnce(transaction, 'find versions', {
@@ -48,8 +48,8 @@ async function putLookup(
           builder.or([builder('until_walk', 'is', null), builder('until_walk', '>', copy.visibleWalk)]),
         ),
   })
-  if (versions.some((version) => version.as_of_ms > asOfMs)) return
-  if (await isOutdated(transaction, copy, { gtin, asOfMs })) return
+  if (versions.some((version) => isNewer(version.as_of_ms, asOfMs, nowMs))) return
+  if (await isOutdated(transaction, copy, { gtin, asOfMs, latestMs: toLatestMs(nowMs) })) return
   if (product === null) await putAbsence(transaction, { copy, gtin, versions, asOfMs })
   else await putProduct(transaction, { copy, product, versions, asOfMs })
 }
@@ -58,18 +58,20 @@ async function putLookup(
 async function isOutdated(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
-  lookup: Readonly<{ gtin: string; asOfMs: number }>,
+  lookup: Readonly<{ gtin: string; asOfMs: number; latestMs: number }>,
 ): Promise<boolean> {
   const [found] = await executeOnce(transaction, 'find newer', {
     values: [
       copy.id,
       lookup.gtin,
       lookup.asOfMs,
+      lookup.latestMs,
       copy.id,
       copy.currentWalk,
       lookup.gtin,
       lookup.gtin,
       lookup.asOfMs,
+      lookup.latestMs,
     ],
     build: () =>
       transaction.selectNoFrom(({ exists, or, selectFrom }) =>
@@ -79,7 +81,8 @@ async function isOutdated(
               .select('gtin')
               .where('copy_id', '=', copy.id)
               .where('gtin', '=', lookup.gtin)
-              .where('as_of_ms', '>', lookup.asOfMs),
+              .where('as_of_ms', '>', lookup.asOfMs)
+              .where('as_of_ms', '<=', lookup.latestMs),
           ),
           exists(
             selectFrom('walk_pages')
@@ -88,7 +91,8 @@ async function isOutdated(
               .where('walk', '>=', copy.currentWalk)
               .where('after_gtin', '<', lookup.gtin)
               .where('until_gtin', '>=', lookup.gtin)
-              .where('as_of_ms', '>', lookup.asOfMs),
+              .where('as_of_ms', '>', lookup.asOfMs)
+              .where('as_of_ms', '<=', lookup.latestMs),
           ),
         ]).as('is_outdated'),
       ),

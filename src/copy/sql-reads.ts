@@ -1,9 +1,10 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Clock, systemClock } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { UnavailableError } from '../errors.ts'
 import { isTooLong } from './away.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, findCopy } from './sql-copies.ts'
+import { type CopyView, findCopy } from './sql-copies.ts'
 import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
 import { findDeals } from './sql-deals.ts'
 import { searchProducts } from './sql-search.ts'
@@ -16,7 +17,7 @@ export type LongReads = Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProd
 export type ReadCopy = <T>(
   channelId: string,
   empty: T,
-  read: (view: Transaction<CopyTables>, copy: CopyRow) => Promise<T>,
+  read: (view: Transaction<CopyTables>, copy: CopyView) => Promise<T>,
 ) => Promise<T>
 
 /** Let all statements of one read see the same data: a walk that completes meanwhile removes what it replaced. */
@@ -28,11 +29,15 @@ export function readInOneView<T>(
 }
 
 /** Create the reader of a catalog's copies, each read in one view. */
-export function createReadCopy(reader: Kysely<CopyTables>, catalog: string): ReadCopy {
+export function createReadCopy(
+  reader: Kysely<CopyTables>,
+  catalog: string,
+  clock: Clock = systemClock,
+): ReadCopy {
   return (channelId, empty, read) =>
     readInOneView(reader, async (view) => {
       const copy = await findCopy(view, catalog, channelId)
-      return copy === undefined ? empty : read(view, copy)
+      return copy === undefined ? empty : read(view, { ...copy, nowMs: clock.nowMs() })
     })
 }
 

@@ -2,7 +2,7 @@ import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
 import { cleanText, foldText } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, isVisibleAt } from './sql-copies.ts'
+import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
 import { hasWord, readProducts, splitWords } from './sql-lookups.ts'
 import { findByLexemes } from './postgres-search.ts'
 import { type WordMatch, findByWords } from './sqlite-search.ts'
@@ -31,7 +31,7 @@ type Search = Readonly<{ database: Kysely<CopyTables>; copy: CopyRow; text: stri
  */
 export async function searchProducts(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   wanted: Readonly<{ text: string; limit: number }>,
 ): Promise<readonly CopyEntry[]> {
   const text = cleanText(wanted.text, MAX_CHARACTERS)

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { type Clock, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
@@ -7,8 +8,9 @@ import { isPostgres } from '../database/postgres.ts'
 import { createPostgresClaims } from './postgres-claims.ts'
 import { createSqlClaims } from './sql-claims.ts'
 import { findUnfinishedWalks } from './sql-leases.ts'
+import { readTime } from './sql-time.ts'
 import { findChannelList, holdChannelList, putChannelList } from './sql-channels.ts'
-import { readCopyState } from './sql-copies.ts'
+import { findFutureCopies, readCopyState } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
 import { findProduct } from './sql-lookups.ts'
 import { countOffers } from './sql-offer-count.ts'
@@ -29,6 +31,8 @@ export type SqlStoreOptions = Readonly<{
   database: DatabaseAddress
   catalog: string
   timeouts?: BusyTimeouts
+  /** Which times are of the future; by default the machine's. */
+  clock?: Clock
   /** How long reads of a SQLite file are made; by default on the calling thread. */
   openLongReads?: OpenLongReads
 }>
@@ -43,17 +47,17 @@ export type OpenLongReads = (
  * @throws StoreError, StoreNewerError
  */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
-  const { catalog } = options
+  const { catalog, clock = systemClock } = options
   const { reader, writer, close } = await openCopyDatabase(options.database, options.timeouts)
   const index = isPostgres(writer) ? tendServer(options) : tendSearchIndex(writer)
-  const readCopy = createReadCopy(reader, catalog)
+  const readCopy = createReadCopy(reader, catalog, clock)
   const longReads = openReadsOfFile(options)
   const updateQuota = createQuotaUpdater(writer, catalog)
   const store: SqlStore = {
-    ...createSqlWalkStore(writer, catalog),
-    ...(isPostgres(writer) ? createPostgresClaims(writer, catalog) : createSqlClaims(writer, catalog)),
-    findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin }),
-    putLookups: (lookups) => putLookups(writer, catalog, lookups),
+    ...createSqlWalkStore(writer, catalog, clock),
+    ...(isPostgres(writer) ? createPostgresClaims(writer, catalog) : createSqlClaims(writer, catalog, clock)),
+    findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin, clock }),
+    putLookups: (lookups) => putLookups(writer, catalog, { lookups, clock }),
     findChannelList: () => readInOneView(reader, (view) => findChannelList(view, catalog)),
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),
     holdChannelList: (asOfMs) => holdChannelList(writer, catalog, asOfMs),
@@ -61,7 +65,9 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     ...(longReads ?? createLongReads(readCopy)),
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
     updateQuota: (nowMs, change) => updateQuota({ nowMs, change }),
-    findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog),
+    findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
+    findFutureCopies: () => findFutureCopies(reader, catalog, clock.nowMs()),
+    readTime: () => readTime(reader),
     async ping() {
       await sql`select count(*) from copies`.execute(reader)
       if (isPostgres(writer)) await checkWritable(writer)

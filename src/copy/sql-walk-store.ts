@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
+import { type Clock, isFuture, systemClock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
 import { WalkError } from '../errors.ts'
 import { isPostgres } from '../database/postgres.ts'
@@ -19,9 +20,10 @@ import type { WalkPlace, WalkStore } from './store.ts'
 export function createSqlWalkStore(
   database: Kysely<CopyTables>,
   catalog: string,
+  clock: Clock = systemClock,
 ): Omit<WalkStore, 'close' | 'updateQuota'> {
   const open = (channelId: string): Promise<CopyRow> => getCopy(database, catalog, channelId)
-  const { guard, ...leases } = createLeases(database, open)
+  const { guard, ...leases } = createLeases(database, open, clock)
   return {
     ...leases,
     async beginWalk(channelId, times) {
@@ -31,7 +33,7 @@ export function createSqlWalkStore(
     listKnown: async (channelId, afterGtin) => listKnown(database, (await open(channelId)).id, afterGtin),
     async applyPage(channelId, page) {
       const copy = await open(channelId)
-      return applyPage(database, copy, { page, guard: guard(copy) })
+      return applyPage(database, copy, { page, guard: guard(copy), nowMs: clock.nowMs() })
     },
     async holdSuspiciousWalk(channelId, walk, rules) {
       const copy = await open(channelId)
@@ -82,8 +84,7 @@ async function placeWalk(
   times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
 ): Promise<WalkPlace> {
   const walk = copy.currentWalk + 1
-  const place =
-    copy.runningWalk === walk ? await findPlace(transaction, copy, times.resumableSinceMs) : undefined
+  const place = copy.runningWalk === walk ? await findPlace(transaction, copy, times) : undefined
   if (place === undefined) {
     await transaction
       .deleteFrom('walk_pages')
@@ -107,7 +108,7 @@ async function placeWalk(
 async function findPlace(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  resumableSinceMs: number,
+  { nowMs, resumableSinceMs }: Readonly<{ nowMs: number; resumableSinceMs: number }>,
 ): Promise<WalkPlace | undefined> {
   const page = await database
     .selectFrom('walk_pages')
@@ -117,7 +118,8 @@ async function findPlace(
     .orderBy('after_gtin', 'desc')
     .limit(1)
     .executeTakeFirst()
-  if (page === undefined || page.as_of_ms < resumableSinceMs) return undefined
+  if (page === undefined || page.as_of_ms < resumableSinceMs || isFuture(page.as_of_ms, nowMs))
+    return undefined
   const { productCount } = await sumPages(database, copy.id, copy.runningWalk)
   return {
     walk: copy.runningWalk,
@@ -168,6 +170,6 @@ async function completeWalk(
     .select('started_at_ms')
     .where('id', '=', copy.id)
     .executeTakeFirstOrThrow()
-  await removeAbsences(database, copy.id, startedAtMs ?? 0)
+  await removeAbsences(database, copy.id, { startedAtMs: startedAtMs ?? 0, nowMs: end.nowMs })
   await removeLapsedDeals(database, copy.id, end.nowMs)
 }

@@ -1,5 +1,6 @@
-import { type AliasedRawBuilder, type Kysely, sql } from 'kysely'
+import { type AliasedRawBuilder, type Expression, type Kysely, type SqlBool, sql } from 'kysely'
 import { type Drops, addDrops } from '../catalog/parse.ts'
+import { toLatestMs } from '../clock.ts'
 import { transact } from '../database/transact.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables } from './schema.ts'
@@ -62,18 +63,19 @@ export async function removeEnded(database: Kysely<CopyTables>, copyId: number, 
   await database.deleteFrom('walk_pages').where('copy_id', '=', copyId).where('walk', '<', walk).execute()
 }
 
-/** Removes absences that the pages of a walk begun at `startedAtMs` have confirmed or overruled. */
+/** Removes absences that the pages of a walk begun at `startedAtMs` have confirmed or overruled, and those of the future. */
 export async function removeAbsences(
   database: Kysely<CopyTables>,
   copyId: number,
-  startedAtMs: number,
+  { startedAtMs, nowMs }: Readonly<{ startedAtMs: number; nowMs: number }>,
 ): Promise<void> {
+  const isOld: Expression<SqlBool> = sql`(as_of_ms < ${startedAtMs} or as_of_ms > ${toLatestMs(nowMs)})`
   for (;;) {
     const rows = await database
       .selectFrom('absences')
       .select('gtin')
       .where('copy_id', '=', copyId)
-      .where('as_of_ms', '<', startedAtMs)
+      .where(isOld)
       .limit(MAX_TRANSACTION_ROWS)
       .execute()
     if (rows.length === 0) return
@@ -82,7 +84,7 @@ export async function removeAbsences(
       .deleteFrom('absences')
       .where('copy_id', '=', copyId)
       .where('gtin', 'in', gtins)
-      .where('as_of_ms', '<', startedAtMs)
+      .where(isOld)
       .execute()
   }
 }

@@ -140,8 +140,8 @@ export type WalkPlace = Readonly<{
   isWalked: boolean
 }>
 
-/** A walk whose end is not known; `untilMs`: nobody else may take it over before, unless its owner's process is gone. */
-export type UnfinishedWalk = Readonly<{ channelId: string; owner: string; untilMs: number }>
+/** A walk whose end is not known; `isOver`: its lease has ended, so that another process may take it over. */
+export type UnfinishedWalk = Readonly<{ channelId: string; owner: string; isOver: boolean }>
 
 /** What the catalog said of one product; `product: null` in the entry: no shop sells it. */
 export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntry }>
@@ -155,12 +155,9 @@ export type CopyStore = QuotaLedger &
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
     /** Writes what look-ups said, all of it or nothing. Newer data stays. */
     putLookups(lookups: readonly Lookup[]): Promise<void>
-    /** From now on the owner alone asks the catalog for a product, until `untilMs`; `false`: another one does. */
-    claimLookup(
-      product: Claimed,
-      claim: Readonly<{ owner: string; nowMs: number; untilMs: number }>,
-    ): Promise<boolean>
-    giveBackLookup(product: Claimed, claim: Readonly<{ owner: string; nowMs: number }>): Promise<void>
+    /** From now on the owner alone asks the catalog for a product, for `forMs` at most; `false`: another one does. */
+    claimLookup(product: Claimed, claim: Readonly<{ owner: string; forMs: number }>): Promise<boolean>
+    giveBackLookup(product: Claimed, claim: Readonly<{ owner: string }>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     /** Notes that the catalog listed no channels at `asOfMs`, and keeps the list. The first such time stays. */
@@ -182,6 +179,10 @@ export type CopyStore = QuotaLedger &
     searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
     /** Walks under way, whoever makes them, and those whose process has died. */
     findUnfinishedWalks(): Promise<readonly UnfinishedWalk[]>
+    /** Channels whose copy is, by its own account, of the future: a clock was wrong, and a walk is due at once. */
+    findFutureCopies(): Promise<readonly string[]>
+    /** What the clock of the database says, Unix milliseconds; `null` for a file, which has none. */
+    readTime(): Promise<number | null>
     /** Throws when the database cannot be read. */
     ping(): Promise<void>
     close(): Promise<void>
@@ -191,10 +192,7 @@ export type CopyStore = QuotaLedger &
 export type WalkStore = QuotaLedger &
   Readonly<{
     /** Takes or extends the lease; `false` while another owner holds it. */
-    takeLease(
-      channelId: string,
-      lease: Readonly<{ owner: string; nowMs: number; untilMs: number }>,
-    ): Promise<boolean>
+    takeLease(channelId: string, lease: Readonly<{ owner: string; forMs: number }>): Promise<boolean>
     releaseLease(channelId: string, owner: string): Promise<void>
     /** Who holds the lease, or held it last without giving it back; `null`: nobody. */
     findLeaseOwner(channelId: string): Promise<string | null>

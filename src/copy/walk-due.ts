@@ -1,7 +1,7 @@
 import { divideLimit } from '../catalog/quota.ts'
 import type { CallGate } from '../catalog/call-gate.ts'
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
-import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts'
+import { type Clock, DAY_MS, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
 import type { Logger } from '../logger.ts'
 import { findLastWalkStart } from './held-walk.ts'
 import { computePeriodMs } from './schedule.ts'
@@ -37,10 +37,10 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
     return false
   }
   const states = await readStates(details).catch(() => [])
-  const startedAtMs = findLastStart(states)
+  const startedAtMs = findLastStart(states, nowMs)
   if (startedAtMs === undefined) return true
   const periodMs = computePeriodMs(details.config.syncCron, nowMs) ?? Infinity
-  if (nowMs - startedAtMs < Math.min(JUST_WALKED_MS, periodMs / 2)) return false
+  if (isWithin(startedAtMs, Math.min(JUST_WALKED_MS, periodMs / 2), nowMs)) return false
   if (limit === undefined) return true
   const apartMs = (DAY_MS * countCalls(states)) / Math.max(1, divideLimit(limit.calls).walk)
   return nowMs - startedAtMs >= apartMs - SLACK_MS
@@ -52,12 +52,12 @@ async function readStates({ store, config }: WalkDueDetails): Promise<readonly C
   return Promise.all(served.map(({ id }) => store.getCopyState(id)))
 }
 
-/** When the oldest of the copies was begun; `undefined` where one is missing or unfinished. */
-function findLastStart(states: readonly CopyState[]): number | undefined {
+/** When the oldest of the copies was begun; `undefined` where one is missing, unfinished, or of the future. */
+function findLastStart(states: readonly CopyState[], nowMs: number): number | undefined {
   const startsMs = states.map((state) =>
-    state.failure === null && !state.isRunning ? findLastWalkStart(state) : null,
+    state.failure === null && !state.isRunning ? findLastWalkStart(state, nowMs) : null,
   )
-  return startsMs.length === 0 || startsMs.includes(null)
+  return startsMs.length === 0 || startsMs.some((startMs) => startMs === null || isFuture(startMs, nowMs))
     ? undefined
     : Math.min(...startsMs.map((startMs) => startMs ?? 0))
 }

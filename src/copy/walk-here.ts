@@ -28,6 +28,9 @@ type WatchHere = WalkWatch & Readonly<{ makePages?: (order: WalkOrder, gated: Ga
 /** What every call passes, and who is told of it. */
 type Gated = Pick<CatalogClientOptions, 'gate' | 'onCall'>
 
+/** What a walk learns from its calls. */
+type Learned = { clockDifferenceMs?: number }
+
 type CountedCalls = Map<string, WalkReport['calls'][number]>
 
 /** Walks in this thread, with a client and a connection of its own: the whole of a walk, wherever it runs. */
@@ -37,16 +40,18 @@ export async function runWalkHere(
   clock: Clock = systemClock,
 ): Promise<WalkReport> {
   const calls: CountedCalls = new Map()
+  const learned: Learned = {}
   let tools: Tools | undefined
   const report = (walks: WalkReport['walks'], error: VitrineError | null): WalkReport => ({
     walks,
     failure: error?.code ?? null,
     reason: error === null ? null : describeFailure(error),
     pausedUntilMs: tools?.gate.limitedUntilMs() ?? 0,
+    ...learned,
     calls: [...calls.values()],
   })
   try {
-    tools = await openTools({ order, watch, clock }, calls)
+    tools = await openTools({ order, watch, clock }, calls, learned)
     const walks = await walkWith(tools, { order, watch, clock })
     // A file that cannot be made smaller now is after the next walk.
     await tools.store.shrink(watch.signal).catch(() => {})
@@ -63,8 +68,16 @@ export async function runWalkHere(
 
 type WalkHere = Readonly<{ order: WalkOrder; watch: WatchHere; clock: Clock }>
 
-async function openTools({ order, watch, clock }: WalkHere, calls: CountedCalls): Promise<Tools> {
-  const store = await openSqlStore({ database: parseDatabaseText(order.database), catalog: order.catalog })
+async function openTools(
+  { order, watch, clock }: WalkHere,
+  calls: CountedCalls,
+  learned: Learned,
+): Promise<Tools> {
+  const store = await openSqlStore({
+    database: parseDatabaseText(order.database),
+    catalog: order.catalog,
+    clock,
+  })
   const gate = createCallGate({
     clock,
     unknownLookupsPerHour: 0,
@@ -85,6 +98,7 @@ async function openTools({ order, watch, clock }: WalkHere, calls: CountedCalls)
     clock,
     gate,
     onCall,
+    onClockDifference: (differenceMs) => void (learned.clockDifferenceMs = differenceMs),
   })
   const pages = watch.makePages?.(order, { gate, onCall }) ?? createPageSource(client, order)
   return { store, gate, client, pages }

@@ -1,11 +1,11 @@
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { SECOND_MS } from '../clock.ts'
 import { isOwnerGone } from './lease-owner.ts'
 import type { WalkStore } from './store.ts'
 
 /** How long a walk may go without a sign of life before another process may take it over: with a look now and then, within a minute. */
 export const LEASE_MS: number = 45 * SECOND_MS
 
-type LeaseDetails = Readonly<{ store: WalkStore; clock: Clock; owner: string }>
+type LeaseDetails = Readonly<{ store: WalkStore; owner: string }>
 
 /** The lease of a walk that was killed on this machine is free at once. */
 export async function takeLease(details: LeaseDetails, channelId: string): Promise<boolean> {
@@ -18,6 +18,5 @@ export async function takeLease(details: LeaseDetails, channelId: string): Promi
 
 /** Shows that the walk lives; `false`: another process has taken it over. */
 export function extendLease(details: LeaseDetails, channelId: string): Promise<boolean> {
-  const nowMs = details.clock.nowMs()
-  return details.store.takeLease(channelId, { owner: details.owner, nowMs, untilMs: nowMs + LEASE_MS })
+  return details.store.takeLease(channelId, { owner: details.owner, forMs: LEASE_MS })
 }

@@ -1,6 +1,6 @@
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
-import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { NoChannelsError, WalkHeldError } from '../errors.ts'
 import { type HoldRules, isLater } from './held-walk.ts'
 import type { CopyStore, WalkStore } from './store.ts'
@@ -76,10 +76,9 @@ async function holdEmptyList(details: ListDetails, asOfMs: number): Promise<void
 async function findShared(details: ListDetails): Promise<readonly Channel[] | undefined> {
   const { store, clock, owner, signal } = details
   for (let leftMs = CLAIM_MS; leftMs > 0 && !signal.aborted; leftMs -= LOOK_EVERY_MS) {
-    const nowMs = clock.nowMs()
     const list = await store.findChannelList()
-    if (list !== undefined && nowMs - list.asOfMs < SHARED_MS) return list.channels
-    if (await store.claimLookup(LIST_CLAIM, { owner, nowMs, untilMs: nowMs + CLAIM_MS })) return undefined
+    if (list !== undefined && isWithin(list.asOfMs, SHARED_MS, clock.nowMs())) return list.channels
+    if (await store.claimLookup(LIST_CLAIM, { owner, forMs: CLAIM_MS })) return undefined
     await systemClock.wait(LOOK_EVERY_MS, signal)
   }
   return undefined

@@ -1,12 +1,19 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import { WalkHeldError } from '../errors.ts'
+import type { ClockWatch } from '../clock-watch.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
 import { HOLD_REMEDY } from './held-walk.ts'
 import type { CopyStore } from './store.ts'
 import type { WalkReport } from './walk-runner.ts'
 
-type ReportDetails = Readonly<{ gate: CallGate; logger: Logger; metrics: Metrics; store: CopyStore }>
+type ReportDetails = Readonly<{
+  gate: CallGate
+  logger: Logger
+  metrics: Metrics
+  store: CopyStore
+  clocks: Pick<ClockWatch, 'note'>
+}>
 
 const HELD = new WalkHeldError('').code
 
@@ -14,6 +21,7 @@ const HELD = new WalkHeldError('').code
 export async function noteReport(details: ReportDetails, report: WalkReport): Promise<WalkReport> {
   const { gate, logger, metrics, store } = details
   await gate.pauseUntil(report.pausedUntilMs)
+  details.clocks.note('catalog', report.clockDifferenceMs)
   for (const call of report.calls) metrics.countCall(call, call.count)
   if (report.failure !== null) noteFailure(logger, report)
   for (const walk of report.walks) {

@@ -43,6 +43,8 @@ export type WalkReport = Readonly<{
   /** Its words, or those of the database. */
   reason: string | null
   pausedUntilMs: number
+  /** By how much the catalog's clock is ahead of this machine's, in milliseconds; `undefined` when no response told. */
+  clockDifferenceMs?: number | undefined
   calls: readonly Readonly<{ operation: string; outcome: string; count: number }>[]
 }>
 

@@ -107,13 +107,13 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
 
 /** Has another machine walked it for the same occasion? It may have ended since this one was told to. */
 async function isJustWalked(
-  { store, walkedSinceMs, isTakeOver }: WalkDetails,
+  { store, clock, walkedSinceMs, isTakeOver }: WalkDetails,
   channel: Channel,
 ): Promise<boolean> {
   if (walkedSinceMs === null) return false
   const state = await store.getCopyState(channel.id)
   if (isTakeOver) return !state.isRunning
-  const lastStartedAtMs = findLastWalkStart(state)
+  const lastStartedAtMs = findLastWalkStart(state, clock.nowMs())
   return lastStartedAtMs !== null && lastStartedAtMs >= walkedSinceMs
 }
 

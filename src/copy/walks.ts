@@ -1,5 +1,6 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { KeySource } from '../catalog/key-source.ts'
+import type { ClockWatch } from '../clock-watch.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { toDatabaseText } from '../config/database-text.ts'
 import type { Config } from '../config/config.ts'
@@ -12,7 +13,7 @@ import { JUST_WALKED_MS, isWalkDue } from './walk-due.ts'
 import type { CopyStore } from './store.ts'
 import { noteReport } from './walk-report.ts'
 import type { WalkReport, WalkRunner } from './walk-runner.ts'
-import { findAbandoned, watchOthers } from './walk-watch.ts'
+import { type UrgentWalk, findUrgent, watchOthers } from './walk-watch.ts'
 import type { WalkProgress } from './walk.ts'
 
 /** The walks of one process: on a schedule, at a start without a copy, and on demand. */
@@ -24,7 +25,7 @@ export type Walks = Readonly<{
   start(): Promise<void>
   /** Walks when a served channel has no copy, as at a start: the store may be another one now. */
   ensureCopied(): Promise<void>
-  /** Goes on with walks that others began and whose process has died. Answers whether there were any. */
+  /** Goes on with walks whose process has died, and walks copies whose time is of the future. Answers whether there were any. */
   takeOver(): Promise<boolean>
   /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
   runNow(options?: WalkNowOptions): Promise<WalkReport>
@@ -43,6 +44,7 @@ export type WalksDetails = Readonly<{
   metrics: Metrics
   gate: CallGate
   store: CopyStore
+  clocks: Pick<ClockWatch, 'note'>
   catalog: Readonly<{ baseUrl: string; key: KeySource; identity: string }>
   ownOrigin: string
   /** `null`: another process makes the walks. */
@@ -66,10 +68,9 @@ export function createWalks(details: WalksDetails): Walks {
   }
 
   const takeOver = async (): Promise<boolean> => {
-    const channelIds = await findAbandoned(details).catch(() => [])
-    if (channelIds.length === 0) return false
-    details.logger.info({ channelIds }, 'a walk whose process has died is taken over')
-    await runQuietly({ why: 'taken-over', channelIds })
+    const occasion = await findUrgent(details)
+    if (occasion === undefined) return false
+    await runQuietly(occasion)
     return true
   }
 
@@ -93,7 +94,7 @@ export function createWalks(details: WalksDetails): Walks {
     async start() {
       const pattern = details.config.syncCron
       if (pattern !== null && details.walkRunner !== null) {
-        schedule = startSchedule(pattern, runIfDue)
+        schedule = startSchedule(pattern, details.clock, runIfDue)
         void watchOthers(stopping.signal, takeOver)
       }
       await ensureCopied()
@@ -106,12 +107,8 @@ export function createWalks(details: WalksDetails): Walks {
   }
 }
 
-/** Why a walk is made: somebody wants it now, its time has come, or another machine's has to be ended. */
-type Occasion = Readonly<
-  | { why: 'told'; isAccepted: boolean }
-  | { why: 'scheduled' }
-  | { why: 'taken-over'; channelIds: readonly string[] }
->
+/** Why a walk is made: somebody wants it now, its time has come, or it cannot wait for its time. */
+type Occasion = Readonly<{ why: 'told'; isAccepted: boolean } | { why: 'scheduled' }> | UrgentWalk
 
 type Runner = Readonly<{
   /** Joins the walk under way, else begins one. */
@@ -204,7 +201,7 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     maxBytes: config.catalogMaxBytes,
     ownOrigin: details.ownOrigin,
     channels:
-      watch.occasion.why === 'taken-over' ? watch.occasion.channelIds : (details.channels ?? config.channels),
+      'channelIds' in watch.occasion ? watch.occasion.channelIds : (details.channels ?? config.channels),
     pausedUntilMs: details.gate.limitedUntilMs(),
     dailyLimit: config.catalogDailyLimit,
     mayWait: watch.occasion.why !== 'told',

@@ -1,13 +1,16 @@
-import { SECOND_MS } from '../clock.ts'
+import { SECOND_MS, isFuture } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 
-/** Where an age stands on the three clocks. `gone`: it may not be shown any more. */
-export type Age = 'fresh' | 'stale' | 'rescue' | 'gone'
+/**
+ * Where an age stands on the three clocks. `gone`: it may not be shown any more. `unknown`: it was dated while a clock was
+ * wrong; it is asked for again, and until then shown without prices and without a time.
+ */
+export type Age = 'fresh' | 'stale' | 'rescue' | 'gone' | 'unknown'
 
-/** Judges an answer of the catalog by its age; one from the future counts as just given. */
+/** Judge data of the catalog by their age. */
 export function judgeAge(asOfMs: number, nowMs: number, config: FreshnessConfig): Age {
   const ageMs = nowMs - asOfMs
-  if (ageMs < config.freshSeconds * SECOND_MS) return 'fresh'
+  if (ageMs < config.freshSeconds * SECOND_MS) return isFuture(asOfMs, nowMs) ? 'unknown' : 'fresh'
   if (ageMs <= config.staleSeconds * SECOND_MS) return 'stale'
   return ageMs <= config.rescueSeconds * SECOND_MS ? 'rescue' : 'gone'
 }

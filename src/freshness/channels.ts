@@ -1,7 +1,7 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { ChannelList, CopyStore } from '../copy/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
@@ -133,14 +133,15 @@ function createListSource(details: ChannelSourceDetails): ListSource {
     })
   const source: ListSource = {
     findRemembered: () => memory,
-    isDue: () => details.clock.nowMs() - storeReadAtMs >= STORE_READ_EVERY_MS,
+    isDue: () => !isWithin(storeReadAtMs, STORE_READ_EVERY_MS, details.clock.nowMs()),
     async findStored() {
       storeReadAtMs = details.clock.nowMs()
       const stored = await details.store.findChannelList().catch((error: unknown) => {
         details.onStoreFailure(error)
         return undefined
       })
-      if (stored !== undefined && (memory === undefined || isNews(stored, memory))) memory = stored
+      const nowMs = details.clock.nowMs()
+      if (stored !== undefined && (memory === undefined || isNews(stored, memory, nowMs))) memory = stored
       return memory
     },
     async fetchInTime() {
@@ -163,9 +164,9 @@ function createListSource(details: ChannelSourceDetails): ListSource {
 }
 
 /** Is the stored list newer, or has a walk held a list since? */
-function isNews(stored: ChannelList, memory: ChannelList): boolean {
+function isNews(stored: ChannelList, memory: ChannelList, nowMs: number): boolean {
   if (stored.asOfMs === memory.asOfMs) return stored.heldSinceMs !== memory.heldSinceMs
-  return stored.asOfMs > memory.asOfMs
+  return isNewer(stored.asOfMs, memory.asOfMs, nowMs)
 }
 
 /** Is a list still the one at hand? One function for all who were given the same one. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import type { LookupWriter } from '../copy/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
 import { CallNotMadeError } from '../errors.ts'
@@ -46,9 +46,8 @@ export function createClaims(details: ClaimsDetails): Claims {
   const owner = randomUUID()
   const lastsMs = details.timeoutMs + WRITING_MS
   const claim = async (product: ClaimedProduct): Promise<boolean> => {
-    const nowMs = clock.nowMs()
     try {
-      return await store.claimLookup(product, { owner, nowMs, untilMs: nowMs + lastsMs })
+      return await store.claimLookup(product, { owner, forMs: lastsMs })
     } catch (error) {
       onStoreFailure(error)
       return true
@@ -65,7 +64,7 @@ export function createClaims(details: ClaimsDetails): Claims {
       waitMs = Math.min(waitMs * 2, LONGEST_WRITTEN_LOOK_MS)
     )
       await systemClock.wait(waitMs)
-    await store.giveBackLookup(product, { owner, nowMs: clock.nowMs() }).catch(onStoreFailure)
+    await store.giveBackLookup(product, { owner }).catch(onStoreFailure)
   }
   const findFresh = async ({ channelId, gtin }: ClaimedProduct): Promise<CopyEntry | undefined> => {
     const entry = await store.findProduct(channelId, gtin).catch(() => undefined)
@@ -83,7 +82,7 @@ export function createClaims(details: ClaimsDetails): Claims {
       } finally {
         if (isMine) void giveBack(product)
       }
-      if (clock.nowMs() - beganMs > lastsMs)
+      if (!isWithin(beganMs, lastsMs, clock.nowMs()))
         throw new CallNotMadeError('another process asks for the product, and has found nothing')
       await systemClock.wait(waitMs)
     }

@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import { type CopyState, type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../copy/store.ts'
 import { UnavailableError } from '../errors.ts'
@@ -92,8 +92,8 @@ function isUsable(
   state: CopyState,
   { clock, config }: DealSourceDetails,
 ): boolean {
-  const heldMs = clock.nowMs() - remembered.page.readAtMs
-  return remembered.walk === state.currentWalk && heldMs < config.freshSeconds * SECOND_MS
+  const withinMs = config.freshSeconds * SECOND_MS
+  return remembered.walk === state.currentWalk && isWithin(remembered.page.readAtMs, withinMs, clock.nowMs())
 }
 
 function getWalkTime(state: CopyState): number {

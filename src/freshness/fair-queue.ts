@@ -43,7 +43,7 @@ export function createFairQueue(clock: Clock): FairQueue {
       const done = new AbortController()
       const outcome = new Promise<T>((resolve, reject) => {
         own.push(async () => {
-          const leftMs = untilMs - clock.nowMs()
+          const leftMs = Math.min(withinMs, untilMs - clock.nowMs())
           if (leftMs > 0) await task(leftMs).then(resolve, reject)
         })
         const rejectWhenLate = async (): Promise<void> => {

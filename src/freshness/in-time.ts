@@ -1,4 +1,17 @@
 import { type Clock, ENOUGH } from '../clock.ts'
+import type { FreshnessConfig } from '../config/config.ts'
+
+/**
+ * How much longer a visitor waits, in milliseconds, and at least `leastMs`. A clock that is set back meanwhile makes that no
+ * longer than the whole patience.
+ */
+export function computePatienceMs(
+  { clock, config }: Readonly<{ clock: Clock; config: Pick<FreshnessConfig, 'visitorTimeoutMs'> }>,
+  patientUntilMs: number,
+  leastMs: number,
+): number {
+  return Math.max(leastMs, Math.min(config.visitorTimeoutMs, patientUntilMs - clock.nowMs()))
+}
 
 /**
  * What a call gave within a visitor's patience; `undefined` when it failed or is late. The call itself goes on for

@@ -2,7 +2,7 @@ import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { LookupWriter } from '../copy/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
@@ -14,7 +14,7 @@ import type { ChannelSource } from './channels.ts'
 import type { Claims } from './claims.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
-import { waitInTime } from './in-time.ts'
+import { computePatienceMs, waitInTime } from './in-time.ts'
 import { takeDrops } from './malformed.ts'
 import type { Memory } from './memory.ts'
 
@@ -60,7 +60,8 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       case 'stale':
         refresher.refreshBehind(wanted)
         return toCached(entry, 'stale')
-      case 'rescue': {
+      case 'rescue':
+      case 'unknown': {
         const fresh = await refresher.fetchInTime(wanted, 'refresh')
         return fresh === undefined
           ? toCached(entry, 'rescued')
@@ -87,7 +88,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       const wanted = { channelId, gtin, key: [channelId, gtin].join(' '), patientUntilMs }
       const { entry, isCopyRead } = await findEntry(details, wanted)
       if (entry?.product === null) {
-        const isRemembered = clock.nowMs() - entry.asOfMs < config.notFoundSeconds * SECOND_MS
+        const isRemembered = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
         return isRemembered
           ? toHeld(details, wanted, { entry, status: 'hit' })
           : getUnknown(wanted, isCopyRead)
@@ -124,7 +125,7 @@ function createRefresher(details: ProductSourceDetails): Refresher {
     },
     async fetchInTime(wanted, purpose) {
       if (!mayCall(wanted, purpose)) return undefined
-      const patienceMs = Math.max(0, wanted.patientUntilMs - details.clock.nowMs())
+      const patienceMs = computePatienceMs(details, wanted.patientUntilMs, 0)
       return waitInTime(details.clock, patienceMs, refresh(wanted, purpose))
     },
   }
@@ -185,9 +186,10 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
   }
   const reading = read().catch(details.onStoreFailure)
   // A database that is slow is waited for no longer than a catalog that is.
-  const patienceMs = Math.max(LEAST_READ_MS, wanted.patientUntilMs - clock.nowMs())
+  const patienceMs = computePatienceMs(details, wanted.patientUntilMs, LEAST_READ_MS)
   const stored = (await waitInTime(clock, patienceMs, reading)) ?? undefined
-  if (stored === undefined || (remembered !== undefined && remembered.asOfMs >= stored.asOfMs))
+  if (stored === undefined) return { entry: remembered, isCopyRead }
+  if (remembered !== undefined && !isNewer(stored.asOfMs, remembered.asOfMs, clock.nowMs()))
     return { entry: remembered, isCopyRead }
   remember(details, wanted, stored)
   return { entry: stored, isCopyRead }
@@ -210,7 +212,7 @@ export async function findCompleteWalkTime(
   const state = await details.store.getCopyState(channelId).catch(() => undefined)
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
-  const isRecent = details.clock.nowMs() - state.completedAtMs < 2 * details.walkPeriodMs
+  const isRecent = isWithin(state.completedAtMs, 2 * details.walkPeriodMs, details.clock.nowMs())
   return isRecent ? startedAtMs : undefined
 }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { MINUTE_SECONDS, SECOND_MS } from '../clock.ts'
+import { MINUTE_SECONDS, SECOND_MS, isFuture } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { CacheStatus } from '../freshness/cached.ts'
 
@@ -27,13 +27,20 @@ export type Ages = Readonly<{
  * section 5.2.2.10). Both stale times are cut to what is left of the price age.
  */
 export function toCacheControl(ages: Ages, nowMs: number): string {
-  const { asOfMs, oldestPriceMs } = ages
-  const ageSeconds = computeAgeSeconds(asOfMs, nowMs)
-  const freshLeftSeconds = ages.isGrid ? MAX_AGE_SECONDS : ages.config.freshSeconds - ageSeconds
-  const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, freshLeftSeconds))
+  const { oldestPriceMs } = ages
+  const maxAgeSeconds = Math.min(
+    MAX_AGE_SECONDS,
+    Math.max(MIN_AGE_SECONDS, computeFreshLeftSeconds(ages, nowMs)),
+  )
   const priceLeftSeconds =
     oldestPriceMs === null ? Infinity : ages.priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs)
   return toText(maxAgeSeconds, Math.max(0, priceLeftSeconds))
+}
+
+/** An answer of unknown age is asked for again soon, as one that is about to expire. */
+function computeFreshLeftSeconds({ asOfMs, config, isGrid }: Ages, nowMs: number): number {
+  if (isFuture(asOfMs, nowMs)) return 0
+  return isGrid ? MAX_AGE_SECONDS : config.freshSeconds - computeAgeSeconds(asOfMs, nowMs)
 }
 
 /** Answers are of few ages at a time: all of one age have one text. */

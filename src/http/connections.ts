@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin } from '../clock.ts'
 
 /** A connection without an answer under way may bring a request that was sent before the end for this long. */
 const QUIET_MS: number = SECOND_MS / 2
@@ -72,9 +72,9 @@ async function endServer(
   const startedMs = clock.nowMs()
   server.close()
   void closed.then(() => done.abort())
-  while (!done.signal.aborted && clock.nowMs() < startedMs + withinMs) {
+  while (!done.signal.aborted && isWithin(startedMs, withinMs, clock.nowMs())) {
     server.closeIdleConnections()
-    if (clock.nowMs() >= startedMs + QUIET_MS) closeQuiet()
+    if (!isWithin(startedMs, QUIET_MS, clock.nowMs())) closeQuiet()
     await clock.wait(LOOK_MS, done.signal)
   }
   server.closeAllConnections()

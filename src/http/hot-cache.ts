@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
 import { type Hold, isCurrent } from '../freshness/cached.ts'
 import { createFlights } from '../freshness/flights.ts'
 import { type Memory, type MemoryBounds, createMemory } from '../freshness/memory.ts'
@@ -87,8 +87,8 @@ export function createHotCache({ bounds, tagBytes = 0, clock, identify }: HotCac
       const nowMs = clock.nowMs()
       const entry = shelf.findByAddress(url, nowMs) ?? shelf.findByIdentity(identify(url), url)
       if (!entry?.warmth) return false
-      const { hold, count } = entry.warmth
-      if (nowMs >= hold.untilMs || !isCurrent(hold)) return false
+      const { hold, ages, count } = entry.warmth
+      if (nowMs >= hold.untilMs || isFuture(ages.asOfMs, nowMs) || !isCurrent(hold)) return false
       count()
       send(entry.answer, entry.warmth, { request, response, nowMs })
       return true

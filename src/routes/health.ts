@@ -1,4 +1,5 @@
 import { Router } from 'express'
+import { TIME_UNKNOWN } from '../clock-watch.ts'
 import { SECOND_MS, isPauseOn } from '../clock.ts'
 import type { Context } from '../context.ts'
 import type { ChannelKnowledge } from '../freshness/channels.ts'
@@ -102,7 +103,8 @@ type ReadinessDetail = Readonly<{
   channelsHeldSince: string | null
   copies: readonly Readonly<{
     channel: string
-    ageSeconds: number
+    ageSeconds: number | null
+    warning?: string
     products: number
     deals: number
     /** A walk that was not believed; `null` when the last one was. */
@@ -143,7 +145,8 @@ function toDetail(
     channelsHeldSince: channelsHeldSinceMs === null ? null : new Date(channelsHeldSinceMs).toISOString(),
     copies: copies.map(({ channel, ageMs, productCount, dealCount, held }) => ({
       channel,
-      ageSeconds: Math.round(ageMs / SECOND_MS),
+      ageSeconds: ageMs === null ? null : Math.round(ageMs / SECOND_MS),
+      ...(ageMs === null && { warning: TIME_UNKNOWN }),
       products: productCount,
       deals: dealCount,
       heldWalk: held && {

@@ -1,3 +1,4 @@
+import { isFuture } from '../clock.ts'
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Context } from '../context.ts'
 import type { MeasuredState } from '../state-metrics.ts'
@@ -40,13 +41,18 @@ async function readCopies({ store, config, clock }: Context): Promise<Copies> {
   const copies = states.flatMap(({ channel, completedAtMs, productCount, dealCount, held }) =>
     completedAtMs === null
       ? []
-      : [{ channel, ageMs: Math.max(0, clock.nowMs() - completedAtMs), productCount, dealCount, held }],
+      : [{ channel, ageMs: findAgeMs(completedAtMs, clock.nowMs()), productCount, dealCount, held }],
   )
   return { channelCount: served.length, channelsHeldSinceMs: list.heldSinceMs, copies }
 }
 
+/** The age of what was complete then; `null`: unknown, because a clock was wrong. */
+function findAgeMs(completedAtMs: number, nowMs: number): number | null {
+  return isFuture(completedAtMs, nowMs) ? null : Math.max(0, nowMs - completedAtMs)
+}
+
 /** The same, as the metrics take it. */
-export function toMeasuredState({ memories }: Context, state: ServerState): MeasuredState {
+export function toMeasuredState({ memories, clocks }: Context, state: ServerState): MeasuredState {
   const { quota, limit, left, keyRefusedUntilMs, breaker } = state.gate
   const { products, deals, answers } = memories
   return {
@@ -60,6 +66,7 @@ export function toMeasuredState({ memories }: Context, state: ServerState): Meas
     channelCount: state.channelCount,
     areChannelsHeld: state.channelsHeldSinceMs !== null,
     copies: state.copies,
+    clockDifferencesMs: clocks.differences(),
     caches: {
       entries: {
         products: products.entryCount(),

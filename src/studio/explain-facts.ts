@@ -1,5 +1,6 @@
 import type { Offer, Product } from '../catalog/contract.ts'
-import { SECOND_MS } from '../clock.ts'
+import { TIME_UNKNOWN } from '../clock-watch.ts'
+import { SECOND_MS, isFuture } from '../clock.ts'
 import { judgeAge } from '../freshness/age.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
@@ -74,12 +75,15 @@ const AGE_WORDS = {
   stale: 'shown at once and refreshed behind',
   rescue: 'shown when the catalog gives no better answer',
   gone: 'too old to be shown',
+  unknown: 'refreshed at once, and shown without prices until then',
 } as const
 
 function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: ExplainRules): string {
   if (entry === undefined)
     return isCopyComplete ? 'not in it, and the copy is complete: a visit makes no call' : 'not in it'
-  const seen = `${formatTime(entry.asOfMs, 'en')}, ${formatAge(Math.max(0, nowMs - entry.asOfMs))} ago`
+  const seen = isFuture(entry.asOfMs, nowMs)
+    ? TIME_UNKNOWN
+    : `${formatTime(entry.asOfMs, 'en')}, ${formatAge(Math.max(0, nowMs - entry.asOfMs))} ago`
   if (entry.product === null) return `remembered as sold by no shop since ${seen}`
   const { title, offers, drops } = entry.product
   const isOld = nowMs - entry.asOfMs > config.priceMaxAgeSeconds * SECOND_MS

@@ -74,6 +74,7 @@ function findShownProduct(known: Known, { config, nowMs }: ExplainRules): Produc
     case 'gone':
       return findUnknownProduct(known, said)
     case 'rescue':
+    case 'unknown':
       return said === undefined || isWorse(said, product) ? product : said
     default:
       return product

@@ -1,6 +1,7 @@
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Channel } from '../catalog/contract.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts'
+import { TIME_UNKNOWN } from '../clock-watch.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
 import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { CopyState } from '../copy/store.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
@@ -100,19 +101,20 @@ function toChannelRow(
   { nowMs, walkPeriodMs }: HealthData,
 ): HealthChannelView {
   const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
-  const isYoung = ageMs !== null && (walkPeriodMs === null || ageMs <= 2 * walkPeriodMs)
+  const isUnknown = isFuture(state.completedAtMs ?? 0, nowMs)
+  const isYoung = ageMs !== null && !isUnknown && (walkPeriodMs === null || ageMs <= 2 * walkPeriodMs)
   return {
     name: channel.name,
     products: formatCount(state.productCount, 'en'),
     deals: formatCount(state.dealCount, 'en'),
-    age: ageMs === null ? 'no copy yet' : formatAge(ageMs),
-    walk: describeWalk(state),
+    age: ageMs === null ? 'no copy yet' : isUnknown ? TIME_UNKNOWN : formatAge(ageMs),
+    walk: describeWalk(state, isUnknown),
     dropped: describeDrops(state.drops),
     isGood: isYoung && state.failure === null && state.held === null,
   }
 }
 
-function describeWalk(state: CopyState): string {
+function describeWalk(state: CopyState, isUnknown: boolean): string {
   if (state.failure !== null) {
     const at = state.failedAtMs === null ? '' : `, ${formatTime(state.failedAtMs, 'en')}`
     return `failed with ${state.failure}${at}`
@@ -122,6 +124,7 @@ function describeWalk(state: CopyState): string {
     return `held since ${since}: ${describeHold(state.held, state.productCount)}. ${HOLD_REMEDY}`
   }
   if (state.isRunning) return 'under way'
+  if (isUnknown) return 'complete'
   return state.completedAtMs === null ? 'none yet' : `complete, ${formatTime(state.completedAtMs, 'en')}`
 }
 

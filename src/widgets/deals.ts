@@ -56,10 +56,7 @@ export function toGridView(
     heading: words.gridHeading,
     deals,
     scrolling: { previous: words.previousDeals, next: words.nextDeals },
-    honesty: toHonesty(data.asOfMs, words.gridOrder[options.sort], {
-      speech,
-      disclosure: presentation.disclosure,
-    }),
+    honesty: toHonesty(data.asOfMs, words.gridOrder[options.sort], { speech, presentation }),
     paging: details.pages === null ? null : toPaging(data, options, { speech, pages: details.pages }),
   }
 }

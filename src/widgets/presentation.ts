@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { SECOND_MS } from '../clock.ts'
+import { SECOND_MS, isFuture } from '../clock.ts'
 import type { Disclosure } from '../config/config.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
@@ -77,9 +77,9 @@ export function listStyles(
   return styles
 }
 
-/** Is a price of that time still to be shown? */
+/** Is a price of that time still to be shown? Not when its age is unknown. */
 export function isPriceShown(asOfMs: number, { nowMs, priceMaxAgeSeconds }: Presentation): boolean {
-  return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS
+  return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS && !isFuture(asOfMs, nowMs)
 }
 
 /** A price with its former price and discount. */
@@ -130,25 +130,26 @@ const AVAILABILITY_WORDS: ReadonlyMap<string, AvailabilityWord> = new Map([
   ['discontinued', 'discontinued'],
 ])
 
-/** The small print. `order` says how the offers are sorted. */
+/** The small print, at `nowMs`. `order` says how the offers are sorted. */
 export function toHonesty(
   asOfMs: number,
   order: string,
-  details: Readonly<{ speech: Speech; disclosure: Disclosure }>,
+  details: Readonly<{ speech: Speech; presentation: Pick<Presentation, 'disclosure' | 'nowMs'> }>,
 ): HonestyView {
-  const { messages, words, locale } = details.speech
+  const { words } = details.speech
+  const { disclosure, nowMs } = details.presentation
   return {
-    checked: {
-      before: messages.pricesChecked.before,
-      iso: new Date(asOfMs).toISOString(),
-      time: formatTime(asOfMs, locale),
-      after: messages.pricesChecked.after,
-    },
+    checked: isFuture(asOfMs, nowMs) ? null : toChecked(asOfMs, details.speech),
     order,
     shipping: words.shippingNotIncluded,
     coverage: words.coverage,
-    disclosure: toDisclosureText(details.disclosure, words),
+    disclosure: toDisclosureText(disclosure, words),
   }
+}
+
+function toChecked(asOfMs: number, { messages, locale }: Speech): HonestyView['checked'] {
+  const { before, after } = messages.pricesChecked
+  return { before, iso: new Date(asOfMs).toISOString(), time: formatTime(asOfMs, locale), after }
 }
 
 function toDisclosureText(disclosure: Disclosure, words: Words): string | null {

@@ -55,8 +55,8 @@ export type OfferView = Readonly<{
 
 /** The small print that every box and grid carries. */
 export type HonestyView = Readonly<{
-  /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time. */
-  checked: Readonly<{ before: string; iso: string; time: string; after: string }>
+  /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` when it is unknown. */
+  checked: Readonly<{ before: string; iso: string; time: string; after: string }> | null
   /** How the offers are ordered; commission is no input. */
   order: string
   /** Shipping is not included. */

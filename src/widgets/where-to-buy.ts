@@ -52,7 +52,7 @@ export function toBoxView(
     offers: rows.slice(0, options.limit),
     more,
     moreLabel: messages.countMoreShops({ count: more.length, shown: formatCount(more.length, locale) }),
-    honesty: toHonesty(data.asOfMs, words.boxOrder, { speech, disclosure: presentation.disclosure }),
+    honesty: toHonesty(data.asOfMs, words.boxOrder, { speech, presentation }),
     schema: options.markup === 'schema' && isShown ? toSchemaText(data.product, offers) : null,
   }
 }

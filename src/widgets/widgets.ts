@@ -1,5 +1,5 @@
 import type { Channel, Offer } from '../catalog/contract.ts'
-import { type Clock, SECOND_MS } from '../clock.ts'
+import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { InvalidGtinError } from '../errors.ts'
 import { type CacheStatus, type Cached, type Hold, narrowHold } from '../freshness/cached.ts'
@@ -145,7 +145,9 @@ async function getBox(
       return isGone ? GONE_REASON : explainHiddenBox(padded, product, { options, defaults })
     },
     identity: toIdentity({ surface, channelId: channel.id, gtin: padded }, toOptionsKey(options)),
-    stamp: [isGone ? 'gone' : asOfMs, isShown, product === null].join(' '),
+    stamp: [isGone ? 'gone' : asOfMs, isShown, product === null, isFuture(asOfMs, presentation.nowMs)].join(
+      ' ',
+    ),
     getEmbedPath: () => withQuery(`${channel.id}/where-to-buy/${padded}`, toQuery(options, defaults)),
     getView: once(() =>
       product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation),
@@ -206,7 +208,13 @@ async function getGrid(
       return isGone ? GONE_REASON : explainHiddenGrid(options, defaults)
     },
     identity: toIdentity({ surface, channelId: channel.id, gtin: null }, optionsKey),
-    stamp: [value.readAtMs, value.deals.length, priced.length, isGone].join(' '),
+    stamp: [
+      value.readAtMs,
+      value.deals.length,
+      priced.length,
+      isGone,
+      isFuture(checkedAtMs, presentation.nowMs),
+    ].join(' '),
     getEmbedPath: () => withQuery(`${channel.id}/deals`, toQuery(options, defaults)),
     getView: once(() => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages })),
     options,

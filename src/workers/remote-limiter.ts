@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { AdminAttempt, AdminLimiter } from '../admin-limiter.ts'
-import type { Clock } from '../clock.ts'
+import { type AdminAttempt, type AdminLimiter, WINDOW_MS } from '../admin-limiter.ts'
+import { type Clock, isPauseOn } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 
 /** Locked addresses that a worker remembers, so that a flood from them does not reach the primary. */
@@ -17,8 +17,9 @@ export function createRemoteLimiter(
   const lockedUntilMs = new LRUCache<string, number>({ max: MAX_LOCKED })
   return {
     async admit(attempt) {
-      const knownMs = (lockedUntilMs.get(attempt.address) ?? 0) - clock.nowMs()
-      if (knownMs > 0) return knownMs
+      const nowMs = clock.nowMs()
+      const untilMs = lockedUntilMs.get(attempt.address) ?? 0
+      if (isPauseOn({ untilMs, nowMs, longestMs: WINDOW_MS })) return untilMs - nowMs
       const lockedMs = await ask(attempt)
       if (typeof lockedMs !== 'number')
         throw new UnavailableError('the primary process did not say whether the address is locked')

@@ -228,6 +228,22 @@ describe('check', () => {
     expect(bad).toMatchObject([{ found: expect.stringContaining('VITRINE_CATALOG_INVALID') }])
   })
 
+  it('catalog an hour ahead, copy walked tomorrow - 1, with both', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.nowMs = () => Date.now() + HOUR_MS
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    const { walk } = await store.beginWalk(CHANNEL_ID, { nowMs: 1, resumableSinceMs: 0 })
+    await store.completeWalk(CHANNEL_ID, walk, Date.now() + DAY_MS)
+    await store.close()
+    const { code, bad } = await check(settings)
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([
+      { subject: 'clock', found: expect.stringContaining('ahead of that of this machine') },
+      { found: expect.stringContaining('time unknown: the clock was wrong') },
+    ])
+  })
+
   it('stored copy cannot be opened - 1, and the rest is tried all the same', async () => {
     const folder = makeFolder()
     writeFileSync(join(folder, 'file'), '')

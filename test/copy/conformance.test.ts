@@ -5,11 +5,14 @@ import { afterAll, beforeAll } from 'vitest'
 import type { DatabaseAddress } from '../../src/config/config.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { type GivenServer, type TestDatabase, openPostgresServer } from '../helpers/postgres.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
 import { describeChannels } from './conformance/channels.ts'
 import { describeClaims } from './conformance/claims.ts'
 import { describeDealCounts } from './conformance/deal-counts.ts'
 import { describeDealsProperty } from './conformance/deals-property.ts'
 import { describeDeals } from './conformance/deals.ts'
+import { describeFuture } from './conformance/future.ts'
 import { describeLeases } from './conformance/leases.ts'
 import { describeLookups } from './conformance/lookups.ts'
 import { describeSearch } from './conformance/search.ts'
@@ -35,7 +38,19 @@ const SUBJECTS: readonly Subject[] = [
     name: 'PostgreSQL',
     async start() {
       await database.empty()
-      return makePlace({ address: database.address, isShared: true }, () => Promise.resolve())
+      return {
+        ...makePlace({ address: database.address, isShared: true }, () => Promise.resolve()),
+        async passTime(byMs) {
+          await server.run(
+            database.url,
+            `update vitrine_copy.copies set lease_until_ms = lease_until_ms - ${byMs}`,
+          )
+          await server.run(
+            database.url,
+            `update vitrine_copy.lookup_claims set until_ms = until_ms - ${byMs}`,
+          )
+        },
+      }
     },
   },
 ]
@@ -56,10 +71,13 @@ function makePlace(
   remove: () => Promise<void>,
 ): Awaited<ReturnType<Subject['start']>> {
   const opened: Copy[] = []
+  const clock = createFakeClock(NOON_MS)
   return {
     isShared,
+    clock,
+    passTime: (byMs) => Promise.resolve(clock.advance(byMs)),
     async open(catalog) {
-      const copy = await openSqlStore({ database: address, catalog })
+      const copy = await openSqlStore({ database: address, catalog, clock })
       opened.push(copy)
       return copy
     },
@@ -76,6 +94,7 @@ for (const subject of SUBJECTS) {
   describeWalks(subject)
   describeLeases(subject)
   describeClaims(subject)
+  describeFuture(subject)
   describeDeals(subject)
   describeDealsProperty(subject)
   describeDealCounts(subject)

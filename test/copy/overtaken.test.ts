@@ -71,8 +71,7 @@ describe('look-up while a page is on its way', () => {
         async does(_request, response) {
           catalog.fault = null
           clock.advance(2 * MINUTE_MS)
-          const nowMs = clock.nowMs()
-          await copy.takeLease(CHANNEL_ID, { owner: 'stranger', nowMs, untilMs: nowMs + HOUR_MS })
+          await copy.takeLease(CHANNEL_ID, { owner: 'stranger', forMs: HOUR_MS })
           sendJson(response, 200, { items: makeWireProducts(250).slice(0, 200), next_cursor: toGtin(199) })
         },
       }

@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { countCall, createQuotaState } from '../../src/catalog/quota.ts'
 import { createGovernor } from '../../src/catalog/governor.ts'
 import type { Product } from '../../src/catalog/contract.ts'
+import { LEASE_MS } from '../../src/copy/walk-lease.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -94,22 +95,23 @@ describe('quota of four machines', () => {
   })
 })
 
-const lease = (owner: string, nowMs: number): Parameters<Copy['takeLease']>[1] => ({
-  owner,
-  nowMs,
-  untilMs: nowMs + 40,
-})
+const lease = (owner: string): Parameters<Copy['takeLease']>[1] => ({ owner, forMs: LEASE_MS })
+
+/** The server's clock is nobody's to move: the leases end earlier instead. */
+const endLeases = (): Promise<unknown> =>
+  server.run(database.url, 'update vitrine_copy.copies set lease_until_ms = 0')
 
 describe('leases of two machines', () => {
   test('machine that stood still, its walk taken over - writes nothing more into it', async () => {
     const [sleeper, other] = (await openMany(2)) as [Copy, Copy]
-    expect(await sleeper.takeLease(CHANNEL, lease('sleeper 1 a', 100))).toBe(true)
+    expect(await sleeper.takeLease(CHANNEL, lease('sleeper 1 a'))).toBe(true)
     const walk = await begin(sleeper, 100)
     await sleeper.applyPage(
       CHANNEL,
       makePage(walk, makeProducts(0, 2, 'first'), { asOfMs: 100, nextCursor: 'c' }),
     )
-    expect(await other.takeLease(CHANNEL, lease('other 1 b', 150))).toBe(true)
+    await endLeases()
+    expect(await other.takeLease(CHANNEL, lease('other 1 b'))).toBe(true)
     const late = { asOfMs: 160, afterGtin: toGtin(1), nextCursor: null }
     const page = makePage(walk, makeProducts(2, 4, 'late'), late)
     await expect(sleeper.applyPage(CHANNEL, page)).rejects.toThrow('took the walk over')
@@ -128,19 +130,22 @@ describe('leases of two machines', () => {
 
   test('lease that was another one’s in between - is not extended, though it is free again', async () => {
     const [first, second] = (await openMany(2)) as [Copy, Copy]
-    await first.takeLease(CHANNEL, lease('first 1 a', 100))
-    await second.takeLease(CHANNEL, lease('second 1 b', 150))
+    await first.takeLease(CHANNEL, lease('first 1 a'))
+    await endLeases()
+    await second.takeLease(CHANNEL, lease('second 1 b'))
     await second.releaseLease(CHANNEL, 'second 1 b')
-    expect(await first.takeLease(CHANNEL, lease('first 1 a', 160))).toBe(false)
+    expect(await first.takeLease(CHANNEL, lease('first 1 a'))).toBe(false)
   })
 
   test('walk under way, and one that ended - only the first is told as unfinished', async () => {
     const [one, other] = (await openMany(2)) as [Copy, Copy]
-    await one.takeLease(CHANNEL, lease('one 1 a', 100))
+    await one.takeLease(CHANNEL, lease('one 1 a'))
     const walk = await begin(one, 100)
     expect(await other.findUnfinishedWalks()).toEqual([
-      { channelId: CHANNEL, owner: 'one 1 a', untilMs: 140 },
+      { channelId: CHANNEL, owner: 'one 1 a', isOver: false },
     ])
+    await endLeases()
+    expect(await other.findUnfinishedWalks()).toMatchObject([{ isOver: true }])
     await one.applyPage(CHANNEL, makePage(walk, [], { asOfMs: 100 }))
     await one.completeWalk(CHANNEL, walk, 110)
     expect(await other.findUnfinishedWalks()).toEqual([])

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import { undoMigrationsFrom0008 } from './undo-migrations.ts'
 import { COPY_MIGRATIONS } from '../../src/copy/migrations/index.ts'
@@ -148,9 +149,10 @@ describe('index of words', () => {
     const database = connect()
     await migrateDatabase(database, COPY_MIGRATIONS)
     const put = (index: number, product: Product | null): Promise<void> =>
-      putLookups(database, 'c', [
-        { channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs: 200 } },
-      ])
+      putLookups(database, 'c', {
+        lookups: [{ channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs: 200 } }],
+        clock: systemClock,
+      })
     await put(1, makeNamed(1, 'Renamed'))
     await put(2, null)
     await put(500, makeNamed(500, 'New one'))
@@ -211,7 +213,7 @@ describe('copy of many products', () => {
     await multiply(connect(), 30_000)
     const statements: [string, readonly unknown[]][] = []
     const database = connect((text, parameters) => statements.push([text, parameters]))
-    const copy = { id: 1, currentWalk: 1, runningWalk: 1, visibleWalk: 1 }
+    const copy = { id: 1, currentWalk: 1, runningWalk: 1, visibleWalk: 1, nowMs: 200 }
     const find = async (text: string): Promise<unknown[]> =>
       (await searchProducts(database, copy, { text, limit: 8 }))
         .slice(0, 3)

@@ -44,7 +44,7 @@ export async function makeWalkPlace(): Promise<WalkPlace> {
   const catalog = await startFakeCatalog()
   const clock = createFakeClock(NOON_MS)
   const database = { kind: 'sqlite', path: join(folder, 'copy.db') } as const
-  const copy = await openSqlStore({ database, catalog: 'c' })
+  const copy = await openSqlStore({ database, catalog: 'c', clock })
   onTestFinished(async () => {
     await copy.close()
     await catalog.close()

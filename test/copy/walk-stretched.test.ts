@@ -128,10 +128,8 @@ describe('walk that does not fit into its share', () => {
   })
 })
 
-const takeAsStranger = (): Promise<boolean> => {
-  const nowMs = place.clock.nowMs()
-  return place.copy.takeLease(CHANNEL_ID, { owner: 'stranger', nowMs, untilMs: nowMs + HOUR_MS })
-}
+const takeAsStranger = (): Promise<boolean> =>
+  place.copy.takeLease(CHANNEL_ID, { owner: 'stranger', forMs: HOUR_MS })
 
 describe('lease of a walk that waits', () => {
   test('hours of waiting - nobody else can take it, and afterwards it is free', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { LEASE_MS } from '../../src/copy/walk-lease.ts'
 import { CHANNEL_ID, type Fault, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
@@ -34,10 +35,8 @@ const put = (items: readonly unknown[], nextCursor: string | null): void => {
 }
 
 /** Another process takes the lease, if it can. */
-const takeAsStranger = (): Promise<boolean> => {
-  const nowMs = place.clock.nowMs()
-  return place.copy.takeLease(CHANNEL_ID, { owner: 'stranger', nowMs, untilMs: nowMs + HOUR_MS })
-}
+const takeAsStranger = (): Promise<boolean> =>
+  place.copy.takeLease(CHANNEL_ID, { owner: 'stranger', forMs: LEASE_MS })
 
 describe('walk', () => {
   test('malformed offers and products - are named by their GTINs, the first ten of each reason', async () => {

@@ -8,7 +8,7 @@ const scheduled: (() => Promise<void>)[] = []
 // The schedule's own times follow the machine; here the test says when it is time.
 vi.mock('../../src/copy/schedule.ts', async (importOriginal) => ({
   ...(await importOriginal<object>()),
-  startSchedule: (_pattern: string, task: () => Promise<void>) => {
+  startSchedule: (_pattern: string, _clock: unknown, task: () => Promise<void>) => {
     scheduled.push(task)
     return { stop: () => {} }
   },

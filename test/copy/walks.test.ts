@@ -46,7 +46,10 @@ describe('walks of a process', () => {
     await context.walks.start()
     expect(catalog.countCalls(PAGES)).toBe(1)
     for (const [index, waitMs] of [MINUTE_MS, 2 * MINUTE_MS].entries()) {
-      await vi.waitFor(() => expect(clock.pendingDelaysMs).toEqual([waitMs]))
+      // The schedule waits a minute at a time.
+      await vi.waitFor(() =>
+        expect(clock.pendingDelaysMs.toSorted((a, b) => a - b)).toEqual([MINUTE_MS, waitMs]),
+      )
       clock.advance(waitMs - 1)
       expect(catalog.countCalls(PAGES)).toBe(index + 1)
       if (index === 1) catalog.fault = null
@@ -56,7 +59,7 @@ describe('walks of a process', () => {
     await vi.waitFor(async () =>
       expect(await context.store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1 }),
     )
-    await vi.waitFor(() => expect(clock.pendingWaits).toBe(0))
+    await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
     expect(harness.logs()).toContain('the walk of a channel did not complete')
     expect(harness.logs()).toContain('walked a channel')
   })
@@ -65,7 +68,7 @@ describe('walks of a process', () => {
     const { catalog, clock, context } = harness
     catalog.fault = { matches: PAGES, does: (_request, response) => sendJson(response, 400, {}) }
     await context.walks.start()
-    await vi.waitFor(() => expect(clock.pendingDelaysMs).toEqual([MINUTE_MS]))
+    await vi.waitFor(() => expect(clock.pendingDelaysMs).toEqual([MINUTE_MS, MINUTE_MS]))
     await context.walks.stop()
     expect(clock.pendingWaits).toBe(0)
     await expect(context.walks.runNow()).rejects.toMatchObject({ code: 'VITRINE_WALK_FAILED' })

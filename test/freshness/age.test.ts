@@ -6,6 +6,8 @@ import { FRESHNESS } from './sources.ts'
 
 describe('age', () => {
   test.each([
+    [-86_400, 'unknown'],
+    [-60.001, 'unknown'],
     [-60, 'fresh'],
     [0, 'fresh'],
     [299.999, 'fresh'],

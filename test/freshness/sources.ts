@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { createCallGate } from '../../src/catalog/call-gate.ts'
 import { createCatalogClient } from '../../src/catalog/client.ts'
 import { createFixedKey } from '../../src/catalog/key-source.ts'
-import { HOUR_MS } from '../../src/clock.ts'
+import { type Clock, HOUR_MS, systemClock } from '../../src/clock.ts'
 import type { FreshnessConfig } from '../../src/config/config.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { createLookupWriter } from '../../src/copy/lookup-writer.ts'
@@ -73,7 +73,7 @@ export type Sources = Readonly<{
 export async function makeSources(options: SourceOptions = {}): Promise<Sources> {
   const catalog = options.catalog ?? (await startCatalog())
   const clock = options.clock ?? createFakeClock(NOON_MS)
-  const store = options.store ?? (await openStore())
+  const store = options.store ?? (await openStore(clock))
   const config = { ...FRESHNESS, ...options.config }
   const gate = createCallGate({ clock, unknownLookupsPerHour: config.unknownLookupsPerHour })
   const client = createCatalogClient({
@@ -134,8 +134,8 @@ async function startCatalog(): Promise<FakeCatalog> {
 }
 
 /** A copy in memory. */
-export async function openStore(): Promise<CopyStore & WalkStore> {
-  const store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c' })
+export async function openStore(clock: Clock = systemClock): Promise<CopyStore & WalkStore> {
+  const store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c', clock })
   onTestFinished(() => store.close())
   return store
 }

@@ -22,6 +22,8 @@ export type FakeCatalog = {
   channels: WireChannel[]
   /** By channel id; kept in the order of their GTINs by the fake. */
   products: Map<string, WireProduct[]>
+  /** What its clock says; `null`: it sends no `Date`. */
+  nowMs: (() => number) | null
   /** When set, answers every call whose path matches. */
   fault: { matches: RegExp; does: Fault } | null
   countCalls(matches: RegExp): number
@@ -30,7 +32,11 @@ export type FakeCatalog = {
 
 /** Starts a fake on a free port of loopback, with one channel and no products. */
 export async function startFakeCatalog(): Promise<FakeCatalog> {
-  const server = createServer((request, response) => answer(fake, request, response))
+  const server = createServer((request, response) => {
+    response.sendDate = false
+    if (fake.nowMs !== null) response.setHeader('Date', new Date(fake.nowMs()).toUTCString())
+    answer(fake, request, response)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const fake: FakeCatalog = {
@@ -38,6 +44,7 @@ export async function startFakeCatalog(): Promise<FakeCatalog> {
     calls: [],
     channels: [{ id: CHANNEL_ID, name: 'Test magazine', kind: 'website', url: 'https://magazine.example/' }],
     products: new Map(),
+    nowMs: null,
     fault: null,
     countCalls: (matches) => fake.calls.filter((call) => matches.test(call.path)).length,
     async close() {

@@ -5,6 +5,8 @@ import type { Clock } from '../../src/clock.ts'
 export type FakeClock = Clock & {
   /** Moves time on; every wait that ends by then resolves. */
   advance(byMs: number): void
+  /** Sets the clock, forward or back; no time passes, so that waits stay as they are. */
+  step(byMs: number): void
   /** Waits that have not ended. */
   readonly pendingWaits: number
   /** What is left of each of them, in milliseconds, the oldest first. */
@@ -15,15 +17,16 @@ type Waiter = { dueMs: number; resolve: () => void }
 
 /** Makes a clock that shows `startMs`, Unix milliseconds. */
 export function createFakeClock(startMs: number): FakeClock {
-  let nowMs = startMs
+  let passedMs = 0
+  let setMs = startMs
   const waiters = new Set<Waiter>()
   return {
-    nowMs: () => nowMs,
+    nowMs: () => setMs + passedMs,
     wait: (delayMs, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted || delayMs <= 0) return resolve()
         const waiter: Waiter = {
-          dueMs: nowMs + delayMs,
+          dueMs: passedMs + delayMs,
           resolve: () => {
             waiters.delete(waiter)
             signal?.removeEventListener('abort', waiter.resolve)
@@ -34,15 +37,18 @@ export function createFakeClock(startMs: number): FakeClock {
         signal?.addEventListener('abort', waiter.resolve)
       }),
     advance(byMs) {
-      nowMs += byMs
-      const due = [...waiters].filter((waiter) => waiter.dueMs <= nowMs)
+      passedMs += byMs
+      const due = [...waiters].filter((waiter) => waiter.dueMs <= passedMs)
       for (const waiter of due.toSorted((a, b) => a.dueMs - b.dueMs)) waiter.resolve()
+    },
+    step(byMs) {
+      setMs += byMs
     },
     get pendingWaits() {
       return waiters.size
     },
     get pendingDelaysMs() {
-      return [...waiters].map((waiter) => waiter.dueMs - nowMs)
+      return [...waiters].map((waiter) => waiter.dueMs - passedMs)
     },
   }
 }

@@ -118,7 +118,15 @@ describe('copies', () => {
     expect(readRow(at(2 * HOUR_MS))).toMatchObject({ age: '2 h 0 min', isGood: true })
     expect(readRow(at(2 * HOUR_MS + 1))).toMatchObject({ isGood: false })
     expect(readRow(at(90 * DAY_MS), { walkPeriodMs: null })).toMatchObject({ age: '90 d 0 h', isGood: true })
-    expect(readRow(at(-HOUR_MS))).toMatchObject({ age: 'less than a minute', isGood: true })
+    expect(readRow(at(-MINUTE_MS))).toMatchObject({ age: 'less than a minute', isGood: true })
+  })
+
+  test('of the future - has no age and no time, and is not good', () => {
+    expect(readRow(at(-HOUR_MS))).toMatchObject({
+      age: 'time unknown: the clock was wrong',
+      walk: 'complete',
+      isGood: false,
+    })
   })
 
   test('walk that is held - says since when, why and what to do, and is not good', () => {

@@ -135,7 +135,7 @@ describe('view of a grid', () => {
   })
 
   test('date - the one that is given, not that of a card', () => {
-    expect(view('', { asOfMs: NOON_MS - 60_000 })?.honesty.checked.iso).toBe('2026-11-21T11:59:00.000Z')
+    expect(view('', { asOfMs: NOON_MS - 60_000 })?.honesty.checked?.iso).toBe('2026-11-21T11:59:00.000Z')
   })
 
   test.each([

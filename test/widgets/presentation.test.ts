@@ -12,6 +12,7 @@ import {
   toLinkLabel,
   toPriceView,
 } from '../../src/widgets/presentation.ts'
+import type { HonestyView } from '../../src/widgets/view-models.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer } from '../helpers/products.ts'
 
@@ -174,12 +175,28 @@ describe('availability', () => {
 })
 
 const disclose = (disclosure: Presentation['disclosure'], locale = 'en'): string | null =>
-  toHonesty(NOON_MS, 'x', { speech: findSpeech(locale), disclosure }).disclosure
+  toHonesty(NOON_MS, 'x', { speech: findSpeech(locale), presentation: { disclosure, nowMs: NOON_MS } })
+    .disclosure
+
+const printSmall = (asOfMs: number): HonestyView =>
+  toHonesty(asOfMs, 'By price', {
+    speech: english,
+    presentation: { disclosure: { kind: 'off' }, nowMs: NOON_MS },
+  })
 
 describe('small print', () => {
+  test('time more than a minute ahead - is not told; less - is', () => {
+    expect([60_000, 60_001, 86_400_000].map((ms) => printSmall(NOON_MS + ms).checked?.iso ?? null)).toEqual([
+      '2026-11-21T12:01:00.000Z',
+      null,
+      null,
+    ])
+  })
+
   test('date, order, shipping and coverage - as the page prints them', () => {
-    const honesty = toHonesty(NOON_MS, 'By price', { speech: english, disclosure: { kind: 'off' } })
-    expect({ ...honesty, checked: { ...honesty.checked, time: toPlain(honesty.checked.time) } }).toEqual({
+    const honesty = printSmall(NOON_MS)
+    const time = toPlain(honesty.checked?.time ?? '')
+    expect({ ...honesty, checked: { ...honesty.checked, time } }).toEqual({
       checked: {
         before: 'Prices checked on ',
         iso: '2026-11-21T12:00:00.000Z',

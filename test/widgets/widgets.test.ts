@@ -199,7 +199,7 @@ describe('oldest price of a grid', () => {
     harness.clock.advance(DAY_MS - 2 * HOUR_MS + 1)
     const one = await getGrid(harness)
     expect([one.asOfMs, one.oldestPriceMs]).toEqual([NOON_MS, NOON_MS + 2 * HOUR_MS])
-    expect(one.getView()?.honesty.checked.iso).toBe('2026-11-21T14:00:00.000Z')
+    expect(one.getView()?.honesty.checked?.iso).toBe('2026-11-21T14:00:00.000Z')
     harness.clock.advance(2 * HOUR_MS)
     const none = await getGrid(harness)
     expect(none.oldestPriceMs).toBeNull()

@@ -76,6 +76,7 @@ describe('sums over processes', () => {
       copies: [{ channel: 'c', ageMs: 2_000, productCount: 10, dealCount: 4, held: null }],
       channelCount: 1,
       areChannelsHeld: false,
+      clockDifferencesMs: { catalog: 90_000 },
       caches: { entries: { products: 3 }, bytes: { products: 300 } },
     })
     const values = await metrics.readValues()
@@ -94,6 +95,7 @@ describe('sums over processes', () => {
         'vitrine_copy_age_seconds{channel="c"} 2',
         'vitrine_copy_products{channel="c"} 10',
         'vitrine_copy_deals{channel="c"} 4',
+        'vitrine_clock_difference_seconds{with="catalog"} 90',
         'vitrine_cache_entries{cache="products"} 6',
         'vitrine_cache_bytes{cache="products"} 600',
       ]),

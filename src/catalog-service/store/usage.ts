@@ -1,4 +1,4 @@
-import { type Clock, MINUTE_MS } from '../../clock.ts'
+import { type Clock, MINUTE_MS, isWithin } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import type { Organization } from './organizations.ts'
 import type { CountAnswer, UsageCounter } from './catalog-store.ts'
@@ -66,7 +66,7 @@ export function createKeyNotes(
   const notedAtMs = new Map<string, number>()
   return (keyId) => {
     const nowMs = clock.nowMs()
-    if (nowMs - (notedAtMs.get(keyId) ?? -Infinity) < NOTED_EVERY_MS) return
+    if (isWithin(notedAtMs.get(keyId) ?? -Infinity, NOTED_EVERY_MS, nowMs)) return
     if (notedAtMs.size >= MAX_NOTED_KEYS) notedAtMs.clear()
     notedAtMs.set(keyId, nowMs)
     write(keyId, nowMs)

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, type Copy, type Place, type Subject, begin, makePage, walkAll } from './subject.ts'
 
@@ -12,33 +13,42 @@ export function describeLeases(subject: Subject): void {
       copy = await place.open('https://one.example')
     })
     afterEach(() => place.dispose())
-    const take = (owner: string, nowMs: number): Promise<boolean> =>
-      copy.takeLease(CHANNEL, { owner, nowMs, untilMs: nowMs + 60 })
+    const take = (owner: string): Promise<boolean> => copy.takeLease(CHANNEL, { owner, forMs: HOUR_MS })
 
     test('lease - held by another - is refused until it has expired', async () => {
-      expect(await take('a', 100)).toBe(true)
-      expect(await take('b', 159)).toBe(false)
-      expect(await take('b', 160)).toBe(true)
-      expect(await take('a', 170)).toBe(false)
+      expect(await take('a')).toBe(true)
+      await place.passTime(50 * MINUTE_MS)
+      expect(await take('b')).toBe(false)
+      await place.passTime(10 * MINUTE_MS)
+      expect(await take('b')).toBe(true)
+      expect(await take('a')).toBe(false)
     })
 
     test('lease - its own - is extended', async () => {
-      await take('a', 100)
-      expect(await take('a', 150)).toBe(true)
-      expect(await take('b', 205)).toBe(false)
+      await take('a')
+      await place.passTime(50 * MINUTE_MS)
+      expect(await take('a')).toBe(true)
+      await place.passTime(50 * MINUTE_MS)
+      expect(await take('b')).toBe(false)
+    })
+
+    test('lease - taken while the clock was a day ahead - is over when the clock is right', async () => {
+      expect(await take('a')).toBe(true)
+      await place.passTime(-DAY_MS)
+      expect(await take('b')).toBe(true)
     })
 
     test('lease - released - is free; released by a stranger - is not', async () => {
-      await take('a', 100)
+      await take('a')
       await copy.releaseLease(CHANNEL, 'b')
-      expect(await take('b', 110)).toBe(false)
+      expect(await take('b')).toBe(false)
       await copy.releaseLease(CHANNEL, 'a')
-      expect(await take('b', 110)).toBe(true)
+      expect(await take('b')).toBe(true)
     })
 
     test('lease - of one channel - leaves the others free', async () => {
-      await take('a', 100)
-      const lease = { owner: 'b', nowMs: 100, untilMs: 160 }
+      await take('a')
+      const lease = { owner: 'b', forMs: HOUR_MS }
       expect(await copy.takeLease('00000000-0000-4000-8000-000000000002', lease)).toBe(true)
     })
 

@@ -2,6 +2,7 @@ import type { Product } from '../../../src/catalog/contract.ts'
 import type { SqlStore } from '../../../src/copy/sql-store.ts'
 import type { CopyStore, DealQuery, WalkPage, WalkStore } from '../../../src/copy/store.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
+import type { FakeClock } from '../../helpers/fake-clock.ts'
 
 /** Both sides of one catalog's copy. */
 export type Copy = CopyStore & WalkStore
@@ -18,6 +19,10 @@ export type Place = Readonly<{
   /** A copy of the named catalog in it. `isShared`: two copies that are open at once see the same data. */
   open(catalog: string): Promise<SqlStore>
   isShared: boolean
+  /** Of the copies; a server has its own for leases. */
+  clock: FakeClock
+  /** Lets time pass for leases and claims: of a server, by moving their ends. */
+  passTime(byMs: number): Promise<void>
   dispose(): Promise<void>
 }>
 

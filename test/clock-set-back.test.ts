@@ -1,0 +1,87 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createCatalogHealth } from '../src/catalog-health.ts'
+import { createGovernor } from '../src/catalog/governor.ts'
+import { createMemoryLedger } from '../src/catalog/quota-ledger.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../src/clock.ts'
+import { openHealingStore } from '../src/copy/healing-store.ts'
+import { createLogger } from '../src/logger.ts'
+import { createMetrics } from '../src/metrics.ts'
+import { createStoreHealth } from '../src/store-health.ts'
+import { createRemoteLimiter } from '../src/workers/remote-limiter.ts'
+import { CHANNEL_ID } from './helpers/fake-catalog.ts'
+import { createFakeClock } from './helpers/fake-clock.ts'
+import { NOON_MS } from './helpers/harness.ts'
+import { makeSources } from './freshness/sources.ts'
+
+/** What a process remembers with a time, after the clock was a day ahead and was put right. */
+describe('clock set a day back', () => {
+  const clock = createFakeClock(NOON_MS)
+  const lines: string[] = []
+  const logger = createLogger({ level: 'info', stream: { write: (line) => void lines.push(line) } })
+
+  test('failures of the store - are logged again', () => {
+    const health = createStoreHealth({ clock, logger, metrics: createMetrics() })
+    lines.length = 0
+    health.note(new Error('first'))
+    clock.step(-DAY_MS)
+    health.note(new Error('second'))
+    expect(lines).toHaveLength(2)
+  })
+
+  test('failures of the catalog - are logged again', () => {
+    const note = createCatalogHealth({ clock, logger, limitedUntilMs: () => 0 })
+    lines.length = 0
+    note({ operation: 'product', outcome: 'VITRINE_CATALOG_DEADLINE' })
+    clock.step(-DAY_MS)
+    note({ operation: 'product', outcome: 'VITRINE_CATALOG_DEADLINE' })
+    expect(lines).toHaveLength(2)
+  })
+
+  test('database that could not be opened - is opened again', async () => {
+    const open = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('no room')))
+    const store = await openHealingStore({ open, clock, onFailure: () => {} })
+    await expect(store.ping()).rejects.toThrow('a moment ago')
+    clock.step(-DAY_MS)
+    await expect(store.ping()).rejects.toThrow('no room')
+    expect(open).toHaveBeenCalledTimes(2)
+    await store.close()
+  })
+
+  test('address that a worker knows to be locked - is asked about again', async () => {
+    const ask = vi.fn<() => Promise<number>>(() => Promise.resolve(15 * MINUTE_MS))
+    const limiter = createRemoteLimiter(clock, ask)
+    await limiter.admit({ address: 'a', isWrong: true })
+    await limiter.admit({ address: 'a', isWrong: true })
+    expect(ask).toHaveBeenCalledOnce()
+    clock.step(-DAY_MS)
+    await limiter.admit({ address: 'a', isWrong: true })
+    expect(ask).toHaveBeenCalledTimes(2)
+  })
+
+  test('look-ups of the day ahead - do not count, and the pause of that day is over', async () => {
+    const governor = createGovernor({ clock, unknownLookupsPerHour: 1, ledger: createMemoryLedger(clock) })
+    await governor.take('lookup')
+    expect(governor.isFree('lookup')).toBe(false)
+    await governor.pauseUntil(clock.nowMs() + HOUR_MS)
+    expect(governor.isFree('refresh')).toBe(false)
+    clock.step(-DAY_MS)
+    expect([governor.isFree('refresh'), governor.limitedUntilMs()]).toEqual([true, 0])
+    await governor.take('lookup')
+  })
+
+  test('list of channels - is looked for in the store again, and the newer one there is taken', async () => {
+    const sources = await makeSources()
+    sources.clock.step(DAY_MS)
+    await sources.channels.getChannel(CHANNEL_ID)
+    sources.clock.step(-DAY_MS)
+    const other = {
+      id: '00000000-0000-4000-8000-000000000002',
+      name: 'New',
+      kind: 'website',
+      url: null,
+    } as const
+    await sources.store.putChannelList([other], sources.clock.nowMs())
+    const { channel } = await sources.channels.getChannel(other.id)
+    expect([channel.name, sources.countChannelCalls()]).toEqual(['New', 1])
+  })
+})
