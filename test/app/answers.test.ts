@@ -1,7 +1,7 @@
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import {
   BOX,
@@ -11,6 +11,7 @@ import {
   type Seen,
   listElements,
   getAttribute,
+  makeSale,
   readText,
   startHarness,
   startStocked,
@@ -252,6 +253,20 @@ describe('reason of an empty answer', () => {
       expect(seen.headers['vitrine-reason'] ?? seen.headers['vitrine-error']).toContain(words)
       expect(readAnswer(path, seen)).toBe('nothing')
       expect(seen.text.includes(`data-vitrine-reason="${words}`)).toBe(isEmbed(path))
+    }
+  })
+
+  test('names of any script, in the address or of a shop - are plain letters in the header, and text in the frame', async () => {
+    const shop = { name: 'Žižkov 北 <b>' }
+    const harness = await startStocked([makeSale({ offers: [makeWireOffer({ merchant: shop })] })])
+    for (const path of BOXES) {
+      // As single bytes, the two letters would end the line.
+      const seen = await visit(harness, `${path}?merchant=%C4%8D%C4%8A`)
+      expect(seen.headers['vitrine-reason']).toBe(
+        'The option merchant=cc hides the only offer of this product. Its shops: Zizkov ? <b>.',
+      )
+      expect(seen.text).not.toContain('<b>')
+      expect(seen.text.includes('data-vitrine-reason="The option merchant=čċ hides')).toBe(isEmbed(path))
     }
   })
 
