@@ -207,6 +207,11 @@ async function openGuardedStore(
       logger.info('the stored copy is open again')
       whenHealed()
     },
+    onReadOnly: storeHealth.noteReadOnly,
+    onWritable() {
+      storeHealth.noteWritable()
+      whenHealed()
+    },
   }
   const { database } = config
   const store =

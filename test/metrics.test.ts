@@ -14,6 +14,7 @@ describe('metrics, page', () => {
     expect(await readSeries(createMetrics())).toEqual([
       'vitrine_store_failures_total 0',
       'vitrine_store_up 0',
+      'vitrine_store_writable 0',
       'vitrine_catalog_breaker_state 0',
     ])
   })
@@ -30,6 +31,7 @@ describe('metrics, page', () => {
       'vitrine_walk_duration_seconds gauge',
       'vitrine_copy_completed_timestamp_seconds gauge',
       'vitrine_store_up gauge',
+      'vitrine_store_writable gauge',
       'vitrine_catalog_calls_today gauge',
       'vitrine_catalog_calls_left gauge',
       'vitrine_catalog_daily_limit gauge',
@@ -41,7 +43,7 @@ describe('metrics, page', () => {
       'vitrine_cache_entries gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(18)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(19)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -158,6 +160,7 @@ async function readState(metrics: Metrics): Promise<string[]> {
 describe('metrics, state', () => {
   const STATE: MeasuredState = {
     isStoreUp: true,
+    isStoreWritable: true,
     callsToday: { walk: 12, refresh: 5, lookup: 1 },
     callsLeft: { walk: 38, refresh: 35, lookup: 9 },
     dailyLimit: { set: 100 },
@@ -179,6 +182,7 @@ describe('metrics, state', () => {
     metrics.measureState(STATE)
     expect(await readState(metrics)).toEqual([
       'vitrine_store_up 1',
+      'vitrine_store_writable 1',
       'vitrine_catalog_calls_today{share="walk"} 12',
       'vitrine_catalog_calls_today{share="refresh"} 5',
       'vitrine_catalog_calls_today{share="lookup"} 1',

@@ -3,21 +3,22 @@ import { type CatalogClient, createCatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import type { CatalogPlace } from '../context.ts'
+import { SECOND_MS } from '../clock.ts'
 import { formatTime } from '../widgets/format.ts'
+import type { BusyTimeouts } from '../copy/dialects.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
-import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
+import { openSqlStore } from '../copy/sql-store.ts'
 import type { CopyState, CopyStore } from '../copy/store.ts'
 import { CatalogStatusError, ConfigError, StoreError, VitrineError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import { checkListener } from './check-listener.ts'
-import type { DatabaseAddress } from '../config/config.ts'
-import { labelDatabase } from '../config/database-text.ts'
 import { findCures, findRemedy } from './cures.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
 import { checkProxy } from './check-proxy.ts'
 import { judgeQuota } from './judge-quota.ts'
+import { judgeStore } from './judge-store.ts'
 import { findUnframedHint } from './unframed.ts'
 
 /** One thing that was tried. `cure` says what to do when it is wrong, or may be unexpected. */
@@ -30,6 +31,9 @@ type Report = Readonly<{
   /** Is the catalog the embedded one? */
   isEmbedded: boolean
 }>
+
+/** A check never waits for a server as long as a walk does: whoever runs it wants to know now. */
+const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
 /** Status of the embedded catalog while it has no data. */
 const EMPTY_STATUS = 503
@@ -72,9 +76,12 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   const { config } = command
   const { findings } = report
   const store = await attempt(report, 'stored copy', () =>
-    openSqlStore({ database: config.database, catalog: place.identity }),
+    openSqlStore({ database: config.database, catalog: place.identity, timeouts: TIMEOUTS }),
   )
-  if (store !== undefined) await checkStore(command, report, store)
+  if (store !== undefined) {
+    const judged = await attempt(report, 'stored copy', () => judgeStore(config, store, report.cures))
+    if (judged !== undefined) findings.push({ subject: 'stored copy', ...judged })
+  }
   const gate = createGate(command, report, store)
   const client = createClient(command, place, gate)
   try {
@@ -89,30 +96,6 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     await client.close()
     await store?.close()
   }
-}
-
-async function checkStore({ config }: CommandContext, report: Report, store: SqlStore): Promise<void> {
-  const { findings, cures } = report
-  const found = await attempt(report, 'stored copy', async () => ({ damage: await store.findDamage() }))
-  if (found === undefined) return
-  const path = labelDatabase(config.database)
-  findings.push(
-    found.damage === null
-      ? { ...good('stored copy', `${path} opens`), cure: findTlsHint(config.database) }
-      : bad('stored copy', `${path} is damaged: ${found.damage}`, cures['VITRINE_STORE_FAILED'] ?? ''),
-  )
-}
-
-/** Not wrong, and perhaps not known. */
-function findTlsHint(database: DatabaseAddress): string | null {
-  const isOpen = database.kind === 'postgres' && database.tls === 'disable' && !isLocal(database.host)
-  return isOpen
-    ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.'
-    : null
-}
-
-function isLocal(host: string): boolean {
-  return host.startsWith('/') || host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */

@@ -1,10 +1,10 @@
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError } from '../errors.ts'
-import { AWAY_WORDS, isAway, isTooLong } from './away.ts'
-import { STORE_METHODS } from './healing-store.ts'
+import { AWAY_WORDS, READ_ONLY_WORDS, isAway, isReadOnly, isTooLong } from './away.ts'
+import { STORE_METHODS, WRITES } from './healing-store.ts'
 import type { CopyStore } from './store.ts'
 
-/** How long after a failure, and after each further one, somebody looks whether the database is back. */
+/** How long after a failure, and after each further one, it is looked whether the database is back, or can be written again. */
 const LOOK_EVERY_MS: number = SECOND_MS
 
 /** How long a look that is under way may take at the end. */
@@ -25,11 +25,15 @@ export type FleetStoreDetails = Readonly<{
   /** Told once each time that the database is found to be away. */
   onFailure(error: unknown): void
   onHealed?(): void
+  /** Told once each time that the database is found to only read. */
+  onReadOnly?(error: unknown): void
+  onWritable?(): void
 }>
 
 /**
  * A store on a server that may be away: then every method throws a `StoreError` at once, so that visitors do not wait for a
- * server that is not there, and somebody looks each second whether it is back. Connections heal by themselves.
+ * server that is not there, and each second it is looked whether it is back. Connections heal by themselves. While the database only
+ * reads, reads go on and every write throws a `StoreError` at once.
  * @throws StoreNewerError when the database was made by a newer version: that is for the operator to decide.
  */
 export async function openFleetStore(details: FleetStoreDetails): Promise<CopyStore> {
@@ -37,11 +41,12 @@ export async function openFleetStore(details: FleetStoreDetails): Promise<CopySt
   const methods = STORE_METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
-      const store = watch.get()
+      const store = WRITES.has(name) ? watch.getToWrite() : watch.get()
       try {
         return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
       } catch (error) {
-        if (isAway(error) || (VISITED.has(name) && isTooLong(error))) watch.leave(error)
+        const isTooSlow = VISITED.has(name) && isTooLong(error)
+        if (isAway(error) || isTooSlow || isReadOnly(error)) watch.note(error)
         throw error
       }
     },
@@ -54,50 +59,63 @@ type Watch = Readonly<{
   open(): Promise<void>
   /** @throws StoreError while the database is away. */
   get(): CopyStore
-  /** It was found to be away: from now on somebody looks whether it is back. */
-  leave(error: unknown): void
+  /** @throws StoreError while the database is away or only reads. */
+  getToWrite(): CopyStore
+  /** It was found to be away or to only read: from now on it is looked whether that is over. */
+  note(error: unknown): void
   close(): Promise<void>
 }>
 
 function createWatch(details: FleetStoreDetails): Watch {
   const stopping = new AbortController()
+  const away = createTrouble(details.onFailure, details.onHealed)
+  const readOnly = createTrouble(details.onReadOnly, details.onWritable)
   let store: CopyStore | undefined
-  let away: unknown
   let looking: Promise<void> | undefined
-  const isBack = async (): Promise<boolean> => {
+  // Without tables of this version there is nothing to read.
+  const begin = (error: unknown): void =>
+    (store !== undefined && isReadOnly(error) ? readOnly : away).begin(error)
+  const look = async (): Promise<void> => {
     try {
       store ??= await details.open()
       await store.ping()
-      return true
+      away.end()
+      if (readOnly.error() !== undefined) await store.checkWritable()
+      readOnly.end()
     } catch (error) {
-      away = error
-      return false
+      begin(error)
     }
   }
-  const lookUntilBack = async (): Promise<void> => {
-    do await systemClock.wait(LOOK_EVERY_MS, stopping.signal)
-    while (!stopping.signal.aborted && !(await isBack()))
+  const lookUntilWell = async (): Promise<void> => {
+    while (!stopping.signal.aborted && (away.error() ?? readOnly.error()) !== undefined) {
+      await systemClock.wait(LOOK_EVERY_MS, stopping.signal)
+      if (!stopping.signal.aborted) await look()
+    }
     looking = undefined
-    if (!stopping.signal.aborted) details.onHealed?.()
   }
-  const leave = (error: unknown): void => {
-    away = error
-    if (looking !== undefined || stopping.signal.aborted) return
-    details.onFailure(error)
-    looking = lookUntilBack()
+  const note = (error: unknown): void => {
+    if (stopping.signal.aborted) return
+    begin(error)
+    looking ??= lookUntilWell()
+  }
+  const get = (): CopyStore => {
+    if (store === undefined || away.error() !== undefined)
+      throw new StoreError(AWAY_WORDS, { cause: away.error() })
+    return store
   }
   return {
-    leave,
-    get() {
-      if (store === undefined || looking !== undefined) throw new StoreError(AWAY_WORDS, { cause: away })
-      return store
+    note,
+    get,
+    getToWrite() {
+      if (readOnly.error() !== undefined) throw new StoreError(READ_ONLY_WORDS, { cause: readOnly.error() })
+      return get()
     },
     async open() {
       try {
         store = await details.open()
       } catch (error) {
         if (error instanceof StoreNewerError) throw error
-        leave(error)
+        note(error)
       }
     },
     async close() {
@@ -105,6 +123,31 @@ function createWatch(details: FleetStoreDetails): Watch {
       // What is being asked of a server that says nothing is left alone.
       await Promise.race([looking, systemClock.wait(CLOSE_WITHIN_MS)])
       await store?.close()
+    },
+  }
+}
+
+/** Something that is wrong for a while; its begin and its end are told once. */
+type Trouble = Readonly<{
+  /** `undefined`: all is well. */
+  error(): unknown
+  begin(error: unknown): void
+  end(): void
+}>
+
+function createTrouble(onBegin?: (error: unknown) => void, onEnd?: () => void): Trouble {
+  let current: unknown
+  return {
+    error: () => current,
+    begin(error) {
+      const isNew = current === undefined
+      current = error
+      if (isNew) onBegin?.(error)
+    },
+    end() {
+      if (current === undefined) return
+      current = undefined
+      onEnd?.()
     },
   }
 }

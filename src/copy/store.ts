@@ -158,6 +158,8 @@ export type CopyStore = QuotaLedger &
     findUnfinishedWalks(): Promise<readonly UnfinishedWalk[]>
     /** Throws when the database cannot be read. */
     ping(): Promise<void>
+    /** Throws when a server only reads, as a standby does. A file is not tried. */
+    checkWritable(): Promise<void>
     close(): Promise<void>
   }>
 

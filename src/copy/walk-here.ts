@@ -47,6 +47,8 @@ export async function runWalkHere(
   })
   try {
     tools = await openTools({ order, watch, clock }, calls)
+    // Else the first count would fail, and the report would speak of the request limit.
+    await tools.store.checkWritable()
     return report(await walkWith(tools, { order, watch, clock }), null)
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error

@@ -4,7 +4,7 @@ import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { ChannelList, CopyStore } from '../copy/store.ts'
-import { UnavailableError, UnknownChannelError } from '../errors.ts'
+import { StoreError, UnavailableError, UnknownChannelError } from '../errors.ts'
 import { judgeAge } from './age.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
@@ -75,7 +75,8 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       if (served !== null && !served.includes(channelId))
         throw new UnknownChannelError('the channel is not served')
       const list = await findListFor(channelId)
-      if (list === undefined) throw new UnavailableError('no list of channels could be fetched yet')
+      if (list === undefined)
+        throw new UnavailableError('no list of channels could be fetched yet', { cause: lists.findFailure() })
       const channel = list.channels.find(({ id }) => id === channelId)
       if (channel !== undefined) return { channel, isGone: false, isCurrent: toCheck(list) }
       const gone = list.gone.find((entry) => entry.channel.id === channelId)
@@ -94,7 +95,8 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       return (list?.channels ?? []).filter(({ id }) => served === null || served.includes(id))
     },
     async hasList() {
-      return ((await lists.findStored()) ?? (await lists.fetchInTime())) !== undefined
+      const known = lists.findRemembered() ?? (await lists.findStored()) ?? (await lists.fetchInTime())
+      return known !== undefined
     },
     async isListed(channelId) {
       const list = await lists.findStored()
@@ -108,6 +110,8 @@ type ListSource = Readonly<{
   findRemembered(): ChannelList | undefined
   /** The newer of memory and store, without a call. */
   findStored(): Promise<ChannelList | undefined>
+  /** Why the store was not read the last time; `undefined`: it was. */
+  findFailure(): StoreError | undefined
   /** Is it time to look whether another process or the walk has stored a newer list? */
   isDue(): boolean
   /** A list from the catalog within the visitor's patience. */
@@ -120,6 +124,7 @@ function createListSource(details: ChannelSourceDetails): ListSource {
   const flights = createFlights<ChannelList>()
   let memory: ChannelList | undefined
   let storeReadAtMs = 0
+  let failure: StoreError | undefined
   const fetchList = (): Promise<ChannelList> =>
     flights.join(LIST_KEY, async () => {
       memory = await fetchChannelList(details, memory)
@@ -128,12 +133,18 @@ function createListSource(details: ChannelSourceDetails): ListSource {
   return {
     findRemembered: () => memory,
     isDue: () => details.clock.nowMs() - storeReadAtMs >= STORE_READ_EVERY_MS,
+    findFailure: () => failure,
     async findStored() {
       storeReadAtMs = details.clock.nowMs()
-      const stored = await details.store.findChannelList().catch((error: unknown) => {
-        details.onStoreFailure(error)
-        return undefined
-      })
+      failure = new StoreError('the stored copy was not read')
+      const read = async (): Promise<ChannelList | undefined> => {
+        const found = await details.store.findChannelList()
+        failure = undefined
+        return found
+      }
+      // A database that is slow is waited for no longer than a catalog that is.
+      const reading = read().catch(details.onStoreFailure)
+      const stored = (await waitInTime(details.clock, details.config.visitorTimeoutMs, reading)) ?? undefined
       if (stored !== undefined && stored.asOfMs > (memory?.asOfMs ?? 0)) memory = stored
       return memory
     },

@@ -6,7 +6,7 @@ import { type Clock, SECOND_MS } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { LookupWriter } from '../copy/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
-import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
+import { CallNotMadeError, CatalogStatusError, StoreError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
 import { judgeAge } from './age.ts'
 import type { Cached, CacheStatus, Hold } from './cached.ts'
@@ -72,12 +72,14 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
 
   /** A copy that could not be read says nothing about what it lacks. */
   const getUnknown = async (wanted: Wanted, isCopyRead: boolean): Promise<Cached<Product | null>> => {
-    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(details, wanted.channelId) : undefined
+    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(details, wanted) : undefined
     if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
     if (!isCheckDigitRight(wanted.gtin)) return toCached({ product: null, asOfMs: clock.nowMs() }, 'hit')
     const entry = await refresher.fetchInTime(wanted, 'lookup')
     if (entry === undefined)
-      throw new UnavailableError('nothing is known of the product and the catalog gave no answer')
+      throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
+        cause: isCopyRead ? undefined : new StoreError('the stored copy was not read'),
+      })
     return toHeld(details, wanted, { entry, status: 'miss' })
   }
 
@@ -183,13 +185,20 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
     return found
   }
   const reading = read().catch(details.onStoreFailure)
-  // A database that is slow is waited for no longer than a catalog that is.
-  const patienceMs = Math.max(LEAST_READ_MS, wanted.patientUntilMs - clock.nowMs())
-  const stored = (await waitInTime(clock, patienceMs, reading)) ?? undefined
+  const stored = (await readInTime(details, wanted, reading)) ?? undefined
   if (stored === undefined || (remembered !== undefined && remembered.asOfMs >= stored.asOfMs))
     return { entry: remembered, isCopyRead }
   remember(details, wanted, stored)
   return { entry: stored, isCopyRead }
+}
+
+/** A database that is slow is waited for no longer than a catalog that is. */
+function readInTime<T>(
+  { clock }: ProductSourceDetails,
+  wanted: Wanted,
+  reading: Promise<T>,
+): Promise<T | undefined> {
+  return waitInTime(clock, Math.max(LEAST_READ_MS, wanted.patientUntilMs - clock.nowMs()), reading)
 }
 
 /** Returns the bytes that were counted for it. */
@@ -202,10 +211,10 @@ function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntr
 /** When the channel was last walked whole, if that is recent enough to believe that the copy knows every product. */
 async function findCompleteWalkTime(
   details: ProductSourceDetails,
-  channelId: string,
+  wanted: Wanted,
 ): Promise<number | undefined> {
   if (details.walkPeriodMs === null) return undefined
-  const state = await details.store.getCopyState(channelId).catch(() => undefined)
+  const state = await readInTime(details, wanted, details.store.getCopyState(wanted.channelId))
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
   const isRecent = details.clock.nowMs() - state.completedAtMs < 2 * details.walkPeriodMs

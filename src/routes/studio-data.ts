@@ -156,7 +156,10 @@ async function readHealth(context: Context, channels: readonly Channel[]): Promi
   return {
     nowMs: clock.nowMs(),
     gate: state.gate,
-    storeFailure: state.isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
+    storeFailure:
+      state.isStoreUp && state.isStoreWritable
+        ? null
+        : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
     channels: await Promise.all(
       listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),
     ),
