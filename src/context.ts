@@ -152,7 +152,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     async dispose() {
       await walks.stop()
       await client.close()
-      await sources.settle()
+      await sources.stop()
       await ledger.giveBack()
       await store.close()
     },
