@@ -1,4 +1,5 @@
-import { SECOND_MS, systemClock } from '../clock.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { ENOUGH, SECOND_MS, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError } from '../errors.ts'
 import { AWAY_WORDS, READ_ONLY_WORDS, isAway, isReadOnly, isTooLong } from './away.ts'
 import { STORE_METHODS, WRITES } from './healing-store.ts'
@@ -19,6 +20,13 @@ const VISITED: ReadonlySet<string> = new Set([
   'updateQuota',
 ])
 
+/** Short reads of visitors, which wait for no lock: silence here is not a queue. */
+const READS: ReadonlySet<string> = new Set(['findProduct', 'findChannelList', 'getCopyState'])
+
+/** A visitor whose database says nothing at all is told so before his patience ends, and may be answered by another server. */
+const SILENT_MS = 700
+const SILENT_WORDS = `the database said nothing for ${SILENT_MS} ms`
+
 /** How the store is opened, and who is told. */
 export type FleetStoreDetails = Readonly<{
   open(): Promise<CopyStore>
@@ -38,13 +46,17 @@ export type FleetStoreDetails = Readonly<{
  */
 export async function openFleetStore(details: FleetStoreDetails): Promise<CopyStore> {
   const watch = createWatch(details)
+  const failWhenSilent = createSilenceLimit()
   const methods = STORE_METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
       const store = WRITES.has(name) ? watch.getToWrite() : watch.get()
       try {
-        return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+        const call = (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+        return await failWhenSilent(call, READS.has(name))
       } catch (error) {
+        // One silent moment is no outage: the statement's own end says what it was.
+        if (error instanceof StoreError && error.message === SILENT_WORDS) throw error
         const isTooSlow = VISITED.has(name) && isTooLong(error)
         if (isAway(error) || isTooSlow || isReadOnly(error)) watch.note(error)
         throw error
@@ -53,6 +65,29 @@ export async function openFleetStore(details: FleetStoreDetails): Promise<CopySt
   ])
   await watch.open()
   return { ...(Object.fromEntries(methods) as Omit<CopyStore, 'close'>), close: watch.close }
+}
+
+/** Let a read fail when the database has answered nothing meanwhile; one that is only slow is waited for. */
+function createSilenceLimit(): (call: Promise<unknown>, isRead: boolean) => Promise<unknown> {
+  let answeredAtMs = -Infinity
+  return async (call, isRead) => {
+    const sinceMs = performance.now()
+    const answered = new AbortController()
+    const silence = async (): Promise<unknown> => {
+      await systemClock.wait(SILENT_MS, answered.signal)
+      // What has arrived while this process was busy is read first.
+      await breathe()
+      if (answered.signal.aborted || answeredAtMs > sinceMs) return call
+      throw new StoreError(SILENT_WORDS)
+    }
+    try {
+      const answer = await (isRead ? Promise.race([call, silence()]) : call)
+      answeredAtMs = performance.now()
+      return answer
+    } finally {
+      answered.abort(ENOUGH)
+    }
+  }
 }
 
 type Watch = Readonly<{

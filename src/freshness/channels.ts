@@ -4,7 +4,7 @@ import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { ChannelList, CopyStore } from '../copy/store.ts'
-import { StoreError, UnavailableError, UnknownChannelError } from '../errors.ts'
+import { UnavailableError, UnknownChannelError } from '../errors.ts'
 import { judgeAge } from './age.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
@@ -86,7 +86,7 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
     },
     async findKnown(channelId) {
       if (served !== null && !served.includes(channelId)) return undefined
-      const list = await lists.findStored()
+      const list = lists.findRemembered() ?? (await lists.findStored())
       const known = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
       return known.find(({ id }) => id === channelId)
     },
@@ -111,7 +111,7 @@ type ListSource = Readonly<{
   /** The newer of memory and store, without a call. */
   findStored(): Promise<ChannelList | undefined>
   /** Why the store was not read the last time; `undefined`: it was. */
-  findFailure(): StoreError | undefined
+  findFailure(): unknown
   /** Is it time to look whether another process or the walk has stored a newer list? */
   isDue(): boolean
   /** A list from the catalog within the visitor's patience. */
@@ -124,7 +124,7 @@ function createListSource(details: ChannelSourceDetails): ListSource {
   const flights = createFlights<ChannelList>()
   let memory: ChannelList | undefined
   let storeReadAtMs = 0
-  let failure: StoreError | undefined
+  let failure: unknown
   const fetchList = (): Promise<ChannelList> =>
     flights.join(LIST_KEY, async () => {
       memory = await fetchChannelList(details, memory)
@@ -136,14 +136,16 @@ function createListSource(details: ChannelSourceDetails): ListSource {
     findFailure: () => failure,
     async findStored() {
       storeReadAtMs = details.clock.nowMs()
-      failure = new StoreError('the stored copy was not read')
       const read = async (): Promise<ChannelList | undefined> => {
         const found = await details.store.findChannelList()
         failure = undefined
         return found
       }
       // A database that is slow is waited for no longer than a catalog that is.
-      const reading = read().catch(details.onStoreFailure)
+      const reading = read().catch((error: unknown) => {
+        failure = error
+        details.onStoreFailure(error)
+      })
       const stored = (await waitInTime(details.clock, details.config.visitorTimeoutMs, reading)) ?? undefined
       if (stored !== undefined && stored.asOfMs > (memory?.asOfMs ?? 0)) memory = stored
       return memory

@@ -1,7 +1,7 @@
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import { type CopyState, type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../copy/store.ts'
-import { StoreError, UnavailableError } from '../errors.ts'
+import { UnavailableError } from '../errors.ts'
 import { judgeAge } from './age.ts'
 import type { Cached, Hold } from './cached.ts'
 import { type CopyStates, createCopyStates } from './copy-states.ts'
@@ -91,9 +91,7 @@ export function createDealSource(details: DealSourceDetails): DealSource {
   }
 }
 
-const TOO_LATE = new UnavailableError('the stored copy cannot be read', {
-  cause: new StoreError('it was not read within the time that a visitor waits'),
-})
+const TOO_LATE = new UnavailableError('the stored copy was not read in time')
 
 function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): UnavailableError {
   if (error instanceof UnavailableError) return error

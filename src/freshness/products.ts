@@ -6,7 +6,7 @@ import { type Clock, SECOND_MS } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { LookupWriter } from '../copy/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
-import { CallNotMadeError, CatalogStatusError, StoreError, UnavailableError } from '../errors.ts'
+import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
 import { judgeAge } from './age.ts'
 import type { Cached, CacheStatus, Hold } from './cached.ts'
@@ -71,14 +71,17 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   }
 
   /** A copy that could not be read says nothing about what it lacks. */
-  const getUnknown = async (wanted: Wanted, isCopyRead: boolean): Promise<Cached<Product | null>> => {
+  const getUnknown = async (
+    wanted: Wanted,
+    { isCopyRead, failure }: Found,
+  ): Promise<Cached<Product | null>> => {
     const walkedAtMs = isCopyRead ? await findCompleteWalkTime(details, wanted) : undefined
     if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
     if (!isCheckDigitRight(wanted.gtin)) return toCached({ product: null, asOfMs: clock.nowMs() }, 'hit')
     const entry = await refresher.fetchInTime(wanted, 'lookup')
     if (entry === undefined)
       throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
-        cause: isCopyRead ? undefined : new StoreError('the stored copy was not read'),
+        cause: failure,
       })
     return toHeld(details, wanted, { entry, status: 'miss' })
   }
@@ -86,14 +89,13 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   return {
     async getProduct(channelId, gtin, patientUntilMs = clock.nowMs() + config.visitorTimeoutMs) {
       const wanted = { channelId, gtin, key: [channelId, gtin].join(' '), patientUntilMs }
-      const { entry, isCopyRead } = await findEntry(details, wanted)
+      const found = await findEntry(details, wanted)
+      const { entry } = found
       if (entry?.product === null) {
         const isRemembered = clock.nowMs() - entry.asOfMs < config.notFoundSeconds * SECOND_MS
-        return isRemembered
-          ? toHeld(details, wanted, { entry, status: 'hit' })
-          : getUnknown(wanted, isCopyRead)
+        return isRemembered ? toHeld(details, wanted, { entry, status: 'hit' }) : getUnknown(wanted, found)
       }
-      return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, isCopyRead)
+      return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, found)
     },
   }
 }
@@ -169,7 +171,8 @@ function createHold(
 /** One who has waited long enough already still has what is there. */
 const LEAST_READ_MS = 100
 
-type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean }>
+/** `failure`: why the copy was not read, where it was not merely late. */
+type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
 
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
 async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<Found> {
@@ -184,10 +187,14 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
     isCopyRead = true
     return found
   }
-  const reading = read().catch(details.onStoreFailure)
+  let failure: unknown
+  const reading = read().catch((error: unknown) => {
+    failure = error
+    details.onStoreFailure(error)
+  })
   const stored = (await readInTime(details, wanted, reading)) ?? undefined
   if (stored === undefined || (remembered !== undefined && remembered.asOfMs >= stored.asOfMs))
-    return { entry: remembered, isCopyRead }
+    return { entry: remembered, isCopyRead, failure }
   remember(details, wanted, stored)
   return { entry: stored, isCopyRead }
 }
