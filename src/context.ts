@@ -208,10 +208,7 @@ async function openGuardedStore(
       whenHealed()
     },
     onReadOnly: storeHealth.noteReadOnly,
-    onWritable() {
-      storeHealth.noteWritable()
-      whenHealed()
-    },
+    onWritable: storeHealth.noteWritable,
   }
   const { database } = config
   const store =

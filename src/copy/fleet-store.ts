@@ -50,7 +50,7 @@ export async function openFleetStore(details: FleetStoreDetails): Promise<CopySt
   const methods = STORE_METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
-      const store = WRITES.has(name) ? watch.getToWrite() : watch.get()
+      const store = watch.get(WRITES.has(name))
       try {
         const call = (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
         return await failWhenSilent(call, READS.has(name))
@@ -92,10 +92,8 @@ function createSilenceLimit(): (call: Promise<unknown>, isRead: boolean) => Prom
 
 type Watch = Readonly<{
   open(): Promise<void>
-  /** @throws StoreError while the database is away. */
-  get(): CopyStore
-  /** @throws StoreError while the database is away or only reads. */
-  getToWrite(): CopyStore
+  /** @throws StoreError while the database is away, and to write while it only reads. */
+  get(isWrite: boolean): CopyStore
   /** It was found to be away or to only read: from now on it is looked whether that is over. */
   note(error: unknown): void
   close(): Promise<void>
@@ -121,29 +119,19 @@ function createWatch(details: FleetStoreDetails): Watch {
       begin(error)
     }
   }
-  const lookUntilWell = async (): Promise<void> => {
-    while (!stopping.signal.aborted && (away.error() ?? readOnly.error()) !== undefined) {
-      await systemClock.wait(LOOK_EVERY_MS, stopping.signal)
-      if (!stopping.signal.aborted) await look()
-    }
-    looking = undefined
-  }
-  const note = (error: unknown): void => {
+  const note = (failure: unknown): void => {
     if (stopping.signal.aborted) return
-    begin(error)
-    looking ??= lookUntilWell()
-  }
-  const get = (): CopyStore => {
-    if (store === undefined || away.error() !== undefined)
-      throw new StoreError(AWAY_WORDS, { cause: away.error() })
-    return store
+    begin(failure)
+    looking ??= lookWhile([away, readOnly], look, stopping.signal).finally(() => (looking = undefined))
   }
   return {
     note,
-    get,
-    getToWrite() {
-      if (readOnly.error() !== undefined) throw new StoreError(READ_ONLY_WORDS, { cause: readOnly.error() })
-      return get()
+    get(isWrite) {
+      const refusal = isWrite ? readOnly.error() : undefined
+      if (refusal !== undefined) throw new StoreError(READ_ONLY_WORDS, { cause: refusal })
+      const cause = away.error()
+      if (store === undefined || cause !== undefined) throw new StoreError(AWAY_WORDS, { cause })
+      return store
     },
     async open() {
       try {
@@ -159,6 +147,18 @@ function createWatch(details: FleetStoreDetails): Watch {
       await Promise.race([looking, systemClock.wait(CLOSE_WITHIN_MS)])
       await store?.close()
     },
+  }
+}
+
+/** Look again and again until none of the troubles is left. */
+async function lookWhile(
+  troubles: readonly Trouble[],
+  look: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && troubles.some((trouble) => trouble.error() !== undefined)) {
+    await systemClock.wait(LOOK_EVERY_MS, signal)
+    if (!signal.aborted) await look()
   }
 }
 

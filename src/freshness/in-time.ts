@@ -15,3 +15,15 @@ export async function waitInTime<T>(
   answered.abort(ENOUGH)
   return value
 }
+
+/** One who has waited long enough already still has what is there. */
+const LEAST_READ_MS = 100
+
+/** What a read gave until the visitor's patience ends: a database that is slow is waited for no longer than a catalog that is. */
+export function readInTime<T>(
+  clock: Clock,
+  patientUntilMs: number,
+  reading: Promise<T>,
+): Promise<T | undefined> {
+  return waitInTime(clock, Math.max(LEAST_READ_MS, patientUntilMs - clock.nowMs()), reading)
+}

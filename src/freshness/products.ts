@@ -14,7 +14,7 @@ import type { ChannelSource } from './channels.ts'
 import type { Claims } from './claims.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
-import { waitInTime } from './in-time.ts'
+import { readInTime, waitInTime } from './in-time.ts'
 import type { Memory } from './memory.ts'
 
 /** A product as the table "When the catalog is called" (product.md, section 2) gives it to a visitor. */
@@ -71,17 +71,14 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   }
 
   /** A copy that could not be read says nothing about what it lacks. */
-  const getUnknown = async (
-    wanted: Wanted,
-    { isCopyRead, failure }: Found,
-  ): Promise<Cached<Product | null>> => {
-    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(details, wanted) : undefined
+  const getUnknown = async (wanted: Wanted, found: Found): Promise<Cached<Product | null>> => {
+    const walkedAtMs = found.isCopyRead ? await findCompleteWalkTime(details, wanted) : undefined
     if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
     if (!isCheckDigitRight(wanted.gtin)) return toCached({ product: null, asOfMs: clock.nowMs() }, 'hit')
     const entry = await refresher.fetchInTime(wanted, 'lookup')
     if (entry === undefined)
       throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
-        cause: failure,
+        cause: found.failure,
       })
     return toHeld(details, wanted, { entry, status: 'miss' })
   }
@@ -168,10 +165,6 @@ function createHold(
   }
 }
 
-/** One who has waited long enough already still has what is there. */
-const LEAST_READ_MS = 100
-
-/** `failure`: why the copy was not read, where it was not merely late. */
 type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
 
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
@@ -192,20 +185,11 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
     failure = error
     details.onStoreFailure(error)
   })
-  const stored = (await readInTime(details, wanted, reading)) ?? undefined
+  const stored = (await readInTime(clock, wanted.patientUntilMs, reading)) ?? undefined
   if (stored === undefined || (remembered !== undefined && remembered.asOfMs >= stored.asOfMs))
     return { entry: remembered, isCopyRead, failure }
   remember(details, wanted, stored)
   return { entry: stored, isCopyRead }
-}
-
-/** A database that is slow is waited for no longer than a catalog that is. */
-function readInTime<T>(
-  { clock }: ProductSourceDetails,
-  wanted: Wanted,
-  reading: Promise<T>,
-): Promise<T | undefined> {
-  return waitInTime(clock, Math.max(LEAST_READ_MS, wanted.patientUntilMs - clock.nowMs()), reading)
 }
 
 /** Returns the bytes that were counted for it. */
@@ -221,7 +205,11 @@ async function findCompleteWalkTime(
   wanted: Wanted,
 ): Promise<number | undefined> {
   if (details.walkPeriodMs === null) return undefined
-  const state = await readInTime(details, wanted, details.store.getCopyState(wanted.channelId))
+  const state = await readInTime(
+    details.clock,
+    wanted.patientUntilMs,
+    details.store.getCopyState(wanted.channelId),
+  )
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
   const isRecent = details.clock.nowMs() - state.completedAtMs < 2 * details.walkPeriodMs

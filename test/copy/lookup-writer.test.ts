@@ -176,7 +176,7 @@ describe('look-ups on their way into the copy', () => {
     const { store, putLookups } = await watchStore()
     const refusal = Object.assign(new Error('it only reads'), { code: '25006' })
     const putOnce = vi
-      .fn(putLookups)
+      .fn<CopyStore['putLookups']>(putLookups)
       .mockRejectedValueOnce(new StoreError('the database only read a moment ago', { cause: refusal }))
     const failures: unknown[] = []
     const writer = createLookupWriter({ putLookups: putOnce }, (error) => failures.push(error))
