@@ -56,5 +56,11 @@ function isFull(error: unknown): boolean {
 /** What is thrown without asking while the database is known to be away. */
 export const AWAY_WORDS = 'the database could not be reached a moment ago'
 
+/** Was the database not reached, or not asked because it is known to be away, whatever showed that? */
+export function isUnreached(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error.message === AWAY_WORDS || isAway(error) || isUnreached(error.cause)
+}
+
 /** What is thrown without asking while the database is known to only read. */
 export const READ_ONLY_WORDS = 'the database only read a moment ago'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isAway } from '../copy/away.ts'
+import { isUnreached } from '../copy/away.ts'
 import {
   type VitrineError,
   BadOptionError,
@@ -74,7 +74,7 @@ export function toFailureStatus(
   { headers }: Pick<IncomingMessage, 'headers'>,
 ): number {
   const isRefused = headers[REQUIRE_HEADER] === 'database' && form.state === 'unavailable'
-  return isRefused && isAway(error) ? 503 : form.status
+  return isRefused && isUnreached(error) ? 503 : form.status
 }
 
 /**
