@@ -153,7 +153,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
       guarded.clocks.stop()
       await walks.stop()
       await client.close()
-      await sources.settle()
+      await sources.stop()
       await ledger.giveBack()
       await guarded.store.close()
     },
@@ -211,6 +211,8 @@ async function openGuardedStore(
       logger.info('the stored copy is open again')
       whenHealed()
     },
+    onReadOnly: storeHealth.noteReadOnly,
+    onWritable: storeHealth.noteWritable,
   }
   const { database } = config
   const store =

@@ -7,6 +7,7 @@ type Labelled = Readonly<Record<string, number>>
 /** The state of the whole, as it is measured when the page is read. Ages in milliseconds, times in Unix milliseconds. */
 export type MeasuredState = Readonly<{
   isStoreUp: boolean
+  isStoreWritable: boolean
   callsToday: Labelled
   /** `undefined` where no daily limit is known. */
   callsLeft: Labelled | undefined
@@ -68,6 +69,12 @@ const GAUGES: readonly GaugeRow[] = [
     help: 'Can the stored copy be read? 1 or 0',
     across: 'min',
     read: ({ isStoreUp }) => Number(isStoreUp),
+  },
+  {
+    name: 'vitrine_store_writable',
+    help: 'Does the database take writes? 0 while it is away or only reads, as a standby does; a SQLite file counts as 1',
+    across: 'min',
+    read: ({ isStoreWritable }) => Number(isStoreWritable),
   },
   {
     name: 'vitrine_catalog_calls_today',

@@ -1,5 +1,5 @@
 import { type Clock, MINUTE_MS, isWithin } from './clock.ts'
-import { isValueRefused } from './copy/away.ts'
+import { isReadOnly, isValueRefused } from './copy/away.ts'
 import { describeStoreFailure } from './copy/healing-store.ts'
 import { StoreError } from './errors.ts'
 import type { Logger } from './logger.ts'
@@ -9,7 +9,13 @@ import type { Metrics } from './metrics.ts'
 export type StoreFailure = Readonly<{ atMs: number; reason: string }>
 
 /** What is known of failures of the stored copy. */
-export type StoreHealth = Readonly<{ note(error: unknown): void; last(): StoreFailure | null }>
+export type StoreHealth = Readonly<{
+  note(error: unknown): void
+  /** The database only reads from now on: told once, and not for every write. */
+  noteReadOnly(error: unknown): void
+  noteWritable(): void
+  last(): StoreFailure | null
+}>
 
 /** At most one line a minute about a failing store. */
 const STORE_LOG_EVERY_MS: number = MINUTE_MS
@@ -26,8 +32,24 @@ export function createStoreHealth({
   let loggedAtMs = -Infinity
   let refusalLoggedAtMs = -Infinity
   let last: StoreFailure | null = null
+  let isReadOnlyNow = false
+  const count = (error: unknown): void => {
+    last = { atMs: clock.nowMs(), reason: describeReason(error) }
+    metrics.countStoreFailure()
+  }
   return {
     last: () => last,
+    noteReadOnly(error) {
+      isReadOnlyNow = true
+      logger.error(
+        { err: error },
+        'the database only reads; stored data is still shown, and nothing is written until it takes writes again',
+      )
+    },
+    noteWritable() {
+      isReadOnlyNow = false
+      logger.info('the database takes writes again')
+    },
     note(error) {
       const nowMs = clock.nowMs()
       if (isValueRefused(error)) {
@@ -36,8 +58,8 @@ export function createStoreHealth({
         logger.warn({ err: error }, 'the database refused a value; the stored copy itself works')
         return
       }
-      last = { atMs: nowMs, reason: describeReason(error) }
-      metrics.countStoreFailure()
+      count(error)
+      if (isReadOnlyNow && isReadOnly(error)) return
       if (isWithin(loggedAtMs, STORE_LOG_EVERY_MS, nowMs)) return
       loggedAtMs = nowMs
       logger.error({ err: error }, 'the stored copy failed; memory and catalog go on serving')

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openSqlStore } from '../src/copy/sql-store.ts'
 import { BOX, GTIN, makeSale, visit } from './app/visit.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
@@ -19,4 +19,26 @@ test('stop right after a cold box - what the catalog said of it is in the copy',
   const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog })
   onTestFinished(() => store.close())
   expect((await store.findProduct(CHANNEL_ID, GTIN))?.product?.title).toBe('Seen last')
+})
+
+test('stop while another process asks for a product - the store is not used after its end', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-context-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const settings = { VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`, VITRINE_WORKERS: '2' }
+  const asking = await createHarness({ settings })
+  const { catalog } = asking
+  const isAsked = (): void => expect(catalog.countCalls(/\/products\//)).toBe(1)
+  catalog.fault = { matches: /\/products\//, does: () => {} }
+  void visit(asking, BOX)
+  await vi.waitFor(isAsked)
+  const place = { baseUrl: catalog.url, key: asking.context.key, identity: catalog.url }
+  const waiting = await createHarness({ settings, over: { catalog: place } })
+  const { store } = waiting.context
+  const findProduct = vi.spyOn(store, 'findProduct')
+  const box = visit(waiting, BOX)
+  await vi.waitFor(() => expect(findProduct.mock.calls.length).toBeGreaterThan(2))
+  await waiting.dispose()
+  await box
+  expect(waiting.logs()).not.toContain('"level":50')
+  await asking.dispose()
 })

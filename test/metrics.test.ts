@@ -20,6 +20,7 @@ describe('metrics, page', () => {
     expect(await readSeries(createMetrics())).toEqual([
       'vitrine_store_failures_total 0',
       'vitrine_store_up 0',
+      'vitrine_store_writable 0',
       'vitrine_catalog_breaker_state 0',
       'vitrine_channels 0',
       'vitrine_channel_list_held 0',
@@ -38,6 +39,7 @@ describe('metrics, page', () => {
       'vitrine_walk_duration_seconds gauge',
       'vitrine_copy_completed_timestamp_seconds gauge',
       'vitrine_store_up gauge',
+      'vitrine_store_writable gauge',
       'vitrine_catalog_calls_today gauge',
       'vitrine_catalog_calls_left gauge',
       'vitrine_catalog_daily_limit gauge',
@@ -53,7 +55,7 @@ describe('metrics, page', () => {
       'vitrine_cache_entries gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(22)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(23)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -187,6 +189,7 @@ const HELD = { reason: 'few_products', sinceMs: 1, startedAtMs: 1, productCount:
 describe('metrics, state', () => {
   const STATE: MeasuredState = {
     isStoreUp: true,
+    isStoreWritable: true,
     callsToday: { walk: 12, refresh: 5, lookup: 1 },
     callsLeft: { walk: 38, refresh: 35, lookup: 9 },
     dailyLimit: { set: 100 },
@@ -211,6 +214,7 @@ describe('metrics, state', () => {
     metrics.measureState(STATE)
     expect(await readState(metrics)).toEqual([
       'vitrine_store_up 1',
+      'vitrine_store_writable 1',
       'vitrine_catalog_calls_today{share="walk"} 12',
       'vitrine_catalog_calls_today{share="refresh"} 5',
       'vitrine_catalog_calls_today{share="lookup"} 1',

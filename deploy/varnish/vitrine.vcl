@@ -10,7 +10,6 @@ probe ready {
   .request = "GET /readyz HTTP/1.1" "Host: vitrine" "Connection: close";
   # A server that stops says so 0.75 s before it closes its door.
   .interval = 500ms;
-  # A server whose database hangs takes 1.5 s to say that it is ready all the same.
   .timeout = 2s;
   .window = 3;
   .threshold = 2;
@@ -62,6 +61,8 @@ sub vcl_recv {
   unset req.http.User-Agent;
   # So that one visitor's grids do not keep others waiting (VITRINE_TRUST_PROXY=1). No answer depends on it.
   set req.http.X-Forwarded-For = client.ip;
+  # One that cannot reach its database says 503 in place of an empty box: another one may have it.
+  set req.http.Vitrine-Require = "database";
   # While a server is well: stale-while-revalidate. Grace itself is stale-if-error, and both are cut to the age of the price.
   if (std.healthy(req.backend_hint) && !req.http.X-Vitrine-Rescue) { set req.grace = 600s; } else { set req.grace = 7d; }
   return (hash);

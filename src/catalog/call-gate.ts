@@ -27,6 +27,8 @@ export type CallGate = Readonly<{
   isOpen(purpose: CallPurpose): boolean
   /** What all processes know of the quota, and what this one does of key and connection. */
   readState(): Promise<GateState>
+  /** The same as far as is known here; nothing is asked. */
+  readSeenState(): GateState
   /** Unix milliseconds until which the catalog's limit lets nothing pass, as far as is known here. */
   limitedUntilMs(): number
   /** Takes over a pause that another thread learned of, where the store could not hand it on. */
@@ -64,6 +66,11 @@ export function createCallGate(options: CallGateOptions): CallGate {
   const hasRoom = (purpose: CallPurpose): boolean =>
     !keyPause.isOn() && !isTried() && countUnderWay(purpose, 0) < MAX_UNDER_WAY
   const callCounted = createCountedCall({ governor, keyPause, breaker, clock: options.clock })
+  const toState = (report: QuotaReport): GateState => ({
+    ...report,
+    keyRefusedUntilMs: keyPause.untilMs(),
+    breaker: breaker.state(),
+  })
   return {
     async pass(purpose, call) {
       if (!hasRoom(purpose)) throw new CallNotMadeError('calls to the catalog are paused')
@@ -86,10 +93,8 @@ export function createCallGate(options: CallGateOptions): CallGate {
       }
     },
     isOpen: (purpose) => hasRoom(purpose) && breaker.isPassable() && governor.isFree(purpose),
-    async readState() {
-      const report = await governor.read()
-      return { ...report, keyRefusedUntilMs: keyPause.untilMs(), breaker: breaker.state() }
-    },
+    readState: async () => toState(await governor.read()),
+    readSeenState: () => toState(governor.readSeen()),
     limitedUntilMs: governor.limitedUntilMs,
     pauseUntil: governor.pauseUntil,
     liftKeyPause: keyPause.lift,

@@ -45,6 +45,8 @@ export type Governor = Readonly<{
   pauseUntil(untilMs: number): Promise<void>
   computeWalkWaitMs(callsToGo: number): number
   read(): Promise<QuotaReport>
+  /** The same as far as is known here; nothing is asked. */
+  readSeen(): QuotaReport
 }>
 
 /** `dailyLimit`: calls a day; without one it is learned. Without a `ledger` nothing is shared or kept. */
@@ -104,11 +106,15 @@ export function createGovernor(options: GovernorOptions): Governor {
     computeWalkWaitMs: (callsToGo) => computeWaitMs(view.seen(), rules, { callsToGo, nowMs: clock.nowMs() }),
     async read() {
       const nowMs = clock.nowMs()
-      const quota = await view.update(nowMs, (state) => state)
-      const limit = findDailyLimit(quota, rules, nowMs)
-      return { quota, limit, left: computeLeft(quota, rules, nowMs) }
+      return toReport(await view.update(nowMs, (state) => state), rules, nowMs)
     },
+    readSeen: () => toReport(view.seen(), rules, clock.nowMs()),
   }
+}
+
+function toReport(quota: QuotaState, rules: QuotaRules, nowMs: number): QuotaReport {
+  const limit = findDailyLimit(quota, rules, nowMs)
+  return { quota, limit, left: computeLeft(quota, rules, nowMs) }
 }
 
 function extendPause(state: QuotaState, untilMs: number): QuotaState {

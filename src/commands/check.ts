@@ -1,12 +1,13 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import type { CatalogPlace } from '../context.ts'
+import { SECOND_MS } from '../clock.ts'
+import type { BusyTimeouts } from '../copy/dialects.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
-import { type SqlStore, openSqlStore } from '../copy/sql-store.ts'
+import { openSqlStore } from '../copy/sql-store.ts'
 import type { CopyStore } from '../copy/store.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import { checkListener } from './check-listener.ts'
-import { labelDatabase } from '../config/database-text.ts'
 import { findCures } from './cures.ts'
 import { createCommandClient } from './command-client.ts'
 import type { CommandContext, ExitCode } from './command.ts'
@@ -17,7 +18,10 @@ import { judgeClocks } from './judge-clocks.ts'
 import { judgeQuota } from './judge-quota.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
 import { checkChannels } from './check-channels.ts'
-import { findTlsHint } from './tls-hint.ts'
+import { judgeStore } from './judge-store.ts'
+
+/** A check never waits for a server as long as a walk does: whoever runs it wants to know now. */
+const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
 /**
  * `vitrine check`: tries settings, database, catalog, key and channels, and prints what is wrong and how to mend it.
@@ -57,9 +61,12 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   const { config } = command
   const { findings } = report
   const store = await attempt(report, 'stored copy', () =>
-    openSqlStore({ database: config.database, catalog: place.identity }),
+    openSqlStore({ database: config.database, catalog: place.identity, timeouts: TIMEOUTS }),
   )
-  if (store !== undefined) await checkStore(command, report, store)
+  if (store !== undefined) {
+    const judged = await attempt(report, 'stored copy', () => judgeStore(config, store, report.cures))
+    if (judged !== undefined) findings.push({ subject: 'stored copy', ...judged })
+  }
   const gate = createGate(command, report, store)
   let aheadMs: number | undefined
   const onClockDifference = (differenceMs: number): void => void (aheadMs = differenceMs)
@@ -75,18 +82,6 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     await client.close()
     await store?.close()
   }
-}
-
-async function checkStore({ config }: CommandContext, report: Report, store: SqlStore): Promise<void> {
-  const { findings, cures } = report
-  const found = await attempt(report, 'stored copy', async () => ({ damage: await store.findDamage() }))
-  if (found === undefined) return
-  const path = labelDatabase(config.database)
-  findings.push(
-    found.damage === null
-      ? { ...good('stored copy', `${path} opens`), cure: findTlsHint(config.database) }
-      : bad('stored copy', `${path} is damaged: ${found.damage}`, cures['VITRINE_STORE_FAILED'] ?? ''),
-  )
 }
 
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */

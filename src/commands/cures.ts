@@ -24,6 +24,10 @@ const CURES: Readonly<Record<string, string>> = {
 const SERVER_CURE =
   'Does the server run, are host, user, password, database and sslmode of the address right, and may that user make a schema in the database?'
 
+/** What to do about a server that only reads. */
+export const READ_ONLY_CURE =
+  'Fail over, or point VITRINE_DATABASE_URL to the primary. What is stored is shown meanwhile; nothing is refreshed or walked.'
+
 /** What differs when the catalog is the embedded one: it refuses only while there is nothing in it. */
 const EMBEDDED_CURES: Readonly<Record<string, string>> = {
   ...CURES,

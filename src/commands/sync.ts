@@ -1,8 +1,10 @@
+import { describeStoreFailure } from '../copy/healing-store.ts'
+import type { CopyStore } from '../copy/store.ts'
 import { type WalkReport, runWalkInThread } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
 import { type CatalogPlace, type Context, createContext } from '../context.ts'
 import { HOLD_REMEDY } from '../copy/held-walk.ts'
-import { NoChannelsError, UsageError, WalkHeldError } from '../errors.ts'
+import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
@@ -25,6 +27,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
   const stop = (): void => void context.walks.stop()
   command.io.signal.addEventListener('abort', stop)
   try {
+    await refuseUnwritable(context.store)
     const report = await context.walks.runNow({
       onProgress: createProgressPrinter(command.io),
       isAccepted: options.isAccepted,
@@ -37,6 +40,19 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
   } finally {
     command.io.signal.removeEventListener('abort', stop)
     await context.dispose()
+  }
+}
+
+/** A walk would wait for a server that is away or only reads; whoever runs a command wants to know now. */
+async function refuseUnwritable(store: CopyStore): Promise<void> {
+  try {
+    await store.checkWritable()
+  } catch (error) {
+    const reason = describeStoreFailure(error)
+    throw new StoreError(`nothing was walked, because the stored copy cannot be written: ${reason}`, {
+      cause: error,
+      remedy: '"vitrine check" says what to do.',
+    })
   }
 }
 

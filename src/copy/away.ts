@@ -9,14 +9,19 @@ const AWAY_CLASSES: ReadonlySet<string> = new Set(['08', '28', '3D', '53', '57',
 /** It ended a statement that took too long: so it is there. */
 const TOO_LONG = '57014'
 
-/** It may be read only: another machine has become the one that is written to. */
+/** A standby, or a server that has become one. */
 const READ_ONLY = '25006'
+
+/** Was a write refused because the database only reads? What is stored can be read all the same. */
+export function isReadOnly(error: unknown): boolean {
+  return findSqlState(error) === READ_ONLY
+}
 
 /** Can the database not be reached, or not be worked with? What it refuses for its own reasons is something else. */
 export function isAway(error: unknown): boolean {
   const state = findSqlState(error)
   if (state === undefined) return isConnectionLost(error)
-  return state === READ_ONLY || (state !== TOO_LONG && AWAY_CLASSES.has(state.slice(0, 2)))
+  return state !== TOO_LONG && AWAY_CLASSES.has(state.slice(0, 2))
 }
 
 function isConnectionLost(error: unknown): boolean {
@@ -50,3 +55,12 @@ function isFull(error: unknown): boolean {
 
 /** What is thrown without asking while the database is known to be away. */
 export const AWAY_WORDS = 'the database could not be reached a moment ago'
+
+/** Was the database not reached, or not asked because it is known to be away, whatever showed that? */
+export function isUnreached(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error.message === AWAY_WORDS || isAway(error) || isUnreached(error.cause)
+}
+
+/** What is thrown without asking while the database is known to only read. */
+export const READ_ONLY_WORDS = 'the database only read a moment ago'

@@ -1,10 +1,11 @@
-import { SECOND_MS, systemClock } from '../clock.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { ENOUGH, SECOND_MS, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError } from '../errors.ts'
-import { AWAY_WORDS, isAway, isTooLong } from './away.ts'
-import { STORE_METHODS } from './healing-store.ts'
+import { AWAY_WORDS, READ_ONLY_WORDS, isAway, isReadOnly, isTooLong } from './away.ts'
+import { STORE_METHODS, WRITES } from './healing-store.ts'
 import type { CopyStore } from './store.ts'
 
-/** How long after a failure, and after each further one, somebody looks whether the database is back. */
+/** How long after a failure, and after each further one, it is looked whether the database is back, or can be written again. */
 const LOOK_EVERY_MS: number = SECOND_MS
 
 /** How long a look that is under way may take at the end. */
@@ -19,29 +20,45 @@ const VISITED: ReadonlySet<string> = new Set([
   'updateQuota',
 ])
 
+/** Short reads of visitors, which wait for no lock: silence here is not a queue. */
+const READS: ReadonlySet<string> = new Set(['findProduct', 'findChannelList', 'getCopyState'])
+
+/** A visitor whose database says nothing at all is told so before his patience ends, and may be answered by another server. */
+const SILENT_MS = 700
+const SILENT_WORDS = `the database said nothing for ${SILENT_MS} ms`
+
 /** How the store is opened, and who is told. */
 export type FleetStoreDetails = Readonly<{
   open(): Promise<CopyStore>
   /** Told once each time that the database is found to be away. */
   onFailure(error: unknown): void
   onHealed?(): void
+  /** Told once each time that the database is found to only read. */
+  onReadOnly?(error: unknown): void
+  onWritable?(): void
 }>
 
 /**
  * A store on a server that may be away: then every method throws a `StoreError` at once, so that visitors do not wait for a
- * server that is not there, and somebody looks each second whether it is back. Connections heal by themselves.
+ * server that is not there, and each second it is looked whether it is back. Connections heal by themselves. While the database only
+ * reads, reads go on and every write throws a `StoreError` at once.
  * @throws StoreNewerError when the database was made by a newer version: that is for the operator to decide.
  */
 export async function openFleetStore(details: FleetStoreDetails): Promise<CopyStore> {
   const watch = createWatch(details)
+  const failWhenSilent = createSilenceLimit()
   const methods = STORE_METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
-      const store = watch.get()
+      const store = watch.get(WRITES.has(name))
       try {
-        return await (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+        const call = (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+        return await failWhenSilent(call, READS.has(name))
       } catch (error) {
-        if (isAway(error) || (VISITED.has(name) && isTooLong(error))) watch.leave(error)
+        // One silent moment is no outage: the statement's own end says what it was.
+        if (error instanceof StoreError && error.message === SILENT_WORDS) throw error
+        const isTooSlow = VISITED.has(name) && isTooLong(error)
+        if (isAway(error) || isTooSlow || isReadOnly(error)) watch.note(error)
         throw error
       }
     },
@@ -50,46 +67,70 @@ export async function openFleetStore(details: FleetStoreDetails): Promise<CopySt
   return { ...(Object.fromEntries(methods) as Omit<CopyStore, 'close'>), close: watch.close }
 }
 
+/** Let a read fail when the database has answered nothing meanwhile; one that is only slow is waited for. */
+function createSilenceLimit(): (call: Promise<unknown>, isRead: boolean) => Promise<unknown> {
+  let answeredAtMs = -Infinity
+  return async (call, isRead) => {
+    const sinceMs = performance.now()
+    const answered = new AbortController()
+    const silence = async (): Promise<unknown> => {
+      await systemClock.wait(SILENT_MS, answered.signal)
+      // What has arrived while this process was busy is read first.
+      await breathe()
+      if (answered.signal.aborted || answeredAtMs > sinceMs) return call
+      throw new StoreError(SILENT_WORDS)
+    }
+    try {
+      const answer = await (isRead ? Promise.race([call, silence()]) : call)
+      answeredAtMs = performance.now()
+      return answer
+    } finally {
+      answered.abort(ENOUGH)
+    }
+  }
+}
+
 type Watch = Readonly<{
   open(): Promise<void>
-  /** @throws StoreError while the database is away. */
-  get(): CopyStore
-  /** It was found to be away: from now on somebody looks whether it is back. */
-  leave(error: unknown): void
+  /** @throws StoreError while the database is away, and to write while it only reads. */
+  get(isWrite: boolean): CopyStore
+  /** It was found to be away or to only read: from now on it is looked whether that is over. */
+  note(error: unknown): void
   close(): Promise<void>
 }>
 
 function createWatch(details: FleetStoreDetails): Watch {
   const stopping = new AbortController()
+  const away = createTrouble(details.onFailure, details.onHealed)
+  const readOnly = createTrouble(details.onReadOnly, details.onWritable)
   let store: CopyStore | undefined
-  let away: unknown
   let looking: Promise<void> | undefined
-  const isBack = async (): Promise<boolean> => {
+  // Without tables of this version there is nothing to read.
+  const begin = (error: unknown): void =>
+    (store !== undefined && isReadOnly(error) ? readOnly : away).begin(error)
+  const look = async (): Promise<void> => {
     try {
       store ??= await details.open()
       await store.ping()
-      return true
+      away.end()
+      if (readOnly.error() !== undefined) await store.checkWritable()
+      readOnly.end()
     } catch (error) {
-      away = error
-      return false
+      begin(error)
     }
   }
-  const lookUntilBack = async (): Promise<void> => {
-    do await systemClock.wait(LOOK_EVERY_MS, stopping.signal)
-    while (!stopping.signal.aborted && !(await isBack()))
-    looking = undefined
-    if (!stopping.signal.aborted) details.onHealed?.()
-  }
-  const leave = (error: unknown): void => {
-    away = error
-    if (looking !== undefined || stopping.signal.aborted) return
-    details.onFailure(error)
-    looking = lookUntilBack()
+  const note = (failure: unknown): void => {
+    if (stopping.signal.aborted) return
+    begin(failure)
+    looking ??= lookWhile([away, readOnly], look, stopping.signal).finally(() => (looking = undefined))
   }
   return {
-    leave,
-    get() {
-      if (store === undefined || looking !== undefined) throw new StoreError(AWAY_WORDS, { cause: away })
+    note,
+    get(isWrite) {
+      const refusal = isWrite ? readOnly.error() : undefined
+      if (refusal !== undefined) throw new StoreError(READ_ONLY_WORDS, { cause: refusal })
+      const cause = away.error()
+      if (store === undefined || cause !== undefined) throw new StoreError(AWAY_WORDS, { cause })
       return store
     },
     async open() {
@@ -97,7 +138,7 @@ function createWatch(details: FleetStoreDetails): Watch {
         store = await details.open()
       } catch (error) {
         if (error instanceof StoreNewerError) throw error
-        leave(error)
+        note(error)
       }
     },
     async close() {
@@ -105,6 +146,43 @@ function createWatch(details: FleetStoreDetails): Watch {
       // What is being asked of a server that says nothing is left alone.
       await Promise.race([looking, systemClock.wait(CLOSE_WITHIN_MS)])
       await store?.close()
+    },
+  }
+}
+
+/** Look again and again until none of the troubles is left. */
+async function lookWhile(
+  troubles: readonly Trouble[],
+  look: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && troubles.some((trouble) => trouble.error() !== undefined)) {
+    await systemClock.wait(LOOK_EVERY_MS, signal)
+    if (!signal.aborted) await look()
+  }
+}
+
+/** Something that is wrong for a while; its begin and its end are told once. */
+type Trouble = Readonly<{
+  /** `undefined`: all is well. */
+  error(): unknown
+  begin(error: unknown): void
+  end(): void
+}>
+
+function createTrouble(onBegin?: (error: unknown) => void, onEnd?: () => void): Trouble {
+  let current: unknown
+  return {
+    error: () => current,
+    begin(error) {
+      const isNew = current === undefined
+      current = error
+      if (isNew) onBegin?.(error)
+    },
+    end() {
+      if (current === undefined) return
+      current = undefined
+      onEnd?.()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { type Clock, SECOND_MS, isPauseOn, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError, type VitrineError } from '../errors.ts'
-import { AWAY_WORDS, isAway } from './away.ts'
+import { AWAY_WORDS, isAway, isReadOnly } from './away.ts'
 import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
 
@@ -34,6 +34,7 @@ export const STORE_METHODS = [
   'findFutureCopies',
   'readTime',
   'ping',
+  'checkWritable',
 ] as const satisfies readonly Exclude<keyof CopyStore, 'close'>[]
 
 /**
@@ -48,7 +49,8 @@ export const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
 const RETRY_EVERY_MS = 3
 const RETRY_WITHIN_MS = 300
 
-const WRITES: ReadonlySet<string> = new Set([
+/** What changes something. */
+export const WRITES: ReadonlySet<string> = new Set([
   'putLookups',
   'claimLookup',
   'giveBackLookup',
@@ -210,12 +212,13 @@ async function retryWhileHeld(write: () => Promise<unknown>): Promise<unknown> {
   return write()
 }
 
-/** Did a write fail only because another process had the database, or because its server is away for a moment? */
+/** Did a write fail only because another process had the database, or because its server is away or only reads for a moment? */
 export function isHeldElsewhere(error: unknown): boolean {
   return (
     isSaying(error, LOCKED) ||
     (error instanceof StoreError && (error.message === HELD || error.message === AWAY_WORDS)) ||
-    isAway(error)
+    isAway(error) ||
+    isReadOnly(error)
   )
 }
 

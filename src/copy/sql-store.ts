@@ -1,9 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type Clock, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
-import type { CopyTables } from './schema.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { createPostgresClaims } from './postgres-claims.ts'
 import { createSqlClaims } from './sql-claims.ts'
@@ -70,7 +69,10 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     readTime: () => readTime(reader),
     async ping() {
       await sql`select count(*) from copies`.execute(reader)
-      if (isPostgres(writer)) await checkWritable(writer)
+    },
+    async checkWritable() {
+      // A refusal also gives the connection up: the next one knows what holds by then.
+      if (isPostgres(writer)) await sql`select 1 from copies where false for update`.execute(writer)
     },
     async findDamage() {
       if (isPostgres(reader)) return null
@@ -98,13 +100,6 @@ function openReadsOfFile({
 }: SqlStoreOptions): ReturnType<OpenLongReads> | undefined {
   if (database.kind === 'postgres' || database.path === ':memory:') return undefined
   return openLongReads?.({ path: database.path, catalog })
-}
-
-/** Of a server that has become the copy of another one nothing is to be hoped for. */
-async function checkWritable(writer: Kysely<CopyTables>): Promise<void> {
-  const { rows } = await sql<{ transaction_read_only: string }>`show transaction_read_only`.execute(writer)
-  if (rows[0]?.transaction_read_only === 'on')
-    throw Object.assign(new Error('the database can only be read'), { code: '25006' })
 }
 
 /** Both sides of the copy, and what concerns the whole file. */

@@ -185,6 +185,8 @@ export type CopyStore = QuotaLedger &
     readTime(): Promise<number | null>
     /** Throws when the database cannot be read. */
     ping(): Promise<void>
+    /** Throws when a server only reads, as a standby does. A file is not tried. */
+    checkWritable(): Promise<void>
     close(): Promise<void>
   }>
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { retryConflicts } from '../database/transact.ts'
-import { isAway } from './away.ts'
+import { isAway, isReadOnly } from './away.ts'
 import type { SqlStoreOptions } from './sql-store.ts'
 import type { SearchIndex } from './sqlite-search.ts'
 
@@ -11,7 +11,7 @@ const TRY_EVERY_MS: number = SECOND_MS / 2
 
 /**
  * What is done around each method of a store on a server, where it may be done twice. What met another transaction is done
- * again. A walk waits for a database that is away for a moment, as it is while another machine takes its place; visitors do not.
+ * again. A walk waits for a database that is away or only reads, as while another machine takes its place; visitors do not.
  */
 export function tendServer({ timeouts }: Pick<SqlStoreOptions, 'timeouts'>): SearchIndex {
   const stopping = new AbortController()
@@ -23,7 +23,8 @@ export function tendServer({ timeouts }: Pick<SqlStoreOptions, 'timeouts'>): Sea
       try {
         return await retryConflicts(action)
       } catch (error) {
-        if (leftMs <= 0 || !isAway(error) || stopping.signal.aborted) throw error
+        const mayPass = isAway(error) || isReadOnly(error)
+        if (leftMs <= 0 || !mayPass || stopping.signal.aborted) throw error
         await systemClock.wait(TRY_EVERY_MS, stopping.signal)
       }
     }

@@ -52,6 +52,8 @@ export async function runWalkHere(
   })
   try {
     tools = await openTools({ order, watch, clock }, calls, learned)
+    // Else the first count would fail, and the report would speak of the request limit.
+    await tools.store.checkWritable()
     const walks = await walkWith(tools, { order, watch, clock })
     // A file that cannot be made smaller now is after the next walk.
     await tools.store.shrink(watch.signal).catch(() => {})

@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<string, string>> = {
   '28': 'it refuses the user or the password, or has no rule for this machine',
   '3D000': 'it has no such database',
   '53300': 'it has no connection left',
+  '25006': 'it only reads, as a standby does',
   '57P03': 'it is starting or ending',
   '57014': 'a statement took too long',
   '25P03': 'a transaction rested too long',

@@ -55,10 +55,7 @@ const LIST_KEY = 'channels'
 /** How long the list in memory is used before the store is asked for a newer one. */
 const STORE_READ_EVERY_MS: number = 10 * SECOND_MS
 
-/**
- * Makes the source of channels. A known channel costs no call: the walk renews the list. A channel that the list lacks
- * makes it be fetched again, at most once in `freshSeconds`.
- */
+/** Makes the source of channels. Only a channel that the list lacks makes it be fetched again, at most once in `freshSeconds`. */
 export function createChannelSource(details: ChannelSourceDetails): ChannelSource {
   const { clock, config, served } = details
   const lists = createListSource(details)
@@ -70,7 +67,8 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       if (served !== null && !served.includes(channelId))
         throw new UnknownChannelError('the channel is not served')
       const list = await lists.findFor(channelId)
-      if (list === undefined) throw new UnavailableError('no list of channels could be fetched yet')
+      if (list === undefined)
+        throw new UnavailableError('no list of channels could be fetched yet', { cause: lists.findFailure() })
       const channel = list.channels.find(({ id }) => id === channelId)
       if (channel !== undefined) return { channel, isGone: false, isCurrent: toCheck(list) }
       const gone = list.gone.find((entry) => entry.channel.id === channelId)
@@ -80,7 +78,7 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
     },
     async findKnown(channelId) {
       if (served !== null && !served.includes(channelId)) return undefined
-      const list = await lists.findStored()
+      const list = lists.findRemembered() ?? (await lists.findStored())
       const known = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
       return known.find(({ id }) => id === channelId)
     },
@@ -91,7 +89,7 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
     async getKnowledge() {
       const goneSinceMs = clock.nowMs() - config.rescueSeconds * SECOND_MS
       const isShown = (list: ChannelList): boolean => listShown(list, goneSinceMs).some(isServed)
-      const list = await lists.findStored()
+      const list = lists.findRemembered() ?? (await lists.findStored())
       if (list !== undefined && isShown(list)) return 'known'
       // A list without served channels is fetched again while it is old: there may be some by now.
       const newest = await lists.findNewest()
@@ -110,6 +108,8 @@ type ListSource = Readonly<{
   findRemembered(): ChannelList | undefined
   /** The newer of memory and store, without a call. */
   findStored(): Promise<ChannelList | undefined>
+  /** Why the store was not read the last time; `undefined`: it was. */
+  findFailure(): unknown
   /** Is it time to look whether another process or the walk has stored a newer list? */
   isDue(): boolean
   /** A list from the catalog within the visitor's patience. */
@@ -126,6 +126,7 @@ function createListSource(details: ChannelSourceDetails): ListSource {
   const flights = createFlights<ChannelList>()
   let memory: ChannelList | undefined
   let storeReadAtMs = 0
+  let failure: unknown
   const fetchList = (): Promise<ChannelList> =>
     flights.join(LIST_KEY, async () => {
       memory = await fetchChannelList(details, memory)
@@ -134,12 +135,20 @@ function createListSource(details: ChannelSourceDetails): ListSource {
   const source: ListSource = {
     findRemembered: () => memory,
     isDue: () => !isWithin(storeReadAtMs, STORE_READ_EVERY_MS, details.clock.nowMs()),
+    findFailure: () => failure,
     async findStored() {
       storeReadAtMs = details.clock.nowMs()
-      const stored = await details.store.findChannelList().catch((error: unknown) => {
+      const read = async (): Promise<ChannelList | undefined> => {
+        const found = await details.store.findChannelList()
+        failure = undefined
+        return found
+      }
+      // A database that is slow is waited for no longer than a catalog that is.
+      const reading = read().catch((error: unknown) => {
+        failure = error
         details.onStoreFailure(error)
-        return undefined
       })
+      const stored = (await waitInTime(details.clock, details.config.visitorTimeoutMs, reading)) ?? undefined
       const nowMs = details.clock.nowMs()
       if (stored !== undefined && (memory === undefined || isNews(stored, memory, nowMs))) memory = stored
       return memory

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { setMaxListeners } from 'node:events'
+import { type Clock, ENOUGH, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import type { LookupWriter } from '../copy/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
 import { CallNotMadeError } from '../errors.ts'
@@ -22,7 +23,11 @@ const WRITING_MS: number = 2 * SECOND_MS
 export type ClaimedProduct = Readonly<{ channelId: string; gtin: string }>
 
 /** Asks the catalog for a product, unless another process has. */
-export type Claims = (product: ClaimedProduct, ask: () => Promise<CopyEntry>) => Promise<CopyEntry>
+export type Claims = ((product: ClaimedProduct, ask: () => Promise<CopyEntry>) => Promise<CopyEntry>) &
+  Readonly<{
+    /** Ends what waits for others, and resolves when nothing here uses the store any more. */
+    stop(): Promise<void>
+  }>
 
 /** What claims are made of. `isFresh`: is an entry of that time as good as a call? `timeoutMs`: the longest call. */
 export type ClaimsDetails = Readonly<{
@@ -35,42 +40,24 @@ export type ClaimsDetails = Readonly<{
 }>
 
 /** A process that shares its store with nobody asks at once. */
-export const askAtOnce: Claims = (_product, ask) => ask()
+export const askAtOnce: Claims = Object.assign(
+  (_product: ClaimedProduct, ask: () => Promise<CopyEntry>) => ask(),
+  { stop: () => Promise.resolve() },
+)
 
 /**
  * One of the processes that share a store asks for a product; the others have from the store what it found. When that gives
  * nothing, because the call failed or its process died, the next one asks. Without a store everybody asks for himself.
  */
 export function createClaims(details: ClaimsDetails): Claims {
-  const { store, lookups, clock, onStoreFailure } = details
-  const owner = randomUUID()
+  const { clock } = details
+  const stopping = new AbortController()
+  // As many may wait as have been asked.
+  setMaxListeners(0, stopping.signal)
+  const { track, waitForAll } = createTracker()
   const lastsMs = details.timeoutMs + WRITING_MS
-  const claim = async (product: ClaimedProduct): Promise<boolean> => {
-    try {
-      return await store.claimLookup(product, { owner, forMs: lastsMs })
-    } catch (error) {
-      onStoreFailure(error)
-      return true
-    }
-  }
-  const isWaiting = ({ channelId, gtin }: ClaimedProduct): boolean =>
-    lookups.find(channelId, gtin) !== undefined
-  const giveBack = async (product: ClaimedProduct): Promise<void> => {
-    // Whoever has it next looks into the store first.
-    lookups.hurry()
-    for (
-      let waitMs = WRITTEN_LOOK_MS;
-      isWaiting(product);
-      waitMs = Math.min(waitMs * 2, LONGEST_WRITTEN_LOOK_MS)
-    )
-      await systemClock.wait(waitMs)
-    await store.giveBackLookup(product, { owner }).catch(onStoreFailure)
-  }
-  const findFresh = async ({ channelId, gtin }: ClaimedProduct): Promise<CopyEntry | undefined> => {
-    const entry = await store.findProduct(channelId, gtin).catch(() => undefined)
-    return entry !== undefined && details.isFresh(entry.asOfMs) ? entry : undefined
-  }
-  return async (product, ask) => {
+  const { claim, giveBack, findFresh } = createSteps(details, lastsMs, stopping.signal)
+  const askClaimed = async (product: ClaimedProduct, ask: () => Promise<CopyEntry>): Promise<CopyEntry> => {
     const beganMs = clock.nowMs()
     for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * LATER_BY, LONGEST_LOOK_MS)) {
       const isMine = await claim(product)
@@ -80,11 +67,74 @@ export function createClaims(details: ClaimsDetails): Claims {
         if (found !== undefined) return found
         if (isMine) return await ask()
       } finally {
-        if (isMine) void giveBack(product)
+        if (isMine) void track(giveBack(product))
       }
       if (!isWithin(beganMs, lastsMs, clock.nowMs()))
         throw new CallNotMadeError('another process asks for the product, and has found nothing')
-      await systemClock.wait(waitMs)
+      await systemClock.wait(waitMs, stopping.signal)
+      if (stopping.signal.aborted) throw new CallNotMadeError('the server is stopping')
     }
+  }
+  return Object.assign(
+    (product: ClaimedProduct, ask: () => Promise<CopyEntry>) => track(askClaimed(product, ask)),
+    {
+      stop() {
+        stopping.abort(ENOUGH)
+        return waitForAll()
+      },
+    },
+  )
+}
+
+type Steps = Readonly<{
+  claim(product: ClaimedProduct): Promise<boolean>
+  giveBack(product: ClaimedProduct): Promise<void>
+  findFresh(product: ClaimedProduct): Promise<CopyEntry | undefined>
+}>
+
+function createSteps(details: ClaimsDetails, lastsMs: number, stopping: AbortSignal): Steps {
+  const { store, lookups, onStoreFailure } = details
+  const owner = randomUUID()
+  return {
+    async claim(product) {
+      try {
+        return await store.claimLookup(product, { owner, forMs: lastsMs })
+      } catch (error) {
+        onStoreFailure(error)
+        return true
+      }
+    },
+    async giveBack(product) {
+      const isWaiting = (): boolean =>
+        lookups.find(product.channelId, product.gtin) !== undefined && !stopping.aborted
+      // Whoever has it next looks into the store first.
+      lookups.hurry()
+      for (let waitMs = WRITTEN_LOOK_MS; isWaiting(); waitMs = Math.min(waitMs * 2, LONGEST_WRITTEN_LOOK_MS))
+        await systemClock.wait(waitMs, stopping)
+      await store.giveBackLookup(product, { owner }).catch(onStoreFailure)
+    },
+    async findFresh({ channelId, gtin }) {
+      const entry = await store.findProduct(channelId, gtin).catch(() => undefined)
+      return entry !== undefined && details.isFresh(entry.asOfMs) ? entry : undefined
+    },
+  }
+}
+
+/** Work that is under way, so that its end can be waited for. */
+function createTracker(): Readonly<{
+  track<T>(work: Promise<T>): Promise<T>
+  waitForAll(): Promise<void>
+}> {
+  const underWay = new Set<Promise<unknown>>()
+  return {
+    track(work) {
+      underWay.add(work)
+      const forget = (): void => void underWay.delete(work)
+      work.then(forget, forget)
+      return work
+    },
+    async waitForAll() {
+      while (underWay.size > 0) await Promise.allSettled(underWay)
+    },
   }
 }

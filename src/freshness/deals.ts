@@ -7,6 +7,7 @@ import type { Cached, Hold } from './cached.ts'
 import { type CopyStates, createCopyStates } from './copy-states.ts'
 import { createFairQueue } from './fair-queue.ts'
 import { createFlights } from './flights.ts'
+import { waitInTime } from './in-time.ts'
 import type { Memory } from './memory.ts'
 
 /** A page of deals as it was read from the copy at `readAtMs`. `hasNext`: there are more behind it. */
@@ -65,26 +66,37 @@ export function createDealSource(details: DealSourceDetails): DealSource {
       details.memory.set(key, remembered, JSON.stringify(page.deals).length * 2)
       return remembered
     })
+  const find = async (key: string, wanted: WantedDeals): Promise<Cached<DealPage>> => {
+    const remembered = details.memory.get(key)
+    const state = await states.read(wanted.channelId)
+    getWalkTime(state)
+    const isWarm = remembered !== undefined && isUsable(remembered, state, details)
+    return toHeld(isWarm ? remembered : await read(key, wanted, state), wanted, { details, states })
+  }
   return {
     async getDeals(wanted) {
       const key = `${wanted.channelId} ${wanted.key}`
       const remembered = details.memory.get(key)
-      try {
-        const state = await states.read(wanted.channelId)
-        getWalkTime(state)
-        const isWarm = remembered !== undefined && isUsable(remembered, state, details)
-        const found = isWarm ? remembered : await read(key, wanted, state)
-        return toHeld(found, wanted, { details, states })
-      } catch (error) {
-        const isStoreFailure = !(error instanceof UnavailableError)
-        if (isStoreFailure) details.onStoreFailure(error)
-        if (remembered !== undefined) return toCached(remembered, details)
-        throw isStoreFailure
-          ? new UnavailableError('the stored copy cannot be read', { cause: error })
-          : error
-      }
+      let failure = TOO_LATE
+      const finding = find(key, wanted).catch((error: unknown) => {
+        failure = toUnavailable(error, details)
+        throw failure
+      })
+      // A database that is slow is waited for no longer than a catalog that is.
+      const found = await waitInTime(details.clock, details.config.visitorTimeoutMs, finding)
+      if (found !== undefined) return found
+      if (remembered !== undefined) return toCached(remembered, details)
+      throw failure
     },
   }
+}
+
+const TOO_LATE = new UnavailableError('the stored copy was not read in time')
+
+function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): UnavailableError {
+  if (error instanceof UnavailableError) return error
+  onStoreFailure(error)
+  return new UnavailableError('the stored copy cannot be read', { cause: error })
 }
 
 function isUsable(

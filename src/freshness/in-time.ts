@@ -28,3 +28,15 @@ export async function waitInTime<T>(
   answered.abort(ENOUGH)
   return value
 }
+
+/** One who has waited long enough already still has what is there. */
+const LEAST_READ_MS = 100
+
+/** What a read gave until the visitor's patience ends: a database that is slow is waited for no longer than a catalog that is. */
+export function readInTime<T>(
+  details: Parameters<typeof computePatienceMs>[0],
+  patientUntilMs: number,
+  reading: Promise<T>,
+): Promise<T | undefined> {
+  return waitInTime(details.clock, computePatienceMs(details, patientUntilMs, LEAST_READ_MS), reading)
+}

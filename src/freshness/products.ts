@@ -14,7 +14,7 @@ import type { ChannelSource } from './channels.ts'
 import type { Claims } from './claims.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
-import { computePatienceMs, waitInTime } from './in-time.ts'
+import { computePatienceMs, readInTime, waitInTime } from './in-time.ts'
 import { takeDrops } from './malformed.ts'
 import type { Memory } from './memory.ts'
 
@@ -73,27 +73,28 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   }
 
   /** A copy that could not be read says nothing about what it lacks. */
-  const getUnknown = async (wanted: Wanted, isCopyRead: boolean): Promise<Cached<Product | null>> => {
-    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(details, wanted.channelId) : undefined
+  const getUnknown = async (wanted: Wanted, found: Found): Promise<Cached<Product | null>> => {
+    const walkedAtMs = found.isCopyRead ? await findCompleteWalkTime(details, wanted) : undefined
     if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
     if (!isCheckDigitRight(wanted.gtin)) return toCached({ product: null, asOfMs: clock.nowMs() }, 'hit')
     const entry = await refresher.fetchInTime(wanted, 'lookup')
     if (entry === undefined)
-      throw new UnavailableError('nothing is known of the product and the catalog gave no answer')
+      throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
+        cause: found.failure,
+      })
     return toHeld(details, wanted, { entry, status: 'miss' })
   }
 
   return {
     async getProduct(channelId, gtin, patientUntilMs = clock.nowMs() + config.visitorTimeoutMs) {
       const wanted = { channelId, gtin, key: [channelId, gtin].join(' '), patientUntilMs }
-      const { entry, isCopyRead } = await findEntry(details, wanted)
+      const found = await findEntry(details, wanted)
+      const { entry } = found
       if (entry?.product === null) {
         const isRemembered = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
-        return isRemembered
-          ? toHeld(details, wanted, { entry, status: 'hit' })
-          : getUnknown(wanted, isCopyRead)
+        return isRemembered ? toHeld(details, wanted, { entry, status: 'hit' }) : getUnknown(wanted, found)
       }
-      return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, isCopyRead)
+      return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, found)
     },
   }
 }
@@ -166,10 +167,7 @@ function createHold(
   }
 }
 
-/** One who has waited long enough already still has what is there. */
-const LEAST_READ_MS = 100
-
-type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean }>
+type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
 
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
 async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<Found> {
@@ -184,13 +182,15 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
     isCopyRead = true
     return found
   }
-  const reading = read().catch(details.onStoreFailure)
-  // A database that is slow is waited for no longer than a catalog that is.
-  const patienceMs = computePatienceMs(details, wanted.patientUntilMs, LEAST_READ_MS)
-  const stored = (await waitInTime(clock, patienceMs, reading)) ?? undefined
-  if (stored === undefined) return { entry: remembered, isCopyRead }
+  let failure: unknown
+  const reading = read().catch((error: unknown) => {
+    failure = error
+    details.onStoreFailure(error)
+  })
+  const stored = (await readInTime(details, wanted.patientUntilMs, reading)) ?? undefined
+  if (stored === undefined) return { entry: remembered, isCopyRead, failure }
   if (remembered !== undefined && !isNewer(stored.asOfMs, remembered.asOfMs, clock.nowMs()))
-    return { entry: remembered, isCopyRead }
+    return { entry: remembered, isCopyRead, failure }
   remember(details, wanted, stored)
   return { entry: stored, isCopyRead }
 }
@@ -204,12 +204,12 @@ function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntr
 
 /** When the channel was last walked whole, if that is recent enough to believe that the copy knows every product. */
 export async function findCompleteWalkTime(
-  details: Pick<ProductSourceDetails, 'walkPeriodMs' | 'clock'> &
+  details: Pick<ProductSourceDetails, 'walkPeriodMs' | 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
-  channelId: string,
+  { channelId, patientUntilMs }: Pick<Wanted, 'channelId' | 'patientUntilMs'>,
 ): Promise<number | undefined> {
   if (details.walkPeriodMs === null) return undefined
-  const state = await details.store.getCopyState(channelId).catch(() => undefined)
+  const state = await readInTime(details, patientUntilMs, details.store.getCopyState(channelId))
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
   const isRecent = isWithin(state.completedAtMs, 2 * details.walkPeriodMs, details.clock.nowMs())

@@ -33,6 +33,8 @@ export type Sources = Readonly<{
   deals: DealSource
   /** Resolves when the store knows what the sources do. */
   settle(): Promise<void>
+  /** The same, and nothing uses the store afterwards. The client is closed before. */
+  stop(): Promise<void>
 }>
 
 /** Makes the sources of one process. */
@@ -58,5 +60,14 @@ export function createSources(details: SourcesDetails): Sources {
     onDrops,
   })
   const deals = createDealSource({ ...shared, memory: memories.deals })
-  return { channels, products, deals, settle: lookups.settle }
+  return {
+    channels,
+    products,
+    deals,
+    settle: lookups.settle,
+    async stop() {
+      await lookups.settle()
+      await claims.stop()
+    },
+  }
 }

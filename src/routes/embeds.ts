@@ -10,7 +10,7 @@ import { listFrameAncestors, takenInHeaderList, toEmbedPolicy } from '../http/se
 import { isFramedLocally } from '../http/local-demo.ts'
 import { findSpeech, listStyles } from '../widgets/presentation.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
-import { toFailureForm, toKnownError } from './failure-forms.ts'
+import { toFailureForm, toFailureStatus, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-answer.ts'
 import {
   type AnswerMaker,
@@ -142,7 +142,7 @@ function createEmbedErrorHandler(context: Context): ErrorRequestHandler {
     const text =
       form.form === 'mistake' ? renderMistake(context, form.message) : renderHidden(context, form.message)
     sendAnswer(request, response, {
-      status: form.status,
+      status: toFailureStatus(form, error, request),
       headers,
       etag: null,
       getBody: () => Buffer.from(text),

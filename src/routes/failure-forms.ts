@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+import { isUnreached } from '../copy/away.ts'
 import {
   type VitrineError,
   BadOptionError,
@@ -57,6 +59,22 @@ export function toFailureForm(error: unknown, surface: FailureSurface): FailureF
   const isKnown = error instanceof UnavailableError || error instanceof StoreError
   const message = isKnown ? error.publicMessage : 'Something went wrong on this server. Its log says what.'
   return { status: isKnown ? 503 : 500, form: 'mistake', state: 'unavailable', isCacheable: false, message }
+}
+
+/** By this header a proxy says that it has other servers, and would ask one of them in place of one without its database. */
+const REQUIRE_HEADER = 'vitrine-require'
+
+/**
+ * The status of a failure: 503 where a proxy requires the database and it cannot be reached. One that is only slow is so for
+ * every server: asking all of them would make it slower. Readers never see it.
+ */
+export function toFailureStatus(
+  form: FailureForm,
+  error: unknown,
+  { headers }: Pick<IncomingMessage, 'headers'>,
+): number {
+  const isRefused = headers[REQUIRE_HEADER] === 'database' && form.state === 'unavailable'
+  return isRefused && isUnreached(error) ? 503 : form.status
 }
 
 /**

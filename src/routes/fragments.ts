@@ -5,7 +5,7 @@ import { type Headers, sendAnswer } from '../http/answer.ts'
 import { findChannelId } from '../http/cache-tags.ts'
 import { createEtag } from '../http/etag.ts'
 import { takenInHeaderList, toFragmentPolicy } from '../http/security-headers.ts'
-import { toFailureForm, toKnownError } from './failure-forms.ts'
+import { toFailureForm, toFailureStatus, toKnownError } from './failure-forms.ts'
 import { noteFailure } from './note-answer.ts'
 import { renderView, toEmptyHeaders } from './widget-answer.ts'
 import { type SendWidget, createWidgetRoutes } from './widget-routes.ts'
@@ -67,6 +67,7 @@ function createFragmentErrorHandler(context: Context, common: Headers): ErrorReq
       ...common,
     }
     const body = form.form === 'mistake' ? Buffer.from(`<!-- Vitrine: ${form.message ?? ''} -->`) : EMPTY
-    sendAnswer(request, response, { status: form.status, headers, etag: null, getBody: () => body })
+    const status = toFailureStatus(form, error, request)
+    sendAnswer(request, response, { status, headers, etag: null, getBody: () => body })
   }
 }

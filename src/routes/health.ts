@@ -4,8 +4,10 @@ import { SECOND_MS, isPauseOn } from '../clock.ts'
 import type { Context } from '../context.ts'
 import type { ChannelKnowledge } from '../freshness/channels.ts'
 import { describeHold } from '../copy/held-walk.ts'
+import { waitInTime } from '../freshness/in-time.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminGate } from './admin-gate.ts'
+import { parseQuery } from './widget-answer.ts'
 import { type ServerState, readServerState, toMeasuredState } from './read-state.ts'
 
 /** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
@@ -17,7 +19,10 @@ const READINESS_CACHE_MS: number = SECOND_MS
 /** `gate`: who may see the metrics and the detail of `/readyz`. */
 export type HealthDetails = Readonly<{ isStopping(): boolean; gate: AdminGate }>
 
-/** `/healthz`: the process is alive. `/readyz`: it can serve. `/metrics`: what it has done, for Prometheus. */
+/**
+ * `/healthz`: the process is alive. `/readyz`: it can serve; with `?require=database` only where the database can be reached, for
+ * balancers that have other servers. `/metrics`: what it has done, for Prometheus.
+ */
 export function createHealthRouter(context: Context, details: HealthDetails): Router {
   const router = Router()
   const judge = cacheReadiness(context)
@@ -27,7 +32,9 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
   })
   // Balancers ask without a password: the status never depends on who asks, only the detail does.
   router.get('/readyz', async (request, response) => {
-    const { detail, ...verdict } = details.isStopping() ? STOPPING : await judge()
+    const isDatabaseRequired = parseQuery(request).get('require') === 'database'
+    const { detail, isCutOff, ...judged } = details.isStopping() ? STOPPING : await judge()
+    const verdict = judged.ready && isDatabaseRequired && isCutOff ? CUT_OFF : judged
     const isDetailShown = detail !== undefined && (await details.gate.isAdmin(request))
     response
       .status(verdict.ready ? 200 : 503)
@@ -43,9 +50,11 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
 }
 
 /** What `/readyz` tells; the status is for machines and for anybody, the detail for the admin. */
-type Readiness = Readonly<{ ready: boolean; reason: string; detail?: ReadinessDetail }>
+type Readiness = Readonly<{ ready: boolean; reason: string; isCutOff: boolean; detail?: ReadinessDetail }>
 
-const STOPPING: Readiness = { ready: false, reason: 'stopping' }
+const STOPPING: Readiness = { ready: false, reason: 'stopping', isCutOff: false }
+
+const CUT_OFF = { ready: false, reason: 'the database cannot be reached' } as const
 
 /** Judge readiness at most once in `READINESS_CACHE_MS`; requests meanwhile share the result. */
 function cacheReadiness(context: Context): () => Promise<Readiness> {
@@ -60,17 +69,22 @@ function cacheReadiness(context: Context): () => Promise<Readiness> {
 
 /**
  * Ready means: the store opens, and there is a copy or a catalog that has answered. A store that several machines share is away
- * for all of them: each one that knows its channels goes on from memory, as nobody else could do better.
+ * for all of them, as far as is known here: each one that knows its channels goes on from memory. Who knows that others reach it
+ * requires the database.
  */
 async function judgeReadiness(context: Context): Promise<Readiness> {
-  const state = await readServerState(context)
-  const detail = toDetail(context, state)
+  const { channels, clock, config } = context
+  const [state, knowledge] = await Promise.all([
+    readServerState(context),
+    waitInTime(clock, config.freshness.visitorTimeoutMs, channels.getKnowledge()),
+  ])
+  const common = { isCutOff: !state.isStoreUp, detail: toDetail(context, state) }
   if (!state.isStoreUp && !isShared(context))
-    return { ready: false, reason: 'the stored copy cannot be read', detail }
-  return { ...READINESS_OF_CHANNELS[await context.channels.getKnowledge()], detail }
+    return { ready: false, reason: 'the stored copy cannot be read', ...common }
+  return { ...READINESS_OF_CHANNELS[knowledge ?? 'unknown'], ...common }
 }
 
-const READINESS_OF_CHANNELS: Readonly<Record<ChannelKnowledge, Readiness>> = {
+const READINESS_OF_CHANNELS: Readonly<Record<ChannelKnowledge, Pick<Readiness, 'ready' | 'reason'>>> = {
   known: { ready: true, reason: 'the channels are known' },
   unknown: { ready: false, reason: 'the channels could not be listed yet' },
   unlisted: {
@@ -86,7 +100,11 @@ function isShared({ config }: Context): boolean {
 type ReadinessDetail = Readonly<{
   /** Which of several processes answered: the breaker, a refused key and the last failure are its own. */
   worker?: number
-  store: Readonly<{ isUp: boolean; lastFailure: Readonly<{ at: string; reason: string }> | null }>
+  store: Readonly<{
+    isUp: boolean
+    isWritable: boolean
+    lastFailure: Readonly<{ at: string; reason: string }> | null
+  }>
   catalog: Readonly<{
     breaker: string
     /** ISO times; `null` when nothing is paused. */
@@ -112,17 +130,16 @@ type ReadinessDetail = Readonly<{
   }>[]
 }>
 
-function toDetail(
-  context: Context,
-  { isStoreUp, gate, copies, channelsHeldSinceMs }: ServerState,
-): ReadinessDetail {
+function toDetail(context: Context, state: ServerState): ReadinessDetail {
+  const { gate, copies, channelsHeldSinceMs } = state
   const toTime = (timeMs: number): string | null =>
     timeMs > context.clock.nowMs() ? new Date(timeMs).toISOString() : null
   const failure = context.findStoreFailure()
   return {
     ...(context.worker !== undefined && { worker: context.worker }),
     store: {
-      isUp: isStoreUp,
+      isUp: state.isStoreUp,
+      isWritable: state.isStoreWritable,
       // Paths, machines and users are for the log and for "vitrine check".
       lastFailure: failure && {
         at: new Date(failure.atMs).toISOString(),

@@ -1,11 +1,14 @@
 import { isFuture } from '../clock.ts'
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Context } from '../context.ts'
+import { waitInTime } from '../freshness/in-time.ts'
 import type { MeasuredState } from '../state-metrics.ts'
 
 /** What an operator asks of the whole, by `/readyz` and by `/metrics`. */
 export type ServerState = Readonly<{
   isStoreUp: boolean
+  /** Does it take writes? A server may only read, as a standby does. */
+  isStoreWritable: boolean
   gate: GateState
   /** Served channels of the list; 0 before there is any. */
   channelCount: number
@@ -14,16 +17,25 @@ export type ServerState = Readonly<{
   copies: MeasuredState['copies']
 }>
 
-/** Looks the state up; nothing is called, and a failing store is part of the answer. */
+/**
+ * Looks the state up; nothing is called, and a failing store is part of the answer. A store that says nothing is waited for no
+ * longer than visitors wait for it.
+ */
 export async function readServerState(context: Context): Promise<ServerState> {
-  const isStoreUp = await context.store.ping().then(
-    () => true,
-    () => false,
-  )
+  const { store, gate, clock, config } = context
+  const inTime = <T>(call: Promise<T>): Promise<T | undefined> =>
+    waitInTime(clock, config.freshness.visitorTimeoutMs, call)
+  const [isStoreUp = false, isStoreWritable = false, state, copies] = await Promise.all([
+    inTime(store.ping().then(() => true)),
+    inTime(store.checkWritable().then(() => true)),
+    inTime(gate.readState()),
+    inTime(readCopies(context)),
+  ])
   return {
     isStoreUp,
-    gate: await context.gate.readState(),
-    ...(isStoreUp ? await readCopies(context).catch(() => NO_COPIES) : NO_COPIES),
+    isStoreWritable: isStoreUp && isStoreWritable,
+    gate: state ?? gate.readSeenState(),
+    ...((isStoreUp && copies) || NO_COPIES),
   }
 }
 
@@ -57,6 +69,7 @@ export function toMeasuredState({ memories, clocks }: Context, state: ServerStat
   const { products, deals, answers } = memories
   return {
     isStoreUp: state.isStoreUp,
+    isStoreWritable: state.isStoreWritable,
     callsToday: quota.calls,
     callsLeft: left,
     dailyLimit: limit && { [limit.isLearned ? 'learned' : 'set']: limit.calls },

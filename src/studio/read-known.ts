@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, isNewer } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { computePeriodMs } from '../copy/schedule.ts'
 import type { CopyEntry, CopyStore } from '../copy/store.ts'
@@ -20,7 +20,10 @@ export async function readKnown(
   { channelId, gtin }: Readonly<{ channelId: string; gtin: string }>,
   catalog: CatalogAnswer,
 ): Promise<Known> {
-  const walkPeriodMs = computePeriodMs(config.syncCron, clock.nowMs())
+  const nowMs = clock.nowMs()
+  const walkPeriodMs = computePeriodMs(config.syncCron, nowMs)
+  const details = { store, clock, walkPeriodMs, config: config.freshness }
+  const patientUntilMs = nowMs + config.freshness.visitorTimeoutMs
   const remembered = memories.products.get([channelId, gtin].join(' '))
   const stored = await store.findProduct(channelId, gtin)
   return {
@@ -28,8 +31,17 @@ export async function readKnown(
     gtin,
     list: await store.findChannelList(),
     state: await store.getCopyState(channelId),
-    entry: (remembered?.asOfMs ?? 0) > (stored?.asOfMs ?? 0) ? remembered : stored,
-    isCopyComplete: (await findCompleteWalkTime({ store, clock, walkPeriodMs }, channelId)) !== undefined,
+    entry: findNewer(stored, remembered, nowMs),
+    isCopyComplete: (await findCompleteWalkTime(details, { channelId, patientUntilMs })) !== undefined,
     catalog,
   }
+}
+
+function findNewer(
+  stored: CopyEntry | undefined,
+  remembered: CopyEntry | undefined,
+  nowMs: number,
+): CopyEntry | undefined {
+  if (stored === undefined || remembered === undefined) return stored ?? remembered
+  return isNewer(remembered.asOfMs, stored.asOfMs, nowMs) ? remembered : stored
 }

@@ -1,15 +1,11 @@
-import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { QuotaChange } from '../../src/catalog/quota-ledger.ts'
 import { DAY_MS, HOUR_MS, nextMidnightUtcMs } from '../../src/clock.ts'
 import type { Environment } from '../../src/config/parse-config.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { formatTime } from '../../src/widgets/format.ts'
-import { startHarness } from '../app/visit.ts'
 import {
   CHANNEL_ID,
   FAKE_KEY,
@@ -38,60 +34,6 @@ async function check(
 }
 
 const FOREIGN = '11111111-2222-4333-8444-555555555555'
-
-/** What is said of proxies; nothing fails by it. */
-async function checkProxy(settings: Environment): Promise<Finding[]> {
-  const { code, out } = await runHere(['check', '--json'], settings)
-  expect(code).toBe(0)
-  expect(out).not.toContain('correct-horse')
-  return (JSON.parse(out) as Finding[]).filter(({ subject }) => subject === 'proxy')
-}
-
-describe('check of proxies', () => {
-  const PASSWORD = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
-
-  /** A proxy that adds `X-Forwarded-For`, in front of the app with these settings; its address. */
-  async function startProxied(settings: Environment): Promise<string> {
-    const { app } = await startHarness({ settings: { ...PASSWORD, ...settings } })
-    const proxy = createServer((request, response) => {
-      request.headers['x-forwarded-for'] = '192.0.2.1'
-      app(request, response)
-    }).listen(0, '127.0.0.1')
-    onTestFinished(() => void proxy.close())
-    await once(proxy, 'listening')
-    return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-  }
-
-  it('every proxy trusted - a warning, and nothing fails', async () => {
-    const { settings } = await startRemote(makeFolder())
-    const [finding] = await checkProxy({ ...settings, VITRINE_TRUST_PROXY: 'true' })
-    expect(finding).toMatchObject({
-      isGood: true,
-      found: expect.stringContaining('VITRINE_TRUST_PROXY=true'),
-    })
-    expect(finding?.cure).toContain('VITRINE_TRUST_PROXY')
-  })
-
-  it('running server behind a proxy that it does not trust - a warning, and nothing fails', async () => {
-    const { settings } = await startRemote(makeFolder())
-    const VITRINE_PUBLIC_URL = await startProxied({})
-    const [finding] = await checkProxy({ ...settings, ...PASSWORD, VITRINE_PUBLIC_URL })
-    expect(finding).toMatchObject({
-      isGood: true,
-      found: expect.stringContaining('X-Forwarded-For was ignored'),
-    })
-  })
-
-  it.each([
-    ['behind a proxy that it trusts', { VITRINE_TRUST_PROXY: 'loopback' }],
-    ['not running', null],
-  ])('server %s - no word of proxies', async (_case, serverSettings) => {
-    const { settings } = await startRemote(makeFolder())
-    const VITRINE_PUBLIC_URL =
-      serverSettings === null ? 'http://127.0.0.1:9' : await startProxied(serverSettings)
-    expect(await checkProxy({ ...settings, ...PASSWORD, VITRINE_PUBLIC_URL })).toEqual([])
-  })
-})
 
 describe('check', () => {
   it('all good - 0, and a line for each thing that was tried', async () => {

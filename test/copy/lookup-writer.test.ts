@@ -172,6 +172,19 @@ describe('look-ups on their way into the copy', () => {
     expect([failures, tries]).toEqual([[], [16, 16, 4]])
   })
 
+  test('database that only reads - they wait, and are written afterwards', async () => {
+    const { store, putLookups } = await watchStore()
+    const refusal = Object.assign(new Error('it only reads'), { code: '25006' })
+    const putOnce = vi
+      .fn<CopyStore['putLookups']>(putLookups)
+      .mockRejectedValueOnce(new StoreError('the database only read a moment ago', { cause: refusal }))
+    const failures: unknown[] = []
+    const writer = createLookupWriter({ putLookups: putOnce }, (error) => failures.push(error))
+    writer.put(toLookup(1))
+    await vi.waitFor(async () => expect(await listStored(store, [1])).toEqual([1]))
+    expect(failures).toEqual([])
+  })
+
   test('held by another process at a stop, for longer than a write waits - all are written all the same', async () => {
     const { store, other, clock } = await openHeldStore()
     // Two seconds are soon over on a busy machine.

@@ -1,12 +1,16 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import type { Deployment } from 'kubernetes-types/apps/v1.d.ts'
 import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.d.ts'
 import type { ConfigMap, EnvVar, Secret, Service } from 'kubernetes-types/core/v1.d.ts'
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.d.ts'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseConfig } from '../../src/config/parse-config.ts'
 import { PACKAGE_FOLDER, VERSION } from '../../src/paths.ts'
+import { findFreePort } from '../includes/program.ts'
 import { readStart } from './dockerfile.ts'
 import { MANIFESTS, checkTypes, readYaml } from './manifests.ts'
 
@@ -18,6 +22,7 @@ const deployment = readYaml(`${FOLDER}/deployment.yaml`) as Whole<Deployment>
 const settings = readYaml(`${FOLDER}/settings.yaml`) as Whole<ConfigMap>
 const secret = readYaml(`${FOLDER}/secret.example.yaml`) as Whole<Secret>
 const service = readYaml(`${FOLDER}/service.yaml`) as Whole<Service>
+const podsService = readYaml(`${FOLDER}/pods-service.yaml`) as Whole<Service>
 const budget = readYaml(`${FOLDER}/disruption-budget.yaml`) as Whole<PodDisruptionBudget>
 const autoscaler = readYaml(`${FOLDER}/autoscaler.yaml`) as Whole<HorizontalPodAutoscaler>
 
@@ -107,10 +112,11 @@ describe('the manifests for Kubernetes', () => {
     const choices = [
       deployment.spec.selector.matchLabels,
       service.spec.selector,
+      podsService.spec.selector,
       budget.spec.selector.matchLabels,
       ...pod.topologySpreadConstraints.map(({ labelSelector }) => labelSelector.matchLabels),
     ]
-    expect(choices).toHaveLength(5)
+    expect(choices).toHaveLength(6)
     for (const choice of choices) expect(choice).toEqual(labels)
     expect(autoscaler.spec.scaleTargetRef).toMatchObject({
       name: deployment.metadata.name,
@@ -124,7 +130,42 @@ describe('the manifests for Kubernetes', () => {
     expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(['http'])
     for (const probe of [container.startupProbe, container.livenessProbe])
       expect(probe.httpGet).toEqual({ path: '/healthz', port: 'http' })
-    expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'http' })
+  })
+
+  it('the service of all pods - for the probe - has those that are not ready, too, each by its address', () => {
+    expect(podsService.spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
+    expect(container.readinessProbe.exec.command.at(-1)).toContain(`'${podsService.metadata.name}'`)
+  })
+
+  // What each pod says: whether it is ready, and whether it reaches the database. The first is the pod's own.
+  it.each([
+    { pods: ['ready connected'], code: 0, name: 'alone, with its database' },
+    { pods: ['not ready', 'ready connected'], code: 1, name: 'not ready' },
+    { pods: ['ready', 'ready', 'ready connected'], code: 1, name: 'cut off alone' },
+    { pods: ['ready', 'ready', 'not ready'], code: 0, name: 'all cut off' },
+    { pods: ['ready'], code: 0, name: 'cut off, no other pod' },
+    { pods: ['ready', 'nobody there'], code: 0, name: 'cut off, the other pod gone' },
+  ])('the readiness probe - $name - ends with $code', async ({ pods, code }) => {
+    const port = await findFreePort()
+    const addresses = pods.map((_, index) => `127.0.0.${index + 1}`)
+    for (const [index, said] of pods.entries()) {
+      if (said === 'nobody there') continue
+      const server = createServer(({ url }, response) => {
+        const isWell = said.includes(url === '/readyz' ? 'ready' : 'connected') && !said.startsWith('not')
+        response.writeHead(isWell ? 200 : 503).end()
+      }).listen(port, addresses[index])
+      onTestFinished(() => void server.close())
+      await once(server, 'listening')
+    }
+    const [command = '', ...parameters] = container.readinessProbe.exec.command
+    const script = parameters.at(-1)?.replace(':3000/', `:${port}/`) ?? ''
+    const known = JSON.stringify(addresses.map((address) => ({ address, family: 4 })))
+    const names = `require('node:dns').promises.lookup = async () => (${known});`
+    const probe = spawn(command === 'node' ? process.execPath : command, [
+      ...parameters.slice(0, -1),
+      names + script,
+    ])
+    expect((await once(probe, 'exit'))[0]).toBe(code)
   })
 
   it('a stop - what it is given - is longer than the server takes', () => {

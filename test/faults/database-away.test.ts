@@ -1,9 +1,10 @@
 import request from 'supertest'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { runHere } from '../commands/cli-harness.ts'
-import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
-import { type Harness, createHarness } from '../helpers/harness.ts'
+import { readServerState } from '../../src/routes/read-state.ts'
+import { runBuilt, runHere } from '../commands/cli-harness.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { type Harness, NOON_MS, createHarness } from '../helpers/harness.ts'
 import { type PostgresServer, type TestDatabase, startPostgres } from '../helpers/postgres.ts'
 import { toGtin } from '../helpers/products.ts'
 
@@ -42,7 +43,23 @@ async function visit(gtin: string): Promise<Seen> {
 }
 
 const countProductCalls = (): number => harness.catalog.countCalls(/\/products\/\d+$/)
-const readReady = async (): Promise<number> => (await request(harness.app).get('/readyz')).status
+const readReady = async (query = ''): Promise<number> =>
+  (await request(harness.app).get(`/readyz${query}`)).status
+
+/** Connections that are there when it begins are ended, and those of that time stay as they are. */
+async function setReadOnly(isOn: boolean): Promise<void> {
+  const { database: name } = database.address
+  const beside = new URL('/postgres', database.url).href
+  await server.run(
+    beside,
+    `alter database ${name} set default_transaction_read_only = ${isOn ? 'on' : 'off'}`,
+  )
+  if (isOn)
+    await server.run(
+      beside,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+    )
+}
 
 /** Warm, walked, and known to be stored. */
 async function warmUp(): Promise<void> {
@@ -116,29 +133,118 @@ describe('database that several machines share', () => {
     await vi.waitFor(async () => expect(await harness.context.store.ping()).toBeUndefined())
   })
 
-  test('only to be read, as after another server has taken its place - counts as away, and heals when it may be written', async () => {
-    await warmUp()
-    const { database: name } = database.address
-    await server.run(database.url, `alter database ${name} set default_transaction_read_only = on`)
-    // Connections have the rules that were in force when they were made.
-    await server.run(
-      database.url,
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
-    )
-    await vi.waitFor(async () => {
-      const { quota } = await harness.context.gate.readState()
-      expect(quota.allowance).not.toBeNull()
+  test('standing still, with limits of a minute - grids, boxes and /readyz wait as long as a visitor does', async () => {
+    const slow = await server.makeDatabase('statement_timeout_ms=60000&connect_timeout_ms=60000')
+    const own = await createHarness({
+      settings: { VITRINE_DATABASE_URL: slow.url, VITRINE_SYNC_CRON: 'off' },
     })
-    expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
-    const beside = new URL('/postgres', database.url).href
-    await server.run(beside, `alter database ${name} set default_transaction_read_only = off`)
+    own.catalog.products.set(CHANNEL_ID, [
+      makeWireProduct({ gtin: KNOWN, offers: [makeWireOffer({ old_price: '59.90' })] }),
+    ])
+    await own.context.walks.runNow()
+    const grid = `/fragments/${CHANNEL_ID}/deals`
+    const paths = [grid, `${grid}?limit=5`, `/fragments/${CHANNEL_ID}/where-to-buy/${KNOWN}`]
+    const look = async (path: string): Promise<string> => {
+      const { status, headers } = await request(own.app).get(path)
+      return `${status} ${headers['vitrine-state'] ?? ''}`.trim()
+    }
+    expect(await look(grid)).toBe('200 shown')
+    // Warm answers are believed for a second, and the list of channels for ten.
+    own.clock.advance(11 * SECOND_MS)
+    server.pause()
+    try {
+      const seen: string[] = []
+      const asked = [...paths, '/readyz', '/readyz?require=database'].map(async (path) => {
+        seen.push(`${path} ${await look(path)}`)
+      })
+      await vi.waitFor(
+        () => {
+          own.clock.advance(50)
+          expect(seen).toHaveLength(asked.length)
+        },
+        { timeout: 30 * SECOND_MS },
+      )
+      expect(seen.toSorted()).toEqual(
+        [
+          `${paths[0]} 200 shown`,
+          `${paths[1]} 200 unavailable`,
+          `${paths[2]} 200 unavailable`,
+          '/readyz 200',
+          '/readyz?require=database 503',
+        ].toSorted(),
+      )
+    } finally {
+      server.resume()
+    }
+    await own.dispose()
+  })
+
+  test('only read, as after a failover - everything stored is shown, writes wait, and it is told once', async () => {
+    await warmUp()
+    await setReadOnly(true)
+    await vi.waitFor(async () =>
+      expect(await readServerState(harness.context)).toMatchObject({
+        isStoreUp: true,
+        isStoreWritable: false,
+        gate: { quota: { allowance: expect.any(Number) as number } },
+      }),
+    )
+    for (const gtin of UNKNOWN) expect(await visit(gtin)).toMatchObject({ state: 'shown' })
+    const grid = await request(harness.app).get(`/fragments/${CHANNEL_ID}/deals?limit=5`)
+    expect(grid.headers['vitrine-state']).toBe('shown')
+    expect([await readReady(), await readReady('?require=database')]).toEqual([200, 200])
+    const put = { channelId: CHANNEL_ID, gtin: KNOWN, entry: { product: null, asOfMs: NOON_MS } }
+    await expect(harness.context.store.putLookups([put])).rejects.toThrow(
+      'the database only read a moment ago',
+    )
+    await setReadOnly(false)
     await vi.waitFor(
       async () => {
-        const { quota } = await harness.context.gate.readState()
-        expect(quota.allowance).toBeNull()
+        const { isStoreWritable, gate } = await readServerState(harness.context)
+        expect([isStoreWritable, gate.quota.allowance]).toEqual([true, null])
       },
-      { timeout: 10 * SECOND_MS },
+      { timeout: 30 * SECOND_MS },
     )
+    expect(harness.logs().split('the database only reads;')).toHaveLength(2)
+    expect(harness.logs().split('the database takes writes again')).toHaveLength(2)
+    expect(harness.logs()).not.toContain('the stored copy failed;')
+  })
+
+  test('only read, at the start - the server shows what is stored', async () => {
+    await warmUp()
+    await setReadOnly(true)
+    const late = await createHarness({
+      settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
+      over: {
+        catalog: { baseUrl: harness.catalog.url, key: harness.context.key, identity: harness.catalog.url },
+      },
+    })
+    try {
+      const box = await request(late.app).get(`/fragments/${CHANNEL_ID}/where-to-buy/${KNOWN}`)
+      expect(box.headers['vitrine-state']).toBe('shown')
+    } finally {
+      await late.dispose()
+      await setReadOnly(false)
+    }
+  })
+
+  test('only read - check says so and what to do, and sync refuses at once', async () => {
+    await setReadOnly(true)
+    const settings = {
+      VITRINE_DATABASE_URL: database.url,
+      VITRINE_CATALOG_URL: harness.catalog.url,
+      VITRINE_CATALOG_KEY: FAKE_KEY,
+      VITRINE_LOG_LEVEL: 'silent',
+      VITRINE_PORT: '0',
+    }
+    const checked = await runBuilt(['check'], settings)
+    expect(checked.code).toBe(1)
+    expect(checked.out).toMatch(/^WRONG {2}stored copy: .* opens, but it only reads/m)
+    expect(checked.out).toContain('point VITRINE_DATABASE_URL to the primary')
+    const synced = await runBuilt(['sync'], settings)
+    expect(synced.code).toBe(1)
+    expect(synced.err).toMatch(/nothing was walked, because .* only reads/)
+    await setReadOnly(false)
   })
 
   test('away at the start - the server starts, and has its copy when it comes', async () => {

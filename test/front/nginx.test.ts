@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeWithProgram } from '../includes/program.ts'
-import { type Answered, ask } from './ask.ts'
+import { type Answered, ask, judge } from './ask.ts'
 import { itServesThroughFailures } from './failing.ts'
 import { type FrontPlace, openFrontPlace, toBox } from './place.ts'
 import { type Front, startNginx } from './programs.ts'
@@ -98,6 +98,15 @@ describeWithProgram('nginx', 'nginx in front', () => {
     await ask(front.origin + path)
     expect((await ask(front.origin + path, asking)).status).toBe(403)
     expect(place.count(path)).toBe(1)
+  })
+
+  it('nginx - all servers failed a few questions - the next question is asked all the same', async () => {
+    await place.setAll('500')
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(judge(await ask(front.origin + toBox(place.nextGtin())))).toBe('unavailable')
+    await place.setAll('shown')
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(judge(await ask(front.origin + toBox(place.nextGtin())))).toBe('shown')
   })
 
   itServesThroughFailures('nginx', fronted, ({ headers }) => headers['x-cache'] === 'HIT')

@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { findFreePort, startProgram } from '../includes/program.ts'
 import { type FrontPlace, fillIn } from './place.ts'
 
+/** Where the files of a program are, and who ends it. */
+type Place = Pick<FrontPlace, 'folder' | 'keep'>
+
 /** A cache that runs with the very file of deploy/, in front of servers on these ports. */
 export type Front = Readonly<{ origin: string; cacheFolder: string }>
 
@@ -11,7 +14,7 @@ type Changes = readonly (readonly [from: string, to: string])[]
 
 /** Starts Varnish with deploy/varnish/vitrine.vcl; it ends with the place. `changes`: beside the addresses. */
 export async function startVarnish(
-  place: FrontPlace,
+  place: Place,
   ports: readonly number[],
   changes: Changes = [],
 ): Promise<Front> {
@@ -30,7 +33,7 @@ export async function startVarnish(
 
 /** Starts nginx with deploy/nginx/vitrine-cache.conf; it ends with the place. `changes`: beside the addresses. */
 export async function startNginx(
-  place: FrontPlace,
+  place: Place,
   ports: readonly number[],
   changes: Changes = [],
 ): Promise<Front> {
@@ -56,4 +59,19 @@ ${front}
   const args = ['-p', folder, '-c', join(folder, 'nginx.conf')]
   place.keep(await startProgram({ command: 'nginx', args, port }))
   return { origin: `http://127.0.0.1:${port}`, cacheFolder }
+}
+
+/** Starts HAProxy with deploy/compose/haproxy.cfg; it ends with the place. */
+export async function startHaproxy(place: Place, ports: readonly [number, number, number]): Promise<Front> {
+  const port = await findFreePort()
+  const file = join(place.folder, `haproxy-${port}.cfg`)
+  const config = fillIn('compose/haproxy.cfg', [
+    ['bind :8080', `bind 127.0.0.1:${port}`],
+    [' resolvers docker init-addr', ' init-addr'],
+    ['server a vitrine-a:3000', `server a 127.0.0.1:${ports[0]}`],
+    ['server b vitrine-b:3000', `server b 127.0.0.1:${ports[1]}\n  server c 127.0.0.1:${ports[2]}`],
+  ])
+  await writeFile(file, config)
+  place.keep(await startProgram({ command: 'haproxy', args: ['-db', '-f', file], port }))
+  return { origin: `http://127.0.0.1:${port}`, cacheFolder: place.folder }
 }

@@ -23,6 +23,7 @@ describe('state of the whole', () => {
     for (let turn = 0; turn < 5; turn += 1) await readServerState(context)
     expect(await readServerState(context)).toMatchObject({
       isStoreUp: true,
+      isStoreWritable: true,
       gate: { quota: { calls: { walk: 2, refresh: 0, lookup: 0 } }, breaker: 'closed' },
       copies: [{ channel: CHANNEL_ID, ageMs: MINUTE_MS, productCount: 1, dealCount: 1 }],
     })
@@ -64,6 +65,7 @@ describe('state of the whole', () => {
       const { context } = await startStocked()
       expect(await readServerState(withStore(context, { [name]: broken }))).toMatchObject({
         isStoreUp: true,
+        isStoreWritable: true,
         copies: [],
       })
     },
@@ -74,6 +76,7 @@ const toState = (gate: Partial<ServerState['gate']>): ServerState => ({
   isStoreUp: true,
   channelCount: 0,
   channelsHeldSinceMs: null,
+  isStoreWritable: true,
   copies: [],
   gate: {
     quota: createQuotaState(NOON_MS),
@@ -105,6 +108,7 @@ describe('state as it is measured', () => {
     const left = { walk: 4, refresh: 5, lookup: 6 }
     expect(toMeasuredState(context, toState({ quota, left }))).toMatchObject({
       isStoreUp: true,
+      isStoreWritable: true,
       callsToday: { walk: 1, refresh: 2, lookup: 3 },
       callsLeft: left,
       limitedUntilMs: NOON_MS,

@@ -67,6 +67,7 @@ describe('sums over processes', () => {
     const metrics = createMetrics()
     metrics.measureState({
       isStoreUp: true,
+      isStoreWritable: true,
       callsToday: { walk: 7 },
       callsLeft: { walk: 90 },
       dailyLimit: { set: 100 },

@@ -1,0 +1,49 @@
+import type { Config, DatabaseAddress } from '../config/config.ts'
+import { labelDatabase } from '../config/database-text.ts'
+import { isReadOnly } from '../copy/away.ts'
+import type { SqlStore } from '../copy/sql-store.ts'
+import { READ_ONLY_CURE } from './cures.ts'
+
+/** What `check` says of an open stored copy; `cure` says what to do when it is wrong, or may be unexpected. */
+type StoreVerdict = Readonly<{ isGood: boolean; found: string; cure: string | null }>
+
+/** Look for damage, and whether the database takes writes. */
+export async function judgeStore(
+  { database }: Config,
+  store: SqlStore,
+  cures: Readonly<Record<string, string>>,
+): Promise<StoreVerdict> {
+  const label = labelDatabase(database)
+  const damage = await store.findDamage()
+  if (damage !== null)
+    return {
+      isGood: false,
+      found: `${label} is damaged: ${damage}`,
+      cure: cures['VITRINE_STORE_FAILED'] ?? '',
+    }
+  return (await isOnlyRead(store))
+    ? { isGood: false, found: `${label} opens, but it only reads, as a standby does`, cure: READ_ONLY_CURE }
+    : { isGood: true, found: `${label} opens`, cure: findTlsHint(database) }
+}
+
+async function isOnlyRead(store: SqlStore): Promise<boolean> {
+  try {
+    await store.checkWritable()
+    return false
+  } catch (error) {
+    if (isReadOnly(error)) return true
+    throw error
+  }
+}
+
+/** Not wrong, and perhaps not known. */
+function findTlsHint(database: DatabaseAddress): string | null {
+  const isOpen = database.kind === 'postgres' && database.tls === 'disable' && !isLocal(database.host)
+  return isOpen
+    ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.'
+    : null
+}
+
+function isLocal(host: string): boolean {
+  return host.startsWith('/') || host === 'localhost' || host === '::1' || host.startsWith('127.')
+}

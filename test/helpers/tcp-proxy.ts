@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
+
+/** A way to a port that can be cut without a word: bytes disappear, and no connection is refused or closed. */
+export type TcpProxy = Readonly<{
+  port: number
+  /** Connections from before end when the way is open again. */
+  setCut(isCut: boolean): void
+  close(): Promise<void>
+}>
+
+/** Start a proxy to a port of loopback. */
+export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+  let isCut = false
+  const sockets = new Set<Socket>()
+  const server = createServer((visitor) => {
+    const target = connect(targetPort, '127.0.0.1')
+    for (const [from, to] of [
+      [visitor, target],
+      [target, visitor],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {})
+      from.on('data', (chunk) => isCut || to.write(chunk))
+      from.on('close', () => {
+        sockets.delete(from)
+        if (!isCut) to.destroy()
+      })
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const dropAll = (): void => sockets.forEach((socket) => socket.destroy())
+  return {
+    port: (server.address() as AddressInfo).port,
+    setCut(isCutNow) {
+      isCut = isCutNow
+      if (!isCut) dropAll()
+    },
+    async close() {
+      isCut = false
+      dropAll()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
