@@ -239,6 +239,7 @@ describe('machines that start together', () => {
       { name: '0001-first' },
       { name: '0002-deal-filters' },
       { name: '0003-held-walks' },
+      { name: '0004-dropped-offers' },
     ])
   })
 })
