@@ -16,8 +16,8 @@ export type MeasuredState = Readonly<{
   limitedUntilMs: number
   keyRefusedUntilMs: number
   breaker: 'closed' | 'probing' | 'open'
-  /** Served channels of the list; 0 before there is any. */
-  channelCount: number
+  /** Served channels of the list; `null` before there is one, and while it cannot be read. */
+  channelCount: number | null
   areChannelsHeld: boolean
   /** `ageMs: null`: the age is unknown, because a clock was wrong. */
   copies: readonly Readonly<{
@@ -44,7 +44,8 @@ export function createStateMetrics(registry: Registry): (state: MeasuredState) =
     return (state: MeasuredState): void => {
       gauge.reset()
       const values = read(state)
-      if (typeof values === 'number') gauge.set(values)
+      if (values === null) gauge.remove()
+      else if (typeof values === 'number') gauge.set(values)
       else for (const [key, value] of Object.entries(values)) gauge.set({ [label ?? '']: key }, value)
     }
   })
@@ -60,7 +61,8 @@ type GaugeRow = Readonly<{
   label?: string
   /** How several processes that see the same are told as one; caches, which each has, are summed. */
   across: 'sum' | 'min' | 'max'
-  read(state: MeasuredState): Labelled | number
+  /** `null`: there is nothing to tell. */
+  read(state: MeasuredState): Labelled | number | null
 }>
 
 const GAUGES: readonly GaugeRow[] = [
@@ -115,7 +117,7 @@ const GAUGES: readonly GaugeRow[] = [
   },
   {
     name: 'vitrine_channels',
-    help: 'Served channels of the last list; 0 before the first',
+    help: 'Served channels that the catalog lists; absent while no list can be read',
     across: 'max',
     read: ({ channelCount }) => channelCount,
   },

@@ -58,8 +58,9 @@ export function createStoreHealth({
         logger.warn({ err: error }, 'the database refused a value; the stored copy itself works')
         return
       }
-      count(error)
+      // A gauge of its own tells that the database only reads.
       if (isReadOnlyNow && isReadOnly(error)) return
+      count(error)
       if (isWithin(loggedAtMs, STORE_LOG_EVERY_MS, nowMs)) return
       loggedAtMs = nowMs
       logger.error({ err: error }, 'the stored copy failed; memory and catalog go on serving')

@@ -272,10 +272,13 @@ describe('metrics, state', () => {
       callsLeft: undefined,
       dailyLimit: undefined,
       copies: [],
+      channelCount: null,
       isStoreUp: false,
     })
     const series = await readState(metrics)
-    expect(series.filter((line) => /calls_left|daily_limit|vitrine_copy_/.test(line))).toEqual([])
+    expect(
+      series.filter((line) => /calls_left|daily_limit|vitrine_copy_|vitrine_channels/.test(line)),
+    ).toEqual([])
     expect(series).toContain('vitrine_store_up 0')
   })
 

@@ -10,8 +10,8 @@ export type ServerState = Readonly<{
   /** Does it take writes? A server may only read, as a standby does. */
   isStoreWritable: boolean
   gate: GateState
-  /** Served channels of the list; 0 before there is any. */
-  channelCount: number
+  /** Served channels of the list; `null` before there is one, and while it cannot be read. */
+  channelCount: number | null
   /** Since when the catalog lists no channels and is not believed, Unix milliseconds. */
   channelsHeldSinceMs: number | null
   copies: MeasuredState['copies']
@@ -41,7 +41,7 @@ export async function readServerState(context: Context): Promise<ServerState> {
 
 type Copies = Pick<ServerState, 'channelCount' | 'channelsHeldSinceMs' | 'copies'>
 
-const NO_COPIES: Copies = { channelCount: 0, channelsHeldSinceMs: null, copies: [] }
+const NO_COPIES: Copies = { channelCount: null, channelsHeldSinceMs: null, copies: [] }
 
 async function readCopies({ store, config, clock }: Context): Promise<Copies> {
   const list = await store.findChannelList()

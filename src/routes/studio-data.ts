@@ -176,10 +176,8 @@ async function readHealth(context: Context, channels: readonly Channel[]): Promi
     nowMs: clock.nowMs(),
     gate: state.gate,
     isCatalogEmpty: (await context.demo?.readContent()) === 'empty',
-    storeFailure:
-      state.isStoreUp && state.isStoreWritable
-        ? null
-        : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
+    storeFailure: state.isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
+    isStoreReadOnly: state.isStoreUp && !state.isStoreWritable,
     channels: await Promise.all(
       listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),
     ),

@@ -6,6 +6,7 @@ import { findCorrectedGtin } from '../offers/gtin.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
 import { formatCount, formatPrice, formatTime } from '../widgets/format.ts'
 import { nameFilter } from '../widgets/hidden-reasons.ts'
+import { isPriceShown } from '../widgets/presentation.ts'
 import { FILTERS, type JudgedOffer, judgeOffers } from '../widgets/offer-choice.ts'
 import type { ExplanationView } from '../widgets/studio-views.ts'
 import { describeHold } from '../copy/held-walk.ts'
@@ -86,11 +87,13 @@ function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: Expl
     : `${formatTime(entry.asOfMs, 'en')}, ${formatAge(Math.max(0, nowMs - entry.asOfMs))} ago`
   if (entry.product === null) return `remembered as sold by no shop since ${seen}`
   const { title, offers, drops } = entry.product
-  const isOld = nowMs - entry.asOfMs > config.priceMaxAgeSeconds * SECOND_MS
+  const isOld = !isPriceShown(entry.asOfMs, { nowMs, priceMaxAgeSeconds: config.priceMaxAgeSeconds })
   return [
     `${title}: ${countOffers(offers.length)}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
     ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
-    ...(isOld ? ['its prices are too old and are not shown (VITRINE_PRICE_MAX_AGE_SECONDS)'] : []),
+    ...(isOld
+      ? ['its prices are too old to be shown (VITRINE_PRICE_MAX_AGE_SECONDS), or of unknown age']
+      : []),
   ].join('; ')
 }
 
@@ -140,7 +143,11 @@ export function listOfferFacts(
 ): ExplanationView['offers'] {
   if (product === null) return []
   const isOld =
-    product === entry?.product && rules.nowMs - entry.asOfMs > rules.config.priceMaxAgeSeconds * SECOND_MS
+    product === entry?.product &&
+    !isPriceShown(entry.asOfMs, {
+      nowMs: rules.nowMs,
+      priceMaxAgeSeconds: rules.config.priceMaxAgeSeconds,
+    })
   return judgeOffers(product.offers, rules.options).map((judged, _index, all) => ({
     text: describeOffer(judged.offer),
     isShown: judged.leftOutBy === null,

@@ -1,5 +1,5 @@
 import type { Channel, Product } from '../catalog/contract.ts'
-import { SECOND_MS } from '../clock.ts'
+import { SECOND_MS, isWithin } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../copy/store.ts'
 import { judgeAge } from '../freshness/age.ts'
@@ -90,7 +90,7 @@ function findUnknownProduct(
 
 /** Is "no shop sells it" believed without asking again? */
 function isRemembered({ asOfMs }: CopyEntry, { freshness }: Config, nowMs: number): boolean {
-  return nowMs - asOfMs < freshness.notFoundSeconds * SECOND_MS
+  return isWithin(asOfMs, freshness.notFoundSeconds * SECOND_MS, nowMs)
 }
 
 /** The product, `null` after a 404, `undefined` where the catalog gave no answer. */

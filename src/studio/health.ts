@@ -19,6 +19,8 @@ export type HealthData = Readonly<{
   isCatalogEmpty: boolean
   /** What the database of the stored copy says; `null`: it works. */
   storeFailure: string | null
+  /** Does the database answer reads and refuse writes, as a standby does? */
+  isStoreReadOnly: boolean
   channels: readonly Readonly<{ channel: Channel; state: CopyState }>[]
   channelCount: number
   /** Since when the catalog lists no channels and is not believed, Unix milliseconds; `null`: it lists some. */
@@ -78,8 +80,14 @@ function toQuotaLine({ gate, nowMs }: HealthData): HealthLineView {
   return good(label, `${formatCount(made, 'en')} made, ${left} left of ${of}`)
 }
 
-function toStoreLine({ storeFailure }: HealthData): HealthLineView {
+function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLineView {
   const label = 'Stored copy'
+  if (isStoreReadOnly)
+    return bad(
+      label,
+      'can be read and not written',
+      'Readers get what is stored. Point VITRINE_DATABASE_URL to the database that takes writes.',
+    )
   return storeFailure === null
     ? good(label, 'can be read and written')
     : bad(label, `failed: ${storeFailure}`, 'Boxes go on from memory and catalog. "vitrine check" says why.')

@@ -78,7 +78,10 @@ export function listStyles(
 }
 
 /** Is a price of that time still to be shown? Not when its age is unknown. */
-export function isPriceShown(asOfMs: number, { nowMs, priceMaxAgeSeconds }: Presentation): boolean {
+export function isPriceShown(
+  asOfMs: number,
+  { nowMs, priceMaxAgeSeconds }: Pick<Presentation, 'nowMs' | 'priceMaxAgeSeconds'>,
+): boolean {
   return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS && !isFuture(asOfMs, nowMs)
 }
 

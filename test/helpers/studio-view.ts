@@ -67,6 +67,7 @@ export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
       breaker: 'closed',
     },
     storeFailure: null,
+    isStoreReadOnly: false,
     channels: [{ channel: CHANNEL, state: WALKED }],
     channelCount: 1,
     channelsHeldSinceMs: null,

@@ -74,7 +74,7 @@ describe('state of the whole', () => {
 
 const toState = (gate: Partial<ServerState['gate']>): ServerState => ({
   isStoreUp: true,
-  channelCount: 0,
+  channelCount: null,
   channelsHeldSinceMs: null,
   isStoreWritable: true,
   copies: [],

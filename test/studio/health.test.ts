@@ -66,6 +66,12 @@ describe('lines', () => {
     )
   })
 
+  test('stored copy - only read: says where readers get their boxes from, and what to do', () => {
+    expect(readLine('Stored copy', { isStoreReadOnly: true })).toBe(
+      'bad: can be read and not written | Readers get what is stored. Point VITRINE_DATABASE_URL to the database that takes writes.',
+    )
+  })
+
   test('stored copy - works, or why it does not', () => {
     expect(readLine('Stored copy')).toBe('good: can be read and written')
     expect(readLine('Stored copy', { storeFailure: 'disk full' })).toMatch(
