@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SECOND_MS } from '../src/clock.ts'
@@ -9,8 +8,6 @@ import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { BOX, startStocked, visit } from './app/visit.ts'
 import { readYaml } from './deploy/manifests.ts'
 import { read, startFleet } from './workers/fleet-harness.ts'
-
-const PROMTOOL = '/usr/bin/promtool'
 
 type Panel = Readonly<{
   id: number
@@ -125,10 +122,4 @@ test('alerts - each has a name of its own, a severity, and says only what its ex
     for (const [, label = ''] of annotations.summary.matchAll(/\$labels\.(\w+)/g))
       expect(label === 'instance' || expr.includes(`by (${label})`), annotations.summary).toBe(true)
   }
-})
-
-// Without it the rules are held by what is above.
-test.runIf(existsSync(PROMTOOL))('alerts - are rules to promtool', () => {
-  const path = join(PACKAGE_FOLDER, 'docs/grafana/vitrine-alerts.yml')
-  expect(execFileSync(PROMTOOL, ['check', 'rules', path], { encoding: 'utf8' })).toContain('SUCCESS')
 })

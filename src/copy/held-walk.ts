@@ -47,9 +47,10 @@ export function findLastWalkStart(
   { completedStartedAtMs, completedAtMs, held }: CopyState,
   nowMs: number,
 ): number | null {
-  if (completedStartedAtMs === null || completedAtMs === null || isFuture(completedAtMs, nowMs)) return null
-  if (held === null || isFuture(held.startedAtMs, nowMs)) return completedStartedAtMs
-  return Math.max(completedStartedAtMs, held.startedAtMs)
+  const heldAtMs = held === null || isFuture(held.startedAtMs, nowMs) ? null : held.startedAtMs
+  if (completedStartedAtMs === null || completedAtMs === null) return null
+  if (isFuture(completedAtMs, nowMs)) return heldAtMs
+  return Math.max(completedStartedAtMs, heldAtMs ?? completedStartedAtMs)
 }
 
 /** Is a finding that was first made at `sinceMs` confirmed by one at `nowMs`? */
@@ -57,9 +58,12 @@ export function isLater(sinceMs: number, nowMs: number, { confirmAfterMs }: Hold
   return nowMs - sinceMs >= confirmAfterMs - Math.min(MINUTE_MS, confirmAfterMs * EARLY_SHARE)
 }
 
-/** Are there more malformed offers than usable ones? */
-export function isMostlyMalformed(drops: Drops, offerCount: number): boolean {
-  return countMalformedOffers(drops) > offerCount
+/** Are there more malformed offers or products than usable ones? */
+export function isMostlyMalformed(
+  drops: Drops,
+  { offerCount, productCount }: Readonly<{ offerCount: number; productCount: number }>,
+): boolean {
+  return countMalformedOffers(drops) > offerCount || (drops.product ?? 0) > productCount
 }
 
 /** Offers that could not be used. Products, and offers beyond the limit of one product, are not among them. */
@@ -74,7 +78,7 @@ export function describeHold(held: HeldWalk, copyProductCount: number): string {
   const [found, before] = [held.productCount, copyProductCount].map((count) => count.toLocaleString('en'))
   return held.reason === 'few_products'
     ? `it found ${found} products where the copy has ${before}`
-    : 'most of its offers were malformed'
+    : 'most of what it found was malformed'
 }
 
 /** What to do about a held walk or list. */

@@ -7,6 +7,9 @@ import { executeOnce, insertRows, splitList } from './statements.ts'
 /** How long the first times of a product's offers are kept while it is absent: it may come back. */
 const KEPT_MS: number = 7 * DAY_MS
 
+/** Rows that one statement removes, about. */
+const MAX_STEP_ROWS = 100
+
 /** When each offer of a product was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
 export type FirstSeen = ReadonlyMap<string, number>
 
@@ -34,6 +37,15 @@ export async function carryFirstSeen(
   return new Map(known.map((offer) => [toFirstSeenKey(offer.gtin, offer.offerKey), offer.firstSeenMs]))
 }
 
+/** Forget what is kept of products that are back as they were. */
+export async function forgetLapsed(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  gtins: readonly string[],
+): Promise<void> {
+  await takeLapsed(transaction, copyId, gtins)
+}
+
 /** Keep the first times of the offers of versions whose product is absent from now on. Call it before they are deleted. */
 export async function keepFirstSeen(
   transaction: Transaction<CopyTables>,
@@ -50,11 +62,26 @@ export async function removeLapsedDeals(
   copyId: number,
   nowMs: number,
 ): Promise<void> {
-  await database
-    .deleteFrom('lapsed_deals')
-    .where('copy_id', '=', copyId)
-    .where('lapsed_at_ms', '<', nowMs - KEPT_MS)
-    .execute()
+  for (;;) {
+    const rows = await database
+      .selectFrom('lapsed_deals')
+      .select('gtin')
+      .where('copy_id', '=', copyId)
+      .where('lapsed_at_ms', '<', nowMs - KEPT_MS)
+      .limit(MAX_STEP_ROWS)
+      .execute()
+    if (rows.length === 0) return
+    await database
+      .deleteFrom('lapsed_deals')
+      .where('copy_id', '=', copyId)
+      .where(
+        'gtin',
+        'in',
+        rows.map(({ gtin }) => gtin),
+      )
+      .where('lapsed_at_ms', '<', nowMs - KEPT_MS)
+      .execute()
+  }
 }
 
 type SeenOffer = Readonly<{ gtin: string; offerKey: string; firstSeenMs: number }>

@@ -27,7 +27,7 @@ export async function holdSuspiciousWalk(
   const state = await readCopyState(database, catalog, channelId)
   if (state.currentWalk === 0) return null
   const { productCount, drops } = await sumPages(database, copyId, walk)
-  const isMalformed = await isWalkMalformed(database, copyId, { walk, drops })
+  const isMalformed = await isWalkMalformed(database, copyId, { walk, drops, productCount })
   const { started_at_ms: startedAtMs } = await database
     .selectFrom('copies')
     .select('started_at_ms')
@@ -65,12 +65,13 @@ export const NOTHING_HELD = {
   held_product_count: null,
 } as const
 
-/** Were most offers of a walk malformed? Its usable ones are counted only where some were not. */
+/** Was most of a walk malformed? Its usable offers are counted only where some were not. */
 export async function isWalkMalformed(
   database: Kysely<CopyTables>,
   copyId: number,
-  { walk, drops }: Readonly<{ walk: number; drops: Drops }>,
+  { walk, drops, productCount }: Readonly<{ walk: number; drops: Drops; productCount: number }>,
 ): Promise<boolean> {
-  if (countMalformedOffers(drops) === 0) return false
-  return isMostlyMalformed(drops, await countOffers(database, copyId, walk))
+  const isCounted = countMalformedOffers(drops) > 0
+  const offerCount = isCounted ? await countOffers(database, copyId, walk) : 0
+  return isMostlyMalformed(drops, { offerCount, productCount })
 }

@@ -6,7 +6,7 @@ import { type Change, type Comparison, isOvertaken, listChanges, listDoubtful } 
 import { type PageProduct, toPageProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { carryFirstSeen, keepFirstSeen } from './sql-first-seen.ts'
+import { carryFirstSeen, forgetLapsed, keepFirstSeen } from './sql-first-seen.ts'
 import { UNKNOWN_AGE_MS, type Version, readAbsences, readContents, readVersions } from './sql-page-range.ts'
 import {
   countDealsOf,
@@ -177,6 +177,12 @@ async function dateAnew(
           .where('id', 'in', ids)
           .where('until_walk', 'is', null),
     })
+    await transaction
+      .updateTable('deals')
+      .set({ first_seen_ms: asOfMs })
+      .where('product_id', 'in', ids)
+      .where('first_seen_ms', '>', asOfMs)
+      .execute()
   }
 }
 
@@ -200,6 +206,11 @@ async function makeChanges(
   await keepFirstSeen(transaction, place, [...idsOf('end'), ...idsOf('delete')])
   const revived = changes.filter(isRevived).flatMap(({ version }) => version?.id ?? [])
   await markUntil(transaction, revived, null)
+  await forgetLapsed(
+    transaction,
+    copyId,
+    changes.filter(isRevived).map(({ gtin }) => gtin),
+  )
   for (const { version, digest } of changes)
     if (version !== undefined && digest !== undefined) await setDigest(transaction, version.id, digest)
   await deleteVersions(transaction, idsOf('delete'))

@@ -138,7 +138,7 @@ async function completeWalk(
   const hasIndexes = isPostgres(database)
   if (!hasIndexes) await createDealIndexes(database)
   const { productCount, drops } = await sumPages(database, copy.id, end.walk)
-  const isMalformed = await isWalkMalformed(database, copy.id, { walk: end.walk, drops })
+  const isMalformed = await isWalkMalformed(database, copy.id, { walk: end.walk, drops, productCount })
   const dealCount = await countDeals(database, copy.id, end.walk)
   const dealCurrency = await computeDealCurrency(database, copy.id, end.walk)
   await transact(database, async (transaction) => {

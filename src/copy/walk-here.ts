@@ -12,6 +12,7 @@ import { type SqlStore, openSqlStore } from './sql-store.ts'
 import { type PageSource, createPageSource } from './page-source.ts'
 import type { CopyStore } from './store.ts'
 import type { WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
+import { checkWalkClock } from './walk-clock.ts'
 import { RESUME_WITHIN_MS, walkCatalog } from './walk.ts'
 
 /** What a walk works with, made for it and closed with it. */
@@ -54,7 +55,7 @@ export async function runWalkHere(
     tools = await openTools({ order, watch, clock }, calls, learned)
     // Else the first count would fail, and the report would speak of the request limit.
     await tools.store.checkWritable()
-    const walks = await walkWith(tools, { order, watch, clock })
+    const walks = await walkWith(tools, { order, watch, clock }, learned)
     // A file that cannot be made smaller now is after the next walk.
     await tools.store.shrink(watch.signal).catch(() => {})
     return report(walks, null)
@@ -115,7 +116,11 @@ function createLedger({ database, dailyLimit }: WalkOrder, store: CopyStore, clo
 /** A walk whose counts cannot be stored ends at the first page that it cannot store. */
 function untold(): void {}
 
-async function walkWith(tools: Tools, { order, watch, clock }: WalkHere): Promise<WalkReport['walks']> {
+async function walkWith(
+  tools: Tools,
+  { order, watch, clock }: WalkHere,
+  learned: Learned,
+): Promise<WalkReport['walks']> {
   await tools.gate.pauseUntil(order.pausedUntilMs)
   const { limit } = await tools.gate.readState()
   // A call under way ends with the walk: whoever stops does not wait for a hanging catalog.
@@ -136,6 +141,8 @@ async function walkWith(tools: Tools, { order, watch, clock }: WalkHere): Promis
       isTakeOver: order.isTakeOver,
       isAccepted: order.isAccepted,
       confirmAfterMs: order.confirmAfterMs,
+      checkClock: () =>
+        checkWalkClock({ store: tools.store, clock, catalogDifferenceMs: learned.clockDifferenceMs }),
       // With a limit, the pages of the day before are worth more than beginning anew.
       resumeWithinMs: limit === undefined ? RESUME_WITHIN_MS : DAY_MS + RESUME_WITHIN_MS,
     })

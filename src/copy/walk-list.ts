@@ -4,6 +4,7 @@ import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { NoChannelsError, WalkHeldError } from '../errors.ts'
 import { type HoldRules, isLater } from './held-walk.ts'
 import type { CopyStore, WalkStore } from './store.ts'
+import type { WalkClock } from './walk-clock.ts'
 import { withRetries } from './walk-retries.ts'
 
 /** What of the store the list is taken from and put into. */
@@ -19,6 +20,7 @@ type ListDetails = Readonly<{
   /** `null`: the list is asked for, whoever may have done so. */
   walkedSinceMs: number | null
   isAccepted: boolean
+  checkClock(): Promise<WalkClock>
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
 }> &
@@ -66,7 +68,9 @@ async function holdEmptyList(details: ListDetails, asOfMs: number): Promise<void
   const list = await store.findChannelList()
   if (isAccepted || list === undefined || list.channels.length === 0) return
   const { heldSinceMs } = list
-  if (heldSinceMs !== null && heldSinceMs <= asOfMs && isLater(heldSinceMs, asOfMs, details)) return
+  const isConfirmed = heldSinceMs !== null && heldSinceMs <= asOfMs && isLater(heldSinceMs, asOfMs, details)
+  // Times of two clocks would confirm it at once.
+  if (isConfirmed && !(await details.checkClock()).isDoubtful) return
   await store.holdChannelList(asOfMs)
   throw new WalkHeldError(
     `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay`,

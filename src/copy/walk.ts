@@ -9,6 +9,7 @@ import { describeFailure } from './healing-store.ts'
 import { describeHold, findLastWalkStart } from './held-walk.ts'
 import type { PageSource } from './page-source.ts'
 import type { HeldWalk, WalkPlace, WalkStore } from './store.ts'
+import type { WalkClock } from './walk-clock.ts'
 import { type FetchedPage, type PagedDetails, type WalkStep, fetchPage } from './walk-page.ts'
 import { type ListStore, listWalkedChannels } from './walk-list.ts'
 import { createTakenOver } from './taken-over.ts'
@@ -56,6 +57,8 @@ export type WalkDetails = Readonly<{
   isTakeOver: boolean
   isAccepted: boolean
   confirmAfterMs: number
+  /** Compares this machine's clock with others, after the catalog has answered. */
+  checkClock(): Promise<WalkClock>
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
   signal: AbortSignal
@@ -65,14 +68,18 @@ export type WalkDetails = Readonly<{
 /**
  * Walks every served channel, one after the other. A channel that fails keeps its old copy and does not stop the rest.
  * @throws CatalogError when not even the list of channels can be had, WalkHeldError when that is held; NoChannelsError when it has
- * none to serve; WalkError when it was told to stop before that.
+ * none to serve; WalkError when it was told to stop before that, or when the clock of this machine is wrong.
  */
 export async function walkCatalog(details: WalkDetails): Promise<readonly ChannelWalk[]> {
   if (details.signal.aborted) throw createStopped()
+  const channels = await listWalkedChannels(details)
+  const { isDoubtful } = await details.checkClock()
+  // Times of two clocks would confirm a hold at once.
+  const judged = isDoubtful ? { ...details, confirmAfterMs: Infinity } : details
   const walks: ChannelWalk[] = []
-  for (const channel of await listWalkedChannels(details)) {
+  for (const channel of channels) {
     if (details.signal.aborted) break
-    walks.push(await walkChannel(details, channel))
+    walks.push(await walkChannel(judged, channel))
   }
   return walks
 }
@@ -186,7 +193,10 @@ async function endWalk(
   { walk, productCount }: WalkPlace,
 ): Promise<WalkEnd> {
   const { store, clock, isAccepted } = details
+  // Counting a large catalog takes its time.
+  if (!(await extendLease(details, channel.id))) throw createTakenOver()
   const held = isAccepted ? null : await store.holdSuspiciousWalk(channel.id, walk, details)
+  if (!(await extendLease(details, channel.id))) throw createTakenOver()
   if (held === null) await store.completeWalk(channel.id, walk, clock.nowMs())
   return { productCount, held }
 }

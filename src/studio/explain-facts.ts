@@ -1,6 +1,6 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { TIME_UNKNOWN } from '../clock-watch.ts'
-import { SECOND_MS, isFuture } from '../clock.ts'
+import { isFuture } from '../clock.ts'
 import { judgeAge } from '../freshness/age.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { describeDrops } from '../widgets/drop-words.ts'

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import type { WalkOrder } from '../../src/copy/walk-runner.ts'
-import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import { makeQuery, readBox } from './conformance/subject.ts'
@@ -156,6 +156,18 @@ describe('walk in which most offers are malformed', () => {
     expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ dealCount: 120, isMalformed: false })
   })
 
+  test('products that cannot be read, fewer than 100 of them - are held', async () => {
+    await walkLater(makeWireProducts(99))
+    place.clock.advance(HOUR_MS)
+    const items = makeWireProducts(99).map((product) => ({ ...product, offers: null }))
+    place.catalog.fault = {
+      matches: /products\?/,
+      does: (_request, response) => sendJson(response, 200, { items, next_cursor: null }),
+    }
+    expect(await walk()).toBe('held 0')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: { reason: 'malformed_offers' } })
+  })
+
   test('first walk of all - completes: there is nothing to keep', async () => {
     const fresh = await makeWalkPlace()
     stock(fresh.catalog, spoil(120))
@@ -184,6 +196,17 @@ describe('first seen', () => {
     expect(await readBox(place.copy, GTIN)).toBe(`absent @${NOON_MS + HOUR_MS}`)
     await walkLater(WITH_NEWEST)
     expect(await readFirstSeen()).toBe(120)
+  })
+
+  test('sale that ends after a held walk - is new when it comes again', async () => {
+    await walkLater([])
+    await walkLater(makeWireProducts(120))
+    const ended = makeWireProducts(120).map((product, index) =>
+      index === 119 ? { ...product, offers: [makeWireOffer()] } : product,
+    )
+    await walkLater(ended)
+    await walkLater(makeWireProducts(120))
+    expect(await readFirstSeen()).toBe(0)
   })
 
   test('product that was absent for more than a week - is new', async () => {

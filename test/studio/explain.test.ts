@@ -75,7 +75,7 @@ describe('what a visit is answered from', () => {
 
   test('prices that are too old - are said with the product and with each offer', () => {
     const view = explain({ entry: at(30 * HOUR_MS, makeProduct()) })
-    expect(readEntry(view)).toContain('its prices are too old and are not shown')
+    expect(readEntry(view)).toContain('its prices are too old to be shown')
     expect(view.offers[0]?.outcome).toBe('shown, without its price')
   })
 })

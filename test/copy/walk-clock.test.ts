@@ -1,0 +1,74 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { checkWalkClock } from '../../src/copy/walk-clock.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { readBox } from './conformance/subject.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from './walk-place.ts'
+
+type Others = Readonly<{ database?: number; catalog?: number; futureCopies?: number }>
+
+/** What is made of clocks that are so far ahead of this machine's, in milliseconds: `agrees`, `doubtful` or `refused`. */
+async function judge({ database, catalog, futureCopies = 0 }: Others): Promise<string> {
+  const check = checkWalkClock({
+    clock: createFakeClock(NOON_MS),
+    store: {
+      readTime: () => Promise.resolve(database === undefined ? null : NOON_MS + database),
+      findFutureCopies: () => Promise.resolve(Array<string>(futureCopies).fill(CHANNEL_ID)),
+    },
+    catalogDifferenceMs: catalog,
+  })
+  return check.then(
+    ({ isDoubtful }) => (isDoubtful ? 'doubtful' : 'agrees'),
+    (error: { code: string }) => (error.code === 'VITRINE_WALK_FAILED' ? 'refused' : error.code),
+  )
+}
+
+describe('clock of a walk', () => {
+  test.each<[string, Others, string]>([
+    ['nothing is known', {}, 'agrees'],
+    ['catalog within a minute', { catalog: MINUTE_MS }, 'agrees'],
+    ['catalog ahead', { catalog: HOUR_MS }, 'doubtful'],
+    ['catalog behind, copy of the future', { catalog: -HOUR_MS, futureCopies: 1 }, 'doubtful'],
+    ['catalog ahead, copy of the future', { catalog: DAY_MS, futureCopies: 1 }, 'refused'],
+    ['database ahead', { database: HOUR_MS }, 'doubtful'],
+    ['database ahead, catalog agrees', { database: HOUR_MS, catalog: 0, futureCopies: 1 }, 'agrees'],
+    ['database and catalog ahead', { database: HOUR_MS, catalog: HOUR_MS }, 'refused'],
+    ['database and catalog behind', { database: -HOUR_MS, catalog: -HOUR_MS }, 'refused'],
+  ])('%s - %o - %s', async (_name, others, verdict) => {
+    expect(await judge(others)).toBe(verdict)
+  })
+})
+
+describe('machine whose clock is wrong', () => {
+  let place: WalkPlace
+  beforeEach(async () => {
+    place = await makeWalkPlace()
+    place.catalog.nowMs = () => NOON_MS
+    stock(place.catalog, makeWireProducts(120))
+    await place.walk()
+  })
+
+  test('two days behind - walks nothing, and the copy keeps its times', async () => {
+    place.clock.advance(-2 * DAY_MS)
+    expect(await place.walk()).toMatchObject({
+      walks: [],
+      failure: 'VITRINE_WALK_FAILED',
+      reason: expect.stringContaining('the clock of this machine differs from that of the catalog') as string,
+    })
+    place.clock.advance(2 * DAY_MS)
+    expect(await readBox(place.copy, toGtin(1))).toBe(`Lamp 1 @${NOON_MS}`)
+  })
+
+  test('an hour ahead - walks, and confirms no hold', async () => {
+    stock(place.catalog, [])
+    const outcomes = [(await place.walk()).walks[0]?.outcome]
+    place.clock.advance(HOUR_MS)
+    outcomes.push((await place.walk()).walks[0]?.outcome)
+    place.catalog.nowMs = () => NOON_MS + HOUR_MS
+    outcomes.push((await place.walk()).walks[0]?.outcome)
+    expect(outcomes).toEqual(['held', 'held', 'complete'])
+  })
+})
