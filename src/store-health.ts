@@ -33,10 +33,6 @@ export function createStoreHealth({
   let refusalLoggedAtMs = -Infinity
   let last: StoreFailure | null = null
   let isReadOnlyNow = false
-  const count = (error: unknown): void => {
-    last = { atMs: clock.nowMs(), reason: describeReason(error) }
-    metrics.countStoreFailure()
-  }
   return {
     last: () => last,
     noteReadOnly(error) {
@@ -58,9 +54,10 @@ export function createStoreHealth({
         logger.warn({ err: error }, 'the database refused a value; the stored copy itself works')
         return
       }
+      last = { atMs: nowMs, reason: describeReason(error) }
       // A gauge of its own tells that the database only reads.
       if (isReadOnlyNow && isReadOnly(error)) return
-      count(error)
+      metrics.countStoreFailure()
       if (isWithin(loggedAtMs, STORE_LOG_EVERY_MS, nowMs)) return
       loggedAtMs = nowMs
       logger.error({ err: error }, 'the stored copy failed; memory and catalog go on serving')

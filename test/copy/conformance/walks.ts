@@ -135,7 +135,7 @@ export function describeWalks(subject: Subject): void {
         await copy.applyPage(CHANNEL, page)
         return (await copy.holdSuspiciousWalk(CHANNEL, walk, { confirmAfterMs: 1_000 }))?.reason
       }
-      expect(await judge({ price: 2, too_many: 9, product: 9 })).toBeUndefined()
+      expect(await judge({ price: 2, too_many: 9, product: 2 })).toBeUndefined()
       expect(await judge({ price: 2, link: 1 })).toBe('malformed_offers')
     })
 
