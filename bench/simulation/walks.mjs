@@ -59,6 +59,8 @@ function describeCopies({ clock, governor, plan, last }) {
     failure: null,
     isRunning: false,
     completedStartedAtMs: toMs(last.startS),
+    completedAtMs: toMs(last.startS),
+    held: null,
     productCount: Math.round(plan.products / plan.channels),
   }
   return {

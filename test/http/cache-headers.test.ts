@@ -78,7 +78,9 @@ describe('Cache-Control of a grid', () => {
 function computeTimes({ asOfMs, oldestPriceMs, priceMaxAgeSeconds }: Ages, nowMs: number): number[] {
   const toAge = (sinceMs: number): number => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000))
   const left = oldestPriceMs === null ? Infinity : Math.max(0, priceMaxAgeSeconds - toAge(oldestPriceMs))
-  const maxAge = Math.min(300, Math.max(60, config.freshSeconds - toAge(asOfMs)))
+  // What is dated more than a minute ahead has no known age.
+  const freshLeft = asOfMs - nowMs > 60_000 ? 0 : config.freshSeconds - toAge(asOfMs)
+  const maxAge = Math.min(300, Math.max(60, freshLeft))
   return [maxAge, Math.min(600, left), Math.min(86_400, left)]
 }
 
