@@ -113,11 +113,11 @@ function createWatch(details: FleetStoreDetails): Watch {
       store ??= await details.open()
       await store.ping()
       away.end()
-      if (readOnly.error() !== undefined) await store.checkWritable()
-      readOnly.end()
     } catch (error) {
-      begin(error)
+      return begin(error)
     }
+    // A check that fails for want of a connection says nothing about reads, which have just worked.
+    if (readOnly.error() !== undefined) await store.checkWritable().then(readOnly.end, () => {})
   }
   const note = (failure: unknown): void => {
     if (stopping.signal.aborted) return
