@@ -25,6 +25,7 @@ test('only read, and no connection left to check whether writes work - reads go 
     },
   }
   const store = await openFleetStore({
+    visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
     onFailure: () => told.push('away'),
     onHealed: () => told.push('back'),
@@ -42,4 +43,21 @@ test('only read, and no connection left to check whether writes work - reads go 
     { timeout: 30 * SECOND_MS, interval: 50 },
   )
   expect(checks).toEqual([...states, 'writable'])
+})
+
+test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
+  let end: (error: Error) => void = () => {}
+  const ending = new Promise<never>((_resolve, reject) => (end = reject))
+  const told: string[] = []
+  const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 80,
+    open: () => Promise.resolve(inner),
+    onFailure: () => told.push('away'),
+  })
+  onTestFinished(() => store.close())
+  await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('said nothing for 70 ms')
+  expect(told).toEqual([])
+  end(new Error('Connection terminated'))
+  await vi.waitFor(() => expect(told).toEqual(['away']))
 })
