@@ -217,7 +217,7 @@ async function openGuardedStore(
   const { database } = config
   const store =
     database.kind === 'postgres'
-      ? await openFleetStore({ ...watch, open: () => open(LATER) })
+      ? await openFleetStore({ ...watch, ...config.freshness, open: () => open(LATER) })
       : await openHealingStore({ ...watch, open, clock, identify: () => findFileId(database.path) })
   const ledger = createLedger(details, store, storeHealth.note)
   const gate = createCallGate({

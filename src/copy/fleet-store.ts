@@ -25,10 +25,12 @@ const READS: ReadonlySet<string> = new Set(['findProduct', 'findChannelList', 'g
 
 /** A visitor whose database says nothing at all is told so before his patience ends, and may be answered by another server. */
 const SILENT_MS = 700
-const SILENT_WORDS = `the database said nothing for ${SILENT_MS} ms`
+const SILENT_SHARE = 7 / 8
 
 /** How the store is opened, and who is told. */
 export type FleetStoreDetails = Readonly<{
+  /** How long a visitor waits. */
+  visitorTimeoutMs: number
   open(): Promise<CopyStore>
   /** Told once each time that the database is found to be away. */
   onFailure(error: unknown): void
@@ -46,21 +48,18 @@ export type FleetStoreDetails = Readonly<{
  */
 export async function openFleetStore(details: FleetStoreDetails): Promise<CopyStore> {
   const watch = createWatch(details)
-  const failWhenSilent = createSilenceLimit()
+  const failWhenSilent = createSilenceLimit(Math.min(SILENT_MS, details.visitorTimeoutMs * SILENT_SHARE))
   const methods = STORE_METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
       const store = watch.get(WRITES.has(name))
-      try {
-        const call = (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
-        return await failWhenSilent(call, READS.has(name))
-      } catch (error) {
-        // One silent moment is no outage: the statement's own end says what it was.
-        if (error instanceof StoreError && error.message === SILENT_WORDS) throw error
+      const call = (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
+      // One silent moment is no outage: the statement's own end, which may come later, says what it was.
+      call.catch((error: unknown) => {
         const isTooSlow = VISITED.has(name) && isTooLong(error)
         if (isAway(error) || isTooSlow || isReadOnly(error)) watch.note(error)
-        throw error
-      }
+      })
+      return failWhenSilent(call, READS.has(name))
     },
   ])
   await watch.open()
@@ -68,17 +67,17 @@ export async function openFleetStore(details: FleetStoreDetails): Promise<CopySt
 }
 
 /** Let a read fail when the database has answered nothing meanwhile; one that is only slow is waited for. */
-function createSilenceLimit(): (call: Promise<unknown>, isRead: boolean) => Promise<unknown> {
+function createSilenceLimit(silentMs: number): (call: Promise<unknown>, isRead: boolean) => Promise<unknown> {
   let answeredAtMs = -Infinity
   return async (call, isRead) => {
     const sinceMs = performance.now()
     const answered = new AbortController()
     const silence = async (): Promise<unknown> => {
-      await systemClock.wait(SILENT_MS, answered.signal)
+      await systemClock.wait(silentMs, answered.signal)
       // What has arrived while this process was busy is read first.
       await breathe()
       if (answered.signal.aborted || answeredAtMs > sinceMs) return call
-      throw new StoreError(SILENT_WORDS)
+      throw new StoreError(`the database said nothing for ${silentMs} ms`)
     }
     try {
       const answer = await (isRead ? Promise.race([call, silence()]) : call)
@@ -113,11 +112,11 @@ function createWatch(details: FleetStoreDetails): Watch {
       store ??= await details.open()
       await store.ping()
       away.end()
-      if (readOnly.error() !== undefined) await store.checkWritable()
-      readOnly.end()
     } catch (error) {
-      begin(error)
+      return begin(error)
     }
+    // A check that fails for want of a connection says nothing about reads, which have just worked.
+    if (readOnly.error() !== undefined) await store.checkWritable().then(readOnly.end, () => {})
   }
   const note = (failure: unknown): void => {
     if (stopping.signal.aborted) return

@@ -128,10 +128,7 @@ function createListSource(details: ChannelSourceDetails): ListSource {
   let storeReadAtMs = 0
   let failure: unknown
   const fetchList = (): Promise<ChannelList> =>
-    flights.join(LIST_KEY, async () => {
-      memory = await fetchChannelList(details, memory)
-      return memory
-    })
+    flights.join(LIST_KEY, async () => (memory = await fetchChannelList(details, memory)))
   const source: ListSource = {
     findRemembered: () => memory,
     isDue: () => !isWithin(storeReadAtMs, STORE_READ_EVERY_MS, details.clock.nowMs()),
@@ -149,8 +146,7 @@ function createListSource(details: ChannelSourceDetails): ListSource {
         details.onStoreFailure(error)
       })
       const stored = (await waitInTime(details.clock, details.config.visitorTimeoutMs, reading)) ?? undefined
-      const nowMs = details.clock.nowMs()
-      if (stored !== undefined && (memory === undefined || isNews(stored, memory, nowMs))) memory = stored
+      if (stored !== undefined && isNews(stored, memory, details.clock.nowMs())) memory = stored
       return memory
     },
     async fetchInTime() {
@@ -158,7 +154,10 @@ function createListSource(details: ChannelSourceDetails): ListSource {
       return waitInTime(details.clock, details.config.visitorTimeoutMs, fetchList())
     },
     async findFor(channelId) {
-      if (memory !== undefined && hasChannel(memory, channelId) && !source.isDue()) return memory
+      const isKnown = memory !== undefined && hasChannel(memory, channelId)
+      // Read behind: a database that says nothing would take all of the visitor's patience.
+      if (isKnown && source.isDue()) void source.findStored()
+      if (isKnown) return memory
       const stored = await source.findStored()
       if (stored !== undefined && (hasChannel(stored, channelId) || !source.isAged(stored))) return stored
       return (await source.fetchInTime()) ?? stored
@@ -173,7 +172,8 @@ function createListSource(details: ChannelSourceDetails): ListSource {
 }
 
 /** Is the stored list newer, or has a walk held a list since? */
-function isNews(stored: ChannelList, memory: ChannelList, nowMs: number): boolean {
+function isNews(stored: ChannelList, memory: ChannelList | undefined, nowMs: number): boolean {
+  if (memory === undefined) return true
   if (stored.asOfMs === memory.asOfMs) return stored.heldSinceMs !== memory.heldSinceMs
   return isNewer(stored.asOfMs, memory.asOfMs, nowMs)
 }
@@ -182,9 +182,7 @@ function isNews(stored: ChannelList, memory: ChannelList, nowMs: number): boolea
 function createChecks(lists: ListSource): (list: ChannelList) => () => boolean {
   const checks = new WeakMap<ChannelList, () => boolean>()
   return (list) => {
-    const known = checks.get(list)
-    if (known !== undefined) return known
-    const check = (): boolean => lists.findRemembered() === list && !lists.isDue()
+    const check = checks.get(list) ?? ((): boolean => lists.findRemembered() === list && !lists.isDue())
     checks.set(list, check)
     return check
   }

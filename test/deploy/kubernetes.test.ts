@@ -145,7 +145,8 @@ describe('the manifests for Kubernetes', () => {
     { pods: ['ready', 'ready', 'not ready'], code: 0, name: 'all cut off' },
     { pods: ['ready'], code: 0, name: 'cut off, no other pod' },
     { pods: ['ready', 'nobody there'], code: 0, name: 'cut off, the other pod gone' },
-  ])('the readiness probe - $name - ends with $code', async ({ pods, code }) => {
+    { pods: ['ready'], code: 0, name: 'cut off, the name server silent', isNameServerSilent: true },
+  ])('the readiness probe - $name - ends with $code', async ({ pods, code, isNameServerSilent }) => {
     const port = await findFreePort()
     const addresses = pods.map((_, index) => `127.0.0.${index + 1}`)
     for (const [index, said] of pods.entries()) {
@@ -160,11 +161,14 @@ describe('the manifests for Kubernetes', () => {
     const [command = '', ...parameters] = container.readinessProbe.exec.command
     const script = parameters.at(-1)?.replace(':3000/', `:${port}/`) ?? ''
     const known = JSON.stringify(addresses.map((address) => ({ address, family: 4 })))
-    const names = `require('node:dns').promises.lookup = async () => (${known});`
+    // A lookup under way keeps the process alive.
+    const answer = isNameServerSilent === true ? 'new Promise(() => setInterval(() => {}, 1e6))' : known
+    const names = `require('node:dns').promises.lookup = async () => (${answer});`
     const probe = spawn(command === 'node' ? process.execPath : command, [
       ...parameters.slice(0, -1),
       names + script,
     ])
+    onTestFinished(() => void probe.kill())
     expect((await once(probe, 'exit'))[0]).toBe(code)
   })
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { SECOND_MS } from '../../src/clock.ts'
 import { readServerState } from '../../src/routes/read-state.ts'
 import { runBuilt, runHere } from '../commands/cli-harness.ts'
-import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS, createHarness } from '../helpers/harness.ts'
 import { type PostgresServer, type TestDatabase, startPostgres } from '../helpers/postgres.ts'
 import { toGtin } from '../helpers/products.ts'
@@ -117,6 +117,36 @@ describe('database that several machines share', () => {
       const { quota } = await harness.context.gate.readState()
       expect(quota).toMatchObject({ allowance: null, calls: { lookup: 10 } })
     })
+  })
+
+  test('gone - what is not known is nothing for readers, and 503 for a proxy that requires the database', async () => {
+    await warmUp()
+    harness.catalog.fault = { matches: /products/, does: (_request, response) => sendJson(response, 500, {}) }
+    await server.stop('immediate')
+    try {
+      for (const [index, surface] of ['fragments', 'embeds'].entries())
+        for (const path of [`where-to-buy/${toGtin(100 + index)}`, `deals?limit=${5 + index}`])
+          for (const [required, status] of [
+            ['database', 503],
+            ['', 200],
+            ['anything', 200],
+          ] as const) {
+            const answer = await request(harness.app)
+              .get(`/${surface}/${CHANNEL_ID}/${path}`)
+              .set('Vitrine-Require', required)
+            expect([surface, path, required, answer.status]).toEqual([surface, path, required, status])
+            expect(answer.headers).toMatchObject({
+              'vitrine-state': 'unavailable',
+              'cache-control': 'no-store',
+            })
+          }
+      const known = await request(harness.app)
+        .get(`/fragments/${CHANNEL_ID}/where-to-buy/${KNOWN}`)
+        .set('Vitrine-Require', 'database')
+      expect([known.status, known.headers['vitrine-state']]).toEqual([200, 'shown'])
+    } finally {
+      await server.start()
+    }
   })
 
   test('standing still - one visitor waits no longer than the limit of a statement, and the next ones not at all', async () => {

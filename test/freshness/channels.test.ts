@@ -94,6 +94,7 @@ describe('channel', () => {
     sources.clock.advance(1)
     await sources.store.putChannelList([], sources.clock.nowMs())
     sources.clock.advance(FRESHNESS.rescueSeconds * SECOND_MS)
+    await sources.channels.listChannels()
     expect(await judge(CHANNEL_ID)).toBe('known')
     sources.clock.advance(1)
     expect(await judge(CHANNEL_ID)).toBe('hidden')
@@ -197,9 +198,31 @@ describe('lists', () => {
       NOON_MS + 1,
     )
     sources.clock.advance(10 * SECOND_MS)
-    const { channel } = await sources.channels.getChannel(CHANNEL_ID)
-    expect(channel.name).toBe('Renamed')
+    await vi.waitFor(async () => {
+      const { channel } = await sources.channels.getChannel(CHANNEL_ID)
+      expect(channel.name).toBe('Renamed')
+    })
     expect(sources.countChannelCalls()).toBe(1)
+  })
+
+  test('store that says nothing - no visitor of a known channel waits for it, and it is asked once in ten seconds', async () => {
+    let asked = 0
+    let isSilent = false
+    const inner = await openStore()
+    const findChannelList = (): ReturnType<typeof inner.findChannelList> => {
+      asked += 1
+      return isSilent ? new Promise(() => {}) : inner.findChannelList()
+    }
+    const silent = await makeSources({ store: { ...inner, findChannelList } })
+    expect(await judge(CHANNEL_ID, silent)).toBe('known')
+    isSilent = true
+    asked = 0
+    for (let turn = 0; turn < 2; turn += 1) {
+      silent.clock.advance(10 * SECOND_MS)
+      // The clock stands still: whoever waited for the store would wait for ever.
+      for (let visit = 0; visit < 5; visit += 1) expect(await judge(CHANNEL_ID, silent)).toBe('known')
+    }
+    expect(asked).toBe(2)
   })
 
   test('stored list - after a restart - serves without a call', async () => {

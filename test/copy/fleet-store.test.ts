@@ -1,0 +1,63 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import { openFleetStore } from '../../src/copy/fleet-store.ts'
+import type { CopyStore } from '../../src/copy/store.ts'
+import { StoreError } from '../../src/errors.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { openStore } from '../freshness/sources.ts'
+
+const fail = (code: string): Promise<never> =>
+  Promise.reject(new StoreError('refused', { cause: Object.assign(new Error('refused'), { code }) }))
+
+test('only read, and no connection left to check whether writes work - reads go on, and writes wait', async () => {
+  const checks: string[] = []
+  const told: string[] = []
+  // A failover: the old primary only reads, then the server has no room, then it takes writes.
+  const states = ['53300', '57014', '25006', '08006']
+  const sql = await openStore()
+  const inner: CopyStore = {
+    ...sql,
+    putLookups: () => fail('25006'),
+    checkWritable: () => {
+      const state = states[checks.length] ?? 'writable'
+      checks.push(state)
+      return state === 'writable' ? Promise.resolve() : fail(state)
+    },
+  }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 800,
+    open: () => Promise.resolve(inner),
+    onFailure: () => told.push('away'),
+    onHealed: () => told.push('back'),
+    onReadOnly: () => told.push('only reads'),
+    onWritable: () => told.push('writable'),
+  })
+  onTestFinished(() => store.close())
+  await expect(store.putLookups([])).rejects.toThrow('refused')
+  await vi.waitFor(
+    async () => {
+      expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
+      expect(checks.at(-1)).toBe('writable')
+      expect(told).toEqual(['only reads', 'writable'])
+    },
+    { timeout: 30 * SECOND_MS, interval: 50 },
+  )
+  expect(checks).toEqual([...states, 'writable'])
+})
+
+test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
+  let end: (error: Error) => void = () => {}
+  const ending = new Promise<never>((_resolve, reject) => (end = reject))
+  const told: string[] = []
+  const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 80,
+    open: () => Promise.resolve(inner),
+    onFailure: () => told.push('away'),
+  })
+  onTestFinished(() => store.close())
+  await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('said nothing for 70 ms')
+  expect(told).toEqual([])
+  end(new Error('Connection terminated'))
+  await vi.waitFor(() => expect(told).toEqual(['away']))
+})
