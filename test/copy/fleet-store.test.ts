@@ -5,6 +5,7 @@ import type { CopyStore } from '../../src/copy/store.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { openStore } from '../freshness/sources.ts'
+import { defer } from '../helpers/defer.ts'
 
 const fail = (code: string): Promise<never> =>
   Promise.reject(new StoreError('refused', { cause: Object.assign(new Error('refused'), { code }) }))
@@ -46,10 +47,9 @@ test('only read, and no connection left to check whether writes work - reads go 
 })
 
 test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
-  let end: (error: Error) => void = () => {}
-  const ending = new Promise<never>((_resolve, reject) => (end = reject))
+  const ending = defer<never>()
   const told: string[] = []
-  const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending }
+  const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending.promise }
   const store = await openFleetStore({
     visitorTimeoutMs: 80,
     open: () => Promise.resolve(inner),
@@ -58,6 +58,6 @@ test('read that gets no answer - fails before a visitor’s patience ends; its o
   onTestFinished(() => store.close())
   await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('said nothing for 70 ms')
   expect(told).toEqual([])
-  end(new Error('Connection terminated'))
+  ending.reject(new Error('Connection terminated'))
   await vi.waitFor(() => expect(told).toEqual(['away']))
 })
