@@ -46,10 +46,13 @@ test('only read, and no connection left to check whether writes work - reads go 
 })
 
 test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
-  let end: (error: Error) => void = () => {}
-  const ending = new Promise<never>((_resolve, reject) => (end = reject))
+  const ending = new AbortController()
+  const getCopyState = (): Promise<never> =>
+    new Promise((_resolve, reject) =>
+      ending.signal.addEventListener('abort', () => reject(ending.signal.reason)),
+    )
   const told: string[] = []
-  const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending }
+  const inner: CopyStore = { ...(await openStore()), getCopyState }
   const store = await openFleetStore({
     visitorTimeoutMs: 80,
     open: () => Promise.resolve(inner),
@@ -58,6 +61,6 @@ test('read that gets no answer - fails before a visitor’s patience ends; its o
   onTestFinished(() => store.close())
   await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('said nothing for 70 ms')
   expect(told).toEqual([])
-  end(new Error('Connection terminated'))
+  ending.abort(new Error('Connection terminated'))
   await vi.waitFor(() => expect(told).toEqual(['away']))
 })
