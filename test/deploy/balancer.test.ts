@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
@@ -113,5 +115,30 @@ describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
     addresses.set('vitrine-a', OTHER_ADDRESS)
     start('vitrine-a')
     await vi.waitFor(async () => expect(await look(url)).toBe('200 shown true'))
+  })
+
+  it('nobody reaches the database - a box is asked for once; somebody does - it is required', async () => {
+    const port = await findFreePort()
+    const asked: unknown[] = []
+    let isConnected = false
+    for (const address of Object.values(ADDRESSES)) {
+      const server = createServer(({ url, headers }, response) => {
+        const required = headers['vitrine-require']
+        if (url === BOX) asked.push(required)
+        const isRefused = !isConnected && (required === 'database' || url === '/readyz?require=database')
+        response.writeHead(isRefused ? 503 : 200).end()
+      }).listen(port, address)
+      onTestFinished(() => void server.close())
+      await once(server, 'listening')
+    }
+    const url = await startBalancer(port, new Map(Object.entries(ADDRESSES)))
+    const visit = async (): Promise<unknown[]> => {
+      asked.length = 0
+      await fetch(url + BOX, { headers: { 'Vitrine-Require': 'database' } })
+      return [...asked]
+    }
+    await vi.waitFor(async () => expect(await visit()).toEqual([undefined]))
+    isConnected = true
+    await vi.waitFor(async () => expect(await visit()).toEqual(['database']))
   })
 })
