@@ -60,7 +60,7 @@ export function isFuture(timeMs: number, nowMs: number): boolean {
   return timeMs - nowMs > CLOCK_TOLERANCE_MS
 }
 
-/** Is the time less than `withinMs` ago? One of the future is not. */
+/** Is the time less than `withinMs` ago? A time in the future is not. */
 export function isWithin(timeMs: number, withinMs: number, nowMs: number): boolean {
   return nowMs - timeMs < withinMs && !isFuture(timeMs, nowMs)
 }
@@ -71,7 +71,7 @@ export function isNewer(timeMs: number, thanMs: number, nowMs: number): boolean 
   return timeMs > thanMs || isFuture(thanMs, nowMs)
 }
 
-/** The later of two times that say something: one of the future gives way to one that is not. */
+/** Return the later of two times. A time in the future counts as the earlier one. */
 export function toNewer(aMs: number, bMs: number, nowMs: number): number {
   return isNewer(aMs, bMs, nowMs) ? aMs : bMs
 }

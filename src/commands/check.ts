@@ -20,7 +20,7 @@ import { type Finding, type Report, attempt, bad, good } from './findings.ts'
 import { checkChannels } from './check-channels.ts'
 import { judgeStore } from './judge-store.ts'
 
-/** A check never waits for a server as long as a walk does: whoever runs it wants to know now. */
+/** A check waits for a database server for a shorter time than a walk does. */
 const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
 /**

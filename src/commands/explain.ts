@@ -14,7 +14,7 @@ import { findCures } from './cures.ts'
 import { quote, toPlain, toPlainJson } from './plain-text.ts'
 import { openForCommand } from './sync.ts'
 
-/** A box as somebody types it: its options as words `stock=in`, or as the query of its address. */
+/** The arguments of the command: options as words such as `stock=in`, or as the query of the address of a box. */
 export type ExplainOrder = Readonly<{
   channel: string
   gtin: string

@@ -43,7 +43,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
   }
 }
 
-/** A walk would wait for a server that is away or only reads; whoever runs a command wants to know now. */
+/** Refuse to walk into a database that only reads or is away: a walk would wait for it. */
 async function refuseUnwritable(store: CopyStore): Promise<void> {
   try {
     await store.checkWritable()

@@ -71,7 +71,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       await sql`select count(*) from copies`.execute(reader)
     },
     async checkWritable() {
-      // A refusal also gives the connection up: the next one knows what holds by then.
+      // A refused write closes its connection, so the next check opens a new one.
       if (isPostgres(writer)) await sql`select 1 from copies where false for update`.execute(writer)
     },
     async findDamage() {

@@ -107,7 +107,7 @@ export function createWalks(details: WalksDetails): Walks {
   }
 }
 
-/** Why a walk is made: somebody wants it now, its time has come, or it cannot wait for its time. */
+/** Why a walk is made: an operator ordered it, it is scheduled, or it is urgent. */
 type Occasion = Readonly<{ why: 'told'; isAccepted: boolean } | { why: 'scheduled' }> | UrgentWalk
 
 type Runner = Readonly<{

@@ -116,7 +116,7 @@ type ListSource = Readonly<{
   fetchInTime(): Promise<ChannelList | undefined>
   /** The list for a channel: another process may have a newer one, and the catalog is asked when that is old, too. */
   findFor(channelId: string): Promise<ChannelList | undefined>
-  /** The list at hand, or where that is old and the catalog answers in time, a new one. */
+  /** Return a new list when the known one is old and the catalog answers in time, else the known one. */
   findNewest(): Promise<ChannelList | undefined>
   /** Is it older than fresh? */
   isAged(list: ChannelList): boolean

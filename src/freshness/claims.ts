@@ -107,7 +107,7 @@ function createSteps(details: ClaimsDetails, lastsMs: number, stopping: AbortSig
     async giveBack(product) {
       const isWaiting = (): boolean =>
         lookups.find(product.channelId, product.gtin) !== undefined && !stopping.aborted
-      // Whoever has it next looks into the store first.
+      // The next owner reads the store before it calls.
       lookups.hurry()
       for (let waitMs = WRITTEN_LOOK_MS; isWaiting(); waitMs = Math.min(waitMs * 2, LONGEST_WRITTEN_LOOK_MS))
         await systemClock.wait(waitMs, stopping)
