@@ -8,7 +8,7 @@ import { holdChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, getCopy, readCopyState } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
-import { NOTHING_HELD, holdSuspiciousWalk, isWalkMalformed } from './sql-held-walk.ts'
+import { NOTHING_HELD, holdWalk, isWalkMalformed } from './sql-held-walk.ts'
 import { createLeases } from './sql-leases.ts'
 import { listKnown } from './sql-page-range.ts'
 import { removeLapsedDeals } from './sql-first-seen.ts'
@@ -35,14 +35,14 @@ export function createSqlWalkStore(
       const copy = await open(channelId)
       return applyPage(database, copy, { page, guard: guard(copy), nowMs: clock.nowMs() })
     },
-    async holdSuspiciousWalk(channelId, walk, rules) {
+    isWalkMalformed: async (channelId, walk) => isWalkMalformed(database, (await open(channelId)).id, walk),
+    async holdWalk(channelId, walk, held) {
       const copy = await open(channelId)
-      const ended = { catalog, channelId, copyId: copy.id, walk, rules, guard: guard(copy) }
-      return holdSuspiciousWalk(database, ended)
+      await holdWalk(database, copy, { walk, held, guard: guard(copy) })
     },
-    async completeWalk(channelId, walk, nowMs) {
+    async completeWalk(channelId, walk, end) {
       const copy = await open(channelId)
-      await completeWalk(database, copy, { walk, nowMs, guard: guard(copy) })
+      await completeWalk(database, copy, { ...end, walk, guard: guard(copy) })
     },
     async failWalk(channelId, code, nowMs) {
       const copy = await open(channelId)
@@ -102,7 +102,8 @@ async function placeWalk(
     })
     .where('id', '=', copy.id)
     .execute()
-  return place ?? { walk, cursor: null, afterGtin: '', productCount: 0, isWalked: false }
+  const start = { walk, cursor: null, afterGtin: '', productCount: 0, isWalked: false }
+  return place ?? { ...start, startedAtMs: times.nowMs }
 }
 
 async function findPlace(
@@ -112,7 +113,8 @@ async function findPlace(
 ): Promise<WalkPlace | undefined> {
   const page = await database
     .selectFrom('walk_pages')
-    .select(['until_gtin', 'next_cursor', 'as_of_ms'])
+    .innerJoin('copies', 'copies.id', 'walk_pages.copy_id')
+    .select(['until_gtin', 'next_cursor', 'as_of_ms', 'started_at_ms'])
     .where('copy_id', '=', copy.id)
     .where('walk', '=', copy.runningWalk)
     .orderBy('after_gtin', 'desc')
@@ -126,6 +128,7 @@ async function findPlace(
     cursor: page.next_cursor,
     afterGtin: page.until_gtin,
     productCount,
+    startedAtMs: page.started_at_ms ?? page.as_of_ms,
     isWalked: page.next_cursor === null,
   }
 }
@@ -133,18 +136,17 @@ async function findPlace(
 async function completeWalk(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  end: Readonly<{ walk: number; nowMs: number; guard: Guard }>,
+  end: Readonly<{ walk: number; nowMs: number; isMalformed: boolean; guard: Guard }>,
 ): Promise<void> {
   const hasIndexes = isPostgres(database)
   if (!hasIndexes) await createDealIndexes(database)
   const { productCount, drops } = await sumPages(database, copy.id, end.walk)
-  const isMalformed = await isWalkMalformed(database, copy.id, { walk: end.walk, drops, productCount })
   const dealCount = await countDeals(database, copy.id, end.walk)
   const dealCurrency = await computeDealCurrency(database, copy.id, end.walk)
-  await transact(database, async (transaction) => {
+  const completed = await transact(database, async (transaction) => {
     await end.guard(transaction)
     if (!hasIndexes) await createDealIndexes(transaction)
-    await transaction
+    return transaction
       .updateTable('copies')
       .set(({ ref }) => ({
         current_walk: end.walk,
@@ -155,21 +157,18 @@ async function completeWalk(
         deal_count: dealCount,
         deal_currency: dealCurrency ?? null,
         drops: JSON.stringify(drops),
-        is_malformed: Number(isMalformed),
+        is_malformed: Number(end.isMalformed),
         ...NOTHING_HELD,
         failure: null,
         failed_at_ms: null,
       }))
       .where('id', '=', copy.id)
       .where('current_walk', '<', end.walk)
-      .execute()
+      .returning('completed_started_at_ms')
+      .executeTakeFirst()
   })
   await removeEnded(database, copy.id, end.walk)
-  const { started_at_ms: startedAtMs } = await database
-    .selectFrom('copies')
-    .select('started_at_ms')
-    .where('id', '=', copy.id)
-    .executeTakeFirstOrThrow()
-  await removeAbsences(database, copy.id, { startedAtMs: startedAtMs ?? 0, nowMs: end.nowMs })
+  const startedAtMs = completed?.completed_started_at_ms ?? 0
+  await removeAbsences(database, copy.id, { startedAtMs, nowMs: end.nowMs })
   await removeLapsedDeals(database, copy.id, end.nowMs)
 }

@@ -1,7 +1,6 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import type { QuotaLedger } from '../catalog/quota-ledger.ts'
-import type { HoldRules } from './held-walk.ts'
 import type { PageProduct } from './rows.ts'
 
 /** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
@@ -136,6 +135,8 @@ export type WalkPlace = Readonly<{
   afterGtin: string
   /** Products of the pages that are already in the copy. */
   productCount: number
+  /** When the walk began, Unix milliseconds; before it broke off, where it goes on. */
+  startedAtMs: number
   /** Every page is in the copy; only the end was missed. */
   isWalked: boolean
 }>
@@ -210,13 +211,16 @@ export type WalkStore = QuotaLedger &
      * without anything that is known.
      */
     applyPage(channelId: string, page: WalkPage): Promise<boolean>
-    /**
-     * Judges a walk whose pages are all in the copy, and holds one that is suspicious: the copy before it stays current, and the next
-     * walk begins anew. Answers what is held; `null`: the walk may be completed.
-     */
-    holdSuspiciousWalk(channelId: string, walk: number, rules: HoldRules): Promise<HeldWalk | null>
+    /** Were most offers or products of a walk malformed? Its pages are all in the copy; where some were, it reads every product. */
+    isWalkMalformed(channelId: string, walk: number): Promise<boolean>
+    /** Notes what a walk found that is not believed: the copy before it stays current, and the next walk begins anew. */
+    holdWalk(channelId: string, walk: number, held: HeldWalk): Promise<void>
     /** Makes the walk the one that readers see, then removes what ended with it. */
-    completeWalk(channelId: string, walk: number, nowMs: number): Promise<void>
+    completeWalk(
+      channelId: string,
+      walk: number,
+      end: Readonly<{ nowMs: number; isMalformed: boolean }>,
+    ): Promise<void>
     failWalk(channelId: string, code: string, nowMs: number): Promise<void>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     holdChannelList(asOfMs: number): Promise<void>

@@ -54,7 +54,7 @@ async function getChannelList(details: ListDetails): Promise<readonly Channel[]>
   const shared = details.walkedSinceMs === null ? undefined : await findShared(details)
   if (shared !== undefined) return shared
   const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels('walk'))
-  if (value.length === 0) await holdEmptyList(details, asOfMs)
+  if (value.length === 0) await judgeEmptyList(details, asOfMs)
   await details.store.putChannelList(value, asOfMs)
   return value
 }
@@ -63,7 +63,7 @@ async function getChannelList(details: ListDetails): Promise<readonly Channel[]>
  * Hold a list without channels where there were some, until a later walk finds the same.
  * @throws WalkHeldError when it is held
  */
-async function holdEmptyList(details: ListDetails, asOfMs: number): Promise<void> {
+async function judgeEmptyList(details: ListDetails, asOfMs: number): Promise<void> {
   const { store, isAccepted } = details
   const list = await store.findChannelList()
   if (isAccepted || list === undefined || list.channels.length === 0) return

@@ -53,6 +53,7 @@ export async function fetchPage(
         cursor: nextCursor,
         afterGtin: products.at(-1)?.gtin ?? afterGtin,
         productCount: place.productCount + products.length,
+        startedAtMs: place.startedAtMs,
         isWalked: nextCursor === null,
       },
       barrenPages: 0,

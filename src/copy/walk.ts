@@ -8,8 +8,9 @@ import { CatalogStatusError, VitrineError, WalkError, WalkHeldError } from '../e
 import { describeFailure } from './healing-store.ts'
 import { describeHold, findLastWalkStart } from './held-walk.ts'
 import type { PageSource } from './page-source.ts'
-import type { HeldWalk, WalkPlace, WalkStore } from './store.ts'
+import type { WalkStore } from './store.ts'
 import type { WalkClock } from './walk-clock.ts'
+import { type WalkEnd, endWalk, holdUnwritten } from './walk-end.ts'
 import { type FetchedPage, type PagedDetails, type WalkStep, fetchPage } from './walk-page.ts'
 import { type ListStore, listWalkedChannels } from './walk-list.ts'
 import { createTakenOver } from './taken-over.ts'
@@ -49,6 +50,8 @@ export type WalkDetails = Readonly<{
   store: WalkStore & ListStore
   clock: Clock
   owner: string
+  /** When the walk of the first channel began, Unix milliseconds. */
+  beganAtMs: number
   /** May it wait between pages, hours if need be, so as not to use up its share of the daily limit too soon? */
   mayWait: boolean
   resumeWithinMs: number
@@ -70,16 +73,17 @@ export type WalkDetails = Readonly<{
  * @throws CatalogError when not even the list of channels can be had, WalkHeldError when that is held; NoChannelsError when it has
  * none to serve; WalkError when it was told to stop before that, or when the clock of this machine is wrong.
  */
-export async function walkCatalog(details: WalkDetails): Promise<readonly ChannelWalk[]> {
-  if (details.signal.aborted) throw createStopped()
-  const channels = await listWalkedChannels(details)
-  const { isDoubtful } = await details.checkClock()
+export async function walkCatalog(order: Omit<WalkDetails, 'beganAtMs'>): Promise<readonly ChannelWalk[]> {
+  if (order.signal.aborted) throw createStopped()
+  const channels = await listWalkedChannels(order)
+  const { isDoubtful } = await order.checkClock()
   // Times of two clocks would confirm a hold at once.
-  const judged = isDoubtful ? { ...details, confirmAfterMs: Infinity } : details
+  const confirmAfterMs = isDoubtful ? Infinity : order.confirmAfterMs
+  const details = { ...order, confirmAfterMs, beganAtMs: order.clock.nowMs() }
   const walks: ChannelWalk[] = []
   for (const channel of channels) {
     if (details.signal.aborted) break
-    walks.push(await walkChannel(judged, channel))
+    walks.push(await walkChannel(details, channel))
   }
   return walks
 }
@@ -96,10 +100,10 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
   if (!(await takeLease(details, channel.id))) return end('busy')
   try {
     if (await isJustWalked(details, channel)) return end('busy')
-    const { productCount, held } = await walkPages({ ...details, droppedGtins }, channel)
+    const { before, place, held } = await walkPages({ ...details, droppedGtins }, channel)
+    const { productCount } = place
     if (held === null) return end('complete', { productCount })
     const { code } = new WalkHeldError('')
-    const before = await store.getCopyState(channel.id)
     return end('held', { productCount, failure: code, reason: describeHold(held, before.productCount) })
   } catch (error) {
     const code =
@@ -124,9 +128,6 @@ async function isJustWalked(
   return lastStartedAtMs !== null && lastStartedAtMs >= walkedSinceMs
 }
 
-/** `held`: the walk did not become the current one. */
-type WalkEnd = Readonly<{ productCount: number; held: HeldWalk | null }>
-
 async function walkPages(details: PagedDetails, channel: Channel): Promise<WalkEnd> {
   // What is fetched ahead ends with the walk of its channel, whatever ends that.
   const ended = new AbortController()
@@ -141,7 +142,8 @@ async function walkPages(details: PagedDetails, channel: Channel): Promise<WalkE
 /** While a page is written, the next one is under way: its cursor is known before. One page ahead, and never more. */
 async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<WalkEnd> {
   const { store, clock } = details
-  const { productCount: expectedCount } = await store.getCopyState(channel.id)
+  const before = await store.getCopyState(channel.id)
+  const expectedCount = before.productCount
   const begin = async (resumableSinceMs: number): Promise<WalkStep> => {
     const place = await store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
     return { place, barrenPages: 0, barrenDrops: {} }
@@ -170,6 +172,8 @@ async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<
     ahead?.catch(() => {})
     // It leaves before anything is written: writing holds the thread.
     await setImmediate()
+    const held = await holdUnwritten(details, channel, { before, place: page.next.place })
+    if (held !== undefined) return held
     const from = step
     step = await putPage({ store, channelId: channel.id, page }, async () => {
       // What was fetched ahead may begin somewhere else than this page ends now.
@@ -183,22 +187,7 @@ async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<
     const { productCount, isWalked } = step.place
     details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   }
-  return endWalk(details, channel, step.place)
-}
-
-/** Makes the walk the current one, unless it is suspicious. */
-async function endWalk(
-  details: WalkDetails,
-  channel: Channel,
-  { walk, productCount }: WalkPlace,
-): Promise<WalkEnd> {
-  const { store, clock, isAccepted } = details
-  // Counting a large catalog takes its time.
-  if (!(await extendLease(details, channel.id))) throw createTakenOver()
-  const held = isAccepted ? null : await store.holdSuspiciousWalk(channel.id, walk, details)
-  if (!(await extendLease(details, channel.id))) throw createTakenOver()
-  if (held === null) await store.completeWalk(channel.id, walk, clock.nowMs())
-  return { productCount, held }
+  return endWalk(details, channel, { before, place: step.place })
 }
 
 /** Puts a page into the copy; one that look-ups have overtaken is read once more, whole. Answers where the next one begins. */

@@ -176,7 +176,7 @@ describe('check', () => {
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
     const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     const { walk } = await store.beginWalk(CHANNEL_ID, { nowMs: 1, resumableSinceMs: 0 })
-    await store.completeWalk(CHANNEL_ID, walk, Date.now() + DAY_MS)
+    await store.completeWalk(CHANNEL_ID, walk, { nowMs: Date.now() + DAY_MS, isMalformed: false })
     await store.close()
     const { code, bad } = await check(settings)
     expect(code).toBe(1)

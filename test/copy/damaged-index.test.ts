@@ -128,7 +128,7 @@ describe('damaged index of words', () => {
     const walk = await begin(walker, 200)
     const products = [...makeLamps(20), makeNamed(700, 'Torch'), makeNamed(701, 'Kettle')]
     await walker.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 200 }))
-    await walker.completeWalk(CHANNEL, walk, 200)
+    await walker.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
     await walker.close()
     // The walk has gone, perhaps before the index was filled: the store that serves goes on with it.
     await expectFilled()
@@ -140,7 +140,7 @@ describe('damaged index of words', () => {
     const walk = await begin(store, 200)
     await store.applyPage(CHANNEL, makePage(walk, makeLamps(20), { asOfMs: 200 }))
     damage(SPOIL_INDEX)
-    await store.completeWalk(CHANNEL, walk, 200)
+    await store.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
     expect(await store.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 2, productCount: 20 })
     await expectFilled()
     expect(await search('lamp')).toHaveLength(20)

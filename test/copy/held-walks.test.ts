@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import type { WireProduct } from '../../src/catalog/contract.ts'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { WireChannel, WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import type { WalkOrder } from '../../src/copy/walk-runner.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
 import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
@@ -37,6 +38,14 @@ const readFirstSeen = async (): Promise<number> => {
   return deals.findIndex(({ gtin }) => gtin === GTIN)
 }
 
+/** How many versions of products have ended, by the file itself. */
+function countEndedRows(): number {
+  const path = place.order.database.replace('sqlite:', '')
+  const database = openSqlite({ path, role: 'reader' })
+  onTestFinished(() => database.close())
+  return database.prepare('select id from products where until_walk is not null').all([]).length
+}
+
 /** The same products with a price that cannot be read in `count` of them. */
 const spoil = (count: number): WireProduct[] =>
   makeWireProducts(120).map((product, index) =>
@@ -59,6 +68,11 @@ describe('walk that finds far fewer products', () => {
         productCount: 0,
       },
     })
+  })
+
+  test('no products - is held before anything is written', async () => {
+    await walkLater([])
+    expect(countEndedRows()).toBe(0)
   })
 
   test('report - of a held walk - has its code and reason', async () => {
@@ -89,6 +103,42 @@ describe('walk that finds far fewer products', () => {
     expect(await walkLater(makeWireProducts(22), HOUR_MS / 2 - MINUTE_MS)).toBe('complete 22')
     expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ productCount: 22, held: null })
     expect(await readBox(place.copy, GTIN)).toBe('unknown')
+  })
+
+  test('channel that comes late in its walk - is confirmed by the times of the whole walks', async () => {
+    const [own] = place.catalog.channels
+    const other = { ...own, id: '00000000-0000-4000-8000-000000000001' } as WireChannel
+    place.catalog.channels.unshift(other)
+    stock(place.catalog, [])
+    place.clock.advance(HOUR_MS)
+    // The channel before it takes ten minutes in this walk and no time in the next one.
+    place.catalog.fault = {
+      matches: new RegExp(`${other.id}/products`),
+      does: (_request, response) => {
+        place.clock.step(HOUR_MS / 6)
+        place.catalog.fault = null
+        sendJson(response, 200, { items: [], next_cursor: null })
+      },
+    }
+    const { walks } = await place.walk()
+    expect(walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
+    place.clock.advance((HOUR_MS * 5) / 6)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
+  })
+
+  test('walk that broke off and goes on - counts from when it first began', async () => {
+    const products = makeWireProducts(201)
+    await walkLater(makeWireProducts(500))
+    await walkLater(products)
+    place.clock.advance(HOUR_MS / 2)
+    place.catalog.fault = {
+      matches: /cursor=/,
+      does: (_request, response) => sendJson(response, 400, { error: 'no' }),
+    }
+    expect(await walk()).toBe('failed 0')
+    place.catalog.fault = null
+    place.clock.advance(HOUR_MS / 2)
+    expect(await walk()).toBe('held 201')
   })
 
   test('later walk that finds something else - is held anew', async () => {

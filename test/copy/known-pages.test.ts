@@ -62,7 +62,7 @@ async function walk(
     }
     afterGtin = products.at(-1)?.gtin ?? afterGtin
   }
-  await copy.completeWalk(CHANNEL, number, nowMs)
+  await copy.completeWalk(CHANNEL, number, { nowMs, isMalformed: false })
   return { parsed }
 }
 

@@ -63,7 +63,7 @@ async function fill(copy: SqlStore): Promise<void> {
     const afterGtin = first === 0 ? '' : toGtin(first - 1)
     await copy.applyPage(CHANNEL, makePage(walk, page, { asOfMs: 100, afterGtin, nextCursor: afterGtin }))
   }
-  await copy.completeWalk(CHANNEL, walk, 100)
+  await copy.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
 }
 
 const stores: Record<string, SqlStore> = {}

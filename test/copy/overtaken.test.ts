@@ -124,7 +124,7 @@ describe('look-up between the steps of a page', () => {
     await setImmediate()
     await copy.putLookups([{ channelId: CHANNEL_ID, gtin, entry: { product, asOfMs: nowMs + 500 } }])
     await page
-    await copy.completeWalk(CHANNEL_ID, walk, nowMs + 1_000)
+    await copy.completeWalk(CHANNEL_ID, walk, { nowMs: nowMs + 1_000, isMalformed: false })
     expect(await readBox(copy, gtin)).toBe(`Lamp 0 @${nowMs + 1_000}`)
   })
 })

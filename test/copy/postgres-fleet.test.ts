@@ -115,7 +115,9 @@ describe('leases of two machines', () => {
     const late = { asOfMs: 160, afterGtin: toGtin(1), nextCursor: null }
     const page = makePage(walk, makeProducts(2, 4, 'late'), late)
     await expect(sleeper.applyPage(CHANNEL, page)).rejects.toThrow('took the walk over')
-    await expect(sleeper.completeWalk(CHANNEL, walk, 170)).rejects.toThrow('took the walk over')
+    await expect(sleeper.completeWalk(CHANNEL, walk, { nowMs: 170, isMalformed: false })).rejects.toThrow(
+      'took the walk over',
+    )
     await sleeper.failWalk(CHANNEL, 'VITRINE_WALK_FAILED', 170)
     expect(await other.getCopyState(CHANNEL)).toMatchObject({
       currentWalk: 0,
@@ -124,7 +126,7 @@ describe('leases of two machines', () => {
     })
     expect(await readBox(other, toGtin(2))).toBe('unknown')
     expect(await other.applyPage(CHANNEL, page)).toBe(true)
-    await other.completeWalk(CHANNEL, walk, 180)
+    await other.completeWalk(CHANNEL, walk, { nowMs: 180, isMalformed: false })
     expect(await sleeper.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, productCount: 4 })
   })
 
@@ -147,7 +149,7 @@ describe('leases of two machines', () => {
     await endLeases()
     expect(await other.findUnfinishedWalks()).toMatchObject([{ isOver: true }])
     await one.applyPage(CHANNEL, makePage(walk, [], { asOfMs: 100 }))
-    await one.completeWalk(CHANNEL, walk, 110)
+    await one.completeWalk(CHANNEL, walk, { nowMs: 110, isMalformed: false })
     expect(await other.findUnfinishedWalks()).toEqual([])
   })
 })

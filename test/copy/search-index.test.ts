@@ -71,7 +71,7 @@ async function makeOldDatabase(products: readonly Product[]): Promise<void> {
   const store = createSqlWalkStore(database, 'c')
   const { walk } = await store.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 100 })
   await store.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 100 }))
-  await store.completeWalk(CHANNEL, walk, 100)
+  await store.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
   for (const name of ['added', 'removed', 'changed'])
     await sql`drop trigger ${sql.ref(`product_words_${name}`)}`.execute(database)
   for (const name of ['product_words', 'search_backlog', 'held_words', 'lookup_claims'])

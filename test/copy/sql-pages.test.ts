@@ -49,7 +49,7 @@ async function walkInPages(
     afterGtin = page.at(-1)?.gtin ?? afterGtin
     await how.between?.()
   }
-  await copy.completeWalk(CHANNEL, walk, how.nowMs)
+  await copy.completeWalk(CHANNEL, walk, { nowMs: how.nowMs, isMalformed: false })
 }
 
 /** Everything that readers could see, whatever numbers rows and walks have. */
@@ -195,7 +195,7 @@ test('indexes of grids - missing while the first copy is walked, and there as mi
   const migrated = await readIndexes()
   const walk = await begin(copy, 100)
   expect([migrated.length > 0, await readIndexes()]).toEqual([true, []])
-  await copy.completeWalk(CHANNEL, walk, 100)
+  await copy.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
   expect(await readIndexes()).toEqual(migrated)
   await copy.beginWalk('00000000-0000-4000-8000-000000000002', { nowMs: 200, resumableSinceMs: 200 })
   expect(await readIndexes()).toEqual(migrated)

@@ -103,7 +103,7 @@ describe('transactions of a walk', () => {
       const nowMs = 100 * (index + 1)
       const { walk } = await store.beginWalk(CHANNEL, { nowMs, resumableSinceMs: nowMs })
       await store.applyPage(CHANNEL, makePage(walk, page, { asOfMs: nowMs }))
-      await store.completeWalk(CHANNEL, walk, nowMs)
+      await store.completeWalk(CHANNEL, walk, { nowMs, isMalformed: false })
     }
     expect(rowCounts.reduce((sum, rows) => sum + rows, 0)).toBeGreaterThan(40 * 61)
     expect(Math.max(...rowCounts)).toBeLessThanOrEqual(MAX_ROWS)

@@ -146,7 +146,7 @@ export function describeDealCounts(subject: Subject): void {
       const { total, discounts } = await copy.countDeals(makeQuery())
       expect(total).toBe(1)
       expect(discounts.map(({ count }) => count)).toEqual([1, 1, 1, 0, 0, 0, 0, 0])
-      await copy.completeWalk(CHANNEL, walk, 200)
+      await copy.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
       expect(await copy.countDeals(makeQuery())).toMatchObject({ total: 2 })
       const elsewhere = makeQuery({ channelId: '00000000-0000-4000-8000-000000000002' })
       expect(await copy.countDeals(elsewhere)).toEqual(nothing)

@@ -54,7 +54,14 @@ export function describeLeases(subject: Subject): void {
 
     test('walk - never begun - begins at the first page', async () => {
       const place = await copy.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 0 })
-      expect(place).toEqual({ walk: 1, cursor: null, afterGtin: '', productCount: 0, isWalked: false })
+      expect(place).toEqual({
+        walk: 1,
+        cursor: null,
+        afterGtin: '',
+        productCount: 0,
+        startedAtMs: 100,
+        isWalked: false,
+      })
     })
 
     test('walk - broken after two pages - goes on after the second', async () => {
@@ -70,6 +77,7 @@ export function describeLeases(subject: Subject): void {
         cursor: 'c2',
         afterGtin: toGtin(2),
         productCount: 2,
+        startedAtMs: 100,
         isWalked: false,
       })
     })
@@ -82,7 +90,7 @@ export function describeLeases(subject: Subject): void {
       expect(place).toMatchObject({ walk, cursor: null, afterGtin: '', productCount: 0 })
       const products = [1, 2].map((index) => makeProduct({ gtin: toGtin(index) }))
       await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 200 }))
-      await copy.completeWalk(CHANNEL, walk, 210)
+      await copy.completeWalk(CHANNEL, walk, { nowMs: 210, isMalformed: false })
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 2, completedStartedAtMs: 200 })
     })
 
@@ -91,14 +99,14 @@ export function describeLeases(subject: Subject): void {
       await copy.applyPage(CHANNEL, makePage(walk, [makeProduct()], { asOfMs: 100 }))
       const place = await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 0 })
       expect(place).toMatchObject({ walk, isWalked: true, productCount: 1 })
-      await copy.completeWalk(CHANNEL, walk, 210)
+      await copy.completeWalk(CHANNEL, walk, { nowMs: 210, isMalformed: false })
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, completedStartedAtMs: 100 })
     })
 
     test('walk - complete - the next has the next number', async () => {
       await walkAll(copy, [], 100)
       expect(await begin(copy, 200)).toBe(2)
-      await copy.completeWalk(CHANNEL, 1, 300)
+      await copy.completeWalk(CHANNEL, 1, { nowMs: 300, isMalformed: false })
       expect((await copy.getCopyState(CHANNEL)).completedAtMs).toBe(100)
     })
   })

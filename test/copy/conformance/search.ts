@@ -215,7 +215,7 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, 'new lamp', 1)).toEqual([])
       expect(await search(copy, 'lamp', 1)).toEqual(['Old lamp'])
       expect(await search(copy, 'new')).toEqual([])
-      await copy.completeWalk(CHANNEL, walk, 200)
+      await copy.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
       expect(await search(copy, 'lamp')).toEqual(['Lamp new'])
       await copy.putLookups([
         {

@@ -67,7 +67,7 @@ export function makePage(
 export async function walkAll(copy: Copy, products: readonly Product[], asOfMs: number): Promise<void> {
   const walk = await begin(copy, asOfMs)
   await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs }))
-  await copy.completeWalk(CHANNEL, walk, asOfMs)
+  await copy.completeWalk(CHANNEL, walk, { nowMs: asOfMs, isMalformed: false })
 }
 
 /** The title and time of a product as a box reads it; `'absent'` and `'unknown'` where there is none. */
