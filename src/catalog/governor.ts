@@ -137,7 +137,7 @@ function createView({ clock, ledger = createMemoryLedger(clock) }: GovernorOptio
   let seenAtMs = -Infinity
   return {
     async update(nowMs, change) {
-      seen = await ledger.updateQuota(nowMs, (state) => change(correctPause(state, nowMs)))
+      seen = await ledger.updateQuota(nowMs, change)
       seenAtMs = nowMs
       return seen
     },

@@ -1,5 +1,13 @@
 import { type Clock, HOUR_MS, isWithin } from '../clock.ts'
-import { type QuotaState, type ShareCalls, createQuotaState, mergeStates, startDay, toDay } from './quota.ts'
+import {
+  type QuotaState,
+  type ShareCalls,
+  correctPause,
+  createQuotaState,
+  mergeStates,
+  startDay,
+  toDay,
+} from './quota.ts'
 
 /** Makes another state of one; pure, and may run more than once. */
 export type QuotaChange = (state: QuotaState) => QuotaState
@@ -8,7 +16,7 @@ export type QuotaChange = (state: QuotaState) => QuotaState
 export type QuotaLedger = Readonly<{
   /**
    * Reads the state as of `nowMs` and writes what `change` makes of it, in one step for all who share the ledger. Answers
-   * the state after it.
+   * the state after it. Removes an impossible pause first: a ledger of several machines judges that by the database's clock.
    */
   updateQuota(nowMs: number, change: QuotaChange): Promise<QuotaState>
 }>
@@ -20,7 +28,7 @@ export function createMemoryLedger(clock: Clock): QuotaLedger {
   return {
     updateQuota(nowMs, change) {
       lookupTimesMs = lookupTimesMs.filter((timeMs) => isWithin(timeMs, HOUR_MS, nowMs))
-      const before = { ...startDay(state, nowMs), lookupsLastHour: lookupTimesMs.length }
+      const before = { ...startDay(correctPause(state, nowMs), nowMs), lookupsLastHour: lookupTimesMs.length }
       state = change(before)
       for (let count = before.lookupsLastHour; count < state.lookupsLastHour; count++)
         lookupTimesMs.push(nowMs)

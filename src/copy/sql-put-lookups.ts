@@ -5,6 +5,7 @@ import { transact } from '../database/transact.ts'
 import { type ComparedContent, type StoredShape, isSameContent, toStoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
+import { readTime } from './sql-time.ts'
 import { carryFirstSeen, keepFirstSeen } from './sql-first-seen.ts'
 import { confirmVersion, deleteVersions, insertVersions, updateVersion } from './sql-versions.ts'
 import { executeOnce } from './statements.ts'
@@ -21,11 +22,13 @@ export async function putLookups(
 ): Promise<void> {
   await transact(database, async (transaction) => {
     const copies = new Map<string, CopyRow>()
+    // To a machine with a clock that is behind, newer look-ups of the others would be of the future.
+    const nowMs = (await readTime(transaction)) ?? clock.nowMs()
     for (const lookup of lookups) {
       const { channelId } = lookup
       const copy = copies.get(channelId) ?? (await getCopy(transaction, catalog, channelId))
       copies.set(channelId, copy)
-      await putLookup(transaction, copy, { ...lookup, nowMs: clock.nowMs() })
+      await putLookup(transaction, copy, { ...lookup, nowMs })
     }
   })
 }

@@ -1,5 +1,5 @@
 import { type Compilable, type Kysely, sql } from 'kysely'
-import { type QuotaState, SHARES, toDay } from '../catalog/quota.ts'
+import { type QuotaState, SHARES, correctPause, toDay } from '../catalog/quota.ts'
 import { type QuotaUpdate, isPauseChanged, toFirstMinute, toLastMinute, updateQuota } from './sql-quota.ts'
 import type { CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
@@ -29,7 +29,7 @@ async function countCall(
   catalog: string,
   { seen, nowMs, change }: QuotaUpdate & Readonly<{ seen: QuotaState }>,
 ): Promise<QuotaState | undefined> {
-  if (seen.day !== toDay(nowMs)) return undefined
+  if (seen.day !== toDay(nowMs) || correctPause(seen, nowMs) !== seen) return undefined
   const after = change(seen)
   if (!isCallAlone(seen, after)) return undefined
   const { calls, day, limitedUntilMs, pauseCount, limitedAtMs, learnedCalls } = seen

@@ -1,10 +1,11 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
-import { type QuotaState, type Share, SHARES, createQuotaState, toDay } from '../catalog/quota.ts'
+import { type QuotaState, type Share, SHARES, correctPause, createQuotaState, toDay } from '../catalog/quota.ts'
 import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
 import type { CopyTables } from './schema.ts'
+import { readTime } from './sql-time.ts'
 import { executeOnce } from './statements.ts'
 
 /** Days whose calls are kept: an operator may look back. */
@@ -24,9 +25,11 @@ export async function updateQuota(
 ): Promise<QuotaState> {
   const work = async (transaction: Transaction<CopyTables>): Promise<QuotaState> => {
     await takeTurn(transaction, catalog, toDay(update.nowMs))
-    const before = await readQuota(transaction, catalog, update.nowMs)
+    const stored = await readQuota(transaction, catalog, update.nowMs)
+    // One machine with a clock that is behind would end the pause of all.
+    const before = correctPause(stored, (await readTime(transaction)) ?? update.nowMs)
     const after = update.change(before)
-    if (isPauseChanged(before, after)) await writePause(transaction, catalog, after)
+    if (isPauseChanged(stored, after)) await writePause(transaction, catalog, after)
     if (isDayChanged(before, after)) await writeDay(transaction, catalog, { before, after })
     const lookups = after.lookupsLastHour - before.lookupsLastHour
     if (lookups > 0) await addLookups(transaction, catalog, { minute: toMinute(update.nowMs), lookups })

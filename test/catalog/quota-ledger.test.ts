@@ -51,6 +51,14 @@ describe('ledger of one process', () => {
     })
   })
 
+  test('pause noted while the clock was two days ahead - is over when the clock is right', async () => {
+    const clock = createFakeClock(NOON_MS + 2 * DAY_MS)
+    const ledger = createMemoryLedger(clock)
+    await limit(ledger, clock, HOUR_MS)
+    clock.step(-2 * DAY_MS)
+    expect(await read(ledger, clock)).toMatchObject({ limitedUntilMs: 0 })
+  })
+
   test('look-ups - each is forgotten an hour after it was made', async () => {
     const clock = createFakeClock(NOON_MS)
     const ledger = createMemoryLedger(clock)

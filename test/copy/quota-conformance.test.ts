@@ -8,6 +8,7 @@ import { type Governor, createGovernor } from '../../src/catalog/governor.ts'
 import {
   type QuotaState,
   SHARES,
+  correctPause,
   countCall,
   createQuotaState,
   noteAnswered,
@@ -83,7 +84,7 @@ function createModel(): Readonly<{ update(nowMs: number, change: QuotaChange): Q
       const day = toDay(nowMs)
       const lookupsLastHour = minutes.filter((minute) => minute >= toMinute(nowMs - HOUR_MS)).length
       const calls = days.get(day) ?? { walk: 0, refresh: 0, lookup: 0 }
-      pause = change({ ...pause, day, calls, lookupsLastHour })
+      pause = change({ ...correctPause(pause, nowMs), day, calls, lookupsLastHour })
       days.set(day, pause.calls)
       const added = pause.lookupsLastHour - lookupsLastHour
       minutes.push(...Array.from({ length: added }, () => toMinute(nowMs)))
