@@ -21,7 +21,13 @@ const VISITED: ReadonlySet<string> = new Set([
 ])
 
 /** Short reads of visitors, which wait for no lock: silence here is not a queue. */
-const READS: ReadonlySet<string> = new Set(['findProduct', 'findChannelList', 'getCopyState'])
+const READS: ReadonlySet<string> = new Set([
+  'findProduct',
+  'findChannelList',
+  'getCopyState',
+  'findDealCurrency',
+  'findDeals',
+])
 
 /** A visitor whose database says nothing at all is told so before his patience ends, and may be answered by another server. */
 const SILENT_MS = 700

@@ -47,37 +47,20 @@ export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: n
 
 /** Makes the one way to deals: memory, then the stored copy. A failing store leaves what is in memory. */
 export function createDealSource(details: DealSourceDetails): DealSource {
-  const flights = createFlights<RememberedDeals>()
-  // Nobody waits for an ordinary page behind one that goes through all deals. A long read leaves time for the next one.
-  const shortReads = createFairQueue(details.clock)
-  const longReads = createFairQueue(details.clock)
+  const reads = createDealReads(details)
   const states = createCopyStates(details.store, details.clock)
-  const read = (key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals> =>
-    flights.join(`${key} ${state.currentWalk}`, async () => {
-      const isShort = isShortRead(wanted.toQuery(''))
-      const { visitor = '' } = wanted
-      const withinMs = details.config.visitorTimeoutMs
-      const longestMs = isShort ? withinMs : withinMs / 2
-      const page = await (isShort ? shortReads : longReads).run({ visitor, withinMs }, (leftMs) =>
-        readPage(details, wanted, Math.min(leftMs, longestMs)),
-      )
-      const asOfMs = findOldestMs(page.deals, getWalkTime(state))
-      const remembered = { page, asOfMs, walk: state.currentWalk }
-      details.memory.set(key, remembered, JSON.stringify(page.deals).length * 2)
-      return remembered
-    })
   const find = async (key: string, wanted: WantedDeals): Promise<Cached<DealPage>> => {
     const remembered = details.memory.get(key)
     const state = await states.read(wanted.channelId)
     getWalkTime(state)
     const isWarm = remembered !== undefined && isUsable(remembered, state, details)
-    return toHeld(isWarm ? remembered : await read(key, wanted, state), wanted, { details, states })
+    return toHeld(isWarm ? remembered : await reads.read(key, wanted, state), wanted, { details, states })
   }
   return {
     async getDeals(wanted) {
       const key = `${wanted.channelId} ${wanted.key}`
       const remembered = details.memory.get(key)
-      let failure = TOO_LATE
+      let failure: UnavailableError | undefined
       const finding = find(key, wanted).catch((error: unknown) => {
         failure = toUnavailable(error, details)
         throw failure
@@ -86,12 +69,61 @@ export function createDealSource(details: DealSourceDetails): DealSource {
       const found = await waitInTime(details.clock, details.config.visitorTimeoutMs, finding)
       if (found !== undefined) return found
       if (remembered !== undefined) return toCached(remembered, details)
-      throw failure
+      throw failure ?? createTooLate(reads.lastFailure())
     },
   }
 }
 
-const TOO_LATE = new UnavailableError('the stored copy was not read in time')
+/** Reads of pages, in two queues: one that goes through all deals delays no ordinary one. */
+type DealReads = Readonly<{
+  read(key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals>
+  /** Why the last read failed; `undefined` when it did not. */
+  lastFailure(): unknown
+}>
+
+function createDealReads(details: DealSourceDetails): DealReads {
+  const { clock, config, memory } = details
+  const flights = createFlights<RememberedDeals>()
+  const shortReads = createFairQueue(clock)
+  const longReads = createFairQueue(clock)
+  let lastFailure: unknown
+  const readOnTurn = async (wanted: WantedDeals): Promise<DealPage> => {
+    const isShort = isShortRead(wanted.toQuery(''))
+    const withinMs = config.visitorTimeoutMs
+    // A long read leaves time for the next one.
+    const longestMs = isShort ? withinMs : withinMs / 2
+    const request = { visitor: wanted.visitor ?? '', withinMs }
+    try {
+      const page = await (isShort ? shortReads : longReads).run(request, (leftMs) =>
+        readPage(details, wanted, Math.min(leftMs, longestMs)),
+      )
+      lastFailure = undefined
+      return page
+    } catch (error) {
+      // A store that fails makes the queue full or slow.
+      if (error instanceof UnavailableError)
+        throw lastFailure === undefined ? error : createTooLate(lastFailure)
+      lastFailure = error
+      throw error
+    }
+  }
+  return {
+    lastFailure: () => lastFailure,
+    read: (key, wanted, state) =>
+      flights.join(`${key} ${state.currentWalk}`, async () => {
+        const page = await readOnTurn(wanted)
+        const asOfMs = findOldestMs(page.deals, getWalkTime(state))
+        const remembered = { page, asOfMs, walk: state.currentWalk }
+        memory.set(key, remembered, JSON.stringify(page.deals).length * 2)
+        return remembered
+      }),
+  }
+}
+
+/** `cause`: why reads fail; `undefined` where they are only slow. */
+function createTooLate(cause: unknown): UnavailableError {
+  return new UnavailableError('the stored copy was not read in time', { cause })
+}
 
 function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): UnavailableError {
   if (error instanceof UnavailableError) return error

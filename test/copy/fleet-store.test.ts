@@ -4,6 +4,7 @@ import { openFleetStore } from '../../src/copy/fleet-store.ts'
 import type { CopyStore } from '../../src/copy/store.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { makeQuery } from './conformance/subject.ts'
 import { openStore } from '../freshness/sources.ts'
 import { defer } from '../helpers/defer.ts'
 
@@ -44,6 +45,17 @@ test('only read, and no connection left to check whether writes work - reads go 
     { timeout: 30 * SECOND_MS, interval: 50 },
   )
   expect(checks).toEqual([...states, 'writable'])
+})
+
+test('grid that gets no answer - fails in time, too', async () => {
+  const inner: CopyStore = { ...(await openStore()), findDeals: () => new Promise(() => {}) }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 80,
+    open: () => Promise.resolve(inner),
+    onFailure: () => {},
+  })
+  onTestFinished(() => store.close())
+  await expect(store.findDeals(makeQuery())).rejects.toThrow('said nothing for 70 ms')
 })
 
 test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {

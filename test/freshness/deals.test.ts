@@ -1,11 +1,17 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import type { CopyStore, WalkStore } from '../../src/copy/store.ts'
 import { StoreError } from '../../src/errors.ts'
-import { type DealSource, type RememberedDeals, createDealSource } from '../../src/freshness/deals.ts'
+import {
+  type DealSource,
+  type RememberedDeals,
+  type WantedDeals,
+  createDealSource,
+} from '../../src/freshness/deals.ts'
 import { type Memory, createMemory } from '../../src/freshness/memory.ts'
 import { makeQuery, walkAll } from '../copy/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
@@ -18,6 +24,7 @@ let readCount: number
 let deals: DealSource
 let memory: Memory<RememberedDeals>
 let onRead: () => void
+let onFind: () => Promise<void>
 
 beforeEach(async () => {
   clock = createFakeClock(NOON_MS)
@@ -25,6 +32,7 @@ beforeEach(async () => {
   isBroken = false
   readCount = 0
   onRead = () => {}
+  onFind = () => Promise.resolve()
   memory = createMemory<RememberedDeals>({ maxEntries: 10, maxBytes: 1_000_000 })
   const failing = <T extends unknown[], R>(read: (...parameters: T) => Promise<R>) => {
     return (...parameters: T): Promise<R> =>
@@ -34,9 +42,10 @@ beforeEach(async () => {
     store: {
       getCopyState: failing(store.getCopyState),
       findDealCurrency: failing(store.findDealCurrency),
-      findDeals: failing((query, withinMs) => {
+      findDeals: failing(async (query, withinMs) => {
         readCount += 1
         onRead()
+        await onFind()
         return store.findDeals(query, withinMs)
       }),
     },
@@ -53,21 +62,29 @@ const walk = (count: number, asOfMs: number): Promise<void> => {
   return walkAll(store, products, asOfMs)
 }
 
+type Over = Readonly<{ currency?: string; limit?: number; key?: string }>
+
+const toWanted = (over: Over): WantedDeals => ({
+  channelId: CHANNEL_ID,
+  key: over.key ?? 'key',
+  currency: over.currency ?? null,
+  toQuery: (currency) => makeQuery({ currency, limit: (over.limit ?? 12) + 1 }),
+})
+
 /** `count, has next, status`, or the code of the error. */
-async function ask(
-  over: Readonly<{ currency?: string; limit?: number; key?: string }> = {},
-): Promise<string> {
-  const wanted = {
-    channelId: CHANNEL_ID,
-    key: over.key ?? 'key',
-    currency: over.currency ?? null,
-    toQuery: (currency: string) => makeQuery({ currency, limit: (over.limit ?? 12) + 1 }),
-  }
-  return deals.getDeals(wanted).then(
+async function ask(over: Over = {}): Promise<string> {
+  return deals.getDeals(toWanted(over)).then(
     ({ value, status }) => `${value.deals.length}${value.hasNext ? ' and more' : ''}, ${status}`,
     (error: { code: string }) => error.code,
   )
 }
+
+/** Why the store could not answer. */
+const explain = (over: Readonly<{ key: string }>): Promise<string | undefined> =>
+  deals
+    .getDeals(toWanted(over))
+    .then(() => undefined)
+    .catch((error: Error) => (error.cause as Error | undefined)?.message)
 
 describe('grid', () => {
   test('before the first complete walk - is unavailable', async () => {
@@ -125,6 +142,19 @@ describe('grid', () => {
     onRead = () => clock.advance(FRESHNESS.visitorTimeoutMs + 1)
     const answers = await Promise.all(['first', 'second', 'known'].map((key) => ask({ key })))
     expect(answers).toEqual(['VITRINE_UNAVAILABLE', 'VITRINE_UNAVAILABLE', '2, stale'])
+  })
+
+  test('store that is silent - whoever waits behind a read that failed is unavailable for that reason', async () => {
+    await walk(2, NOON_MS)
+    const silent = defer<void>()
+    onFind = () => silent.promise
+    const answers = Promise.all(['first', 'second'].map((key) => explain({ key })))
+    await vi.waitFor(() => expect(readCount).toBe(1))
+    onFind = () => new Promise(() => {})
+    silent.reject(new StoreError('silent'))
+    await vi.waitFor(() => expect(readCount).toBe(2))
+    clock.advance(FRESHNESS.visitorTimeoutMs)
+    expect(await answers).toEqual(['silent', 'silent'])
   })
 
   test('products of many long offers - take no more memory than is counted', async () => {

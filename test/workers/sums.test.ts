@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
+import { DAY_SECONDS, SECOND_MS } from '../../src/clock.ts'
 import { createMetrics } from '../../src/metrics.ts'
 import type { MetricValues } from '../../src/workers/messages.ts'
 import { printSums, retireValues } from '../../src/workers/sums.ts'
@@ -22,6 +23,27 @@ function makeValues(value: number): Promise<MetricValues> {
   for (const aggregator of ['sum', 'min', 'max'] as const)
     new Gauge({ name: `g_${aggregator}`, help: 'g', aggregator, registers }).set(value)
   return registry.getMetricsAsJSON()
+}
+
+/** What a worker has measured of the state. */
+function measure(clockDifferencesMs: Readonly<Record<string, number>>): Promise<MetricValues> {
+  const metrics = createMetrics()
+  metrics.measureState({
+    isStoreUp: true,
+    isStoreWritable: true,
+    callsToday: { walk: 7 },
+    callsLeft: { walk: 90 },
+    dailyLimit: { set: 100 },
+    limitedUntilMs: 5_000,
+    keyRefusedUntilMs: 0,
+    breaker: 'closed',
+    copies: [{ channel: 'c', ageMs: 2_000, productCount: 10, dealCount: 4, held: null }],
+    channelCount: 1,
+    areChannelsHeld: false,
+    clockDifferencesMs,
+    caches: { entries: { products: 3 }, bytes: { products: 300 } },
+  })
+  return metrics.readValues()
 }
 
 describe('sums over processes', () => {
@@ -47,6 +69,16 @@ describe('sums over processes', () => {
     expect(text.match(/^# TYPE c_total/gm)).toHaveLength(1)
   })
 
+  test('clock that is behind by one worker, not compared yet by another - stays visible', async () => {
+    const differencesMs = [-DAY_SECONDS * SECOND_MS, 0]
+    const parts = differencesMs.map(async (database, index) => ({
+      process: `worker-${index}`,
+      values: await measure({ database }),
+    }))
+    const { text } = await printSums(await Promise.all(parts))
+    expect(text).toContain(`vitrine_clock_difference_seconds{with="database"} ${-DAY_SECONDS / 2}`)
+  })
+
   test('memory and event loop - have the name of their process; one that leaves tells only what it counted', async () => {
     const { text } = await printSums([
       { process: 'primary', values: await countAnswers(0) },
@@ -64,23 +96,7 @@ describe('sums over processes', () => {
   })
 
   test('state that all share - is told once', async () => {
-    const metrics = createMetrics()
-    metrics.measureState({
-      isStoreUp: true,
-      isStoreWritable: true,
-      callsToday: { walk: 7 },
-      callsLeft: { walk: 90 },
-      dailyLimit: { set: 100 },
-      limitedUntilMs: 5_000,
-      keyRefusedUntilMs: 0,
-      breaker: 'closed',
-      copies: [{ channel: 'c', ageMs: 2_000, productCount: 10, dealCount: 4, held: null }],
-      channelCount: 1,
-      areChannelsHeld: false,
-      clockDifferencesMs: { catalog: 90_000 },
-      caches: { entries: { products: 3 }, bytes: { products: 300 } },
-    })
-    const values = await metrics.readValues()
+    const values = await measure({ catalog: 90_000 })
     const { text } = await printSums([
       { process: 'worker-1', values },
       { process: 'worker-2', values },
