@@ -1,5 +1,12 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
-import { type QuotaState, type Share, SHARES, correctPause, createQuotaState, toDay } from '../catalog/quota.ts'
+import {
+  type QuotaState,
+  type Share,
+  SHARES,
+  correctPause,
+  createQuotaState,
+  toDay,
+} from '../catalog/quota.ts'
 import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
