@@ -61,8 +61,8 @@ describe('walk in a thread of its own', () => {
   })
 
   test('told to stop before it began - walks nothing', async () => {
-    const report = await runWalkInThread(place.order, { signal: AbortSignal.abort() })
-    expect(report.walks.every(({ outcome }) => outcome !== 'complete')).toBe(true)
+    const walking = runWalkInThread(place.order, { signal: AbortSignal.abort() })
+    await expect(walking).rejects.toThrow('the walk was told to stop')
     expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
   })
 
