@@ -7,7 +7,7 @@ import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import { makeQuery, readBox } from './conformance/subject.ts'
-import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from './walk-place.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, spoil, stock } from './walk-place.ts'
 
 const GTIN = toGtin(119)
 
@@ -46,11 +46,7 @@ function countEndedRows(): number {
   return database.prepare('select id from products where until_walk is not null').all([]).length
 }
 
-/** The same products with a price that cannot be read in `count` of them. */
-const spoil = (count: number): WireProduct[] =>
-  makeWireProducts(120).map((product, index) =>
-    index < count ? { ...product, offers: [makeWireOffer({ price: '12,50', old_price: '99.00' })] } : product,
-  )
+const spoilFirst = (count: number): WireProduct[] => spoil(makeWireProducts(120), count)
 
 describe('walk that finds far fewer products', () => {
   test('no products - is held: the copy stays current and the state says so', async () => {
@@ -184,24 +180,24 @@ describe('walk that finds far fewer products', () => {
 
 describe('walk in which most offers are malformed', () => {
   test('61 of 120 - is held; 60 - completes', async () => {
-    expect(await walkLater(spoil(61))).toBe('held 120')
+    expect(await walkLater(spoilFirst(61))).toBe('held 120')
     expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
       dealCount: 120,
       held: { reason: 'malformed_offers' },
     })
-    expect(await walkLater(spoil(60))).toBe('complete 120')
+    expect(await walkLater(spoilFirst(60))).toBe('complete 120')
     expect(await countProducts()).toBe(120)
   })
 
   test('confirmed a period later - is believed, and so is the next one like it', async () => {
-    await walkLater(spoil(120))
-    expect(await walkLater(spoil(120))).toBe('complete 120')
+    await walkLater(spoilFirst(120))
+    expect(await walkLater(spoilFirst(120))).toBe('complete 120')
     expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
       dealCount: 0,
       isMalformed: true,
       held: null,
     })
-    expect(await walkLater(spoil(119))).toBe('complete 120')
+    expect(await walkLater(spoilFirst(119))).toBe('complete 120')
     expect(await walkLater(makeWireProducts(120))).toBe('complete 120')
     expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ dealCount: 120, isMalformed: false })
   })
@@ -220,7 +216,7 @@ describe('walk in which most offers are malformed', () => {
 
   test('first walk of all - completes: there is nothing to keep', async () => {
     const fresh = await makeWalkPlace()
-    stock(fresh.catalog, spoil(120))
+    stock(fresh.catalog, spoilFirst(120))
     expect((await fresh.walk()).walks).toMatchObject([{ outcome: 'complete' }])
   })
 })
@@ -232,7 +228,7 @@ describe('first seen', () => {
   test.each([
     ['was absent in a walk', makeWireProducts(119)],
     ['was absent in a held walk', []],
-    ['was malformed in a held walk', spoil(120)],
+    ['was malformed in a held walk', spoilFirst(120)],
   ])('product that %s - keeps its first time when it is back', async (_name, between) => {
     await walkLater(between)
     await walkLater(WITH_NEWEST)

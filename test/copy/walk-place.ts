@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { type Clock, HOUR_MS } from '../../src/clock.ts'
+import type { DatabaseAddress } from '../../src/config/config.ts'
+import { toDatabaseText } from '../../src/config/database-text.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { runWalkHere } from '../../src/copy/walk-here.ts'
 import type { WalkOrder, WalkReport } from '../../src/copy/walk-runner.ts'
@@ -38,12 +40,12 @@ export type WalkOptions = Readonly<{
   onProgress?: (progress: WalkProgress) => void
 }>
 
-/** Makes a place that is removed after the test. */
-export async function makeWalkPlace(): Promise<WalkPlace> {
+/** Makes a place that is removed after the test, by default in a SQLite file of its own. */
+export async function makeWalkPlace(given?: DatabaseAddress): Promise<WalkPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-walk-'))
   const catalog = await startFakeCatalog()
   const clock = createFakeClock(NOON_MS)
-  const database = { kind: 'sqlite', path: join(folder, 'copy.db') } as const
+  const database = given ?? ({ kind: 'sqlite', path: join(folder, 'copy.db') } as const)
   const copy = await openSqlStore({ database, catalog: 'c', clock })
   onTestFinished(async () => {
     await copy.close()
@@ -51,7 +53,7 @@ export async function makeWalkPlace(): Promise<WalkPlace> {
     await rm(folder, { recursive: true, force: true })
   })
   const order: WalkOrder = {
-    database: `sqlite:${database.path}`,
+    database: toDatabaseText(database),
     catalog: 'c',
     baseUrl: catalog.url,
     key: FAKE_KEY,
@@ -89,6 +91,12 @@ export function makeWireProducts(count: number, name = 'Lamp'): WireProduct[] {
       offers: [makeWireOffer({ old_price: '99.00' })],
     }),
   )
+}
+
+/** The same with prices that cannot be read in the first `count` of them. */
+export function spoil(products: readonly WireProduct[], count: number): WireProduct[] {
+  const offers = [makeWireOffer({ price: '12,50', old_price: '99.00' })]
+  return products.map((product, index) => (index < count ? { ...product, offers } : product))
 }
 
 /** Puts products into the fake's one channel. */

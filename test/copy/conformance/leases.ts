@@ -52,6 +52,31 @@ export function describeLeases(subject: Subject): void {
       expect(await copy.takeLease('00000000-0000-4000-8000-000000000002', lease)).toBe(true)
     })
 
+    test('walk that another has taken over - its first owner holds nothing', async () => {
+      if (!place.isShared) return
+      await walkAll(copy, [makeProduct({ gtin: toGtin(1) })], 100)
+      const other = await place.open('https://one.example')
+      await take('a')
+      const walk = await begin(copy, 200)
+      const first = makePage(walk, [makeProduct({ gtin: toGtin(2) })], { asOfMs: 200, nextCursor: 'c' })
+      await copy.applyPage(CHANNEL, first)
+      const held = { reason: 'few_products', sinceMs: 200, startedAtMs: 200, productCount: 1 } as const
+      const holdLate = (): Promise<void> => copy.holdWalk(CHANNEL, walk, held)
+      await place.passTime(HOUR_MS)
+      expect(await other.takeLease(CHANNEL, { owner: 'b', forMs: HOUR_MS })).toBe(true)
+      await expect(holdLate()).rejects.toThrow('took the walk over')
+      expect(await other.getCopyState(CHANNEL)).toMatchObject({ held: null, isRunning: true })
+      // The page is still there for the one who goes on.
+      const resumed = await other.beginWalk(CHANNEL, { nowMs: 210, resumableSinceMs: 200 })
+      expect(resumed).toMatchObject({ walk, cursor: 'c', productCount: 1 })
+      const last = { asOfMs: 210, afterGtin: toGtin(2) }
+      await other.applyPage(CHANNEL, makePage(walk, [makeProduct({ gtin: toGtin(3) })], last))
+      await other.completeWalk(CHANNEL, walk, { nowMs: 220, isMalformed: false })
+      await other.releaseLease(CHANNEL, 'b')
+      await expect(holdLate()).rejects.toThrow('took the walk over')
+      expect(await other.getCopyState(CHANNEL)).toMatchObject({ currentWalk: walk, held: null })
+    })
+
     test('walk - never begun - begins at the first page', async () => {
       const place = await copy.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 0 })
       expect(place).toEqual({

@@ -126,6 +126,27 @@ export function describeWalks(subject: Subject): void {
       expect(await readBox(copy, ONE)).toBe('lamp 1 @300')
     })
 
+    test('held walk - store closed and opened again - is still held, and the next walk begins anew', async () => {
+      if (!place.isShared) return
+      await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two'), makeSale(THREE, 'three')], 100)
+      const before = ['one', 'two', 'three']
+      const walk = await begin(copy, 200)
+      const first = { asOfMs: 200, nextCursor: 'c', drops: { price: 1 } }
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(TWO, 'spoilt')], first))
+      const held = { reason: 'few_products', sinceMs: 150, startedAtMs: 200, productCount: 1 } as const
+      await copy.holdWalk(CHANNEL, walk, held)
+      await copy.close()
+      const again = await place.open('https://one.example')
+      const state = { currentWalk: 1, completedAtMs: 100, productCount: 3, dealCount: 3, drops: {}, held }
+      expect(await again.getCopyState(CHANNEL)).toMatchObject({ ...state, isRunning: false, failure: null })
+      expect(await readView(again, ONE)).toEqual({ box: 'one @100', grid: before })
+      expect(await readView(again, TWO)).toEqual({ box: 'two @100', grid: before })
+      const anew = { walk, cursor: null, afterGtin: '', productCount: 0, startedAtMs: 210, isWalked: false }
+      expect(await again.beginWalk(CHANNEL, { nowMs: 210, resumableSinceMs: 0 })).toEqual(anew)
+      expect(await again.getCopyState(CHANNEL)).toMatchObject({ ...state, isRunning: true })
+      expect(await readView(again, TWO)).toEqual({ box: 'two @100', grid: before })
+    })
+
     test('walk with more malformed offers than usable ones - is malformed', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const judge = async (drops: Drops): Promise<boolean> => {
