@@ -6,6 +6,7 @@ import type { BusyTimeouts } from '../copy/dialects.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import { openSqlStore } from '../copy/sql-store.ts'
 import type { CopyStore } from '../copy/store.ts'
+import { StoreError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import { checkListener } from './check-listener.ts'
 import { findCures } from './cures.ts'
@@ -93,7 +94,7 @@ function createGate(
   const onFailure = (error: unknown): void => {
     if (findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
     const found = `it cannot be written: ${describeStoreFailure(error)}`
-    findings.push(bad('stored copy', found, cures['VITRINE_STORE_FAILED'] ?? ''))
+    findings.push(bad('stored copy', found, cures[StoreError.code] ?? ''))
   }
   return createCallGate({
     clock,

@@ -2,6 +2,7 @@ import type { Config, DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
 import { isReadOnly } from '../copy/away.ts'
 import type { SqlStore } from '../copy/sql-store.ts'
+import { StoreError } from '../errors.ts'
 import { READ_ONLY_CURE } from './cures.ts'
 
 /** What `check` says of an open stored copy; `cure` says what to do when it is wrong, or may be unexpected. */
@@ -19,7 +20,7 @@ export async function judgeStore(
     return {
       isGood: false,
       found: `${label} is damaged: ${damage}`,
-      cure: cures['VITRINE_STORE_FAILED'] ?? '',
+      cure: cures[StoreError.code] ?? '',
     }
   return (await isOnlyRead(store))
     ? { isGood: false, found: `${label} opens, but it only reads, as a standby does`, cure: READ_ONLY_CURE }

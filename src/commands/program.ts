@@ -42,7 +42,7 @@ function toUsageText(text: string, path: string): string {
     .replace(/\s*\(Did you mean (.*)\?\)\s*$/, '; did you mean $1?')
     .trim()
     .replace(/\.$/, '')
-  return `vitrine: ${toPlain(said)}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${new UsageError('').code})\n`
+  return `vitrine: ${toPlain(said)}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${UsageError.code})\n`
 }
 
 /** Errors point to the help that is nearest: of the command that could not go on. */

@@ -12,9 +12,6 @@ import { toPlain, toPlainJson } from './plain-text.ts'
 /** `--channel ID` narrows the walk to one channel; `--accept` believes whatever the walk finds. */
 export type SyncOptions = Readonly<{ channel: string | null; isAccepted: boolean }>
 
-const HELD = new WalkHeldError('').code
-const NONE = new NoChannelsError('').code
-
 /**
  * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
  * code 1 when a channel could not be walked.
@@ -33,7 +30,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
       isAccepted: options.isAccepted,
     })
     printReport(command, report)
-    if (channel !== null && report.failure === NONE) {
+    if (channel !== null && report.failure === NoChannelsError.code) {
       throw new UsageError(`the catalog lists no channel ${channel}`)
     }
     return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
@@ -89,7 +86,7 @@ export async function openForCommand(
 function printReport({ config, io, json }: CommandContext, report: WalkReport): void {
   if (report.failure !== null) {
     const reason = report.reason === null ? '' : `: ${report.reason}`
-    const advice = report.failure === HELD ? HOLD_REMEDY : '"vitrine check" says more.'
+    const advice = report.failure === WalkHeldError.code ? HOLD_REMEDY : '"vitrine check" says more.'
     io.err(`The catalog could not be walked (${report.failure})${reason}. ${advice}\n`)
   }
   if (report.walks.some(({ outcome }) => outcome === 'complete')) {

@@ -179,7 +179,7 @@ async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<Wal
   const { key } = details.catalog
   const used = key.current()
   const report = await runOnce(details, watch)
-  const refused = new CatalogKeyRefusedError('refused').code
+  const refused = CatalogKeyRefusedError.code
   const isRefused = report.failure === refused || report.walks.some((walk) => walk.failure === refused)
   if (!isRefused) return report
   await key.refresh()
