@@ -106,7 +106,7 @@ function judgeCopy(
   { subject, hint, nowMs }: Readonly<{ subject: string; hint: string | null; nowMs: number }>,
   { copy: state, offerCount }: Readonly<{ copy: CopyState | undefined; offerCount: number }>,
 ): Finding {
-  if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
+  if (state === undefined) return good(subject, 'listed', hint)
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
@@ -118,8 +118,7 @@ function judgeCopy(
   }
   const malformed = judgeDrops(state, offerCount)
   if (malformed !== null) return bad(subject, `${walked}; ${malformed}`, MALFORMED_REMEDY)
-  if (state.failure === null && !isFuture(state.completedAtMs ?? 0, nowMs))
-    return { ...good(subject, walked), cure: hint }
+  if (state.failure === null && !isFuture(state.completedAtMs ?? 0, nowMs)) return good(subject, walked, hint)
   if (state.failure === null)
     return bad(subject, walked, 'A running server walks it again by itself; else run "vitrine sync".')
   const cure = cures[state.failure] ?? 'See docs/errors.md.'

@@ -2,9 +2,7 @@ import { TIME_UNKNOWN, isClockWrong, readDatabaseDifference } from '../clock-wat
 import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
 import type { CopyStore } from '../copy/store.ts'
 import { formatTime } from '../widgets/format.ts'
-
-/** What `vitrine check` says of the clocks. */
-type ClockFinding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
+import { type Finding, bad, good } from './findings.ts'
 
 /** What is compared. `catalogAheadMs`: by how much the catalog's clock is ahead of this machine's; `undefined`: it did not say. */
 type JudgedClocks = Readonly<{
@@ -18,7 +16,7 @@ export async function judgeClocks({
   clock,
   store,
   catalogAheadMs,
-}: JudgedClocks): Promise<readonly ClockFinding[]> {
+}: JudgedClocks): Promise<readonly Finding[]> {
   const databaseAheadMs = store && (await readDatabaseDifference(store, clock).catch(() => null))
   const others = [
     { name: 'the catalog', aheadMs: catalogAheadMs },
@@ -29,12 +27,12 @@ export async function judgeClocks({
   const subject = 'clock'
   if (wrong.length === 0) {
     const names = others.map(({ name }) => name).join(' and ')
-    return [{ subject, isGood: true, found: `it agrees with that of ${names} within a minute`, cure: null }]
+    return [good(subject, `it agrees with that of ${names} within a minute`)]
   }
   const found = wrong
     .map(({ name, aheadMs }) => `that of ${name} is ${describeDifference(aheadMs)} that of this machine`)
     .join(', ')
-  return [{ subject, isGood: false, found, cure: findCure(others) }]
+  return [bad(subject, found, findCure(others))]
 }
 
 type Other = Readonly<{ name: string; aheadMs: number }>
