@@ -4,6 +4,7 @@ import type { SqlStore } from '../copy/sql-store.ts'
 import type { ChannelList, CopyState } from '../copy/store.ts'
 import { formatTime } from '../widgets/format.ts'
 import { isFuture } from '../clock.ts'
+import { count } from '../plural.ts'
 import type { CommandContext } from './command.ts'
 import { describeWalkTime } from './judge-clocks.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
@@ -110,7 +111,7 @@ function judgeCopy(
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
-      : `${state.productCount} products, ${state.dealCount} with a deal, ${describeWalkTime(state.completedAtMs, nowMs)}`
+      : `${describeContent(state)}, ${describeWalkTime(state.completedAtMs, nowMs)}`
   if (state.held !== null) {
     const since = formatTime(state.held.sinceMs, 'en')
     const why = describeHold(state.held, state.productCount)
@@ -123,4 +124,10 @@ function judgeCopy(
     return bad(subject, walked, 'A running server walks it again by itself; else run "vitrine sync".')
   const cure = cures[state.failure] ?? 'See docs/errors.md.'
   return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
+}
+
+function describeContent({ productCount, dealCount }: CopyState): string {
+  return productCount === 0
+    ? 'no products'
+    : `${count(productCount, 'product')}, ${dealCount.toLocaleString('en')} with a deal`
 }

@@ -6,6 +6,7 @@ import { type CatalogPlace, type Context, createContext } from '../context.ts'
 import { HOLD_REMEDY } from '../copy/held-walk.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
+import { count } from '../plural.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
 
@@ -105,7 +106,7 @@ function checkChannel({ config }: CommandContext, channel: string | null): void 
 /** A terminal gets one line that is drawn over; a log gets one line a channel at its end. */
 function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void {
   return ({ channel, productCount, isDone }) => {
-    const text = toPlain(`${channel.name}: ${productCount.toLocaleString('en')} products`)
+    const text = toPlain(`${channel.name}: ${count(productCount, 'product')}`)
     if (io.isTerminal) io.err(`\r\u001b[K${text}${isDone ? '\n' : ' …'}`)
     else if (isDone) io.err(`${text}\n`)
   }
@@ -114,8 +115,7 @@ function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void 
 function describeWalk(walk: ChannelWalk): string {
   const seconds = (walk.durationMs / 1_000).toFixed(1)
   const name = `${walk.channelName} (${walk.channelId})`
-  if (walk.outcome === 'complete')
-    return `${name}: ${walk.productCount.toLocaleString('en')} products in ${seconds} s`
+  if (walk.outcome === 'complete') return `${name}: ${count(walk.productCount, 'product')} in ${seconds} s`
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
   if (walk.outcome === 'held')
     return `${name}: held, because ${walk.reason ?? 'it is suspicious'}; the copy before stays. ${HOLD_REMEDY}`

@@ -1,6 +1,7 @@
 import type { DropReason } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { MINUTE_MS, isFuture } from '../clock.ts'
+import { count } from '../plural.ts'
 import type { CopyState, HeldWalk, HoldReason } from './store.ts'
 
 /** Which walks are held instead of becoming the current one (ADR 0031). Pure. */
@@ -75,9 +76,8 @@ const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency
 
 /** Say why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
 export function describeHold(held: HeldWalk, copyProductCount: number): string {
-  const [found, before] = [held.productCount, copyProductCount].map((count) => count.toLocaleString('en'))
   return held.reason === 'few_products'
-    ? `it found ${found} products where the copy has ${before}`
+    ? `it found ${count(held.productCount, 'product')} where the copy has ${copyProductCount.toLocaleString('en')}`
     : 'most of what it found was malformed'
 }
 

@@ -1,6 +1,7 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { TIME_UNKNOWN } from '../clock-watch.ts'
 import { isFuture } from '../clock.ts'
+import { count } from '../plural.ts'
 import { judgeAge } from '../freshness/age.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
@@ -50,7 +51,7 @@ function describeCopy(state: CopyState): string {
   return [
     completedAtMs === null
       ? 'not walked yet'
-      : `${formatCount(state.productCount, 'en')} products, ${formatCount(state.dealCount, 'en')} with a deal, walked ${formatTime(completedAtMs, 'en')}`,
+      : `${count(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, walked ${formatTime(completedAtMs, 'en')}`,
     ...(drops.length === 0 ? [] : [`left out of it: ${drops.join(', ')}`]),
     ...listHeld(state),
     ...(failure === null
@@ -89,7 +90,7 @@ function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: Expl
   const { title, offers, drops } = entry.product
   const isOld = !isPriceShown(entry.asOfMs, { nowMs, priceMaxAgeSeconds: config.priceMaxAgeSeconds })
   return [
-    `${title}: ${countOffers(offers.length)}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
+    `${title}: ${count(offers.length, 'offer')}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
     ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
     ...(isOld
       ? ['its prices are too old to be shown (VITRINE_PRICE_MAX_AGE_SECONDS), or of unknown age']
@@ -97,16 +98,12 @@ function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: Expl
   ].join('; ')
 }
 
-function countOffers(count: number): string {
-  return count === 1 ? '1 offer' : `${formatCount(count, 'en')} offers`
-}
-
 function describeCatalog({ catalog }: Known): string {
   switch (catalog.kind) {
     case 'product': {
       const { offers, drops } = catalog.product
       const malformed = drops === undefined ? '' : `; malformed: ${describeDrops(drops).join(', ')}`
-      return `has the product, ${countOffers(offers.length)}${malformed}`
+      return `has the product, ${count(offers.length, 'offer')}${malformed}`
     }
     case 'absent':
       return 'says that no shop of this channel sells the product (404)'

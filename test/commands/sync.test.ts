@@ -30,6 +30,14 @@ describe('sync', () => {
     expect(out + err).not.toContain(FAKE_KEY)
   })
 
+  it('one product - is said in the singular', async () => {
+    const { catalog, settings } = await startFilled()
+    catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    const { out, err } = await runBuilt(['sync'], settings)
+    expect(out).toMatch(/: 1 product in \d/)
+    expect(err).toContain('Test magazine: 1 product\n')
+  })
+
   it('json - one array', async () => {
     const { settings } = await startFilled()
     const { code, out } = await runBuilt(['sync', '--json'], settings)

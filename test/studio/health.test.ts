@@ -166,7 +166,7 @@ describe('copies', () => {
       toString: 8,
     }
     expect(readRow({ drops }).dropped).toEqual([
-      '1 products without GTIN, title or offers',
+      '1 product without GTIN, title or offers',
       '2 offers without a shop’s name',
       '1,005 offers without a usable price',
       '4 offers without a currency',
