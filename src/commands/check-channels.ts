@@ -2,11 +2,10 @@ import type { Channel } from '../catalog/contract.ts'
 import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { SqlStore } from '../copy/sql-store.ts'
 import type { ChannelList, CopyState } from '../copy/store.ts'
-import { formatTime } from '../widgets/format.ts'
+import { formatSince, formatWalked } from '../widgets/format.ts'
 import { isFuture } from '../clock.ts'
 import { count } from '../plural.ts'
 import type { CommandContext } from './command.ts'
-import { describeWalkTime } from './judge-clocks.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
 import { hasMalformedOffers, judgeDrops } from './judge-drops.ts'
 import { findUnframedHint } from './unframed.ts'
@@ -111,11 +110,11 @@ function judgeCopy(
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
-      : `${describeContent(state)}, ${describeWalkTime(state.completedAtMs, nowMs)}`
+      : `${describeContent(state)}, ${formatWalked(state.completedAtMs, nowMs)}`
   if (state.held !== null) {
-    const since = formatTime(state.held.sinceMs, 'en')
+    const since = formatSince(state.held.sinceMs, nowMs)
     const why = describeHold(state.held, state.productCount)
-    return bad(subject, `${walked}; a walk is held since ${since}, because ${why}`, HOLD_REMEDY)
+    return bad(subject, `${walked}; a walk is held ${since}, because ${why}`, HOLD_REMEDY)
   }
   const malformed = judgeDrops(state, offerCount)
   if (malformed !== null) return bad(subject, `${walked}; ${malformed}`, MALFORMED_REMEDY)

@@ -1,7 +1,6 @@
-import { TIME_UNKNOWN, isClockWrong, readDatabaseDifference } from '../clock-watch.ts'
-import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
+import { isClockWrong, readDatabaseDifference } from '../clock-watch.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
 import type { CopyStore } from '../copy/store.ts'
-import { formatTime } from '../widgets/format.ts'
 import { type Finding, bad, good } from './findings.ts'
 
 /** What is compared. `catalogAheadMs`: by how much the catalog's clock is ahead of this machine's; `undefined`: it did not say. */
@@ -53,11 +52,4 @@ function findCure(others: readonly Other[]): string {
 function describeDifference(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / SECOND_MS).toLocaleString('en')
   return aheadMs > 0 ? `${seconds} s ahead of` : `${seconds} s behind`
-}
-
-/** When a copy was walked, in words. */
-export function describeWalkTime(completedAtMs: number, nowMs: number): string {
-  return isFuture(completedAtMs, nowMs)
-    ? `walked, ${TIME_UNKNOWN}`
-    : `walked ${formatTime(completedAtMs, 'en')}`
 }
