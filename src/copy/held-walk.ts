@@ -40,6 +40,14 @@ export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: Hold
   return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
 }
 
+/** Is a walk held unless it is accepted, or confirmed by a later one? */
+export function isSuspicious(
+  copy: GuardedCopy,
+  findings: Pick<WalkFindings, 'productCount' | 'isMalformed'>,
+): boolean {
+  return findHoldReason(copy, findings) !== null
+}
+
 /**
  * Return when the last walk began that was read to its end, whether it was believed or held; Unix milliseconds. `null`: there is no
  * copy, or a clock that was ahead has dated it.
@@ -85,7 +93,10 @@ export function describeHold(held: HeldWalk, copyProductCount: number): string {
 export const HOLD_REMEDY =
   'If the catalog is right, run "vitrine sync --accept"; a later walk that finds nearly the same is accepted by itself. Otherwise correct the catalog.'
 
-function findHoldReason(copy: GuardedCopy, findings: WalkFindings): HoldReason | null {
+function findHoldReason(
+  copy: GuardedCopy,
+  findings: Pick<WalkFindings, 'productCount' | 'isMalformed'>,
+): HoldReason | null {
   if (copy.currentWalk === 0) return null
   const isGuarded = copy.productCount >= MIN_GUARDED_PRODUCTS
   if (isGuarded && findings.productCount < copy.productCount * MIN_KEPT_SHARE) return 'few_products'
