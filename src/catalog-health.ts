@@ -1,4 +1,5 @@
 import { type Clock, MINUTE_MS, isWithin } from './clock.ts'
+import { CatalogKeyRefusedError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
 /** At most one line a minute about failures of one kind, and one about their end. */
@@ -8,7 +9,7 @@ const LOG_EVERY_MS: number = MINUTE_MS
 export type EndedCall = Readonly<{ operation: string; outcome: string; reason?: string | undefined }>
 
 /** What a kind of failure needs: an operator at once, or a look. */
-const URGENT: ReadonlySet<string> = new Set(['VITRINE_CATALOG_KEY_REFUSED'])
+const URGENT: ReadonlySet<string> = new Set([CatalogKeyRefusedError.code])
 
 /** What is made of how calls end. `limitedUntilMs`: Unix milliseconds until which a 429 pauses every call. */
 export type CatalogHealthDetails = Readonly<{ clock: Clock; logger: Logger; limitedUntilMs(): number }>

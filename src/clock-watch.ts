@@ -24,9 +24,6 @@ const READ_EVERY_MS: number = 5 * MINUTE_MS
 /** An answer that took longer tells the time too badly. */
 const LONGEST_READ_MS: number = 10 * SECOND_MS
 
-/** What operators read in place of a time of the future. */
-export const TIME_UNKNOWN = 'time unknown: the clock was wrong'
-
 /** Do the clocks differ by more than a minute? */
 export function isClockWrong(differenceMs: number): boolean {
   return isFuture(Math.abs(differenceMs), 0)

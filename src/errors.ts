@@ -1,8 +1,8 @@
 /** Every error of the project. Messages never hold a key, a query string or a body of the catalog. */
 export abstract class VitrineError extends Error {
   abstract override readonly name: string
-  /** Stable identifier, `VITRINE_…`, a heading in docs/errors.md. */
-  abstract readonly code: string
+  /** Stable identifier, `VITRINE_…`, a heading in docs/errors.md; every class that is thrown has its own. */
+  readonly code: string = (this.constructor as unknown as Readonly<{ code: string }>).code
   /** HTTP status where the error becomes an answer by itself. */
   readonly statusCode: number = 500
   /** Plain words for the one who made the request; constants and names of parameters only. */
@@ -12,7 +12,7 @@ export abstract class VitrineError extends Error {
 /** Throw this when settings are unknown, missing or malformed. The process ends with exit code 78. */
 export class ConfigError extends VitrineError {
   override readonly name = 'ConfigError'
-  readonly code = 'VITRINE_CONFIG_INVALID'
+  static readonly code = 'VITRINE_CONFIG_INVALID'
   /** One line a bad setting; names and expectations, never values. */
   readonly problems: readonly string[]
 
@@ -31,27 +31,27 @@ export abstract class CatalogError extends VitrineError {
 /** Throw this when no connection came about or it broke: refused, reset, name not found, TLS. */
 export class CatalogUnreachableError extends CatalogError {
   override readonly name = 'CatalogUnreachableError'
-  readonly code = 'VITRINE_CATALOG_UNREACHABLE'
+  static readonly code = 'VITRINE_CATALOG_UNREACHABLE'
 }
 
 /** Throw this when connection, headers and body were not complete within the one deadline. */
 export class CatalogDeadlineError extends CatalogError {
   override readonly name = 'CatalogDeadlineError'
-  readonly code = 'VITRINE_CATALOG_DEADLINE'
+  static readonly code = 'VITRINE_CATALOG_DEADLINE'
   override readonly statusCode: number = 504
 }
 
 /** Throw this for a 401 or 403: the key is missing, wrong or revoked. */
 export class CatalogKeyRefusedError extends CatalogError {
   override readonly name = 'CatalogKeyRefusedError'
-  readonly code = 'VITRINE_CATALOG_KEY_REFUSED'
+  static readonly code = 'VITRINE_CATALOG_KEY_REFUSED'
   override readonly publicMessage: string = 'The product catalog refused the key of this server.'
 }
 
 /** Throw this for a 429: the plan's daily request limit is reached. */
 export class CatalogRateLimitedError extends CatalogError {
   override readonly name = 'CatalogRateLimitedError'
-  readonly code = 'VITRINE_CATALOG_RATE_LIMITED'
+  static readonly code = 'VITRINE_CATALOG_RATE_LIMITED'
   override readonly publicMessage: string = 'The daily request limit of the product catalog is reached.'
   /** How long the catalog asks to wait; `null` when it sent no usable `Retry-After`. */
   readonly retryAfterMs: number | null
@@ -65,13 +65,13 @@ export class CatalogRateLimitedError extends CatalogError {
 /** Throw this for a 3xx: redirects are never followed, the key would follow them. */
 export class CatalogRedirectError extends CatalogError {
   override readonly name = 'CatalogRedirectError'
-  readonly code = 'VITRINE_CATALOG_REDIRECT'
+  static readonly code = 'VITRINE_CATALOG_REDIRECT'
 }
 
 /** Throw this for any other status that is not 200. */
 export class CatalogStatusError extends CatalogError {
   override readonly name = 'CatalogStatusError'
-  readonly code = 'VITRINE_CATALOG_STATUS'
+  static readonly code = 'VITRINE_CATALOG_STATUS'
   readonly upstreamStatus: number
 
   constructor(message: string, upstreamStatus: number) {
@@ -83,26 +83,26 @@ export class CatalogStatusError extends CatalogError {
 /** Throw this when an answer is larger than `VITRINE_CATALOG_MAX_BYTES`, decompressed. */
 export class CatalogTooLargeError extends CatalogError {
   override readonly name = 'CatalogTooLargeError'
-  readonly code = 'VITRINE_CATALOG_TOO_LARGE'
+  static readonly code = 'VITRINE_CATALOG_TOO_LARGE'
 }
 
 /** Throw this when a 200 is not what the contract describes: no JSON, no page, another product, unknown encoding. */
 export class CatalogInvalidError extends CatalogError {
   override readonly name = 'CatalogInvalidError'
-  readonly code = 'VITRINE_CATALOG_INVALID'
+  static readonly code = 'VITRINE_CATALOG_INVALID'
 }
 
 /** Throw this when a call was not made: a failure is remembered, the limit is reached, or the look-up budget is spent. */
 export class CallNotMadeError extends CatalogError {
   override readonly name = 'CallNotMadeError'
-  readonly code = 'VITRINE_CALL_NOT_MADE'
+  static readonly code = 'VITRINE_CALL_NOT_MADE'
   override readonly statusCode: number = 503
 }
 
 /** Throw this when there is neither an answer nor a copy that may be shown. */
 export class UnavailableError extends VitrineError {
   override readonly name = 'UnavailableError'
-  readonly code = 'VITRINE_UNAVAILABLE'
+  static readonly code = 'VITRINE_UNAVAILABLE'
   override readonly statusCode: number = 503
   override readonly publicMessage: string = 'No usable data yet; this is tried again at the next visit.'
 }
@@ -110,7 +110,7 @@ export class UnavailableError extends VitrineError {
 /** Throw this when a query parameter that we know has a bad value, or stands twice where it is single. */
 export class BadOptionError extends VitrineError {
   override readonly name = 'BadOptionError'
-  readonly code = 'VITRINE_BAD_OPTION'
+  static readonly code = 'VITRINE_BAD_OPTION'
   override readonly statusCode: number = 400
   override readonly publicMessage: string
 
@@ -123,7 +123,7 @@ export class BadOptionError extends VitrineError {
 /** Throw this when a GTIN of an address is not 1 to 14 digits. */
 export class InvalidGtinError extends VitrineError {
   override readonly name = 'InvalidGtinError'
-  readonly code = 'VITRINE_INVALID_GTIN'
+  static readonly code = 'VITRINE_INVALID_GTIN'
   override readonly statusCode: number = 200
   override readonly publicMessage: string = 'A GTIN is 1 to 14 digits, without spaces or hyphens.'
 }
@@ -131,7 +131,7 @@ export class InvalidGtinError extends VitrineError {
 /** Throw this when a fetched list of channels lacks the channel, or `VITRINE_CHANNELS` does not serve it. */
 export class UnknownChannelError extends VitrineError {
   override readonly name = 'UnknownChannelError'
-  readonly code = 'VITRINE_UNKNOWN_CHANNEL'
+  static readonly code = 'VITRINE_UNKNOWN_CHANNEL'
   override readonly statusCode: number = 404
   override readonly publicMessage: string =
     'This server serves no channel of that id. The ids are on its /studio page and in "vitrine check".'
@@ -140,7 +140,7 @@ export class UnknownChannelError extends VitrineError {
 /** Throw this for an address that this server does not have. */
 export class UnknownAddressError extends VitrineError {
   override readonly name = 'UnknownAddressError'
-  readonly code = 'VITRINE_UNKNOWN_ADDRESS'
+  static readonly code = 'VITRINE_UNKNOWN_ADDRESS'
   override readonly statusCode: number = 404
   override readonly publicMessage: string = 'This server has no such address.'
 }
@@ -148,7 +148,7 @@ export class UnknownAddressError extends VitrineError {
 /** Throw this when the link of a frame leads to an offer that the catalog no longer has. */
 export class OfferGoneError extends VitrineError {
   override readonly name = 'OfferGoneError'
-  readonly code = 'VITRINE_OFFER_GONE'
+  static readonly code = 'VITRINE_OFFER_GONE'
   override readonly statusCode: number = 404
   override readonly publicMessage: string =
     'The shop no longer has this offer. The page that you came from shows the others.'
@@ -157,7 +157,7 @@ export class OfferGoneError extends VitrineError {
 /** Throw this when an oEmbed question cannot be answered: 400 it is none, 404 there is nothing at its address, 501 another format. */
 export class OembedError extends VitrineError {
   override readonly name = 'OembedError'
-  readonly code = 'VITRINE_OEMBED'
+  static readonly code = 'VITRINE_OEMBED'
   override readonly statusCode: number
   override readonly publicMessage: string
 
@@ -171,7 +171,7 @@ export class OembedError extends VitrineError {
 /** Throw this when the database cannot be opened, read or written. A page still renders: memory and catalog go on. */
 export class StoreError extends VitrineError {
   override readonly name = 'StoreError'
-  readonly code = 'VITRINE_STORE_FAILED'
+  static readonly code = 'VITRINE_STORE_FAILED'
   override readonly statusCode: number = 503
   override readonly publicMessage: string =
     'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.'
@@ -187,55 +187,55 @@ export class StoreError extends VitrineError {
 /** Throw this when a database was made by a newer version: it is left as it is. */
 export class StoreNewerError extends VitrineError {
   override readonly name = 'StoreNewerError'
-  readonly code = 'VITRINE_STORE_NEWER'
+  static readonly code = 'VITRINE_STORE_NEWER'
 }
 
 /** Throw this when the walk of a channel could not be finished; the old copy stays and the next walk resumes. */
 export class WalkError extends VitrineError {
   override readonly name = 'WalkError'
-  readonly code = 'VITRINE_WALK_FAILED'
+  static readonly code = 'VITRINE_WALK_FAILED'
 }
 
 /** Throw this when the catalog lists no channels where it listed some: that is not believed at once. */
 export class WalkHeldError extends VitrineError {
   override readonly name = 'WalkHeldError'
-  readonly code = 'VITRINE_WALK_HELD'
+  static readonly code = 'VITRINE_WALK_HELD'
 }
 
 /** Throw this when the catalog lists no channel that this server serves: there is nothing to walk or to show. */
 export class NoChannelsError extends VitrineError {
   override readonly name = 'NoChannelsError'
-  readonly code = 'VITRINE_NO_CHANNELS'
+  static readonly code = 'VITRINE_NO_CHANNELS'
 }
 
 /** Throw this when a process that answers does not come up at the start of the server. */
 export class WorkerError extends VitrineError {
   override readonly name = 'WorkerError'
-  readonly code = 'VITRINE_WORKER_FAILED'
+  static readonly code = 'VITRINE_WORKER_FAILED'
 }
 
 /** Throw this when a feed cannot be imported as a whole: unreadable, truncated, no product. Nothing is changed. */
 export class ImportError extends VitrineError {
   override readonly name = 'ImportError'
-  readonly code = 'VITRINE_IMPORT_FAILED'
+  static readonly code = 'VITRINE_IMPORT_FAILED'
 }
 
 /** Throw this when a backup cannot be made. Nothing was written. */
 export class BackupError extends VitrineError {
   override readonly name = 'BackupError'
-  readonly code = 'VITRINE_BACKUP_FAILED'
+  static readonly code = 'VITRINE_BACKUP_FAILED'
 }
 
 /** Throw this when a command was called with something it cannot use. The process ends with exit code 64. */
 export class UsageError extends VitrineError {
   override readonly name = 'UsageError'
-  readonly code = 'VITRINE_USAGE'
+  static readonly code = 'VITRINE_USAGE'
 }
 
 /** Throw this inside the catalog service to answer `{ "error": … }` with a status of the contract. */
 export class ServiceError extends VitrineError {
   override readonly name = 'ServiceError'
-  readonly code = 'VITRINE_SERVICE_ANSWER'
+  static readonly code = 'VITRINE_SERVICE_ANSWER'
   override readonly statusCode: number
   override readonly publicMessage: string
   /** When it is worth to ask again; `null` when that is not known. */

@@ -64,6 +64,7 @@ describe('the repository', () => {
     const source = read('src/errors.ts')
     const concrete = Object.keys(errors).filter((name) => name !== 'VitrineError' && name !== 'CatalogError')
     expect(concrete.length).toBeGreaterThan(15)
+    expect(source.match(/static readonly code = /g)).toHaveLength(concrete.length)
     for (const name of concrete) {
       expect(name).toMatch(/Error$/)
       expect(source).toContain(`override readonly name = '${name}'`)

@@ -31,7 +31,7 @@ export function createKeyPause(clock: Clock): KeyPause {
     isPauseOn({ untilMs: refusedUntilMs, nowMs: clock.nowMs(), longestMs: LONGEST_PAUSE_MS })
   return {
     isOn,
-    untilMs: () => refusedUntilMs,
+    untilMs: () => (isOn() ? refusedUntilMs : 0),
     isUnproven: () => isUnproven,
     noteRefused() {
       if (isOn()) return

@@ -12,10 +12,11 @@ import { fetchNetworks } from '../catalog-service/store/networks.ts'
 import { UsageError } from '../errors.ts'
 import { getChannel, getMerchant, getNetwork } from './catalog-find.ts'
 import { explainUnassigned, explainUnshown } from './catalog-unshown.ts'
-import { count, indent, printDone, printList, toDay, toIso } from './catalog-print.ts'
+import { indent, printDone, printList, toDay, toIso } from './catalog-print.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, withCatalog } from './with-catalog.ts'
+import { count } from '../plural.ts'
 
 const NO_APPROVAL =
   'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.'

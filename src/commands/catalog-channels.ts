@@ -9,11 +9,12 @@ import {
 import { fetchNetworkChannels } from '../catalog-service/store/network-channels.ts'
 import { UsageError } from '../errors.ts'
 import { getChannel, getOrganization, getOwnerId } from './catalog-find.ts'
-import { count, indent, printDone, printList, toLines } from './catalog-print.ts'
+import { indent, printDone, printList, toLines } from './catalog-print.ts'
 import { parseKind, parseName, parseNewId, parseNewName, parseUrl } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, makeRoom, withCatalog } from './with-catalog.ts'
+import { count } from '../plural.ts'
 
 /** What `catalog channels` is to do, as typed. `organization` is an id or a name, `id` that of the channel. */
 export type CatalogChannelsOptions =

@@ -13,6 +13,7 @@ import type { CommandContext, ExitCode } from './command.ts'
 import { quote, toPlain, toPlainJson, toShellWord } from './plain-text.ts'
 import { findUnframedHint } from './unframed.ts'
 import { toStoreError, withCatalog } from './with-catalog.ts'
+import { count } from '../plural.ts'
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
 const REDRAW_MS: number = SECOND_MS / 10
@@ -160,10 +161,6 @@ function explainUntracked(network: string): readonly string[] {
     `Links of ${quote(network)} lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:`,
     `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
   ]
-}
-
-function count(number: number, noun: string): string {
-  return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
 function formatCount(number: number): string {

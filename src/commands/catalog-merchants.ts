@@ -11,11 +11,12 @@ import { hasMerchantOffers, removeMerchantOffers } from '../catalog-service/stor
 import { UsageError } from '../errors.ts'
 import { runApprovalChange } from './catalog-approvals.ts'
 import { getMerchant, getNetwork } from './catalog-find.ts'
-import { count, indent, printDone, printList } from './catalog-print.ts'
+import { indent, printDone, printList } from './catalog-print.ts'
 import { parseLimit, parseName, parseReference, parseReferenceOrNone } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote, toShellWord } from './plain-text.ts'
 import { changeCatalog, makeRoom, withCatalog } from './with-catalog.ts'
+import { count } from '../plural.ts'
 
 /** What `catalog merchants` is to do, as typed. `merchant` and `network` are names, `channel` is an id. */
 export type CatalogMerchantsOptions =

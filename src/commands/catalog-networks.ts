@@ -20,11 +20,12 @@ import {
   warnOfNameless,
 } from './catalog-assign.ts'
 import { getNetwork } from './catalog-find.ts'
-import { count, indent, printDone, printList } from './catalog-print.ts'
+import { indent, printDone, printList } from './catalog-print.ts'
 import { type ParsedTemplate, parseName, parseNewName, parseTemplate } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, makeRoom, withCatalog } from './with-catalog.ts'
+import { count } from '../plural.ts'
 
 /** What `catalog networks` is to do, as typed. `network` is a name, `channel` an id, `template` may be `none`. */
 export type CatalogNetworksOptions =

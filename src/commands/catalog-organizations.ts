@@ -12,11 +12,12 @@ import { removeOrganizationOffers } from '../catalog-service/store/remove-offers
 import { fetchRequestsToday, forgetKeys, forgetOrganization } from '../catalog-service/store/uses.ts'
 import { UsageError } from '../errors.ts'
 import { getOrganization } from './catalog-find.ts'
-import { count, indent, printDone, printList, toDay, toIso } from './catalog-print.ts'
+import { indent, printDone, printList, toDay, toIso } from './catalog-print.ts'
 import { parseDailyLimit, parseName, parseNewName } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, withCatalog } from './with-catalog.ts'
+import { count } from '../plural.ts'
 
 /** What `catalog organizations` is to do, as typed. `organization` is an id or a name. */
 export type CatalogOrganizationsOptions =

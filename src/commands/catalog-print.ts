@@ -57,8 +57,3 @@ export function toDay(timeMs: number): string {
 export function toMinute(timeMs: number): string {
   return `${toIso(timeMs).slice(0, MINUTE_CHARACTERS).replace('T', ' ')} UTC`
 }
-
-/** `1,236 offers`, `1 offer`. */
-export function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`
-}

@@ -2,10 +2,10 @@ import type { Channel } from '../catalog/contract.ts'
 import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { SqlStore } from '../copy/sql-store.ts'
 import type { ChannelList, CopyState } from '../copy/store.ts'
-import { formatTime } from '../widgets/format.ts'
+import { formatSince, formatWalked } from '../widgets/format.ts'
 import { isFuture } from '../clock.ts'
+import { count } from '../plural.ts'
 import type { CommandContext } from './command.ts'
-import { describeWalkTime } from './judge-clocks.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
 import { hasMalformedOffers, judgeDrops } from './judge-drops.ts'
 import { findUnframedHint } from './unframed.ts'
@@ -106,22 +106,27 @@ function judgeCopy(
   { subject, hint, nowMs }: Readonly<{ subject: string; hint: string | null; nowMs: number }>,
   { copy: state, offerCount }: Readonly<{ copy: CopyState | undefined; offerCount: number }>,
 ): Finding {
-  if (state === undefined) return { ...good(subject, 'listed'), cure: hint }
+  if (state === undefined) return good(subject, 'listed', hint)
   const walked =
     state.completedAtMs === null
       ? 'not walked yet'
-      : `${state.productCount} products, ${state.dealCount} with a deal, ${describeWalkTime(state.completedAtMs, nowMs)}`
+      : `${describeContent(state)}, ${formatWalked(state.completedAtMs, nowMs)}`
   if (state.held !== null) {
-    const since = formatTime(state.held.sinceMs, 'en')
+    const since = formatSince(state.held.sinceMs, nowMs)
     const why = describeHold(state.held, state.productCount)
-    return bad(subject, `${walked}; a walk is held since ${since}, because ${why}`, HOLD_REMEDY)
+    return bad(subject, `${walked}; a walk is held ${since}, because ${why}`, HOLD_REMEDY)
   }
   const malformed = judgeDrops(state, offerCount)
   if (malformed !== null) return bad(subject, `${walked}; ${malformed}`, MALFORMED_REMEDY)
-  if (state.failure === null && !isFuture(state.completedAtMs ?? 0, nowMs))
-    return { ...good(subject, walked), cure: hint }
+  if (state.failure === null && !isFuture(state.completedAtMs ?? 0, nowMs)) return good(subject, walked, hint)
   if (state.failure === null)
     return bad(subject, walked, 'A running server walks it again by itself; else run "vitrine sync".')
   const cure = cures[state.failure] ?? 'See docs/errors.md.'
   return bad(subject, `${walked}; the last walk failed with ${state.failure}`, cure)
+}
+
+function describeContent({ productCount, dealCount }: CopyState): string {
+  return productCount === 0
+    ? 'no products'
+    : `${count(productCount, 'product')}, ${dealCount.toLocaleString('en')} with a deal`
 }

@@ -4,28 +4,31 @@ import type { Config } from '../config/config.ts'
 import { UsageError } from '../errors.ts'
 import { listenHttp } from '../http/server.ts'
 import { SERVER_NAME } from '../routes/health.ts'
+import { type Finding, bad, good } from './findings.ts'
 import { toLocalUrl } from './catalog-place.ts'
 
 /** A server on this machine answers within this, or is not counted as one of ours. */
 const ANSWER_WITHIN_MS: number = SECOND_MS
 
-/** Tell whether `serve` could listen on its address, or runs there already; `cure` is `null` when all is well. */
+/** Tell whether `serve` could listen on its address, or runs there already. */
 export async function checkListener(
   { host, port }: Pick<Config, 'host' | 'port'>,
   clock: Clock,
-): Promise<Readonly<{ found: string; cure: string | null }>> {
+): Promise<Finding> {
+  const subject = 'listener'
   const address = `${host}:${port}`
   if (port !== 0 && (await isVitrineAt(toLocalUrl(host, port))))
-    return { found: `Vitrine is running on ${address}`, cure: null }
+    return good(subject, `Vitrine is running on ${address}`)
   try {
     await (await listenHttp(host, port, clock)).stop()
-    return { found: `would listen on ${port === 0 ? `a free port of ${host}` : address}`, cure: null }
+    return good(subject, `would listen on ${port === 0 ? `a free port of ${host}` : address}`)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    return {
-      found: `${error.message} (${error.code})`,
-      cure: 'Set VITRINE_HOST and VITRINE_PORT to a free address of this machine, or stop the other program.',
-    }
+    return bad(
+      subject,
+      `${error.message} (${error.code})`,
+      'Set VITRINE_HOST and VITRINE_PORT to a free address of this machine, or stop the other program.',
+    )
   }
 }
 

@@ -1,6 +1,7 @@
 import { SECOND_MS } from '../clock.ts'
 import { PROXY_NOT_TRUSTED } from '../routes/admin-gate.ts'
 import type { CommandContext } from './command.ts'
+import { type Finding, good } from './findings.ts'
 
 /** Logged at the start and told by `check`. */
 export const TRUST_ALL_WARNING =
@@ -12,14 +13,11 @@ const CURE =
 /** How long the running server may take to answer at its public address. */
 const ANSWER_WITHIN_MS: number = 2 * SECOND_MS
 
-/** A warning of `check`: nothing fails by it. */
-type Warning = Readonly<{ subject: string; isGood: true; found: string; cure: string }>
-
 /**
  * Warn about proxies that the server believes blindly, or does not know. For the second, ask the running server at its
  * public address, as visitors do, for `/metrics` without a password: the refusal says when a header was ignored.
  */
-export async function checkProxy({ config, secrets }: CommandContext): Promise<readonly Warning[]> {
+export async function checkProxy({ config, secrets }: CommandContext): Promise<readonly Finding[]> {
   if (config.trustProxy === true) return [warn(TRUST_ALL_WARNING)]
   // Addresses of visitors matter to the limit of wrong passwords alone.
   if (secrets.adminPassword === null || config.publicUrl === null) return []
@@ -27,8 +25,9 @@ export async function checkProxy({ config, secrets }: CommandContext): Promise<r
   return text.includes(PROXY_NOT_TRUSTED) ? [warn(PROXY_NOT_TRUSTED)] : []
 }
 
-function warn(found: string): Warning {
-  return { subject: 'proxy', isGood: true, found, cure: CURE }
+/** Nothing fails by a warning. */
+function warn(found: string): Finding {
+  return good('proxy', found, CURE)
 }
 
 /** Empty where nothing answers: the server need not run while it is checked. */

@@ -6,6 +6,7 @@ import type { BusyTimeouts } from '../copy/dialects.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import { openSqlStore } from '../copy/sql-store.ts'
 import type { CopyStore } from '../copy/store.ts'
+import { StoreError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import { checkListener } from './check-listener.ts'
 import { findCures } from './cures.ts'
@@ -31,10 +32,9 @@ const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
   const { config } = command
   const isEmbedded = config.catalog.kind === 'embedded'
-  const listener = await checkListener(config, command.clock)
   const findings: Finding[] = [
     good('settings', describeSettings(command)),
-    { subject: 'listener', isGood: listener.cure === null, ...listener },
+    await checkListener(config, command.clock),
   ]
   const report: Report = { findings, cures: findCures(config), isEmbedded }
   const own: Report = { ...report, cures: { ...report.cures, ...findCatalogCures(config.catalogDatabase) } }
@@ -65,7 +65,7 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   )
   if (store !== undefined) {
     const judged = await attempt(report, 'stored copy', () => judgeStore(config, store, report.cures))
-    if (judged !== undefined) findings.push({ subject: 'stored copy', ...judged })
+    if (judged !== undefined) findings.push(judged)
   }
   const gate = createGate(command, report, store)
   let aheadMs: number | undefined
@@ -75,7 +75,7 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
     findings.push(...(await judgeClocks({ clock: command.clock, store, catalogAheadMs: aheadMs })))
-    findings.push({ subject: 'request limit', ...judgeQuota(await gate.readState(), command.clock.nowMs()) })
+    findings.push(judgeQuota(await gate.readState(), command.clock.nowMs()))
     const stored = await attempt(report, 'stored copy', async () => store?.findChannelList())
     await checkChannels(command, report, { listed: listed?.value, stored, store })
   } finally {
@@ -93,7 +93,7 @@ function createGate(
   const onFailure = (error: unknown): void => {
     if (findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
     const found = `it cannot be written: ${describeStoreFailure(error)}`
-    findings.push(bad('stored copy', found, cures['VITRINE_STORE_FAILED'] ?? ''))
+    findings.push(bad('stored copy', found, cures[StoreError.code] ?? ''))
   }
   return createCallGate({
     clock,

@@ -1,5 +1,14 @@
 import { type Context, type CatalogPlace } from '../context.ts'
-import { BadOptionError, CallNotMadeError, CatalogError, UsageError, VitrineError } from '../errors.ts'
+import {
+  BadOptionError,
+  CallNotMadeError,
+  CatalogError,
+  CatalogKeyRefusedError,
+  CatalogRateLimitedError,
+  CatalogUnreachableError,
+  UsageError,
+  VitrineError,
+} from '../errors.ts'
 import { findGtin } from '../offers/gtin.ts'
 import { listOptions } from '../studio/choice.ts'
 import { type CatalogAnswer, type Known, explainBox } from '../studio/explain.ts'
@@ -149,15 +158,14 @@ async function describePause(
     text: `not asked: ${why}`,
     remedy: cures[code] ?? null,
   })
-  if (keyRefusedUntilMs > nowMs)
-    return pause('it refused the key a moment ago', 'VITRINE_CATALOG_KEY_REFUSED')
+  if (keyRefusedUntilMs > nowMs) return pause('it refused the key a moment ago', CatalogKeyRefusedError.code)
   if (quota.limitedUntilMs > nowMs)
     return pause(
       `the request limit is reached until ${formatTime(quota.limitedUntilMs, 'en')}`,
-      'VITRINE_CATALOG_RATE_LIMITED',
+      CatalogRateLimitedError.code,
     )
-  if (breaker !== 'closed') return pause('it did not answer a moment ago', 'VITRINE_CATALOG_UNREACHABLE')
-  return pause("the hour's first look-ups, or the day's, are used up", 'VITRINE_CALL_NOT_MADE')
+  if (breaker !== 'closed') return pause('it did not answer a moment ago', CatalogUnreachableError.code)
+  return pause("the hour's first look-ups, or the day's, are used up", CallNotMadeError.code)
 }
 
 function print(io: CommandIo, { verdict, remedy, facts, offers }: ExplanationView): void {

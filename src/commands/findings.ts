@@ -36,9 +36,9 @@ export async function attempt<T>(
   }
 }
 
-/** Something that works. */
-export function good(subject: string, found: string): Finding {
-  return { subject, isGood: true, found, cure: null }
+/** Something that works; with a `cure` where it may be unexpected. */
+export function good(subject: string, found: string, cure: string | null = null): Finding {
+  return { subject, isGood: true, found, cure }
 }
 
 /** Something that is wrong, and what to do about it. */

@@ -5,11 +5,9 @@ import { warnOfNameless } from './catalog-assign.ts'
 import type { DatabaseAddress } from '../config/config.ts'
 import { isCatalogEmpty } from '../catalog-service/store/sample-state.ts'
 import type { CommandContext } from './command.ts'
+import { type Finding, bad, good } from './findings.ts'
 import { LOST_CATALOG, findCopiedCatalog, toLostRemedy } from './lost-catalog.ts'
 import { withCatalog } from './with-catalog.ts'
-
-/** Something in the embedded catalog that is wrong, or may be meant, and what to do or type when it is not. */
-type Hint = Readonly<{ subject: string; isGood: boolean; found: string; cure: string }>
 
 /** What to do when the catalog's own database fails, by code; a file's are those of every file. */
 export function findCatalogCures(database: DatabaseAddress): Readonly<Record<string, string>> {
@@ -27,7 +25,7 @@ const SERVER_CURES: Readonly<Record<string, string>> = {
  * nothing. Neither is a failure: a catalog is built step by step.
  * @throws StoreError when the catalog cannot be read.
  */
-export async function judgeCatalog(context: CommandContext): Promise<readonly Hint[]> {
+export async function judgeCatalog(context: CommandContext): Promise<readonly Finding[]> {
   return withCatalog(context, async ({ reader }) => {
     if (await isCatalogEmpty(reader)) return judgeEmpty(context)
     const networkChannels = await fetchNetworkChannels(reader)
@@ -36,28 +34,26 @@ export async function judgeCatalog(context: CommandContext): Promise<readonly Hi
     )
     const networks = await fetchNetworks(reader)
     return [
-      ...idle.map(({ id, name }) => ({
-        subject: `channel ${name} (${id})`,
-        isGood: true,
-        found: 'it has no network, and shows nothing',
-        cure: `vitrine catalog networks assign NETWORK --channel ${id}`,
-      })),
+      ...idle.map(({ id, name }) =>
+        good(
+          `channel ${name} (${id})`,
+          'it has no network, and shows nothing',
+          `vitrine catalog networks assign NETWORK --channel ${id}`,
+        ),
+      ),
       ...networks.flatMap((network) => {
         const own = networkChannels.filter(({ networkId }) => networkId === network.id)
-        return warnOfNameless(network, own).map((cure) => ({
-          subject: `network ${network.name}`,
-          isGood: true,
-          found: 'its links lack the publisher',
-          cure,
-        }))
+        return warnOfNameless(network, own).map((cure) =>
+          good(`network ${network.name}`, 'its links lack the publisher', cure),
+        )
       }),
     ]
   })
 }
 
 /** An empty catalog was lost where the stored copy knows one. A copy that cannot be read is a finding of its own. */
-async function judgeEmpty({ config }: CommandContext): Promise<readonly Hint[]> {
+async function judgeEmpty({ config }: CommandContext): Promise<readonly Finding[]> {
   const copied = await findCopiedCatalog(config.database).catch(() => undefined)
   const cure = toLostRemedy(config.catalogDatabase, config.database)
-  return copied === undefined ? [] : [{ subject: 'catalog', isGood: false, found: LOST_CATALOG, cure }]
+  return copied === undefined ? [] : [bad('catalog', LOST_CATALOG, cure)]
 }

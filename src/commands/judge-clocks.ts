@@ -1,10 +1,7 @@
-import { TIME_UNKNOWN, isClockWrong, readDatabaseDifference } from '../clock-watch.ts'
-import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
+import { isClockWrong, readDatabaseDifference } from '../clock-watch.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
 import type { CopyStore } from '../copy/store.ts'
-import { formatTime } from '../widgets/format.ts'
-
-/** What `vitrine check` says of the clocks. */
-type ClockFinding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
+import { type Finding, bad, good } from './findings.ts'
 
 /** What is compared. `catalogAheadMs`: by how much the catalog's clock is ahead of this machine's; `undefined`: it did not say. */
 type JudgedClocks = Readonly<{
@@ -18,7 +15,7 @@ export async function judgeClocks({
   clock,
   store,
   catalogAheadMs,
-}: JudgedClocks): Promise<readonly ClockFinding[]> {
+}: JudgedClocks): Promise<readonly Finding[]> {
   const databaseAheadMs = store && (await readDatabaseDifference(store, clock).catch(() => null))
   const others = [
     { name: 'the catalog', aheadMs: catalogAheadMs },
@@ -29,12 +26,12 @@ export async function judgeClocks({
   const subject = 'clock'
   if (wrong.length === 0) {
     const names = others.map(({ name }) => name).join(' and ')
-    return [{ subject, isGood: true, found: `it agrees with that of ${names} within a minute`, cure: null }]
+    return [good(subject, `it agrees with that of ${names} within a minute`)]
   }
   const found = wrong
     .map(({ name, aheadMs }) => `that of ${name} is ${describeDifference(aheadMs)} that of this machine`)
     .join(', ')
-  return [{ subject, isGood: false, found, cure: findCure(others) }]
+  return [bad(subject, found, findCure(others))]
 }
 
 type Other = Readonly<{ name: string; aheadMs: number }>
@@ -55,11 +52,4 @@ function findCure(others: readonly Other[]): string {
 function describeDifference(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / SECOND_MS).toLocaleString('en')
   return aheadMs > 0 ? `${seconds} s ahead of` : `${seconds} s behind`
-}
-
-/** When a copy was walked, in words. */
-export function describeWalkTime(completedAtMs: number, nowMs: number): string {
-  return isFuture(completedAtMs, nowMs)
-    ? `walked, ${TIME_UNKNOWN}`
-    : `walked ${formatTime(completedAtMs, 'en')}`
 }

@@ -2,28 +2,24 @@ import type { Config, DatabaseAddress } from '../config/config.ts'
 import { labelDatabase } from '../config/database-text.ts'
 import { isReadOnly } from '../copy/away.ts'
 import type { SqlStore } from '../copy/sql-store.ts'
+import { StoreError } from '../errors.ts'
 import { READ_ONLY_CURE } from './cures.ts'
+import { type Finding, bad, good } from './findings.ts'
 
-/** What `check` says of an open stored copy; `cure` says what to do when it is wrong, or may be unexpected. */
-type StoreVerdict = Readonly<{ isGood: boolean; found: string; cure: string | null }>
+const SUBJECT = 'stored copy'
 
 /** Look for damage, and whether the database takes writes. */
 export async function judgeStore(
   { database }: Config,
   store: SqlStore,
   cures: Readonly<Record<string, string>>,
-): Promise<StoreVerdict> {
+): Promise<Finding> {
   const label = labelDatabase(database)
   const damage = await store.findDamage()
-  if (damage !== null)
-    return {
-      isGood: false,
-      found: `${label} is damaged: ${damage}`,
-      cure: cures['VITRINE_STORE_FAILED'] ?? '',
-    }
+  if (damage !== null) return bad(SUBJECT, `${label} is damaged: ${damage}`, cures[StoreError.code] ?? '')
   return (await isOnlyRead(store))
-    ? { isGood: false, found: `${label} opens, but it only reads, as a standby does`, cure: READ_ONLY_CURE }
-    : { isGood: true, found: `${label} opens`, cure: findTlsHint(database) }
+    ? bad(SUBJECT, `${label} opens, but it only reads, as a standby does`, READ_ONLY_CURE)
+    : good(SUBJECT, `${label} opens`, findTlsHint(database))
 }
 
 async function isOnlyRead(store: SqlStore): Promise<boolean> {

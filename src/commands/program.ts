@@ -42,7 +42,7 @@ function toUsageText(text: string, path: string): string {
     .replace(/\s*\(Did you mean (.*)\?\)\s*$/, '; did you mean $1?')
     .trim()
     .replace(/\.$/, '')
-  return `vitrine: ${toPlain(said)}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${new UsageError('').code})\n`
+  return `vitrine: ${toPlain(said)}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${UsageError.code})\n`
 }
 
 /** Errors point to the help that is nearest: of the command that could not go on. */
@@ -72,7 +72,10 @@ function addOwnCommands(program: Command, run: Runner): void {
   )
   withJson(program.command('sync').description('walks the catalog now'))
     .option('--channel <id>', 'only this channel')
-    .option('--accept', 'accept what the walk finds, even if it leaves few products or no channels')
+    .option(
+      '--accept',
+      'accept what the walk finds, even if it leaves few products or no channels; waits for a walk under way',
+    )
     .action((flags: JsonFlag & { channel?: string; accept?: boolean }) =>
       run(flags.json, async (context) =>
         (await import('./sync.ts')).runSync(context, {

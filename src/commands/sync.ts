@@ -1,19 +1,18 @@
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import type { CopyStore } from '../copy/store.ts'
-import { type WalkReport, runWalkInThread } from '../copy/walk-runner.ts'
+import { runWalkInThread } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
 import { type CatalogPlace, type Context, createContext } from '../context.ts'
 import { HOLD_REMEDY } from '../copy/held-walk.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
+import { count } from '../plural.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
+import { type WalkedNow, walkNow } from './walk-now.ts'
 
 /** `--channel ID` narrows the walk to one channel; `--accept` believes whatever the walk finds. */
 export type SyncOptions = Readonly<{ channel: string | null; isAccepted: boolean }>
-
-const HELD = new WalkHeldError('').code
-const NONE = new NoChannelsError('').code
 
 /**
  * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
@@ -28,19 +27,36 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
   command.io.signal.addEventListener('abort', stop)
   try {
     await refuseUnwritable(context.store)
-    const report = await context.walks.runNow({
-      onProgress: createProgressPrinter(command.io),
+    const walked = await walkNow(context, {
       isAccepted: options.isAccepted,
+      signal: command.io.signal,
+      onProgress: createProgressPrinter(command.io),
+      onWait: (walks) => command.io.err(`${toPlain(describeWait(walks))}\n`),
     })
-    printReport(command, report)
-    if (channel !== null && report.failure === NONE) {
-      throw new UsageError(`the catalog lists no channel ${channel}`)
+    const isUnlisted = walked.report.failure === NoChannelsError.code
+    if (isUnlisted && channel !== null) throw new UsageError(`the catalog lists no channel ${channel}`)
+    if (isUnlisted && options.isAccepted && (await isListEmpty(context.store))) {
+      command.io.err(EMPTY_ACCEPTED)
+      if (command.json) command.io.out('[]')
+      return 0
     }
-    return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
+    return printReport(command, walked)
   } finally {
     command.io.signal.removeEventListener('abort', stop)
     await context.dispose()
   }
+}
+
+const EMPTY_ACCEPTED =
+  'The catalog lists no channels, which is accepted: no channel is served now. Boxes of the channels before stay until VITRINE_RESCUE_SECONDS have passed.\n'
+
+async function isListEmpty(store: CopyStore): Promise<boolean> {
+  return (await store.findChannelList())?.channels.length === 0
+}
+
+function describeWait(walks: readonly ChannelWalk[]): string {
+  const names = walks.map(({ channelName }) => channelName).join(', ')
+  return `Another process is walking ${names}; waiting until it has ended, to walk then.`
 }
 
 /** Refuse to walk into a database that only reads or is away: a walk would wait for it. */
@@ -86,18 +102,19 @@ export async function openForCommand(
   }
 }
 
-function printReport({ config, io, json }: CommandContext, report: WalkReport): void {
+function printReport({ config, io, json }: CommandContext, { report, replaced }: WalkedNow): ExitCode {
   if (report.failure !== null) {
     const reason = report.reason === null ? '' : `: ${report.reason}`
-    const advice = report.failure === HELD ? HOLD_REMEDY : '"vitrine check" says more.'
+    const advice = report.failure === WalkHeldError.code ? HOLD_REMEDY : '"vitrine check" says more.'
     io.err(`The catalog could not be walked (${report.failure})${reason}. ${advice}\n`)
   }
   if (report.walks.some(({ outcome }) => outcome === 'complete')) {
     const { freshSeconds } = config.freshness
     io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.\n`)
   }
-  if (json) return io.out(toPlainJson(report.walks))
-  for (const walk of report.walks) io.out(toPlain(describeWalk(walk)))
+  if (json) io.out(toPlainJson(report.walks))
+  else for (const walk of report.walks) io.out(toPlain(describeWalk(walk, replaced.get(walk.channelId))))
+  return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
 }
 
 function checkChannel({ config }: CommandContext, channel: string | null): void {
@@ -108,17 +125,20 @@ function checkChannel({ config }: CommandContext, channel: string | null): void 
 /** A terminal gets one line that is drawn over; a log gets one line a channel at its end. */
 function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void {
   return ({ channel, productCount, isDone }) => {
-    const text = toPlain(`${channel.name}: ${productCount.toLocaleString('en')} products`)
+    const text = toPlain(`${channel.name}: ${count(productCount, 'product')}`)
     if (io.isTerminal) io.err(`\r\u001b[K${text}${isDone ? '\n' : ' …'}`)
     else if (isDone) io.err(`${text}\n`)
   }
 }
 
-function describeWalk(walk: ChannelWalk): string {
+function describeWalk(walk: ChannelWalk, replacedCount: number | undefined): string {
   const seconds = (walk.durationMs / 1_000).toFixed(1)
   const name = `${walk.channelName} (${walk.channelId})`
-  if (walk.outcome === 'complete')
-    return `${name}: ${walk.productCount.toLocaleString('en')} products in ${seconds} s`
+  if (walk.outcome === 'complete') {
+    const accepted =
+      replacedCount === undefined ? '' : `, accepted in place of ${replacedCount.toLocaleString('en')}`
+    return `${name}: ${count(walk.productCount, 'product')} in ${seconds} s${accepted}`
+  }
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
   if (walk.outcome === 'held')
     return `${name}: held, because ${walk.reason ?? 'it is suspicious'}; the copy before stays. ${HOLD_REMEDY}`

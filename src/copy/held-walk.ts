@@ -1,6 +1,7 @@
 import type { DropReason } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { MINUTE_MS, isFuture } from '../clock.ts'
+import { count } from '../plural.ts'
 import type { CopyState, HeldWalk, HoldReason } from './store.ts'
 
 /** Which walks are held instead of becoming the current one (ADR 0031). Pure. */
@@ -39,6 +40,14 @@ export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: Hold
   return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
 }
 
+/** Is a walk held unless it is accepted, or confirmed by a later one? */
+export function isSuspicious(
+  copy: GuardedCopy,
+  findings: Pick<WalkFindings, 'productCount' | 'isMalformed'>,
+): boolean {
+  return findHoldReason(copy, findings) !== null
+}
+
 /**
  * Return when the last walk began that was read to its end, whether it was believed or held; Unix milliseconds. `null`: there is no
  * copy, or a clock that was ahead has dated it.
@@ -75,9 +84,8 @@ const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency
 
 /** Say why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
 export function describeHold(held: HeldWalk, copyProductCount: number): string {
-  const [found, before] = [held.productCount, copyProductCount].map((count) => count.toLocaleString('en'))
   return held.reason === 'few_products'
-    ? `it found ${found} products where the copy has ${before}`
+    ? `it found ${count(held.productCount, 'product')} where the copy has ${copyProductCount.toLocaleString('en')}`
     : 'most of what it found was malformed'
 }
 
@@ -85,7 +93,10 @@ export function describeHold(held: HeldWalk, copyProductCount: number): string {
 export const HOLD_REMEDY =
   'If the catalog is right, run "vitrine sync --accept"; a later walk that finds nearly the same is accepted by itself. Otherwise correct the catalog.'
 
-function findHoldReason(copy: GuardedCopy, findings: WalkFindings): HoldReason | null {
+function findHoldReason(
+  copy: GuardedCopy,
+  findings: Pick<WalkFindings, 'productCount' | 'isMalformed'>,
+): HoldReason | null {
   if (copy.currentWalk === 0) return null
   const isGuarded = copy.productCount >= MIN_GUARDED_PRODUCTS
   if (isGuarded && findings.productCount < copy.productCount * MIN_KEPT_SHARE) return 'few_products'

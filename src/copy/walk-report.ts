@@ -15,8 +15,6 @@ type ReportDetails = Readonly<{
   clocks: Pick<ClockWatch, 'note'>
 }>
 
-const HELD = new WalkHeldError('').code
-
 /** Log and measure how a walk ended, and keep to the pause that it met. */
 export async function noteReport(details: ReportDetails, report: WalkReport): Promise<WalkReport> {
   const { gate, logger, metrics, store } = details
@@ -39,7 +37,7 @@ export async function noteReport(details: ReportDetails, report: WalkReport): Pr
 }
 
 function noteFailure(logger: Logger, { failure, reason }: WalkReport): void {
-  const remedy = failure === HELD ? { remedy: HOLD_REMEDY } : {}
+  const remedy = failure === WalkHeldError.code ? { remedy: HOLD_REMEDY } : {}
   logger.warn({ code: failure, reason, ...remedy }, 'the catalog could not be walked')
 }
 

@@ -103,11 +103,10 @@ async function walkChannel(details: WalkDetails, channel: Channel): Promise<Chan
     const { before, place, held } = await walkPages({ ...details, droppedGtins }, channel)
     const { productCount } = place
     if (held === null) return end('complete', { productCount })
-    const { code } = new WalkHeldError('')
-    return end('held', { productCount, failure: code, reason: describeHold(held, before.productCount) })
+    const reason = describeHold(held, before.productCount)
+    return end('held', { productCount, failure: WalkHeldError.code, reason })
   } catch (error) {
-    const code =
-      error instanceof VitrineError && !details.signal.aborted ? error.code : new WalkError('').code
+    const code = error instanceof VitrineError && !details.signal.aborted ? error.code : WalkError.code
     await store.failWalk(channel.id, code, clock.nowMs())
     if (!(error instanceof VitrineError)) throw error
     return end('failed', { failure: code, reason: describeFailure(error) })

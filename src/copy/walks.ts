@@ -33,8 +33,12 @@ export type Walks = Readonly<{
   stop(): Promise<void>
 }>
 
-/** `isAccepted`: the walk is believed, however little of the copy it leaves. */
-export type WalkNowOptions = Readonly<{ onProgress?: (progress: WalkProgress) => void; isAccepted?: boolean }>
+/** `isAccepted`: the walk is believed, however little of the copy it leaves. `channelIds`: only these are walked. */
+export type WalkNowOptions = Readonly<{
+  onProgress?: (progress: WalkProgress) => void
+  isAccepted?: boolean
+  channelIds?: readonly string[]
+}>
 
 /** What the walks are made of; `channels` narrows `VITRINE_CHANNELS` for one `vitrine sync`. */
 export type WalksDetails = Readonly<{
@@ -90,7 +94,8 @@ export function createWalks(details: WalksDetails): Walks {
   return {
     ensureCopied,
     takeOver,
-    runNow: ({ onProgress, isAccepted = false } = {}) => run({ why: 'told', isAccepted }, onProgress),
+    runNow: ({ onProgress, isAccepted = false, channelIds } = {}) =>
+      run({ why: 'told', isAccepted, ...(channelIds && { channelIds }) }, onProgress),
     async start() {
       const pattern = details.config.syncCron
       if (pattern !== null && details.walkRunner !== null) {
@@ -108,7 +113,9 @@ export function createWalks(details: WalksDetails): Walks {
 }
 
 /** Why a walk is made: an operator ordered it, it is scheduled, or it is urgent. */
-type Occasion = Readonly<{ why: 'told'; isAccepted: boolean } | { why: 'scheduled' }> | UrgentWalk
+type Occasion =
+  | Readonly<{ why: 'told'; isAccepted: boolean; channelIds?: readonly string[] } | { why: 'scheduled' }>
+  | UrgentWalk
 
 type Runner = Readonly<{
   /** Joins the walk under way, else begins one. */
@@ -179,7 +186,7 @@ async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<Wal
   const { key } = details.catalog
   const used = key.current()
   const report = await runOnce(details, watch)
-  const refused = new CatalogKeyRefusedError('refused').code
+  const refused = CatalogKeyRefusedError.code
   const isRefused = report.failure === refused || report.walks.some((walk) => walk.failure === refused)
   if (!isRefused) return report
   await key.refresh()

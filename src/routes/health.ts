@@ -1,6 +1,6 @@
 import { Router } from 'express'
-import { TIME_UNKNOWN } from '../clock-watch.ts'
-import { SECOND_MS, isPauseOn } from '../clock.ts'
+import { TIME_UNKNOWN } from '../widgets/format.ts'
+import { SECOND_MS, isFuture, isPauseOn } from '../clock.ts'
 import type { Context } from '../context.ts'
 import type { ChannelKnowledge } from '../freshness/channels.ts'
 import { describeHold } from '../copy/held-walk.ts'
@@ -97,17 +97,18 @@ function isShared({ config }: Context): boolean {
   return config.database.kind === 'postgres'
 }
 
+/** Times are ISO texts; one of the past is `null` where a clock was wrong. */
 type ReadinessDetail = Readonly<{
   /** Which of several processes answered: the breaker, a refused key and the last failure are its own. */
   worker?: number
   store: Readonly<{
     isUp: boolean
     isWritable: boolean
-    lastFailure: Readonly<{ at: string; reason: string }> | null
+    lastFailure: Readonly<{ at: string | null; reason: string }> | null
   }>
   catalog: Readonly<{
     breaker: string
-    /** ISO times; `null` when nothing is paused. */
+    /** `null` when nothing is paused. */
     limitedUntil: string | null
     keyRefusedUntil: string | null
   }>
@@ -117,8 +118,8 @@ type ReadinessDetail = Readonly<{
     callsToday: ServerState['gate']['quota']['calls']
     callsLeft: ServerState['gate']['left'] | null
   }>
-  /** ISO time; `null` unless the catalog lists no channels where it listed some. */
-  channelsHeldSince: string | null
+  /** `null` unless the catalog lists no channels where it listed some. */
+  heldChannelList: Readonly<{ since: string | null }> | null
   copies: readonly Readonly<{
     channel: string
     ageSeconds: number | null
@@ -126,14 +127,16 @@ type ReadinessDetail = Readonly<{
     products: number
     deals: number
     /** A walk that was not believed; `null` when the last one was. */
-    heldWalk: Readonly<{ since: string; reason: string; products: number }> | null
+    heldWalk: Readonly<{ since: string | null; reason: string; products: number }> | null
   }>[]
 }>
 
 function toDetail(context: Context, state: ServerState): ReadinessDetail {
   const { gate, copies, channelsHeldSinceMs } = state
-  const toTime = (timeMs: number): string | null =>
-    timeMs > context.clock.nowMs() ? new Date(timeMs).toISOString() : null
+  const nowMs = context.clock.nowMs()
+  const toEnd = (timeMs: number): string | null => (timeMs > nowMs ? new Date(timeMs).toISOString() : null)
+  const toPast = (timeMs: number): string | null =>
+    isFuture(timeMs, nowMs) ? null : new Date(timeMs).toISOString()
   const failure = context.findStoreFailure()
   return {
     ...(context.worker !== undefined && { worker: context.worker }),
@@ -142,7 +145,7 @@ function toDetail(context: Context, state: ServerState): ReadinessDetail {
       isWritable: state.isStoreWritable,
       // Paths, machines and users are for the log and for "vitrine check".
       lastFailure: failure && {
-        at: new Date(failure.atMs).toISOString(),
+        at: toPast(failure.atMs),
         reason: isShared(context)
           ? 'the database server could not be used'
           : failure.reason.replace(/\S*\/\S+/g, '(path)'),
@@ -150,8 +153,8 @@ function toDetail(context: Context, state: ServerState): ReadinessDetail {
     },
     catalog: {
       breaker: gate.breaker,
-      limitedUntil: toTime(gate.quota.limitedUntilMs),
-      keyRefusedUntil: toTime(gate.keyRefusedUntilMs),
+      limitedUntil: toEnd(gate.quota.limitedUntilMs),
+      keyRefusedUntil: toEnd(gate.keyRefusedUntilMs),
     },
     quota: {
       dailyLimit: gate.limit?.calls ?? null,
@@ -159,7 +162,7 @@ function toDetail(context: Context, state: ServerState): ReadinessDetail {
       callsToday: gate.quota.calls,
       callsLeft: gate.left ?? null,
     },
-    channelsHeldSince: channelsHeldSinceMs === null ? null : new Date(channelsHeldSinceMs).toISOString(),
+    heldChannelList: channelsHeldSinceMs === null ? null : { since: toPast(channelsHeldSinceMs) },
     copies: copies.map(({ channel, ageMs, productCount, dealCount, held }) => ({
       channel,
       ageSeconds: ageMs === null ? null : Math.round(ageMs / SECOND_MS),
@@ -167,7 +170,7 @@ function toDetail(context: Context, state: ServerState): ReadinessDetail {
       products: productCount,
       deals: dealCount,
       heldWalk: held && {
-        since: new Date(held.sinceMs).toISOString(),
+        since: toPast(held.sinceMs),
         reason: describeHold(held, productCount),
         products: held.productCount,
       },

@@ -1,10 +1,18 @@
 import type { Offer, Product } from '../catalog/contract.ts'
-import { TIME_UNKNOWN } from '../clock-watch.ts'
 import { isFuture } from '../clock.ts'
+import { count } from '../plural.ts'
 import { judgeAge } from '../freshness/age.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
-import { formatCount, formatPrice, formatTime } from '../widgets/format.ts'
+import {
+  TIME_UNKNOWN,
+  formatCount,
+  formatPrice,
+  formatSince,
+  formatTime,
+  formatWalked,
+  formatWhen,
+} from '../widgets/format.ts'
 import { nameFilter } from '../widgets/hidden-reasons.ts'
 import { isPriceShown } from '../widgets/presentation.ts'
 import { FILTERS, type JudgedOffer, judgeOffers } from '../widgets/offer-choice.ts'
@@ -19,23 +27,23 @@ type Fact = ExplanationView['facts'][number]
 /** What is known, from when, in the order in which a visit asks for it. The labels are always the same. */
 export function listFacts(known: Known, rules: ExplainRules): readonly Fact[] {
   return [
-    { label: 'Channel', value: describeChannel(known) },
+    { label: 'Channel', value: describeChannel(known, rules) },
     { label: 'GTIN', value: describeGtin(known.gtin) },
-    { label: 'Stored copy of the channel', value: describeCopy(known.state) },
+    { label: 'Stored copy of the channel', value: describeCopy(known.state, rules) },
     { label: 'Product in the copy', value: describeEntry(known, rules) },
     { label: 'Catalog now', value: describeCatalog(known) },
     { label: 'Options that filter', value: describeOptions(rules) },
   ]
 }
 
-function describeChannel({ channelId, list }: Known): string {
+function describeChannel({ channelId, list }: Known, { nowMs }: ExplainRules): string {
   const listed = list?.channels.find(({ id }) => id === channelId)
   const gone = list?.gone.find(({ channel }) => channel.id === channelId)
   if (listed !== undefined && list !== undefined && list.heldSinceMs !== null)
-    return `${listed.name} (${channelId}), still shown; the catalog lists no channels since ${formatTime(list.heldSinceMs, 'en')}`
+    return `${listed.name} (${channelId}), still shown; the catalog lists no channels ${formatSince(list.heldSinceMs, nowMs)}`
   if (listed !== undefined) return `${listed.name} (${channelId}), listed`
   if (gone !== undefined)
-    return `${gone.channel.name} (${channelId}), not listed any more since ${formatTime(gone.goneAtMs, 'en')}`
+    return `${gone.channel.name} (${channelId}), not listed any more ${formatSince(gone.goneAtMs, nowMs)}`
   return `${channelId}, not listed`
 }
 
@@ -44,30 +52,30 @@ function describeGtin(gtin: string): string {
   return corrected === undefined ? gtin : `${gtin}, with a wrong check digit: ${corrected} would be right`
 }
 
-function describeCopy(state: CopyState): string {
+function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
   const { completedAtMs, failure, failedAtMs } = state
   const drops = describeDrops(state.drops)
   return [
     completedAtMs === null
       ? 'not walked yet'
-      : `${formatCount(state.productCount, 'en')} products, ${formatCount(state.dealCount, 'en')} with a deal, walked ${formatTime(completedAtMs, 'en')}`,
+      : `${count(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalked(completedAtMs, nowMs)}`,
     ...(drops.length === 0 ? [] : [`left out of it: ${drops.join(', ')}`]),
-    ...listHeld(state),
+    ...listHeld(state, nowMs),
     ...(failure === null
       ? []
       : [
-          `the last walk failed with ${failure}${failedAtMs === null ? '' : `, ${formatTime(failedAtMs, 'en')}`}`,
+          `the last walk failed with ${failure}${failedAtMs === null ? '' : `, ${formatWhen(failedAtMs, nowMs)}`}`,
         ]),
   ].join('; ')
 }
 
 /** A suspicious walk that waits for a second one or for the operator. */
-function listHeld(state: CopyState): readonly string[] {
+function listHeld(state: CopyState, nowMs: number): readonly string[] {
   const { held } = state
   if (held === null) return []
-  const since = formatTime(held.sinceMs, 'en')
+  const since = formatSince(held.sinceMs, nowMs)
   return [
-    `a walk is held since ${since}, because ${describeHold(held, state.productCount)}; "vitrine sync --accept" takes it`,
+    `a walk is held ${since}, because ${describeHold(held, state.productCount)}; "vitrine sync --accept" takes it`,
   ]
 }
 
@@ -89,7 +97,7 @@ function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: Expl
   const { title, offers, drops } = entry.product
   const isOld = !isPriceShown(entry.asOfMs, { nowMs, priceMaxAgeSeconds: config.priceMaxAgeSeconds })
   return [
-    `${title}: ${countOffers(offers.length)}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
+    `${title}: ${count(offers.length, 'offer')}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
     ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
     ...(isOld
       ? ['its prices are too old to be shown (VITRINE_PRICE_MAX_AGE_SECONDS), or of unknown age']
@@ -97,16 +105,12 @@ function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: Expl
   ].join('; ')
 }
 
-function countOffers(count: number): string {
-  return count === 1 ? '1 offer' : `${formatCount(count, 'en')} offers`
-}
-
 function describeCatalog({ catalog }: Known): string {
   switch (catalog.kind) {
     case 'product': {
       const { offers, drops } = catalog.product
       const malformed = drops === undefined ? '' : `; malformed: ${describeDrops(drops).join(', ')}`
-      return `has the product, ${countOffers(offers.length)}${malformed}`
+      return `has the product, ${count(offers.length, 'offer')}${malformed}`
     }
     case 'absent':
       return 'says that no shop of this channel sells the product (404)'

@@ -1,7 +1,8 @@
 import type { Channel, Product } from '../catalog/contract.ts'
-import { SECOND_MS, isWithin } from '../clock.ts'
+import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../copy/store.ts'
+import { count } from '../plural.ts'
 import { judgeAge } from '../freshness/age.ts'
 import { findCorrectedGtin, isCheckDigitRight } from '../offers/gtin.ts'
 import { formatTime } from '../widgets/format.ts'
@@ -55,8 +56,8 @@ export function explainBox(known: Known, rules: ExplainRules): ExplanationView {
   }
   if (fault !== undefined)
     return { isShown: false, verdict: `Nothing is shown. ${fault.reason}`, remedy: fault.remedy, ...view }
-  const count = view.offers.filter(({ isShown }) => isShown).length
-  const verdict = `A box is shown: ${count === 1 ? '1 offer' : `${count} offers`}.`
+  const shownCount = view.offers.filter(({ isShown }) => isShown).length
+  const verdict = `A box is shown: ${count(shownCount, 'offer')}.`
   return { isShown: true, verdict, remedy: null, ...view }
 }
 
@@ -152,7 +153,7 @@ function explainNothing(
       reason: 'Nothing is known of this product, and the catalog gave no answer.',
       remedy: toRemedy(catalog.kind === 'failed' ? catalog.remedy : null),
     }
-  if (product === null) return explainAbsent(known)
+  if (product === null) return explainAbsent(known, rules)
   if (selectOffers(product.offers, rules.options).length > 0) return undefined
   const reason = explainHiddenBox(gtin, product, rules)
   if (product.offers.length > 0)
@@ -167,15 +168,14 @@ function explainNothing(
 }
 
 /** Nobody sells it, or so it seems: the most likely cause first. */
-function explainAbsent({ gtin, state, entry, catalog }: Known): Verdict {
+function explainAbsent({ gtin, state, entry, catalog }: Known, { nowMs }: ExplainRules): Verdict {
   const corrected = findCorrectedGtin(gtin)
   if (corrected !== undefined)
     return {
       reason: `The last digit of the GTIN ${gtin} is wrong: is it mistyped?`,
       remedy: `With the check digit ${corrected.slice(-1)} it is ${corrected}.`,
     }
-  const walk =
-    state.completedAtMs === null ? 'the last walk' : `the walk of ${formatTime(state.completedAtMs, 'en')}`
+  const walk = nameWalk(state, nowMs)
   const isThere = catalog.kind === 'product'
   const again = isThere ? 'The catalog has this product now: run "vitrine sync".' : null
   if (state.currentWalk > 0 && state.productCount === 0)
@@ -192,6 +192,11 @@ function explainAbsent({ gtin, state, entry, catalog }: Known): Verdict {
         : `No shop of this channel sells this product: ${walk} did not find it.`,
     remedy: 'Approve a shop that sells it for this channel, or import its feed; then run "vitrine sync".',
   }
+}
+
+function nameWalk({ completedAtMs }: CopyState, nowMs: number): string {
+  if (completedAtMs === null || isFuture(completedAtMs, nowMs)) return 'the last walk'
+  return `the walk of ${formatTime(completedAtMs, 'en')}`
 }
 
 function toRemedy(remedy: string | null): string {

@@ -1,11 +1,10 @@
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Channel } from '../catalog/contract.ts'
-import { TIME_UNKNOWN } from '../clock-watch.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
 import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { CopyState } from '../copy/store.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
-import { formatCount, formatTime } from '../widgets/format.ts'
+import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatWhen } from '../widgets/format.ts'
 import type { HealthChannelView, HealthLineView, HealthView } from '../widgets/studio-views.ts'
 
 /** Channels that the table has; each is one read of the copy. */
@@ -93,11 +92,11 @@ function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLineV
     : bad(label, `failed: ${storeFailure}`, 'Boxes go on from memory and catalog. "vitrine check" says why.')
 }
 
-function toChannelsLine({ channelCount, channelsHeldSinceMs }: HealthData): HealthLineView {
+function toChannelsLine({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): HealthLineView {
   const label = 'Channels'
   if (channelsHeldSinceMs !== null) {
-    const since = formatTime(channelsHeldSinceMs, 'en')
-    return bad(label, `the catalog lists none since ${since}; the copies stay`, HOLD_REMEDY)
+    const since = formatSince(channelsHeldSinceMs, nowMs)
+    return bad(label, `the catalog lists none ${since}; the copies stay`, HOLD_REMEDY)
   }
   return channelCount > 0
     ? good(label, formatCount(channelCount, 'en'))
@@ -116,24 +115,27 @@ function toChannelRow(
     products: formatCount(state.productCount, 'en'),
     deals: formatCount(state.dealCount, 'en'),
     age: ageMs === null ? 'no copy yet' : isUnknown ? TIME_UNKNOWN : formatAge(ageMs),
-    walk: describeWalk(state, isUnknown),
+    walk: describeWalk(state, nowMs),
     dropped: describeDrops(state.drops),
     isGood: isYoung && state.failure === null && state.held === null,
   }
 }
 
-function describeWalk(state: CopyState, isUnknown: boolean): string {
+function describeWalk(state: CopyState, nowMs: number): string {
   if (state.failure !== null) {
-    const at = state.failedAtMs === null ? '' : `, ${formatTime(state.failedAtMs, 'en')}`
+    const at = state.failedAtMs === null ? '' : `, ${formatWhen(state.failedAtMs, nowMs)}`
     return `failed with ${state.failure}${at}`
   }
   if (state.held !== null) {
-    const since = formatTime(state.held.sinceMs, 'en')
-    return `held since ${since}: ${describeHold(state.held, state.productCount)}. ${HOLD_REMEDY}`
+    const since = formatSince(state.held.sinceMs, nowMs)
+    return `held ${since}: ${describeHold(state.held, state.productCount)}. ${HOLD_REMEDY}`
   }
   if (state.isRunning) return 'under way'
-  if (isUnknown) return 'complete'
-  return state.completedAtMs === null ? 'none yet' : `complete, ${formatTime(state.completedAtMs, 'en')}`
+  if (state.completedAtMs === null) return 'none yet'
+  // The age beside it says that the time is unknown.
+  return isFuture(state.completedAtMs, nowMs)
+    ? 'complete'
+    : `complete, ${formatTime(state.completedAtMs, 'en')}`
 }
 
 /** An age in its two largest units: `3 h 20 min`. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createKeyPause } from '../../src/catalog/key-pause.ts'
-import { MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
@@ -40,6 +40,14 @@ describe('pause after a refused key', () => {
     expect(pause.isOn()).toBe(true)
     clock.advance(1)
     expect(pause.isOn()).toBe(false)
+  })
+
+  test('clock set back during it - there is none', () => {
+    const { pause, clock } = makePause()
+    pause.noteRefused()
+    clock.step(-HOUR_MS)
+    expect(pause.isOn()).toBe(false)
+    expect(pause.untilMs()).toBeLessThan(clock.nowMs())
   })
 
   test('refused again and again - doubled up to ten minutes', () => {

@@ -69,6 +69,21 @@ describe('check', () => {
     expect(finding?.cure).toContain('vitrine explain CHANNEL GTIN')
   })
 
+  it.each([
+    [2, /: 2 products, 0 with a deal, walked /],
+    [1, /: 1 product, 0 with a deal, walked /],
+    [0, /: no products, walked /],
+  ])('channel of %i products - good, in words', async (productCount, line) => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    const products = Array.from({ length: productCount }, (_, index) =>
+      makeWireProduct({ gtin: toGtin(index) }),
+    )
+    catalog.products.set(CHANNEL_ID, products)
+    await runBuilt(['sync'], settings)
+    const { code, out } = await runHere(['check'], settings)
+    expect([code, out]).toEqual([0, expect.stringMatching(line)])
+  })
+
   it('all good - as sentences - good before each', async () => {
     const { settings } = await startRemote(makeFolder())
     const { code, out, err } = await runHere(['check'], settings)

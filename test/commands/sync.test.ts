@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { openSqlStore } from '../../src/copy/sql-store.ts'
+import { LEASE_MS } from '../../src/copy/walk-lease.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
-import { makeFolder, makeSettings, runBuilt, startRemote } from './cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt, startRemote } from './cli-harness.ts'
 
 const GTINS = ['00000000000017', '00000000000024', '00000000000031']
 const FOREIGN = '11111111-2222-4333-8444-555555555555'
@@ -28,6 +31,14 @@ describe('sync', () => {
     expect(err).toContain('Test magazine: 3 products')
     expect(err).toContain('A running server may show boxes from its memory for up to 300 more seconds.\n')
     expect(out + err).not.toContain(FAKE_KEY)
+  })
+
+  it('one product - is said in the singular', async () => {
+    const { catalog, settings } = await startFilled()
+    catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    const { out, err } = await runBuilt(['sync'], settings)
+    expect(out).toMatch(/: 1 product in \d/)
+    expect(err).toContain('Test magazine: 1 product\n')
   })
 
   it('json - one array', async () => {
@@ -79,6 +90,59 @@ describe('sync', () => {
     const accepted = await runBuilt(['sync', '--accept', '--json'], settings)
     expect(accepted.code).toBe(0)
     expect(JSON.parse(accepted.out) as Walk[]).toMatchObject([{ outcome: 'complete', productCount: 0 }])
+    const again = await runBuilt(['sync', '--accept'], settings)
+    expect(again.out).not.toContain('in place of')
+  })
+
+  it('--accept - a walk that would be held - says what it replaced', async () => {
+    const { catalog, settings } = await startFilled()
+    const products = Array.from({ length: 300 }, (_, index) => makeWireProduct({ gtin: toGtin(index) }))
+    catalog.products.set(CHANNEL_ID, products)
+    await runBuilt(['sync'], settings)
+    catalog.products.set(CHANNEL_ID, products.slice(0, 40))
+    const { code, out } = await runBuilt(['sync', '--accept'], settings)
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/: 40 products in \d+\.\d s, accepted in place of 300\n$/),
+    ])
+  })
+
+  it('--accept - while another process walks - waits for it and walks then', async () => {
+    const { catalog, settings } = await startFilled()
+    await runBuilt(['sync'], settings)
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const other = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    onTestFinished(() => other.close())
+    await other.takeLease(CHANNEL_ID, { owner: 'server', forMs: LEASE_MS })
+    await other.beginWalk(CHANNEL_ID, { nowMs: Date.now(), resumableSinceMs: Infinity })
+    const { child, firstLine, said } = startBuilt(['sync', '--accept'], settings)
+    const ended = once(child, 'exit')
+    await vi.waitFor(() =>
+      expect(said()).toContain('Another process is walking Test magazine; waiting until it has ended'),
+    )
+    await other.failWalk(CHANNEL_ID, 'VITRINE_WALK_FAILED', Date.now())
+    await other.releaseLease(CHANNEL_ID, 'server')
+    expect(await firstLine).toMatch(/: 3 products in \d/)
+    expect(await ended).toEqual([0, null])
+  })
+
+  it('--accept - no channels - 0, says that nothing is served now', async () => {
+    const { catalog, settings } = await startFilled()
+    await runBuilt(['sync'], settings)
+    catalog.channels = []
+    const { code, out, err } = await runBuilt(['sync', '--accept'], settings)
+    expect([code, out]).toEqual([0, ''])
+    expect(err).toContain('The catalog lists no channels, which is accepted: no channel is served now.')
+    expect(err).not.toContain('could not be walked')
+    expect(await runBuilt(['sync', '--accept', '--json'], settings)).toMatchObject({ code: 0, out: '[]\n' })
+  })
+
+  it('--accept - channels, and none that is served - 1', async () => {
+    const { settings } = await startFilled()
+    const over = { ...settings, VITRINE_CHANNELS: FOREIGN }
+    const { code, err } = await runBuilt(['sync', '--accept'], over)
+    expect(code).toBe(1)
+    expect(err).toContain('none that this server serves')
   })
 
   it('no channels where there were some - 1, with the remedy', async () => {

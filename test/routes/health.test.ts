@@ -4,7 +4,7 @@ import { createApp } from '../../src/app.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { BOX, BOX_EMBED, GRID, startHarness, startStocked, visit } from '../app/visit.ts'
-import { CHANNEL_ID, FAKE_KEY, sendJson } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 
@@ -80,7 +80,7 @@ describe('/readyz', () => {
     const { status, detail } = (await readReadiness(harness, ADMIN)) as { status: number; detail: unknown }
     expect([status, detail]).toMatchObject([
       200,
-      { channelsHeldSince: new Date(NOON_MS + HOUR_MS).toISOString() },
+      { heldChannelList: { since: new Date(NOON_MS + HOUR_MS).toISOString() } },
     ])
   })
 
@@ -207,6 +207,33 @@ describe('/readyz, its detail', () => {
         store: { isUp: false, lastFailure: { at: '2026-11-21T12:00:00.000Z', reason: expect.any(String) } },
         copies: [],
       },
+    })
+  })
+
+  test('walk and list of channels held - since when, unless a clock was wrong', async () => {
+    const harness = await startHarness(WITH_PASSWORD)
+    const { catalog, clock, context } = harness
+    catalog.products.set(
+      CHANNEL_ID,
+      Array.from({ length: 100 }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
+    )
+    await context.walks.runNow()
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({
+      detail: { heldChannelList: null, copies: [{ heldWalk: null }] },
+    })
+    clock.advance(HOUR_MS)
+    catalog.products.set(CHANNEL_ID, [])
+    await context.walks.runNow()
+    catalog.channels = []
+    await context.walks.runNow()
+    const since = new Date(NOON_MS + HOUR_MS).toISOString()
+    const heldWalk = { since, reason: 'it found 0 products where the copy has 100', products: 0 }
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({
+      detail: { heldChannelList: { since }, copies: [{ heldWalk }] },
+    })
+    clock.step(-HOUR_MS)
+    expect(await readReadiness(harness, ADMIN)).toMatchObject({
+      detail: { heldChannelList: { since: null }, copies: [{ heldWalk: { ...heldWalk, since: null } }] },
     })
   })
 

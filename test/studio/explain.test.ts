@@ -108,6 +108,23 @@ describe('channel', () => {
     expect(explain({ list }).remedy).toContain('vitrine catalog import')
   })
 
+  test('times of the future - are not told', () => {
+    const futureMs = NOON_MS + HOUR_MS
+    const held = {
+      reason: 'few_products',
+      sinceMs: futureMs,
+      startedAtMs: futureMs,
+      productCount: 0,
+    } as const
+    const state = { ...WALKED, held, completedAtMs: futureMs, failure: 'VITRINE_X', failedAtMs: futureMs }
+    const list = { asOfMs: NOON_MS, heldSinceMs: futureMs, channels: [CHANNEL], gone: [] }
+    for (const view of [explain({ state, list }), explain({ state, list: gone(-1) })]) {
+      expect(JSON.stringify(view)).toContain('walked, time unknown: the clock was wrong')
+      expect(JSON.stringify(view).match(/unknown time \(the clock was wrong\)/g)).toHaveLength(2)
+      expect(JSON.stringify(view)).not.toContain('Nov 21')
+    }
+  })
+
   test('walk that is held - is told beside the copy', () => {
     const held = { reason: 'few_products', startedAtMs: NOON_MS, sinceMs: NOON_MS, productCount: 0 } as const
     const { facts } = explain({ state: { ...WALKED, held } })

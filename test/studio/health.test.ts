@@ -145,6 +145,18 @@ describe('copies', () => {
     })
   })
 
+  test('hold and failure of the future - have no time', () => {
+    const sinceMs = NOON_MS + HOUR_MS
+    const held = { reason: 'few_products', sinceMs, startedAtMs: sinceMs, productCount: 3 } as const
+    expect(readRow({ held }).walk).toMatch(/^held since an unknown time \(the clock was wrong\): it found 3/)
+    expect(readRow({ failure: 'VITRINE_STORE_FAILED', failedAtMs: sinceMs }).walk).toBe(
+      'failed with VITRINE_STORE_FAILED, time unknown: the clock was wrong',
+    )
+    expect(readLine('Channels', { channelsHeldSinceMs: sinceMs })).toContain(
+      'lists none since an unknown time (the clock was wrong); the copies stay',
+    )
+  })
+
   test('walk that failed - says with what and when, and is not good though the copy is young', () => {
     const failure = 'VITRINE_CATALOG_STATUS'
     expect(readRow({ failure, failedAtMs: NOON_MS - HOUR_MS, isRunning: true })).toMatchObject({
@@ -166,7 +178,7 @@ describe('copies', () => {
       toString: 8,
     }
     expect(readRow({ drops }).dropped).toEqual([
-      '1 products without GTIN, title or offers',
+      '1 product without GTIN, title or offers',
       '2 offers without a shop’s name',
       '1,005 offers without a usable price',
       '4 offers without a currency',

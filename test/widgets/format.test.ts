@@ -1,6 +1,15 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatCount, formatDiscount, formatPrice, formatTime } from '../../src/widgets/format.ts'
+import { MINUTE_MS } from '../../src/clock.ts'
+import {
+  formatCount,
+  formatDiscount,
+  formatPrice,
+  formatSince,
+  formatTime,
+  formatWalked,
+  formatWhen,
+} from '../../src/widgets/format.ts'
 
 /** No-break spaces of both widths as plain ones. */
 const toPlain = (text: string): string => text.replace(/[\u00a0\u202f]/g, ' ')
@@ -89,6 +98,24 @@ describe('time', () => {
     const midnightMs = Date.UTC(2026, 0, 3)
     expect(toPlain(formatTime(midnightMs - 1, 'en-GB'))).toBe('2 Jan 2026, 23:59 UTC')
     expect(toPlain(formatTime(midnightMs, 'en-GB'))).toBe('3 Jan 2026, 00:00 UTC')
+  })
+
+  test('for operators - is told up to a minute ahead', () => {
+    const texts = [formatWhen, formatSince, formatWalked].map((format) => format(timeMs, timeMs - MINUTE_MS))
+    expect(texts.map(toPlain)).toEqual([
+      'Jan 2, 2026, 11:05 PM UTC',
+      'since Jan 2, 2026, 11:05 PM UTC',
+      'walked Jan 2, 2026, 11:05 PM UTC',
+    ])
+  })
+
+  test('for operators, more than a minute ahead - is not told', () => {
+    const nowMs = timeMs - MINUTE_MS - 1
+    expect([formatWhen, formatSince, formatWalked].map((format) => format(timeMs, nowMs))).toEqual([
+      'time unknown: the clock was wrong',
+      'since an unknown time (the clock was wrong)',
+      'walked, time unknown: the clock was wrong',
+    ])
   })
 })
 

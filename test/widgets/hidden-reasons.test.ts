@@ -66,7 +66,7 @@ describe('reason of a hidden box', () => {
 
   test('malformed offers - are said as what they are, alone or beside others', () => {
     expect(explain({ offers: [], drops: { link: 1, price: 3 } })).toBe(
-      'The catalog sent 4 offers of this product, all of them malformed: 1 offers without a usable link, 3 offers without a usable price.',
+      'The catalog sent 4 offers of this product, all of them malformed: 1 offer without a usable link, 3 offers without a usable price.',
     )
     expect(explain({ offers: [], drops: { price: 1 } })).toContain(
       'one offer of this product, and it is malformed',
