@@ -25,7 +25,7 @@ export async function checkChannels(
 ): Promise<void> {
   const channels = selectKnown(report, listed, stored)
   if (channels === null) return
-  report.findings.push(...findUnlisted(command, channels))
+  report.findings.push(...findUnlisted(command, channels, stored))
   for (const channel of selectServed(command, channels)) {
     const finding = await checkChannel(command, report, { channel, isListed: listed !== undefined, store })
     if (finding !== undefined) report.findings.push(finding)
@@ -49,9 +49,13 @@ function selectServed({ config }: CommandContext, channels: readonly Channel[]):
 }
 
 /** Channels of VITRINE_CHANNELS that the catalog does not list, or that there are none at all. */
-function findUnlisted({ config }: CommandContext, channels: readonly Channel[]): readonly Finding[] {
+function findUnlisted(
+  { config }: CommandContext,
+  channels: readonly Channel[],
+  stored: ChannelList | undefined,
+): readonly Finding[] {
   const missing = (config.channels ?? []).filter((id) => !channels.some((channel) => channel.id === id))
-  return channels.length === 0 && missing.length === 0 ? [NO_CHANNELS] : missing.map(describeMissing)
+  return channels.length === 0 && missing.length === 0 ? [describeNone(stored)] : missing.map(describeMissing)
 }
 
 /** `undefined` where reading its copy failed, which is a finding already, or where nothing is worth a line. */
@@ -72,11 +76,17 @@ async function checkChannel(
   return judgeCopy(report, { subject, hint: findUnframedHint(config, channel), nowMs: clock.nowMs() }, state)
 }
 
-const NO_CHANNELS: Finding = bad(
-  'channels',
-  'the catalog lists none for this key, so nothing is shown',
-  'Is it the key of the right organization? Make a channel in the catalog, or import a feed: vitrine catalog import FILE',
-)
+function describeNone(stored: ChannelList | undefined): Finding {
+  const isAnyGone = stored !== undefined && stored.gone.length > 0
+  const shown = isAnyGone
+    ? 'boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed'
+    : 'so nothing is shown'
+  return bad(
+    'channels',
+    `the catalog lists none for this key${isAnyGone ? '; ' : ', '}${shown}`,
+    'Is it the key of the right organization? Make a channel in the catalog, or import a feed: vitrine catalog import FILE',
+  )
+}
 
 function describeMissing(id: string): Finding {
   return bad(

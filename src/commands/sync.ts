@@ -48,7 +48,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
 }
 
 const EMPTY_ACCEPTED =
-  'The catalog lists no channels, which is accepted: no channel is served now. Boxes of the channels before stay until VITRINE_RESCUE_SECONDS have passed.\n'
+  'The catalog lists no channels, and that is accepted. Boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed.\n'
 
 async function isListEmpty(store: CopyStore): Promise<boolean> {
   return (await store.findChannelList())?.channels.length === 0

@@ -126,15 +126,18 @@ describe('sync', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it('--accept - no channels - 0, says that nothing is served now', async () => {
+  it('--accept - no channels - 0, says how long boxes stay; so does check', async () => {
     const { catalog, settings } = await startFilled()
     await runBuilt(['sync'], settings)
     catalog.channels = []
     const { code, out, err } = await runBuilt(['sync', '--accept'], settings)
     expect([code, out]).toEqual([0, ''])
-    expect(err).toContain('The catalog lists no channels, which is accepted: no channel is served now.')
+    expect(err).toContain('The catalog lists no channels, and that is accepted.')
     expect(err).not.toContain('could not be walked')
     expect(await runBuilt(['sync', '--accept', '--json'], settings)).toMatchObject({ code: 0, out: '[]\n' })
+    const check = await runBuilt(['check'], settings)
+    for (const text of [err, check.out])
+      expect(text).toContain('stay until VITRINE_RESCUE_SECONDS have passed')
   })
 
   it('--accept - channels, and none that is served - 1', async () => {
