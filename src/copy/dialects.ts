@@ -116,6 +116,9 @@ function openKysely(options: SqliteOptions): Kysely<CopyTables> {
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }
 
+/** Of small transactions: a machine that is cut off in the middle of one holds locks that the others wait for. */
+const IDLE_TRANSACTION_MS: number = 3 * SECOND_MS
+
 async function openOnServer(address: PostgresAddress, isWalk: boolean): Promise<CopyDatabase> {
   const { poolSize, statementTimeoutMs } = address
   await migrateOnServer(address)
@@ -124,7 +127,12 @@ async function openOnServer(address: PostgresAddress, isWalk: boolean): Promise<
   const writer = openPostgres<CopyTables>(
     isWalk
       ? { ...place, size: WALK_CONNECTIONS, statementTimeoutMs: LONG_STATEMENT_MS }
-      : { ...place, size: writers, statementTimeoutMs: statementTimeoutMs * WRITING_FACTOR },
+      : {
+          ...place,
+          size: writers,
+          statementTimeoutMs: statementTimeoutMs * WRITING_FACTOR,
+          idleTransactionMs: IDLE_TRANSACTION_MS,
+        },
   )
   const reader = isWalk
     ? writer

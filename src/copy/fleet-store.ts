@@ -11,23 +11,19 @@ const LOOK_EVERY_MS: number = SECOND_MS
 /** How long a look that is under way may take at the end. */
 const CLOSE_WITHIN_MS: number = SECOND_MS
 
-/** What a visitor waits for: a database that is too slow for it is as good as away. The rest is asked by few, and may be long. */
-const VISITED: ReadonlySet<string> = new Set([
-  'findProduct',
-  'findChannelList',
-  'getCopyState',
-  'claimLookup',
-  'updateQuota',
-])
-
-/** Short reads of visitors, which wait for no lock: silence here is not a queue. */
+/**
+ * Short reads of visitors, which wait for no lock: a database that is too slow for them is as good as away. A write may wait for the lock
+ * of a machine that was cut off, while reads go on.
+ */
 const READS: ReadonlySet<string> = new Set([
   'findProduct',
   'findChannelList',
   'getCopyState',
   'findDealCurrency',
-  'findDeals',
 ])
+
+/** A grid may take nearly as long as a visitor waits. */
+const LONG_READS: ReadonlySet<string> = new Set(['findDeals'])
 
 /** A visitor whose database says nothing at all is told so before his patience ends, and may be answered by another server. */
 const SILENT_MS = 700
@@ -54,7 +50,10 @@ export type FleetStoreDetails = Readonly<{
  */
 export async function openFleetStore(details: FleetStoreDetails): Promise<CopyStore> {
   const watch = createWatch(details)
-  const failWhenSilent = createSilenceLimit(Math.min(SILENT_MS, details.visitorTimeoutMs * SILENT_SHARE))
+  const failWhenSilent = createSilenceLimit()
+  const longMs = details.visitorTimeoutMs * SILENT_SHARE
+  const toSilentMs = (name: string): number | undefined =>
+    LONG_READS.has(name) ? longMs : READS.has(name) ? Math.min(SILENT_MS, longMs) : undefined
   const methods = STORE_METHODS.map((name) => [
     name,
     async (...parameters: never[]): Promise<unknown> => {
@@ -62,31 +61,31 @@ export async function openFleetStore(details: FleetStoreDetails): Promise<CopySt
       const call = (store[name] as (...given: never[]) => Promise<unknown>)(...parameters)
       // One silent moment is no outage: the statement's own end, which may come later, says what it was.
       call.catch((error: unknown) => {
-        const isTooSlow = VISITED.has(name) && isTooLong(error)
+        const isTooSlow = READS.has(name) && isTooLong(error)
         if (isAway(error) || isTooSlow || isReadOnly(error)) watch.note(error)
       })
-      return failWhenSilent(call, READS.has(name))
+      return failWhenSilent(call, toSilentMs(name))
     },
   ])
   await watch.open()
   return { ...(Object.fromEntries(methods) as Omit<CopyStore, 'close'>), close: watch.close }
 }
 
-/** Let a read fail when the database has answered nothing meanwhile; one that is only slow is waited for. */
-function createSilenceLimit(silentMs: number): (call: Promise<unknown>, isRead: boolean) => Promise<unknown> {
+/** Let a read fail when the database has answered nothing for `silentMs`; one that is only slow is waited for. */
+function createSilenceLimit(): (call: Promise<unknown>, silentMs: number | undefined) => Promise<unknown> {
   let answeredAtMs = -Infinity
-  return async (call, isRead) => {
+  return async (call, silentMs) => {
     const sinceMs = performance.now()
     const answered = new AbortController()
-    const silence = async (): Promise<unknown> => {
-      await systemClock.wait(silentMs, answered.signal)
+    const silence = async (afterMs: number): Promise<unknown> => {
+      await systemClock.wait(afterMs, answered.signal)
       // What has arrived while this process was busy is read first.
       await breathe()
       if (answered.signal.aborted || answeredAtMs > sinceMs) return call
-      throw new StoreError(`the database said nothing for ${silentMs} ms`)
+      throw new StoreError(`the database said nothing for ${afterMs} ms`)
     }
     try {
-      const answer = await (isRead ? Promise.race([call, silence()]) : call)
+      const answer = await (silentMs === undefined ? call : Promise.race([call, silence(silentMs)]))
       answeredAtMs = performance.now()
       return answer
     } finally {

@@ -69,7 +69,7 @@ export function createDealSource(details: DealSourceDetails): DealSource {
       const found = await waitInTime(details.clock, details.config.visitorTimeoutMs, finding)
       if (found !== undefined) return found
       if (remembered !== undefined) return toCached(remembered, details)
-      throw failure ?? createTooLate(reads.lastFailure())
+      throw failure ?? createTooLate(reads.findLastFailure())
     },
   }
 }
@@ -77,8 +77,8 @@ export function createDealSource(details: DealSourceDetails): DealSource {
 /** Reads of pages, in two queues: one that goes through all deals delays no ordinary one. */
 type DealReads = Readonly<{
   read(key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals>
-  /** Why the last read failed; `undefined` when it did not. */
-  lastFailure(): unknown
+  /** Why the last read failed, if one did while somebody who is late now has waited. */
+  findLastFailure(): unknown
 }>
 
 function createDealReads(details: DealSourceDetails): DealReads {
@@ -86,7 +86,9 @@ function createDealReads(details: DealSourceDetails): DealReads {
   const flights = createFlights<RememberedDeals>()
   const shortReads = createFairQueue(clock)
   const longReads = createFairQueue(clock)
-  let lastFailure: unknown
+  let last: Readonly<{ error: unknown; atMs: number }> | undefined
+  const findLastFailure = (): unknown =>
+    last !== undefined && clock.nowMs() - last.atMs <= config.visitorTimeoutMs ? last.error : undefined
   const readOnTurn = async (wanted: WantedDeals): Promise<DealPage> => {
     const isShort = isShortRead(wanted.toQuery(''))
     const withinMs = config.visitorTimeoutMs
@@ -97,18 +99,18 @@ function createDealReads(details: DealSourceDetails): DealReads {
       const page = await (isShort ? shortReads : longReads).run(request, (leftMs) =>
         readPage(details, wanted, Math.min(leftMs, longestMs)),
       )
-      lastFailure = undefined
+      last = undefined
       return page
     } catch (error) {
       // A store that fails makes the queue full or slow.
-      if (error instanceof UnavailableError)
-        throw lastFailure === undefined ? error : createTooLate(lastFailure)
-      lastFailure = error
+      const cause = findLastFailure()
+      if (error instanceof UnavailableError) throw cause === undefined ? error : createTooLate(cause)
+      last = { error, atMs: clock.nowMs() }
       throw error
     }
   }
   return {
-    lastFailure: () => lastFailure,
+    findLastFailure,
     read: (key, wanted, state) =>
       flights.join(`${key} ${state.currentWalk}`, async () => {
         const page = await readOnTurn(wanted)

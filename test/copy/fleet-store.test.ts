@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { SECOND_MS } from '../../src/clock.ts'
+import { SECOND_MS, systemClock } from '../../src/clock.ts'
 import { openFleetStore } from '../../src/copy/fleet-store.ts'
 import type { CopyStore } from '../../src/copy/store.ts'
 import { StoreError } from '../../src/errors.ts'
@@ -45,6 +45,35 @@ test('only read, and no connection left to check whether writes work - reads go 
     { timeout: 30 * SECOND_MS, interval: 50 },
   )
   expect(checks).toEqual([...states, 'writable'])
+})
+
+test('write that waits too long for a lock - fails, and reads go on', async () => {
+  const told: string[] = []
+  const inner: CopyStore = { ...(await openStore()), updateQuota: () => fail('57014') }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 800,
+    open: () => Promise.resolve(inner),
+    onFailure: () => told.push('away'),
+  })
+  onTestFinished(() => store.close())
+  await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('refused')
+  expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
+  expect(told).toEqual([])
+})
+
+test('grid that takes longer than other reads, with patient visitors - is waited for', async () => {
+  const slow = async (): Promise<readonly []> => {
+    await systemClock.wait(800)
+    return []
+  }
+  const inner: CopyStore = { ...(await openStore()), findDeals: slow }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 5_000,
+    open: () => Promise.resolve(inner),
+    onFailure: () => {},
+  })
+  onTestFinished(() => store.close())
+  expect(await store.findDeals(makeQuery())).toEqual([])
 })
 
 test('grid that gets no answer - fails in time, too', async () => {

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import * as fc from 'fast-check'
+import { Client } from 'pg'
 import { countCall, createQuotaState } from '../../src/catalog/quota.ts'
 import { createGovernor } from '../../src/catalog/governor.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import { LEASE_MS } from '../../src/copy/walk-lease.ts'
+import { openFleetStore } from '../../src/copy/fleet-store.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -93,6 +95,28 @@ describe('quota of four machines', () => {
     await governors[1]?.noteLimited(limited as never)
     for (const governor of governors) await expect(governor.take('refresh')).rejects.toThrow('paused')
   })
+})
+
+test('machine cut off while it holds the lock of the quota - the others cannot count, and read on', async () => {
+  const [first] = (await openMany(1)) as [Copy]
+  await count(first)
+  const cutOff = new Client({ connectionString: database.url })
+  await cutOff.connect()
+  onTestFinished(() => cutOff.end())
+  await cutOff.query('begin; select * from vitrine_copy.quotas for update')
+  const failures: unknown[] = []
+  const other = await openFleetStore({
+    visitorTimeoutMs: 10_000,
+    open: () =>
+      openSqlStore({ database: { ...database.address, statementTimeoutMs: 200 }, catalog: CATALOG }),
+    onFailure: (error) => failures.push(error),
+  })
+  onTestFinished(() => other.close())
+  await expect(other.updateQuota(NOON_MS, (state) => state)).rejects.toMatchObject({
+    code: 'VITRINE_STORE_FAILED',
+  })
+  expect(await other.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 0 })
+  expect(failures).toEqual([])
 })
 
 const lease = (owner: string): Parameters<Copy['takeLease']>[1] => ({ owner, forMs: LEASE_MS })

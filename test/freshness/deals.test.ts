@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { SECOND_MS } from '../../src/clock.ts'
+import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 import type { CopyStore, WalkStore } from '../../src/copy/store.ts'
 import { StoreError } from '../../src/errors.ts'
 import {
@@ -144,7 +144,7 @@ describe('grid', () => {
     expect(answers).toEqual(['VITRINE_UNAVAILABLE', 'VITRINE_UNAVAILABLE', '2, stale'])
   })
 
-  test('store that is silent - whoever waits behind a read that failed is unavailable for that reason', async () => {
+  test('silent store, a request behind a read that failed - is unavailable for the same reason', async () => {
     await walk(2, NOON_MS)
     const silent = defer<void>()
     onFind = () => silent.promise
@@ -155,6 +155,18 @@ describe('grid', () => {
     await vi.waitFor(() => expect(readCount).toBe(2))
     clock.advance(FRESHNESS.visitorTimeoutMs)
     expect(await answers).toEqual(['silent', 'silent'])
+  })
+
+  test('store that is only slow, an hour after it failed - is late, and not for that reason', async () => {
+    await walk(2, NOON_MS)
+    onFind = () => Promise.reject(new StoreError('silent'))
+    expect(await explain({ key: 'first' })).toBe('silent')
+    clock.advance(HOUR_MS)
+    onFind = () => new Promise(() => {})
+    const late = explain({ key: 'second' })
+    await vi.waitFor(() => expect(readCount).toBe(2))
+    clock.advance(FRESHNESS.visitorTimeoutMs)
+    expect(await late).toBeUndefined()
   })
 
   test('products of many long offers - take no more memory than is counted', async () => {
