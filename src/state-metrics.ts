@@ -60,7 +60,7 @@ type GaugeRow = Readonly<{
   help: string
   label?: string
   /** How several processes that see the same are told as one; caches, which each has, are summed. */
-  across: 'sum' | 'min' | 'max' | 'average'
+  across: 'sum' | 'min' | 'max'
   /** `null`: there is nothing to tell. */
   read(state: MeasuredState): Labelled | number | null
 }>
@@ -159,8 +159,7 @@ const GAUGES: readonly GaugeRow[] = [
     name: 'vitrine_clock_difference_seconds',
     help: 'By how much the clock of the catalog or of the database is ahead of that of this machine',
     label: 'with',
-    // It has either sign: the highest would hide a clock that is ahead from a worker that has not compared yet.
-    across: 'average',
+    across: 'max',
     read: ({ clockDifferencesMs }) =>
       Object.fromEntries(
         Object.entries(clockDifferencesMs).map(([other, differenceMs]) => [other, differenceMs / SECOND_MS]),

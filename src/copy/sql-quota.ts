@@ -33,8 +33,7 @@ export async function updateQuota(
   const work = async (transaction: Transaction<CopyTables>): Promise<QuotaState> => {
     await takeTurn(transaction, catalog, toDay(update.nowMs))
     const stored = await readQuota(transaction, catalog, update.nowMs)
-    // One machine with a clock that is behind would end the pause of all.
-    const before = correctPause(stored, (await readTime(transaction)) ?? update.nowMs)
+    const before = await correctStoredPause(transaction, stored, update.nowMs)
     const after = update.change(before)
     if (isPauseChanged(stored, after)) await writePause(transaction, catalog, after)
     if (isDayChanged(before, after)) await writeDay(transaction, catalog, { before, after })
@@ -43,6 +42,19 @@ export async function updateQuota(
     return after
   }
   return transact(database, work, { kind: 'queued' })
+}
+
+/**
+ * A machine with a clock that is behind must not end the pause of all, so that of the database server counts. One that is ahead keeps
+ * the pause that it has noted itself, until another one removes it.
+ */
+async function correctStoredPause(
+  transaction: Transaction<CopyTables>,
+  stored: QuotaState,
+  nowMs: number,
+): Promise<QuotaState> {
+  if (stored.limitedUntilMs === 0) return stored
+  return correctPause(stored, Math.max(nowMs, (await readTime(transaction)) ?? nowMs))
 }
 
 function isDayChanged(before: QuotaState, after: QuotaState): boolean {

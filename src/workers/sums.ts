@@ -6,8 +6,11 @@ import type { MetricValues } from './messages.ts'
 /** What one process has counted. `process` is its name; `null` for one that is leaving or has gone. */
 export type ProcessValues = Readonly<{ process: string | null; values: MetricValues }>
 
-/** What tells of a process and not of the work: memory, event loop, garbage collection. */
-const OF_PROCESS = /^(?:process|nodejs)_/
+/**
+ * What tells of a process and not of the work: memory, event loop, garbage collection, and the clocks as it compared them last; one of
+ * these numbers, which may be old, would hide the others.
+ */
+const OF_PROCESS = /^(?:process|nodejs)_|^vitrine_clock_difference_seconds$/
 
 /** Reads what this process has counted, with its own view of what is shared. */
 export async function collectValues(context: Context): Promise<MetricValues> {

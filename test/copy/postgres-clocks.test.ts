@@ -52,6 +52,12 @@ describe('pause after a 429', () => {
     await expect(right.governor.take('refresh')).rejects.toThrow('paused')
   })
 
+  test('machine two days ahead - keeps the pause that it has noted itself', async () => {
+    const ahead = await openMachine(2 * DAY_MS)
+    await ahead.governor.noteLimited(limited(3 * MINUTE_MS))
+    await expect(ahead.governor.take('refresh')).rejects.toThrow('paused')
+  })
+
   test('pause of a machine two days ahead, beyond the next reset - is none for the others', async () => {
     const [right, ahead] = [await openMachine(0), await openMachine(2 * DAY_MS)]
     await ahead.governor.noteLimited(limited(3 * MINUTE_MS))
