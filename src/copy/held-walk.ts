@@ -1,7 +1,7 @@
 import type { DropReason } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { MINUTE_MS, isFuture } from '../clock.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 import type { CopyState, HeldWalk, HoldReason } from './store.ts'
 
 /** Which walks are held instead of becoming the current one (ADR 0031). Pure. */
@@ -15,14 +15,25 @@ const AGREEING = { share: 0.1, products: 10 } as const
 /** Schedules have some jitter: a walk this part of a period, and at most a minute, early still counts as a later one. */
 const EARLY_SHARE = 0.1
 
-/** What a walk has found. `isMalformed`: most of its offers were. */
-export type WalkFindings = Readonly<{ startedAtMs: number; productCount: number; isMalformed: boolean }>
+/** What a walk has found. `isMalformed`: most of its offers were. Times are Unix milliseconds. */
+export type WalkFindings = Readonly<{
+  startedAtMs: number
+  foundAtMs: number
+  productCount: number
+  isMalformed: boolean
+}>
 
 /** The copy before a walk. */
 export type GuardedCopy = Pick<CopyState, 'currentWalk' | 'productCount' | 'isMalformed' | 'held'>
 
-/** `confirmAfterMs`: how much later than the first a walk has to begin to confirm what it found. */
-export type HoldRules = Readonly<{ confirmAfterMs: number }>
+/**
+ * `confirmAfterMs`: how much later than the first a walk has to begin to confirm what it found. `isClockDoubtful`: another clock
+ * contradicts this machine's, so that its times confirm nothing.
+ */
+export type HoldRules = Readonly<{ confirmAfterMs: number; isClockDoubtful: boolean }>
+
+/** When a finding was made by a doubtful clock: of the future for every clock, so that a later walk begins anew. */
+export const UNKNOWN_TIME_MS = 8_640_000_000_000_000
 
 /** Return the walk as it is held; `null`: it is believed. */
 export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: HoldRules): HeldWalk | null {
@@ -36,16 +47,16 @@ export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: Hold
     held.reason === reason &&
     held.sinceMs <= startedAtMs &&
     isNearlySame(held.productCount, productCount)
-  if (!isSameFinding) return { reason, sinceMs: startedAtMs, startedAtMs, productCount }
+  if (!isSameFinding) return { reason, sinceMs: computeSinceMs(findings, rules), startedAtMs, productCount }
   return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
 }
 
-/** Is a walk held unless it is accepted, or confirmed by a later one? */
-export function isSuspicious(
-  copy: GuardedCopy,
-  findings: Pick<WalkFindings, 'productCount' | 'isMalformed'>,
-): boolean {
-  return findHoldReason(copy, findings) !== null
+/** A walk may take longer than a period: what a later one confirms was found at least half a period before. */
+function computeSinceMs(
+  { startedAtMs, foundAtMs }: WalkFindings,
+  { confirmAfterMs, isClockDoubtful }: HoldRules,
+): number {
+  return isClockDoubtful ? UNKNOWN_TIME_MS : Math.max(startedAtMs, foundAtMs - confirmAfterMs / 2)
 }
 
 /**
@@ -63,7 +74,12 @@ export function findLastWalkStart(
 }
 
 /** Is a finding that was first made at `sinceMs` confirmed by one at `nowMs`? */
-export function isLater(sinceMs: number, nowMs: number, { confirmAfterMs }: HoldRules): boolean {
+export function isLater(
+  sinceMs: number,
+  nowMs: number,
+  { confirmAfterMs, isClockDoubtful }: HoldRules,
+): boolean {
+  if (isClockDoubtful) return false
   return nowMs - sinceMs >= confirmAfterMs - Math.min(MINUTE_MS, confirmAfterMs * EARLY_SHARE)
 }
 
@@ -85,7 +101,7 @@ const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency
 /** Say why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
 export function describeHold(held: HeldWalk, copyProductCount: number): string {
   return held.reason === 'few_products'
-    ? `it found ${count(held.productCount, 'product')} where the copy has ${copyProductCount.toLocaleString('en')}`
+    ? `it found ${pluralize(held.productCount, 'product')} where the copy has ${copyProductCount.toLocaleString('en')}`
     : 'most of what it found was malformed'
 }
 
@@ -93,7 +109,8 @@ export function describeHold(held: HeldWalk, copyProductCount: number): string {
 export const HOLD_REMEDY =
   'If the catalog is right, run "vitrine sync --accept"; a later walk that finds nearly the same is accepted by itself. Otherwise correct the catalog.'
 
-function findHoldReason(
+/** Return why a walk is suspicious; `null`: it is not. */
+export function findHoldReason(
   copy: GuardedCopy,
   findings: Pick<WalkFindings, 'productCount' | 'isMalformed'>,
 ): HoldReason | null {

@@ -42,17 +42,22 @@ export async function holdUnwritten(
 }
 
 /**
- * The time of the whole walk counts, not that of the channel: channels before this one may take longer now than the next time. One
- * that goes on counts from when it first began.
+ * The times of whole walks are compared, not those of one channel: channels before it may take longer now than the next time. A walk
+ * that was resumed counts from when it first began.
  */
 function judge(
-  { isAccepted, beganAtMs, confirmAfterMs }: Pick<WalkDetails, 'isAccepted' | 'beganAtMs' | 'confirmAfterMs'>,
+  details: Pick<WalkDetails, 'clock' | 'isAccepted' | 'beganAtMs' | 'confirmAfterMs' | 'isClockDoubtful'>,
   { before, place }: WalkedPages,
   isMalformed: boolean,
 ): HeldWalk | null {
-  if (isAccepted) return null
-  const startedAtMs = Math.min(beganAtMs, place.startedAtMs)
-  return judgeWalk(before, { startedAtMs, productCount: place.productCount, isMalformed }, { confirmAfterMs })
+  if (details.isAccepted) return null
+  const { productCount } = place
+  const startedAtMs = Math.min(details.beganAtMs, place.startedAtMs)
+  return judgeWalk(
+    before,
+    { startedAtMs, foundAtMs: details.clock.nowMs(), productCount, isMalformed },
+    details,
+  )
 }
 
 async function keepLease(details: WalkDetails, channel: Channel): Promise<void> {

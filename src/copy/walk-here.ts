@@ -140,6 +140,7 @@ async function walkWith(
       walkedSinceMs: order.walkedSinceMs,
       isTakeOver: order.isTakeOver,
       isAccepted: order.isAccepted,
+      isListAccepted: order.isListAccepted,
       confirmAfterMs: order.confirmAfterMs,
       checkClock: () =>
         checkWalkClock({ store: tools.store, clock, catalogDifferenceMs: learned.clockDifferenceMs }),

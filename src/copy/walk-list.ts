@@ -2,7 +2,7 @@ import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { NoChannelsError, WalkHeldError } from '../errors.ts'
-import { type HoldRules, isLater } from './held-walk.ts'
+import { UNKNOWN_TIME_MS, isLater } from './held-walk.ts'
 import type { CopyStore, WalkStore } from './store.ts'
 import type { WalkClock } from './walk-clock.ts'
 import { withRetries } from './walk-retries.ts'
@@ -19,12 +19,12 @@ type ListDetails = Readonly<{
   signal: AbortSignal
   /** `null`: the list is asked for, whoever may have done so. */
   walkedSinceMs: number | null
-  isAccepted: boolean
+  isListAccepted: boolean
   checkClock(): Promise<WalkClock>
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
-}> &
-  HoldRules
+  confirmAfterMs: number
+}>
 
 /** In the place of a product, among the claims. */
 const LIST_CLAIM = { channelId: '', gtin: 'channels' } as const
@@ -64,14 +64,14 @@ async function getChannelList(details: ListDetails): Promise<readonly Channel[]>
  * @throws WalkHeldError when it is held
  */
 async function judgeEmptyList(details: ListDetails, asOfMs: number): Promise<void> {
-  const { store, isAccepted } = details
+  const { store, isListAccepted, confirmAfterMs } = details
   const list = await store.findChannelList()
-  if (isAccepted || list === undefined || list.channels.length === 0) return
+  if (isListAccepted || list === undefined || list.channels.length === 0) return
   const { heldSinceMs } = list
-  const isConfirmed = heldSinceMs !== null && heldSinceMs <= asOfMs && isLater(heldSinceMs, asOfMs, details)
-  // Times of two clocks would confirm it at once.
-  if (isConfirmed && !(await details.checkClock()).isDoubtful) return
-  await store.holdChannelList(asOfMs)
+  const { isDoubtful: isClockDoubtful } = await details.checkClock()
+  const isSince = heldSinceMs !== null && heldSinceMs <= asOfMs
+  if (isSince && isLater(heldSinceMs, asOfMs, { confirmAfterMs, isClockDoubtful })) return
+  await store.holdChannelList(isClockDoubtful ? UNKNOWN_TIME_MS : asOfMs)
   throw new WalkHeldError(
     `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay`,
   )

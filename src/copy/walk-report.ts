@@ -1,5 +1,5 @@
 import type { CallGate } from '../catalog/call-gate.ts'
-import { WalkHeldError } from '../errors.ts'
+import { NoChannelsError, WalkHeldError } from '../errors.ts'
 import type { ClockWatch } from '../clock-watch.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
@@ -38,7 +38,8 @@ export async function noteReport(details: ReportDetails, report: WalkReport): Pr
 
 function noteFailure(logger: Logger, { failure, reason }: WalkReport): void {
   const remedy = failure === WalkHeldError.code ? { remedy: HOLD_REMEDY } : {}
-  logger.warn({ code: failure, reason, ...remedy }, 'the catalog could not be walked')
+  const words = failure === NoChannelsError.code ? 'nothing to walk' : 'the catalog could not be walked'
+  logger.warn({ code: failure, reason, ...remedy }, words)
 }
 
 function noteIncomplete(logger: Logger, walk: WalkReport['walks'][number]): void {

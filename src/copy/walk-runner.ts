@@ -30,8 +30,10 @@ export type WalkOrder = Readonly<{
   /** Only walks that somebody began and did not end are gone on with. */
   isTakeOver: boolean
   owner: string
-  /** Is the walk believed whatever it finds? */
+  /** Are the walks of channels believed whatever they find? */
   isAccepted: boolean
+  /** Is a list without channels believed? */
+  isListAccepted: boolean
   /** How much later than a walk that was held another one has to begin to confirm it, in milliseconds. */
   confirmAfterMs: number
 }>

@@ -8,7 +8,7 @@ import { CatalogStatusError, VitrineError, WalkError, WalkHeldError } from '../e
 import { describeFailure } from './healing-store.ts'
 import { describeHold, findLastWalkStart } from './held-walk.ts'
 import type { PageSource } from './page-source.ts'
-import type { WalkStore } from './store.ts'
+import type { WalkPlace, WalkStore } from './store.ts'
 import type { WalkClock } from './walk-clock.ts'
 import { type WalkEnd, endWalk, holdUnwritten } from './walk-end.ts'
 import { type FetchedPage, type PagedDetails, type WalkStep, fetchPage } from './walk-page.ts'
@@ -59,7 +59,9 @@ export type WalkDetails = Readonly<{
   walkedSinceMs: number | null
   isTakeOver: boolean
   isAccepted: boolean
+  isListAccepted: boolean
   confirmAfterMs: number
+  isClockDoubtful: boolean
   /** Compares this machine's clock with others, after the catalog has answered. */
   checkClock(): Promise<WalkClock>
   /** Ids to walk; `null`: every channel of the key. */
@@ -73,13 +75,13 @@ export type WalkDetails = Readonly<{
  * @throws CatalogError when not even the list of channels can be had, WalkHeldError when that is held; NoChannelsError when it has
  * none to serve; WalkError when it was told to stop before that, or when the clock of this machine is wrong.
  */
-export async function walkCatalog(order: Omit<WalkDetails, 'beganAtMs'>): Promise<readonly ChannelWalk[]> {
+export async function walkCatalog(
+  order: Omit<WalkDetails, 'beganAtMs' | 'isClockDoubtful'>,
+): Promise<readonly ChannelWalk[]> {
   if (order.signal.aborted) throw createStopped()
   const channels = await listWalkedChannels(order)
-  const { isDoubtful } = await order.checkClock()
-  // Times of two clocks would confirm a hold at once.
-  const confirmAfterMs = isDoubtful ? Infinity : order.confirmAfterMs
-  const details = { ...order, confirmAfterMs, beganAtMs: order.clock.nowMs() }
+  const { isDoubtful: isClockDoubtful } = await order.checkClock()
+  const details = { ...order, isClockDoubtful, beganAtMs: order.clock.nowMs() }
   const walks: ChannelWalk[] = []
   for (const channel of channels) {
     if (details.signal.aborted) break
@@ -149,6 +151,8 @@ async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<
   }
   const fetch = (from: WalkStep, isWhole = false): Promise<FetchedPage> =>
     fetchPage(details, channel, { ...from, expectedCount, isWhole })
+  const report = ({ productCount, isWalked }: WalkPlace): void =>
+    details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   let step = await begin(clock.nowMs() - details.resumeWithinMs)
   let mayBeginAnew = step.place.cursor !== null
   let ahead: Promise<FetchedPage> | undefined
@@ -172,7 +176,10 @@ async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<
     // It leaves before anything is written: writing holds the thread.
     await setImmediate()
     const held = await holdUnwritten(details, channel, { before, place: page.next.place })
-    if (held !== undefined) return held
+    if (held !== undefined) {
+      report(page.next.place)
+      return held
+    }
     const from = step
     step = await putPage({ store, channelId: channel.id, page }, async () => {
       // What was fetched ahead may begin somewhere else than this page ends now.
@@ -183,8 +190,7 @@ async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<
       if (!(await extendLease(details, channel.id))) throw createTakenOver()
       return whole
     })
-    const { productCount, isWalked } = step.place
-    details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
+    report(step.place)
   }
   return endWalk(details, channel, { before, place: step.place })
 }

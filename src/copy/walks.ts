@@ -33,14 +33,17 @@ export type Walks = Readonly<{
   stop(): Promise<void>
 }>
 
-/** `isAccepted`: the walk is believed, however little of the copy it leaves. `channelIds`: only these are walked. */
+/**
+ * `isAccepted`: the walk is believed, however little of the copy it leaves. `channelIds`: only these are walked, and a list without
+ * channels is not accepted.
+ */
 export type WalkNowOptions = Readonly<{
   onProgress?: (progress: WalkProgress) => void
   isAccepted?: boolean
-  channelIds?: readonly string[]
+  channelIds?: readonly string[] | undefined
 }>
 
-/** What the walks are made of; `channels` narrows `VITRINE_CHANNELS` for one `vitrine sync`. */
+/** What the walks are made of. */
 export type WalksDetails = Readonly<{
   config: Config
   clock: Clock
@@ -53,7 +56,6 @@ export type WalksDetails = Readonly<{
   ownOrigin: string
   /** `null`: another process makes the walks. */
   walkRunner: WalkRunner | null
-  channels?: readonly string[]
 }>
 
 /** Waits after failed first walks, until one succeeds: without a copy there are no grids. */
@@ -95,7 +97,7 @@ export function createWalks(details: WalksDetails): Walks {
     ensureCopied,
     takeOver,
     runNow: ({ onProgress, isAccepted = false, channelIds } = {}) =>
-      run({ why: 'told', isAccepted, ...(channelIds && { channelIds }) }, onProgress),
+      run({ why: 'told', isAccepted, channelIds }, onProgress),
     async start() {
       const pattern = details.config.syncCron
       if (pattern !== null && details.walkRunner !== null) {
@@ -114,7 +116,9 @@ export function createWalks(details: WalksDetails): Walks {
 
 /** Why a walk is made: an operator ordered it, it is scheduled, or it is urgent. */
 type Occasion =
-  | Readonly<{ why: 'told'; isAccepted: boolean; channelIds?: readonly string[] } | { why: 'scheduled' }>
+  | Readonly<
+      { why: 'told'; isAccepted: boolean; channelIds: readonly string[] | undefined } | { why: 'scheduled' }
+    >
   | UrgentWalk
 
 type Runner = Readonly<{
@@ -198,7 +202,9 @@ async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<Wal
 function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
   const { config, catalog, walkRunner } = details
   if (walkRunner === null) return Promise.reject(new WalkError('another process makes the walks'))
-  if (watch.signal.aborted) return Promise.reject(new WalkError('the server is stopping'))
+  const { occasion } = watch
+  const isAccepted = occasion.why === 'told' && occasion.isAccepted
+  const channelIds = 'channelIds' in occasion ? occasion.channelIds : undefined
   const order = {
     database: toDatabaseText(config.database),
     catalog: catalog.identity,
@@ -207,15 +213,15 @@ function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
     timeoutMs: config.catalogTimeoutMs,
     maxBytes: config.catalogMaxBytes,
     ownOrigin: details.ownOrigin,
-    channels:
-      'channelIds' in watch.occasion ? watch.occasion.channelIds : (details.channels ?? config.channels),
+    channels: channelIds ?? config.channels,
     pausedUntilMs: details.gate.limitedUntilMs(),
     dailyLimit: config.catalogDailyLimit,
-    mayWait: watch.occasion.why !== 'told',
-    isTakeOver: watch.occasion.why === 'taken-over',
-    walkedSinceMs: computeWalkedSinceMs(details, watch.occasion),
+    mayWait: occasion.why !== 'told',
+    isTakeOver: occasion.why === 'taken-over',
+    walkedSinceMs: computeWalkedSinceMs(details, occasion),
     owner: createLeaseOwner(),
-    isAccepted: watch.occasion.why === 'told' && watch.occasion.isAccepted,
+    isAccepted,
+    isListAccepted: isAccepted && channelIds === undefined,
     confirmAfterMs: computePeriodMs(config.syncCron, details.clock.nowMs()) ?? HOUR_MS,
   }
   return walkRunner(order, watch)

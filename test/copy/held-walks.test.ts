@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { WireChannel, WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import type { WalkOrder } from '../../src/copy/walk-runner.ts'
+import type { WalkProgress } from '../../src/copy/walk.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -46,6 +47,26 @@ function countEndedRows(): number {
   return database.prepare('select id from products where until_walk is not null').all([]).length
 }
 
+/** One more channel, without products, which walks read first. */
+function addChannelBefore(): string {
+  const [own] = place.catalog.channels
+  const other = { ...own, id: '00000000-0000-4000-8000-000000000001' } as WireChannel
+  place.catalog.channels.unshift(other)
+  return other.id
+}
+
+/** Let the next page of an empty channel take its time. */
+function delayOnce(channelId: string, byMs: number): void {
+  place.catalog.fault = {
+    matches: new RegExp(`${channelId}/products`),
+    does: (_request, response) => {
+      place.clock.step(byMs)
+      place.catalog.fault = null
+      sendJson(response, 200, { items: [], next_cursor: null })
+    },
+  }
+}
+
 const spoilFirst = (count: number): WireProduct[] => spoil(makeWireProducts(120), count)
 
 describe('walk that finds far fewer products', () => {
@@ -69,6 +90,13 @@ describe('walk that finds far fewer products', () => {
   test('no products - is held before anything is written', async () => {
     await walkLater([])
     expect(countEndedRows()).toBe(0)
+  })
+
+  test('progress - of a held walk - has its end, too', async () => {
+    const progress: WalkProgress[] = []
+    stock(place.catalog, makeWireProducts(40))
+    await place.walk({ onProgress: (step) => void progress.push(step) })
+    expect(progress).toMatchObject([{ productCount: 40, isDone: true }])
   })
 
   test('report - of a held walk - has its code and reason', async () => {
@@ -102,23 +130,26 @@ describe('walk that finds far fewer products', () => {
   })
 
   test('channel that comes late in its walk - is confirmed by the times of the whole walks', async () => {
-    const [own] = place.catalog.channels
-    const other = { ...own, id: '00000000-0000-4000-8000-000000000001' } as WireChannel
-    place.catalog.channels.unshift(other)
+    const first = addChannelBefore()
     stock(place.catalog, [])
     place.clock.advance(HOUR_MS)
-    // The channel before it takes ten minutes in this walk and no time in the next one.
-    place.catalog.fault = {
-      matches: new RegExp(`${other.id}/products`),
-      does: (_request, response) => {
-        place.clock.step(HOUR_MS / 6)
-        place.catalog.fault = null
-        sendJson(response, 200, { items: [], next_cursor: null })
-      },
-    }
+    // Ten minutes in this walk, and no time in the next one.
+    delayOnce(first, HOUR_MS / 6)
     const { walks } = await place.walk()
     expect(walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
     place.clock.advance((HOUR_MS * 5) / 6)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
+  })
+
+  test('channel that comes an hour late in its walk - is not confirmed two minutes later', async () => {
+    const first = addChannelBefore()
+    stock(place.catalog, [])
+    place.clock.advance(HOUR_MS)
+    delayOnce(first, HOUR_MS - 2 * MINUTE_MS)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
+    place.clock.advance(2 * MINUTE_MS)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
+    place.clock.advance(HOUR_MS)
     expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
   })
 
@@ -293,7 +324,8 @@ describe('list of channels', () => {
 
   test('without channels, accepted - is believed at once', async () => {
     place.catalog.channels = []
-    expect(await walk({ isAccepted: true })).toBe('VITRINE_NO_CHANNELS')
+    expect(await walk({ isAccepted: true })).toBe('VITRINE_WALK_HELD')
+    expect(await walk({ isListAccepted: true })).toBe('VITRINE_NO_CHANNELS')
     expect(await place.copy.findChannelList()).toMatchObject({ channels: [] })
   })
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { UNKNOWN_TIME_MS } from '../../src/copy/held-walk.ts'
 import { checkWalkClock } from '../../src/copy/walk-clock.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
@@ -51,6 +52,13 @@ describe('machine whose clock is wrong', () => {
     await place.walk()
   })
 
+  /** For the machine and for the catalog. */
+  const passTime = (hours: number): void => {
+    const nowMs = place.catalog.nowMs?.() ?? NOON_MS
+    place.catalog.nowMs = () => nowMs + hours * HOUR_MS
+    place.clock.step(hours * HOUR_MS)
+  }
+
   test('two days behind - walks nothing, and the copy keeps its times', async () => {
     place.clock.advance(-2 * DAY_MS)
     expect(await place.walk()).toMatchObject({
@@ -60,6 +68,35 @@ describe('machine whose clock is wrong', () => {
     })
     place.clock.advance(2 * DAY_MS)
     expect(await readBox(place.copy, toGtin(1))).toBe(`Lamp 1 @${NOON_MS}`)
+  })
+
+  test('three hours behind, first to find nothing - its hold confirms nothing for a clock that is right', async () => {
+    stock(place.catalog, [])
+    const outcomes: unknown[] = []
+    passTime(4)
+    const walkBy = async (hours: number): Promise<void> => {
+      place.clock.step(hours * HOUR_MS)
+      outcomes.push((await place.walk()).walks[0]?.outcome)
+    }
+    await walkBy(-3)
+    expect((await place.copy.getCopyState(CHANNEL_ID)).held?.sinceMs).toBe(UNKNOWN_TIME_MS)
+    await walkBy(3)
+    passTime(1)
+    await walkBy(0)
+    expect(outcomes).toEqual(['held', 'held', 'complete'])
+  })
+
+  test('three hours behind, first to find no channels - its hold confirms nothing, either', async () => {
+    place.catalog.channels = []
+    const failures: unknown[] = []
+    passTime(4)
+    for (const hours of [-3, 3]) {
+      place.clock.step(hours * HOUR_MS)
+      failures.push((await place.walk()).failure)
+    }
+    passTime(1)
+    failures.push((await place.walk()).failure)
+    expect(failures).toEqual(['VITRINE_WALK_HELD', 'VITRINE_WALK_HELD', 'VITRINE_NO_CHANNELS'])
   })
 
   test('an hour ahead - walks, and confirms no hold', async () => {

@@ -68,6 +68,7 @@ export async function makeWalkPlace(given?: DatabaseAddress): Promise<WalkPlace>
     isTakeOver: false,
     owner: 'walker',
     isAccepted: false,
+    isListAccepted: false,
     confirmAfterMs: HOUR_MS,
   }
   const walk: WalkPlace['walk'] = (options = {}) =>

@@ -196,6 +196,7 @@ describe('walks within a daily limit', () => {
         isTakeOver: false,
         owner: 'restarted',
         isAccepted: false,
+        isListAccepted: false,
         confirmAfterMs: HOUR_MS,
       },
       { signal: new AbortController().signal },

@@ -81,6 +81,7 @@ export async function walkHere({ catalog, path }: CrashPlace): Promise<void> {
       isTakeOver: false,
       owner: 'the test',
       isAccepted: false,
+      isListAccepted: false,
       confirmAfterMs: HOUR_MS,
     },
     { signal: new AbortController().signal },
