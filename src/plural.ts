@@ -1,4 +1,4 @@
-/** `1,236 offers`, `1 offer`: English, for operators. */
-export function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`
+/** A count with its noun, in English, for operators: `1,236 offers`, `1 offer`. */
+export function pluralize(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -16,7 +16,7 @@ import { indent, printDone, printList, toDay, toIso } from './catalog-print.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, withCatalog } from './with-catalog.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 
 const NO_APPROVAL =
   'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.'
@@ -194,7 +194,7 @@ async function changeAll(
 
 function describeWhom(merchant: Merchant | null, changed: readonly Changed[]): string {
   if (merchant !== null) return quote(merchant.name)
-  return count(
+  return pluralize(
     changed.reduce((sum, { changes }) => sum + changes, 0),
     'merchant',
   )

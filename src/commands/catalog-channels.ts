@@ -14,7 +14,7 @@ import { parseKind, parseName, parseNewId, parseNewName, parseUrl } from './cata
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, makeRoom, withCatalog } from './with-catalog.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 
 /** What `catalog channels` is to do, as typed. `organization` is an id or a name, `id` that of the channel. */
 export type CatalogChannelsOptions =
@@ -131,7 +131,7 @@ async function set(context: CommandContext, options: Action<'set'>): Promise<voi
 
 async function remove(context: CommandContext, word: string): Promise<void> {
   const { channel, freed } = await changeCatalog(context, (database) => removeWithWords(database, word))
-  const what = count(freed, 'network channel')
+  const what = pluralize(freed, 'network channel')
   printDone(context, {
     json: { id: channel.id, name: channel.name, removed: true, unassignedNetworkChannels: freed },
     line: `removed ${channel.id}`,

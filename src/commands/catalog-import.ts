@@ -13,7 +13,7 @@ import type { CommandContext, ExitCode } from './command.ts'
 import { quote, toPlain, toPlainJson, toShellWord } from './plain-text.ts'
 import { findUnframedHint } from './unframed.ts'
 import { toStoreError, withCatalog } from './with-catalog.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
 const REDRAW_MS: number = SECOND_MS / 10
@@ -113,7 +113,11 @@ function printSummary({ io, json }: CommandContext, summary: ImportSummary): voi
   }
   for (const line of explain(summary)) io.err(`${toPlain(line)}\n`)
   if (rejectsPath !== null) io.out(toPlain(`rejected rows: ${rejectsPath}`))
-  const counts = [count(products, 'product'), count(offers, 'offer'), `${formatCount(rejected)} rejected`]
+  const counts = [
+    pluralize(products, 'product'),
+    pluralize(offers, 'offer'),
+    `${formatCount(rejected)} rejected`,
+  ]
   io.out(`${counts.join(', ')}; channel ${channelId}`)
 }
 
@@ -145,7 +149,7 @@ function explain(summary: ImportSummary): readonly string[] {
     ...(replacedSample ? ['The sample data was replaced.'] : []),
     ...(removedOffers > 0
       ? [
-          `${count(removedOffers, 'older offer')} of the same shops removed: the file has them no more, or with other links, or they were rejected.`,
+          `${pluralize(removedOffers, 'older offer')} of the same shops removed: the file has them no more, or with other links, or they were rejected.`,
         ]
       : []),
     ...pageNetworks.untracked.flatMap(explainUntracked),
@@ -195,7 +199,7 @@ function createProgressLine({ clock, io }: CommandContext): ProgressLine {
 function describeProgress(progress: ImportProgress, tookMs: number): string {
   const { readBytes, totalBytes, rows, products, rejected } = progress
   const share = Math.min(1, readBytes / totalBytes)
-  const counts = `${Math.floor(100 * share)} % read, ${count(products, 'product')}, ${formatCount(rejected)} rejected`
+  const counts = `${Math.floor(100 * share)} % read, ${pluralize(products, 'product')}, ${formatCount(rejected)} rejected`
   const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, tookMs)))
   const left = share > 0 ? `, ${formatDuration(tookMs * (1 / share - 1))} left` : ''
   return `${counts}; ${speed} rows/s${left}`

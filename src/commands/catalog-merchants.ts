@@ -16,7 +16,7 @@ import { parseLimit, parseName, parseReference, parseReferenceOrNone } from './c
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote, toShellWord } from './plain-text.ts'
 import { changeCatalog, makeRoom, withCatalog } from './with-catalog.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 
 /** What `catalog merchants` is to do, as typed. `merchant` and `network` are names, `channel` is an id. */
 export type CatalogMerchantsOptions =
@@ -90,7 +90,7 @@ function describeNetwork({ name, reference, offers }: MerchantNetwork): string {
   const parts = [
     name,
     ...(reference === null ? [] : [`called ${reference} there`]),
-    ...(offers === null ? [] : [count(offers, 'offer')]),
+    ...(offers === null ? [] : [pluralize(offers, 'offer')]),
   ]
   return parts.join(', ')
 }
@@ -153,6 +153,6 @@ async function remove(context: CommandContext, options: Action<'remove'>): Promi
   })
   printDone(context, {
     json: { name, removed: true, offers, products },
-    line: `removed ${quote(name)}, with ${count(offers, 'offer')} and ${count(products, 'product')}`,
+    line: `removed ${quote(name)}, with ${pluralize(offers, 'offer')} and ${pluralize(products, 'product')}`,
   })
 }

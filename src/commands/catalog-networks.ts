@@ -25,7 +25,7 @@ import { type ParsedTemplate, parseName, parseNewName, parseTemplate } from './c
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, makeRoom, withCatalog } from './with-catalog.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 
 /** What `catalog networks` is to do, as typed. `network` is a name, `channel` an id, `template` may be `none`. */
 export type CatalogNetworksOptions =
@@ -151,7 +151,7 @@ async function remove(context: CommandContext, options: Action<'remove'>): Promi
     const networkChannels = own.length
     const approvals = (await fetchApprovals(database, { networkId })).length
     if (options.yes !== true) {
-      const belongings = `${count(networkChannels, 'network channel')} and ${count(approvals, 'approval')}`
+      const belongings = `${pluralize(networkChannels, 'network channel')} and ${pluralize(approvals, 'approval')}`
       if (await hasNetworkOffers(database, networkId)) {
         throw new UsageError(
           `${quote(name)} has offers; they would go with it, and with them ${belongings}: add --yes`,
@@ -166,10 +166,10 @@ async function remove(context: CommandContext, options: Action<'remove'>): Promi
   })
   const { name, networkChannels, approvals, offers, products } = done
   const gone = [
-    count(networkChannels, 'network channel'),
-    count(approvals, 'approval'),
-    count(offers, 'offer'),
-    count(products, 'product'),
+    pluralize(networkChannels, 'network channel'),
+    pluralize(approvals, 'approval'),
+    pluralize(offers, 'offer'),
+    pluralize(products, 'product'),
   ]
   printDone(context, {
     json: { name, removed: true, networkChannels, approvals, offers, products },

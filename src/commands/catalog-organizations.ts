@@ -17,7 +17,7 @@ import { parseDailyLimit, parseName, parseNewName } from './catalog-words.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { quote } from './plain-text.ts'
 import { type Catalog, changeCatalog, withCatalog } from './with-catalog.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 
 /** What `catalog organizations` is to do, as typed. `organization` is an id or a name. */
 export type CatalogOrganizationsOptions =
@@ -70,7 +70,7 @@ async function list(context: CommandContext): Promise<void> {
 
 function describe({ dailyLimit, createdAtMs }: NamedOrganization, requests: number): string {
   const limit = dailyLimit === null ? 'no limit' : `of ${dailyLimit.toLocaleString('en-US')} a day`
-  return `${count(requests, 'request')} today, ${limit}; made ${toDay(createdAtMs)}`
+  return `${pluralize(requests, 'request')} today, ${limit}; made ${toDay(createdAtMs)}`
 }
 
 async function add(context: CommandContext, options: Action<'add'>): Promise<void> {
@@ -105,7 +105,7 @@ async function set(context: CommandContext, options: Action<'set'>): Promise<voi
   })
   printDone(context, {
     json: { id: after.id, name: after.name, dailyLimit: after.dailyLimit },
-    line: `${quote(after.name)}: ${after.dailyLimit === null ? 'no daily limit' : `${count(after.dailyLimit, 'request')} a day`}`,
+    line: `${quote(after.name)}: ${after.dailyLimit === null ? 'no daily limit' : `${pluralize(after.dailyLimit, 'request')} a day`}`,
   })
 }
 
@@ -125,7 +125,7 @@ async function remove(context: CommandContext, options: Action<'remove'>): Promi
   const { organization, belongings, offers, products, nowFirst } = removed
   printDone(context, {
     json: { id: organization.id, name: organization.name, removed: true, ...belongings, offers, products },
-    line: `removed ${quote(organization.name)}, with ${listBelongings(belongings)}, ${count(offers, 'offer')} and ${count(products, 'product')}`,
+    line: `removed ${quote(organization.name)}, with ${listBelongings(belongings)}, ${pluralize(offers, 'offer')} and ${pluralize(products, 'product')}`,
     notes:
       nowFirst === null
         ? []
@@ -164,7 +164,9 @@ async function removeWithBelongings(database: Catalog, options: Action<'remove'>
 }
 
 function listBelongings({ keys, channels, networkChannels }: Belongings): string {
-  return [count(keys, 'key'), count(channels, 'channel'), count(networkChannels, 'network channel')].join(
-    ', ',
-  )
+  return [
+    pluralize(keys, 'key'),
+    pluralize(channels, 'channel'),
+    pluralize(networkChannels, 'network channel'),
+  ].join(', ')
 }

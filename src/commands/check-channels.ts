@@ -3,8 +3,8 @@ import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { SqlStore } from '../copy/sql-store.ts'
 import type { ChannelList, CopyState } from '../copy/store.ts'
 import { formatSince, formatWalked } from '../widgets/format.ts'
-import { isFuture } from '../clock.ts'
-import { count } from '../plural.ts'
+import { SECOND_MS, isFuture } from '../clock.ts'
+import { pluralize } from '../plural.ts'
 import type { CommandContext } from './command.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
 import { hasMalformedOffers, judgeDrops } from './judge-drops.ts'
@@ -50,12 +50,16 @@ function selectServed({ config }: CommandContext, channels: readonly Channel[]):
 
 /** Channels of VITRINE_CHANNELS that the catalog does not list, or that there are none at all. */
 function findUnlisted(
-  { config }: CommandContext,
+  command: CommandContext,
   channels: readonly Channel[],
   stored: ChannelList | undefined,
 ): readonly Finding[] {
-  const missing = (config.channels ?? []).filter((id) => !channels.some((channel) => channel.id === id))
-  return channels.length === 0 && missing.length === 0 ? [describeNone(stored)] : missing.map(describeMissing)
+  const missing = (command.config.channels ?? []).filter(
+    (id) => !channels.some((channel) => channel.id === id),
+  )
+  return channels.length === 0 && missing.length === 0
+    ? [describeNone(command, stored)]
+    : missing.map(describeMissing)
 }
 
 /** `undefined` where reading its copy failed, which is a finding already, or where nothing is worth a line. */
@@ -76,8 +80,9 @@ async function checkChannel(
   return judgeCopy(report, { subject, hint: findUnframedHint(config, channel), nowMs: clock.nowMs() }, state)
 }
 
-function describeNone(stored: ChannelList | undefined): Finding {
-  const isAnyGone = stored !== undefined && stored.gone.length > 0
+function describeNone({ config, clock }: CommandContext, stored: ChannelList | undefined): Finding {
+  const goneSinceMs = clock.nowMs() - config.freshness.rescueSeconds * SECOND_MS
+  const isAnyGone = stored !== undefined && stored.gone.some(({ goneAtMs }) => goneAtMs >= goneSinceMs)
   const shown = isAnyGone
     ? 'boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed'
     : 'so nothing is shown'
@@ -138,5 +143,5 @@ function judgeCopy(
 function describeContent({ productCount, dealCount }: CopyState): string {
   return productCount === 0
     ? 'no products'
-    : `${count(productCount, 'product')}, ${dealCount.toLocaleString('en')} with a deal`
+    : `${pluralize(productCount, 'product')}, ${dealCount.toLocaleString('en')} with a deal`
 }

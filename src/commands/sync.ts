@@ -6,10 +6,10 @@ import { type CatalogPlace, type Context, createContext } from '../context.ts'
 import { HOLD_REMEDY } from '../copy/held-walk.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './plain-text.ts'
-import { type WalkedNow, walkNow } from './walk-now.ts'
+import { type Replaced, type WalkedNow, walkNow } from './walk-now.ts'
 
 /** `--channel ID` narrows the walk to one channel; `--accept` believes whatever the walk finds. */
 export type SyncOptions = Readonly<{ channel: string | null; isAccepted: boolean }>
@@ -22,20 +22,21 @@ export type SyncOptions = Readonly<{ channel: string | null; isAccepted: boolean
 export async function runSync(command: CommandContext, options: SyncOptions): Promise<ExitCode> {
   const channel = options.channel?.toLowerCase() ?? null
   checkChannel(command, channel)
-  const context = await openForCommand(command, channel === null ? null : [channel])
+  const context = await openForCommand(command)
   const stop = (): void => void context.walks.stop()
   command.io.signal.addEventListener('abort', stop)
   try {
     await refuseUnwritable(context.store)
     const walked = await walkNow(context, {
       isAccepted: options.isAccepted,
+      channelIds: channel === null ? undefined : [channel],
       signal: command.io.signal,
       onProgress: createProgressPrinter(command.io),
       onWait: (walks) => command.io.err(`${toPlain(describeWait(walks))}\n`),
     })
     const isUnlisted = walked.report.failure === NoChannelsError.code
     if (isUnlisted && channel !== null) throw new UsageError(`the catalog lists no channel ${channel}`)
-    if (isUnlisted && options.isAccepted && (await isListEmpty(context.store))) {
+    if (isUnlisted && options.isAccepted && (await hasLostChannels(context.store))) {
       command.io.err(EMPTY_ACCEPTED)
       if (command.json) command.io.out('[]')
       return 0
@@ -50,8 +51,10 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
 const EMPTY_ACCEPTED =
   'The catalog lists no channels, and that is accepted. Boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed.\n'
 
-async function isListEmpty(store: CopyStore): Promise<boolean> {
-  return (await store.findChannelList())?.channels.length === 0
+/** Does the catalog list none, where it listed some before? */
+async function hasLostChannels(store: CopyStore): Promise<boolean> {
+  const list = await store.findChannelList()
+  return list !== undefined && list.channels.length === 0 && list.gone.length > 0
 }
 
 function describeWait(walks: readonly ChannelWalk[]): string {
@@ -75,14 +78,13 @@ async function refuseUnwritable(store: CopyStore): Promise<void> {
 /** A context for a command that serves nobody; it closes its catalog with it. */
 export async function openForCommand(
   command: CommandContext,
-  channels: readonly string[] | null = null,
 ): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
   const { config, secrets, clock, logger } = command
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, config.port)
   const catalog = await openCatalog(command, { publicUrl, mayPutSample: false })
   try {
     const context = await createContext({
-      config: channels === null ? config : { ...config, channels },
+      config,
       secrets,
       clock,
       logger,
@@ -112,8 +114,9 @@ function printReport({ config, io, json }: CommandContext, { report, replaced }:
     const { freshSeconds } = config.freshness
     io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.\n`)
   }
-  if (json) io.out(toPlainJson(report.walks))
-  else for (const walk of report.walks) io.out(toPlain(describeWalk(walk, replaced.get(walk.channelId))))
+  const told = report.walks.map((walk) => ({ ...walk, replaced: replaced.get(walk.channelId) ?? null }))
+  if (json) io.out(toPlainJson(told))
+  else for (const walk of told) io.out(toPlain(describeWalk(walk)))
   return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
 }
 
@@ -125,22 +128,27 @@ function checkChannel({ config }: CommandContext, channel: string | null): void 
 /** A terminal gets one line that is drawn over; a log gets one line a channel at its end. */
 function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void {
   return ({ channel, productCount, isDone }) => {
-    const text = toPlain(`${channel.name}: ${count(productCount, 'product')}`)
+    const text = toPlain(`${channel.name}: ${pluralize(productCount, 'product')}`)
     if (io.isTerminal) io.err(`\r\u001b[K${text}${isDone ? '\n' : ' …'}`)
     else if (isDone) io.err(`${text}\n`)
   }
 }
 
-function describeWalk(walk: ChannelWalk, replacedCount: number | undefined): string {
+function describeWalk(walk: ChannelWalk & Readonly<{ replaced: Replaced | null }>): string {
   const seconds = (walk.durationMs / 1_000).toFixed(1)
   const name = `${walk.channelName} (${walk.channelId})`
   if (walk.outcome === 'complete') {
-    const accepted =
-      replacedCount === undefined ? '' : `, accepted in place of ${replacedCount.toLocaleString('en')}`
-    return `${name}: ${count(walk.productCount, 'product')} in ${seconds} s${accepted}`
+    const accepted = walk.replaced === null ? '' : `, accepted ${describeReplaced(walk.replaced)}`
+    return `${name}: ${pluralize(walk.productCount, 'product')} in ${seconds} s${accepted}`
   }
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
   if (walk.outcome === 'held')
     return `${name}: held, because ${walk.reason ?? 'it is suspicious'}; the copy before stays. ${HOLD_REMEDY}`
   return `${name}: failed with ${walk.failure ?? 'no code'}; the old copy stays`
+}
+
+function describeReplaced({ reason, productCount }: Replaced): string {
+  return reason === 'few_products'
+    ? `in place of ${productCount.toLocaleString('en')}`
+    : 'although most of what it found was malformed'
 }

@@ -1,39 +1,46 @@
 import { HOUR_MS, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { isSuspicious } from '../copy/held-walk.ts'
+import { findHoldReason } from '../copy/held-walk.ts'
 import { isOwnerGone } from '../copy/lease-owner.ts'
-import type { CopyState, CopyStore } from '../copy/store.ts'
+import type { CopyState, CopyStore, HoldReason } from '../copy/store.ts'
 import type { WalkReport } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
 
 /** How often a walk of another process is looked at. */
-export const LOOK_EVERY_MS: number = 2 * SECOND_MS
+export const LOOK_EVERY_MS: number = 5 * SECOND_MS
 
-/** `isAccepted`: the walks are believed, and one of another process, which believes less, is waited for. */
-export type WalkNowOptions = Readonly<{
+/**
+ * `isAccepted`: the walks are believed, and one of another process, which believes less, is waited for. `channelIds`: only these are
+ * walked.
+ */
+export type WalkRequest = Readonly<{
   isAccepted: boolean
+  channelIds?: readonly string[] | undefined
   signal: AbortSignal
   onProgress(progress: WalkProgress): void
   /** Called once for all walks that are waited for. */
   onWait(walks: readonly ChannelWalk[]): void
 }>
 
-/** How the walks ended. `replaced`: products of the copies that suspicious walks have replaced, by channel. */
-export type WalkedNow = Readonly<{ report: WalkReport; replaced: ReadonlyMap<string, number> }>
+/** A copy that a suspicious walk has replaced because it was accepted. */
+export type Replaced = Readonly<{ reason: HoldReason; productCount: number }>
+
+/** How the walks ended; `replaced` by channel. */
+export type WalkedNow = Readonly<{ report: WalkReport; replaced: ReadonlyMap<string, Replaced> }>
 
 type Parts = Pick<Context, 'walks' | 'store' | 'clock'>
 
 /** Walk the catalog now; with `isAccepted` also the channels that another process is walking, as soon as it has ended. */
-export async function walkNow(parts: Parts, options: WalkNowOptions): Promise<WalkedNow> {
-  let walked = await walkOnce(parts, options)
-  if (!options.isAccepted) return walked
+export async function walkNow(parts: Parts, request: WalkRequest): Promise<WalkedNow> {
+  let walked = await walkOnce(parts, request)
+  if (!request.isAccepted) return walked
   let busy = listBusy(walked.report)
-  if (busy.length > 0) options.onWait(busy)
+  if (busy.length > 0) request.onWait(busy)
   while (busy.length > 0) {
     const channelIds = busy.map(({ channelId }) => channelId)
-    await waitForOthers(parts, channelIds, options.signal)
-    if (options.signal.aborted) break
-    walked = merge(walked, await walkOnce(parts, options, channelIds))
+    await waitForOthers(parts, channelIds, request.signal)
+    if (request.signal.aborted) break
+    walked = merge(walked, await walkOnce(parts, { ...request, channelIds }))
     busy = walked.report.failure === null ? listBusy(walked.report) : []
   }
   return walked
@@ -45,17 +52,17 @@ function listBusy({ walks }: WalkReport): readonly ChannelWalk[] {
 
 async function walkOnce(
   { walks, store }: Parts,
-  { isAccepted, onProgress }: WalkNowOptions,
-  channelIds?: readonly string[],
+  { isAccepted, onProgress, channelIds }: WalkRequest,
 ): Promise<WalkedNow> {
   const before = isAccepted ? await readCopies(store) : new Map<string, CopyState>()
-  const report = await walks.runNow({ isAccepted, onProgress, ...(channelIds && { channelIds }) })
-  const replaced = new Map<string, number>()
+  const report = await walks.runNow({ isAccepted, onProgress, channelIds })
+  const replaced = new Map<string, Replaced>()
   for (const { channelId, outcome, productCount } of report.walks) {
     const copy = before.get(channelId)
     if (outcome !== 'complete' || copy === undefined) continue
     const { isMalformed } = await store.getCopyState(channelId)
-    if (isSuspicious(copy, { productCount, isMalformed })) replaced.set(channelId, copy.productCount)
+    const reason = findHoldReason(copy, { productCount, isMalformed })
+    if (reason !== null) replaced.set(channelId, { reason, productCount: copy.productCount })
   }
   return { report, replaced }
 }

@@ -1,6 +1,6 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { isFuture } from '../clock.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 import { judgeAge } from '../freshness/age.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
@@ -58,7 +58,7 @@ function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
   return [
     completedAtMs === null
       ? 'not walked yet'
-      : `${count(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalked(completedAtMs, nowMs)}`,
+      : `${pluralize(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalked(completedAtMs, nowMs)}`,
     ...(drops.length === 0 ? [] : [`left out of it: ${drops.join(', ')}`]),
     ...listHeld(state, nowMs),
     ...(failure === null
@@ -97,7 +97,7 @@ function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: Expl
   const { title, offers, drops } = entry.product
   const isOld = !isPriceShown(entry.asOfMs, { nowMs, priceMaxAgeSeconds: config.priceMaxAgeSeconds })
   return [
-    `${title}: ${count(offers.length, 'offer')}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
+    `${title}: ${pluralize(offers.length, 'offer')}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
     ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
     ...(isOld
       ? ['its prices are too old to be shown (VITRINE_PRICE_MAX_AGE_SECONDS), or of unknown age']
@@ -110,7 +110,7 @@ function describeCatalog({ catalog }: Known): string {
     case 'product': {
       const { offers, drops } = catalog.product
       const malformed = drops === undefined ? '' : `; malformed: ${describeDrops(drops).join(', ')}`
-      return `has the product, ${count(offers.length, 'offer')}${malformed}`
+      return `has the product, ${pluralize(offers.length, 'offer')}${malformed}`
     }
     case 'absent':
       return 'says that no shop of this channel sells the product (404)'

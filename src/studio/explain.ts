@@ -2,7 +2,7 @@ import type { Channel, Product } from '../catalog/contract.ts'
 import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../copy/store.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 import { judgeAge } from '../freshness/age.ts'
 import { findCorrectedGtin, isCheckDigitRight } from '../offers/gtin.ts'
 import { formatTime } from '../widgets/format.ts'
@@ -57,7 +57,7 @@ export function explainBox(known: Known, rules: ExplainRules): ExplanationView {
   if (fault !== undefined)
     return { isShown: false, verdict: `Nothing is shown. ${fault.reason}`, remedy: fault.remedy, ...view }
   const shownCount = view.offers.filter(({ isShown }) => isShown).length
-  const verdict = `A box is shown: ${count(shownCount, 'offer')}.`
+  const verdict = `A box is shown: ${pluralize(shownCount, 'offer')}.`
   return { isShown: true, verdict, remedy: null, ...view }
 }
 

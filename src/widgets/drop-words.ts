@@ -1,6 +1,6 @@
 import type { DropReason } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
-import { count } from '../plural.ts'
+import { pluralize } from '../plural.ts'
 import { formatCount } from './format.ts'
 
 /** What was left out and why, in words. */
@@ -21,7 +21,7 @@ export function describeDrops(drops: Readonly<Drops>): readonly string[] {
     const [noun, why] = words.get(reason) ?? []
     return noun === undefined
       ? `${formatCount(dropped, 'en')} left out: ${reason}`
-      : `${count(dropped, noun)} ${why}`
+      : `${pluralize(dropped, noun)} ${why}`
   })
 }
 

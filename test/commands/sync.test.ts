@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { LEASE_MS } from '../../src/copy/walk-lease.ts'
-import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 import { makeFolder, makeSettings, runBuilt, startBuilt, startRemote } from './cli-harness.ts'
 
@@ -89,7 +89,8 @@ describe('sync', () => {
     expect(held.out).toContain('vitrine sync --accept')
     const accepted = await runBuilt(['sync', '--accept', '--json'], settings)
     expect(accepted.code).toBe(0)
-    expect(JSON.parse(accepted.out) as Walk[]).toMatchObject([{ outcome: 'complete', productCount: 0 }])
+    const replaced = { reason: 'few_products', productCount: 100 }
+    expect(JSON.parse(accepted.out)).toMatchObject([{ outcome: 'complete', productCount: 0, replaced }])
     const again = await runBuilt(['sync', '--accept'], settings)
     expect(again.out).not.toContain('in place of')
   })
@@ -105,6 +106,32 @@ describe('sync', () => {
       0,
       expect.stringMatching(/: 40 products in \d+\.\d s, accepted in place of 300\n$/),
     ])
+  })
+
+  it('--accept - malformed offers - says that they were accepted', async () => {
+    const { catalog, settings } = await startFilled()
+    await runBuilt(['sync'], settings)
+    const offers = [makeWireOffer({ price: '12,50' })]
+    catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers })])
+    expect((await runBuilt(['sync', '--accept'], settings)).out).toContain(
+      's, accepted although most of what it found was malformed',
+    )
+  })
+
+  it('--channel and --accept - no channels at all - 1: the loss of the others is not accepted', async () => {
+    const { catalog, settings } = await startFilled()
+    await runBuilt(['sync'], settings)
+    catalog.channels = []
+    const { code, err } = await runBuilt(['sync', '--channel', CHANNEL_ID, '--accept'], settings)
+    expect([code, err]).toEqual([1, expect.stringContaining('(VITRINE_WALK_HELD)')])
+    expect((await runBuilt(['check'], settings)).out).toContain('listed before is still shown')
+  })
+
+  it('--accept - no channels from the start - 1: nothing was lost', async () => {
+    const { catalog, settings } = await startFilled()
+    catalog.channels = []
+    const { code, err } = await runBuilt(['sync', '--accept'], settings)
+    expect([code, err]).toEqual([1, expect.stringContaining('(VITRINE_NO_CHANNELS)')])
   })
 
   it('--accept - while another process walks - waits for it and walks then', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { LOOK_EVERY_MS, type WalkNowOptions, type WalkedNow, walkNow } from '../../src/commands/walk-now.ts'
+import { LOOK_EVERY_MS, type WalkRequest, type WalkedNow, walkNow } from '../../src/commands/walk-now.ts'
 import { type SqlStore, openSqlStore } from '../../src/copy/sql-store.ts'
 import { LEASE_MS } from '../../src/copy/walk-lease.ts'
 import { startHarness } from '../app/visit.ts'
@@ -18,7 +18,7 @@ type Place = Readonly<{
   other: SqlStore
   waits: string[]
   stopping: AbortController
-  walk(over?: Partial<WalkNowOptions>): Promise<WalkedNow>
+  walk(over?: Partial<WalkRequest>): Promise<WalkedNow>
 }>
 
 /** Two channels of 120 products each; a server walks the second one for the first time. */
@@ -76,7 +76,7 @@ test('accepted, another process walks one channel - it is waited for, and only t
   harness.clock.advance(LOOK_EVERY_MS)
   const walked = await walking
   expect(listOutcomes(walked)).toEqual(['Other complete 120', 'Test magazine complete 7'])
-  expect([...walked.replaced]).toEqual([[CHANNEL_ID, 120]])
+  expect([...walked.replaced]).toEqual([[CHANNEL_ID, { reason: 'few_products', productCount: 120 }]])
   expect(waits).toEqual(['Test magazine'])
   expect([OTHER_ID, CHANNEL_ID].map((id) => countWalks(harness, id))).toEqual([
     before[0],
