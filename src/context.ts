@@ -26,7 +26,7 @@ import type { Logger } from './logger.ts'
 import { type Memories, createAnswerMemory, createDataMemories } from './memories.ts'
 import { type Metrics, createMetrics } from './metrics.ts'
 import { BUILT_FOLDER, VIEWS_FOLDER, findFileId } from './paths.ts'
-import { type StoreFailure, createStoreHealth } from './store-health.ts'
+import { type StoreFailure, createStoreHealth, logHealed } from './store-health.ts'
 import { findIdentity } from './widgets/addresses.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
@@ -208,7 +208,7 @@ async function openGuardedStore(
   const watch = {
     onFailure: storeHealth.note,
     onHealed() {
-      logger.info('the stored copy is open again')
+      void logHealed(logger, store)
       whenHealed()
     },
     onReadOnly: storeHealth.noteReadOnly,

@@ -1,6 +1,7 @@
 import { type Clock, MINUTE_MS, isWithin } from './clock.ts'
 import { isReadOnly, isValueRefused } from './copy/away.ts'
 import { describeStoreFailure } from './copy/healing-store.ts'
+import type { CopyStore } from './copy/store.ts'
 import { StoreError } from './errors.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
@@ -70,4 +71,12 @@ function describeReason(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof StoreError && cause.remedy !== null) return `${cause.message}. ${cause.remedy}`
   return describeStoreFailure(error)
+}
+
+/** A file that was removed or replaced is opened again as another one. */
+export async function logHealed(logger: Logger, store: Pick<CopyStore, 'findChannelList'>): Promise<void> {
+  const list = await store.findChannelList().catch(() => null)
+  if (list === undefined)
+    logger.warn('the stored copy is open again, and it is new: nothing has been walked into it')
+  else logger.info('the stored copy is open again')
 }

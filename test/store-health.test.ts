@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../src/clock.ts'
 import { StoreError } from '../src/errors.ts'
 import { createLogger } from '../src/logger.ts'
 import { createMetrics } from '../src/metrics.ts'
-import { type StoreHealth, createStoreHealth } from '../src/store-health.ts'
+import { type StoreHealth, createStoreHealth, logHealed } from '../src/store-health.ts'
 import { type FakeClock, createFakeClock } from './helpers/fake-clock.ts'
 import { NOON_MS } from './helpers/harness.ts'
 
@@ -122,4 +122,20 @@ describe('health of the store', () => {
     health.note('no error at all')
     expect(health.last()).toEqual({ atMs: NOON_MS, reason: 'unknown reason' })
   })
+})
+
+test.each([
+  ['something was walked', [], 30, 'the stored copy is open again'],
+  [
+    'a new file',
+    undefined,
+    40,
+    'the stored copy is open again, and it is new: nothing has been walked into it',
+  ],
+] as const)('open again, %s - is told', async (_name, channels, level, msg) => {
+  const lines: string[] = []
+  const logger = createLogger({ level: 'info', stream: { write: (line) => void lines.push(line) } })
+  const list = channels && { asOfMs: 0, heldSinceMs: null, channels, gone: [] }
+  await logHealed(logger, { findChannelList: () => Promise.resolve(list) })
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level, msg }])
 })

@@ -5,6 +5,7 @@ import type { ChannelList, CopyState } from '../copy/store.ts'
 import { formatSince, formatWalked } from '../widgets/format.ts'
 import { SECOND_MS, isFuture } from '../clock.ts'
 import { pluralize } from '../plural.ts'
+import { adviseNoChannels } from '../studio/explain.ts'
 import type { CommandContext } from './command.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
 import { hasMalformedOffers, judgeDrops } from './judge-drops.ts'
@@ -89,7 +90,7 @@ function describeNone({ config, clock }: CommandContext, stored: ChannelList | u
   return bad(
     'channels',
     `the catalog lists none for this key${isAnyGone ? '; ' : ', '}${shown}`,
-    'Is it the key of the right organization? Make a channel in the catalog, or import a feed: vitrine catalog import FILE',
+    adviseNoChannels(config),
   )
 }
 

@@ -19,7 +19,7 @@ import { parseQueryString } from '../widgets/query.ts'
 import type { ExplanationView } from '../widgets/studio-views.ts'
 import { createCommandClient } from './command-client.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { findCures } from './cures.ts'
+import { findCallCure, findCures } from './cures.ts'
 import { quote, toPlain, toPlainJson } from './plain-text.ts'
 import { openForCommand } from './sync.ts'
 
@@ -139,7 +139,9 @@ async function ask(
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
     if (error instanceof CallNotMadeError) return await describePause(gate, command)
-    const remedy = findCures(command.config)[error.code] ?? null
+    const { config } = command
+    const isEmbedded = config.catalog.kind === 'embedded'
+    const remedy = findCallCure(error, { cures: findCures(config), isEmbedded }) ?? null
     return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
   } finally {
     await client.close()

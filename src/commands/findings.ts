@@ -1,6 +1,6 @@
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import { CatalogStatusError, ConfigError, StoreError, VitrineError } from '../errors.ts'
-import { findRemedy } from './cures.ts'
+import { findCallCure, findRemedy } from './cures.ts'
 
 /** What `vitrine check` reports. */
 
@@ -30,7 +30,8 @@ export async function attempt<T>(
     if (!(error instanceof VitrineError) || error instanceof ConfigError) throw error
     const isEmpty = isEmbedded && error instanceof CatalogStatusError && error.upstreamStatus === EMPTY_STATUS
     const found = isEmpty ? 'it is empty' : `${describe(error)} (${error.code})`
-    const remedy = findRemedy(error, subject) ?? cures[error.code] ?? 'See docs/errors.md.'
+    const remedy =
+      findRemedy(error, subject) ?? findCallCure(error, { cures, isEmbedded }) ?? 'See docs/errors.md.'
     findings.push(bad(subject, found, remedy))
     return undefined
   }

@@ -19,7 +19,11 @@ export async function judgeStore(
   if (damage !== null) return bad(SUBJECT, `${label} is damaged: ${damage}`, cures[StoreError.code] ?? '')
   return (await isOnlyRead(store))
     ? bad(SUBJECT, `${label} opens, but it only reads, as a standby does`, READ_ONLY_CURE)
-    : good(SUBJECT, `${label} opens`, findTlsHint(database))
+    : good(SUBJECT, `${label} ${await describeContent(store)}`, findTlsHint(database))
+}
+
+async function describeContent(store: SqlStore): Promise<string> {
+  return (await store.findChannelList()) === undefined ? 'is new: nothing has been walked into it' : 'opens'
 }
 
 async function isOnlyRead(store: SqlStore): Promise<boolean> {

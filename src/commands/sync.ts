@@ -1,3 +1,4 @@
+import type { Drops } from '../catalog/parse.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import type { CopyStore } from '../copy/store.ts'
 import { runWalkInThread } from '../copy/walk-runner.ts'
@@ -5,6 +6,7 @@ import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
 import { type CatalogPlace, type Context, createContext } from '../context.ts'
 import { HOLD_REMEDY } from '../copy/held-walk.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
+import { describeDrops } from '../widgets/drop-words.ts'
 import { openCatalog, toLocalUrl } from './catalog-place.ts'
 import { pluralize } from '../plural.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
@@ -104,7 +106,7 @@ export async function openForCommand(
   }
 }
 
-function printReport({ config, io, json }: CommandContext, { report, replaced }: WalkedNow): ExitCode {
+function printReport({ config, io, json }: CommandContext, { report, replaced, drops }: WalkedNow): ExitCode {
   if (report.failure !== null) {
     const reason = report.reason === null ? '' : `: ${report.reason}`
     const advice = report.failure === WalkHeldError.code ? HOLD_REMEDY : '"vitrine check" says more.'
@@ -114,7 +116,11 @@ function printReport({ config, io, json }: CommandContext, { report, replaced }:
     const { freshSeconds } = config.freshness
     io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.\n`)
   }
-  const told = report.walks.map((walk) => ({ ...walk, replaced: replaced.get(walk.channelId) ?? null }))
+  const told = report.walks.map((walk) => ({
+    ...walk,
+    replaced: replaced.get(walk.channelId) ?? null,
+    drops: drops.get(walk.channelId) ?? {},
+  }))
   if (json) io.out(toPlainJson(told))
   else for (const walk of told) io.out(toPlain(describeWalk(walk)))
   return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
@@ -134,12 +140,12 @@ function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void 
   }
 }
 
-function describeWalk(walk: ChannelWalk & Readonly<{ replaced: Replaced | null }>): string {
+function describeWalk(walk: ChannelWalk & Readonly<{ replaced: Replaced | null; drops: Drops }>): string {
   const seconds = (walk.durationMs / 1_000).toFixed(1)
   const name = `${walk.channelName} (${walk.channelId})`
   if (walk.outcome === 'complete') {
     const accepted = walk.replaced === null ? '' : `, accepted ${describeReplaced(walk.replaced)}`
-    return `${name}: ${pluralize(walk.productCount, 'product')} in ${seconds} s${accepted}`
+    return `${name}: ${pluralize(walk.productCount, 'product')} in ${seconds} s${accepted}${describeLeftOut(walk.drops)}`
   }
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
   if (walk.outcome === 'held')
@@ -151,4 +157,9 @@ function describeReplaced({ reason, productCount }: Replaced): string {
   return reason === 'few_products'
     ? `in place of ${productCount.toLocaleString('en')}`
     : 'although most of what it found was malformed'
+}
+
+function describeLeftOut(drops: Drops): string {
+  const words = describeDrops(drops)
+  return words.length === 0 ? '' : `; left out: ${words.join(', ')}`
 }

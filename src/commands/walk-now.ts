@@ -1,4 +1,5 @@
 import { HOUR_MS, SECOND_MS } from '../clock.ts'
+import type { Drops } from '../catalog/parse.ts'
 import type { Context } from '../context.ts'
 import { findHoldReason } from '../copy/held-walk.ts'
 import { isOwnerGone } from '../copy/lease-owner.ts'
@@ -25,8 +26,12 @@ export type WalkRequest = Readonly<{
 /** A copy that a suspicious walk has replaced because it was accepted. */
 export type Replaced = Readonly<{ reason: HoldReason; productCount: number }>
 
-/** How the walks ended; `replaced` by channel. */
-export type WalkedNow = Readonly<{ report: WalkReport; replaced: ReadonlyMap<string, Replaced> }>
+/** How the walks ended; `replaced`, and what complete walks left out, by channel. */
+export type WalkedNow = Readonly<{
+  report: WalkReport
+  replaced: ReadonlyMap<string, Replaced>
+  drops: ReadonlyMap<string, Drops>
+}>
 
 type Parts = Pick<Context, 'walks' | 'store' | 'clock'>
 
@@ -57,14 +62,17 @@ async function walkOnce(
   const before = isAccepted ? await readCopies(store) : new Map<string, CopyState>()
   const report = await walks.runNow({ isAccepted, onProgress, channelIds })
   const replaced = new Map<string, Replaced>()
+  const drops = new Map<string, Drops>()
   for (const { channelId, outcome, productCount } of report.walks) {
+    if (outcome !== 'complete') continue
+    const { isMalformed, drops: left } = await store.getCopyState(channelId)
+    drops.set(channelId, left)
     const copy = before.get(channelId)
-    if (outcome !== 'complete' || copy === undefined) continue
-    const { isMalformed } = await store.getCopyState(channelId)
+    if (copy === undefined) continue
     const reason = findHoldReason(copy, { productCount, isMalformed })
     if (reason !== null) replaced.set(channelId, { reason, productCount: copy.productCount })
   }
-  return { report, replaced }
+  return { report, replaced, drops }
 }
 
 async function readCopies(store: CopyStore): Promise<Map<string, CopyState>> {
@@ -101,5 +109,6 @@ function merge(first: WalkedNow, second: WalkedNow): WalkedNow {
   return {
     report: { ...second.report, walks },
     replaced: new Map([...first.replaced, ...second.replaced]),
+    drops: new Map([...first.drops, ...second.drops]),
   }
 }

@@ -107,7 +107,7 @@ export function describeHold(held: HeldWalk, copyProductCount: number): string {
 
 /** What to do about a held walk or list. */
 export const HOLD_REMEDY =
-  'If the catalog is right, run "vitrine sync --accept"; a later walk that finds nearly the same is accepted by itself. Otherwise correct the catalog.'
+  'If the catalog is right, run "vitrine sync --accept", or wait: a walk that begins at least one walk period later and finds nearly the same is accepted. Otherwise correct the catalog.'
 
 /** Return why a walk is suspicious; `null`: it is not. */
 export function findHoldReason(

@@ -38,6 +38,8 @@ export async function holdUnwritten(
   const held = judge(details, walked, false)
   if (held === null) return undefined
   await store.holdWalk(channel.id, walked.place.walk, held)
+  const { productCount } = walked.place
+  details.onProgress?.({ channel, productCount, isDone: true, isWaiting: false })
   return { ...walked, held }
 }
 

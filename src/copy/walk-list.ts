@@ -1,6 +1,7 @@
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { pluralize } from '../plural.ts'
 import { NoChannelsError, WalkHeldError } from '../errors.ts'
 import { UNKNOWN_TIME_MS, isLater } from './held-walk.ts'
 import type { CopyStore, WalkStore } from './store.ts'
@@ -46,7 +47,9 @@ export async function listWalkedChannels(details: ListDetails): Promise<readonly
   if (walked.length > 0) return walked
   throw listed.length === 0
     ? new NoChannelsError('the catalog lists no channels for this key')
-    : new NoChannelsError(`the catalog lists ${listed.length} channels, and none that this server serves`)
+    : new NoChannelsError(
+        `the catalog lists ${pluralize(listed.length, 'channel')}, and none that this server serves`,
+      )
 }
 
 /** The list of channels, from the catalog or, where several machines begin a walk at the same time, from the one who asked. */

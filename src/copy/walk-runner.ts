@@ -2,7 +2,6 @@ import { Worker } from 'node:worker_threads'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { WalkError } from '../errors.ts'
 import type { ChannelWalk, WalkProgress } from './walk.ts'
-import { createStopped } from './walk-retries.ts'
 
 /** Everything that a walk in another thread needs; the key goes there and nowhere else. */
 export type WalkOrder = Readonly<{
@@ -69,11 +68,10 @@ export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkRep
 
 /**
  * Runs a walk in a thread of its own, which ends with it: writing a page there delays no answer here.
- * @throws WalkError when it was stopped before it began, or the thread ends without a report.
+ * @throws WalkError when the thread ends without a report.
  */
 export const runWalkInThread: WalkRunner = (order, watch) =>
   new Promise((resolve, reject) => {
-    if (watch.signal.aborted) return reject(createStopped())
     const worker = new Worker(new URL('./walk-thread.js', import.meta.url), {
       workerData: order,
       resourceLimits: LIMITS,

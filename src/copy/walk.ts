@@ -8,7 +8,7 @@ import { CatalogStatusError, VitrineError, WalkError, WalkHeldError } from '../e
 import { describeFailure } from './healing-store.ts'
 import { describeHold, findLastWalkStart } from './held-walk.ts'
 import type { PageSource } from './page-source.ts'
-import type { WalkPlace, WalkStore } from './store.ts'
+import type { WalkStore } from './store.ts'
 import type { WalkClock } from './walk-clock.ts'
 import { type WalkEnd, endWalk, holdUnwritten } from './walk-end.ts'
 import { type FetchedPage, type PagedDetails, type WalkStep, fetchPage } from './walk-page.ts'
@@ -151,8 +151,6 @@ async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<
   }
   const fetch = (from: WalkStep, isWhole = false): Promise<FetchedPage> =>
     fetchPage(details, channel, { ...from, expectedCount, isWhole })
-  const report = ({ productCount, isWalked }: WalkPlace): void =>
-    details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   let step = await begin(clock.nowMs() - details.resumeWithinMs)
   let mayBeginAnew = step.place.cursor !== null
   let ahead: Promise<FetchedPage> | undefined
@@ -176,10 +174,7 @@ async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<
     // It leaves before anything is written: writing holds the thread.
     await setImmediate()
     const held = await holdUnwritten(details, channel, { before, place: page.next.place })
-    if (held !== undefined) {
-      report(page.next.place)
-      return held
-    }
+    if (held !== undefined) return held
     const from = step
     step = await putPage({ store, channelId: channel.id, page }, async () => {
       // What was fetched ahead may begin somewhere else than this page ends now.
@@ -190,7 +185,8 @@ async function walkPagesAhead(details: PagedDetails, channel: Channel): Promise<
       if (!(await extendLease(details, channel.id))) throw createTakenOver()
       return whole
     })
-    report(step.place)
+    const { productCount, isWalked } = step.place
+    details.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   }
   return endWalk(details, channel, { before, place: step.place })
 }

@@ -202,6 +202,7 @@ async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<Wal
 function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
   const { config, catalog, walkRunner } = details
   if (walkRunner === null) return Promise.reject(new WalkError('another process makes the walks'))
+  if (watch.signal.aborted) return Promise.reject(new WalkError('the server is stopping'))
   const { occasion } = watch
   const isAccepted = occasion.why === 'told' && occasion.isAccepted
   const channelIds = 'channelIds' in occasion ? occasion.channelIds : undefined

@@ -116,7 +116,7 @@ function findChannelFault(
     }
   if (list === undefined)
     return {
-      reason: 'The catalog has not said yet which channels there are.',
+      reason: 'The stored copy is empty, and the catalog has not said yet which channels there are.',
       remedy: catalog.kind === 'failed' ? toRemedy(catalog.remedy) : toRemedy(null),
     }
   if (list.channels.some(({ id }) => id === channelId)) return undefined
@@ -131,7 +131,8 @@ function findChannelFault(
   }
 }
 
-function adviseNoChannels({ catalog }: Config): string {
+/** What to do about a key that has no channels. */
+export function adviseNoChannels({ catalog }: Config): string {
   return catalog.kind === 'embedded'
     ? 'Make a channel in the catalog, or import a feed: vitrine catalog import FILE'
     : 'Check that VITRINE_CATALOG_KEY belongs to the organization that has the channel, and that the channel still exists.'

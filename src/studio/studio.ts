@@ -175,7 +175,7 @@ const NO_SHOPS: BoxSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolde
 function findNotice(data: StudioData): string | null {
   const { channel, choice } = data
   if (channel === null)
-    return 'No channel is known yet: the catalog has not answered. "vitrine check" says why.'
+    return 'No channel is known: the catalog lists none for this key, or has not answered yet. "vitrine check" says why.'
   if (choice.tab === 'health') return null
   if (choice.channelId !== null && choice.channelId !== channel.id)
     return 'This server serves no channel of the id in this address. Choose one of its channels.'

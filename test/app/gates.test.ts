@@ -180,7 +180,7 @@ describe('studio', () => {
     harness.catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(500).end() }
     const seen = await visit(harness, '/studio', basic('admin', 'p'))
     expect(seen.status).toBe(200)
-    expect(readText(seen.text)).toContain('No channel is known yet')
+    expect(readText(seen.text)).toContain('No channel is known: ')
   })
 })
 

@@ -109,7 +109,7 @@ describe('check', () => {
     const { code, bad } = await check(settings)
     expect([code, bad]).toMatchObject([1, [{ subject: 'channels' }]])
     expect(bad[0]?.found).toContain('lists none for this key')
-    expect(bad[0]?.cure).toContain('key of the right organization')
+    expect(bad[0]?.cure).toContain('belongs to the organization that has the channel')
   })
 
   it('held walk, and no channels where there were some - 1, with what stays and what to do', async () => {
@@ -130,6 +130,18 @@ describe('check', () => {
     expect(bad[0]?.found).toContain('the channel that it listed before is still shown')
     expect(bad[1]?.found).toContain('because it found 0 products where the copy has 100')
     expect(bad.every(({ cure }) => cure?.includes('vitrine sync --accept'))).toBe(true)
+  })
+
+  it('catalog that fails by itself - 1, not blamed on the address; the copy is said to be new', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(503).end() }
+    const { out } = await runBuilt(['check'], settings)
+    expect(out).toContain('The catalog answers with an error of its own')
+    expect(out).toMatch(/good {3}stored copy: .* is new: nothing has been walked into it/)
+    await runBuilt(['sync'], settings)
+    catalog.fault = null
+    await runBuilt(['sync'], settings)
+    expect((await runBuilt(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens/)
   })
 
   it('catalog down - 1, with a cure', async () => {

@@ -175,7 +175,7 @@ describe('explain', () => {
   it.each([
     ['401', 'VITRINE_CATALOG_KEY_REFUSED', 'VITRINE_CATALOG_KEY.'],
     ['429', 'VITRINE_CATALOG_RATE_LIMITED', 'until when nothing is called'],
-    ['500', 'VITRINE_CATALOG_STATUS', 'before /v0'],
+    ['500', 'VITRINE_CATALOG_STATUS', 'an error of its own'],
   ])('catalog that answers %s - nothing is known, and why, with its remedy', async (status, code, remedy) => {
     const { catalog, explain } = await start()
     await explain()

@@ -114,8 +114,18 @@ describe('sync', () => {
     const offers = [makeWireOffer({ price: '12,50' })]
     catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers })])
     expect((await runBuilt(['sync', '--accept'], settings)).out).toContain(
-      's, accepted although most of what it found was malformed',
+      's, accepted although most of what it found was malformed; left out: 1 offer without a usable price',
     )
+  })
+
+  it('some malformed offers - 0, and says what was left out', async () => {
+    const { catalog, settings } = await startFilled()
+    catalog.products.set(CHANNEL_ID, [
+      ...GTINS.map((gtin) => makeWireProduct({ gtin })),
+      makeWireProduct({ gtin: toGtin(900), offers: [makeWireOffer({ price: '12,50' })] }),
+    ])
+    const { code, out } = await runBuilt(['sync'], settings)
+    expect([code, out]).toEqual([0, expect.stringMatching(/ s; left out: 1 offer without a usable price\n$/)])
   })
 
   it('--channel and --accept - no channels at all - 1: the loss of the others is not accepted', async () => {

@@ -11,6 +11,11 @@ import { defer } from '../helpers/defer.ts'
 const fail = (code: string): Promise<never> =>
   Promise.reject(new StoreError('refused', { cause: Object.assign(new Error('refused'), { code }) }))
 
+const findSlowly = async (): Promise<readonly []> => {
+  await systemClock.wait(800)
+  return []
+}
+
 test('only read, and no connection left to check whether writes work - reads go on, and writes wait', async () => {
   const checks: string[] = []
   const told: string[] = []
@@ -62,11 +67,7 @@ test('write that waits too long for a lock - fails, and reads go on', async () =
 })
 
 test('grid that takes longer than other reads, with patient visitors - is waited for', async () => {
-  const slow = async (): Promise<readonly []> => {
-    await systemClock.wait(800)
-    return []
-  }
-  const inner: CopyStore = { ...(await openStore()), findDeals: slow }
+  const inner: CopyStore = { ...(await openStore()), findDeals: findSlowly }
   const store = await openFleetStore({
     visitorTimeoutMs: 5_000,
     open: () => Promise.resolve(inner),

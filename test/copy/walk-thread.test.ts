@@ -60,12 +60,6 @@ describe('walk in a thread of its own', () => {
     expect(place.catalog.countCalls(/\/products\?/)).toBe(2)
   })
 
-  test('told to stop before it began - walks nothing', async () => {
-    const walking = runWalkInThread(place.order, { signal: AbortSignal.abort() })
-    await expect(walking).rejects.toThrow('the walk was told to stop')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
-  })
-
   test('database that cannot be opened - the walk fails with its error', async () => {
     const database = 'sqlite:/dev/null/copy.db'
     const walking = runWalkInThread({ ...place.order, database }, { signal: new AbortController().signal })

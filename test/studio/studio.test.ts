@@ -182,7 +182,9 @@ describe('notice', () => {
   test('what is missing - is said, the first cause alone', () => {
     const hidden = { kind: 'hidden', reason: 'No.' } as const
     for (const query of ['', 'tab=deals', 'tab=health'])
-      expect(notice(query, { channel: null, product: null, state: null })).toMatch(/^No channel is known yet/)
+      expect(notice(query, { channel: null, product: null, state: null })).toMatch(
+        /^No channel is known: the catalog lists none/,
+      )
     for (const query of ['', 'tab=deals']) {
       expect(notice(query, { product: null, state: null })).toMatch(/^The catalog has not been walked yet/)
       expect(notice(query, { shown: hidden, state: unwalked })).toMatch(
