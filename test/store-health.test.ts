@@ -125,14 +125,13 @@ describe('health of the store', () => {
 })
 
 test.each([
-  ['something was walked', [], 30, 'the stored copy is open again'],
-  [
-    'a new file',
-    undefined,
-    40,
-    'the stored copy is open again, and it is new: nothing has been walked into it',
-  ],
-] as const)('open again, %s - is told', async (_name, channels, level, msg) => {
+  { channels: [], level: 30, msg: 'the stored copy is open again' },
+  {
+    channels: undefined,
+    level: 40,
+    msg: 'the stored copy is open again, and it is new: nothing has been walked into it',
+  },
+])('open again, with the channels $channels - $msg', async ({ channels, level, msg }) => {
   const lines: string[] = []
   const logger = createLogger({ level: 'info', stream: { write: (line) => void lines.push(line) } })
   const list = channels && { asOfMs: 0, heldSinceMs: null, channels, gone: [] }
