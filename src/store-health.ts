@@ -73,10 +73,9 @@ function describeReason(error: unknown): string {
   return describeStoreFailure(error)
 }
 
-/** A file that was removed or replaced is opened again as another one. */
+/** Log that the stored copy is open again, and warn when it is empty: its file may be a new one. */
 export async function logHealed(logger: Logger, store: Pick<CopyStore, 'findChannelList'>): Promise<void> {
   const list = await store.findChannelList().catch(() => null)
-  if (list === undefined)
-    logger.warn('the stored copy is open again, and it is new: nothing has been walked into it')
+  if (list === undefined) logger.warn('the stored copy is open again; it has nothing of this catalog yet')
   else logger.info('the stored copy is open again')
 }

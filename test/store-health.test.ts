@@ -129,7 +129,7 @@ test.each([
   {
     channels: undefined,
     level: 40,
-    msg: 'the stored copy is open again, and it is new: nothing has been walked into it',
+    msg: 'the stored copy is open again; it has nothing of this catalog yet',
   },
 ])('open again, with the channels $channels - $msg', async ({ channels, level, msg }) => {
   const lines: string[] = []

@@ -43,20 +43,20 @@ export function findCures({ catalog, database }: Config): Readonly<Record<string
   return database.kind === 'postgres' ? { ...cures, VITRINE_STORE_FAILED: SERVER_CURE } : cures
 }
 
-/** From this status on, what is wrong is the catalog, and not its address. */
+/** Failures of a server, or of a gateway before it. */
 const SERVER_ERROR = 500
 
 /** What to do about a failed call, by its status or by its code; the embedded catalog fails only while it is empty. */
-export function findCallCure(
+export function findCallRemedy(
   error: VitrineError,
   { cures, isEmbedded }: Readonly<{ cures: Readonly<Record<string, string>>; isEmbedded: boolean }>,
 ): string | undefined {
   const isFault = error instanceof CatalogStatusError && error.upstreamStatus >= SERVER_ERROR
-  return isFault && !isEmbedded ? CATALOG_FAULT_CURE : cures[error.code]
+  return isFault && !isEmbedded ? CATALOG_FAULT_REMEDY : cures[error.code]
 }
 
-const CATALOG_FAULT_CURE =
-  'The catalog answers with an error of its own, which its operator has to correct. What is stored is shown meanwhile.'
+const CATALOG_FAULT_REMEDY =
+  'The catalog answers with an error of its own, which its operator has to correct, unless VITRINE_CATALOG_URL is wrong. What is stored is shown meanwhile.'
 
 /** What to do about a database that cannot be opened, with the setting that names it; `undefined` for any other error. */
 export function findRemedy(error: unknown, subject: string): string | undefined {

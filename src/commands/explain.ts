@@ -19,7 +19,7 @@ import { parseQueryString } from '../widgets/query.ts'
 import type { ExplanationView } from '../widgets/studio-views.ts'
 import { createCommandClient } from './command-client.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { findCallCure, findCures } from './cures.ts'
+import { findCallRemedy, findCures } from './cures.ts'
 import { quote, toPlain, toPlainJson } from './plain-text.ts'
 import { openForCommand } from './sync.ts'
 
@@ -141,7 +141,7 @@ async function ask(
     if (error instanceof CallNotMadeError) return await describePause(gate, command)
     const { config } = command
     const isEmbedded = config.catalog.kind === 'embedded'
-    const remedy = findCallCure(error, { cures: findCures(config), isEmbedded }) ?? null
+    const remedy = findCallRemedy(error, { cures: findCures(config), isEmbedded }) ?? null
     return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
   } finally {
     await client.close()

@@ -1,6 +1,6 @@
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import { CatalogStatusError, ConfigError, StoreError, VitrineError } from '../errors.ts'
-import { findCallCure, findRemedy } from './cures.ts'
+import { findCallRemedy, findRemedy } from './cures.ts'
 
 /** What `vitrine check` reports. */
 
@@ -31,7 +31,7 @@ export async function attempt<T>(
     const isEmpty = isEmbedded && error instanceof CatalogStatusError && error.upstreamStatus === EMPTY_STATUS
     const found = isEmpty ? 'it is empty' : `${describe(error)} (${error.code})`
     const remedy =
-      findRemedy(error, subject) ?? findCallCure(error, { cures, isEmbedded }) ?? 'See docs/errors.md.'
+      findRemedy(error, subject) ?? findCallRemedy(error, { cures, isEmbedded }) ?? 'See docs/errors.md.'
     findings.push(bad(subject, found, remedy))
     return undefined
   }

@@ -23,7 +23,7 @@ export async function judgeStore(
 }
 
 async function describeContent(store: SqlStore): Promise<string> {
-  return (await store.findChannelList()) === undefined ? 'is new: nothing has been walked into it' : 'opens'
+  return (await store.findChannelList()) === undefined ? 'opens; it has nothing of this catalog yet' : 'opens'
 }
 
 async function isOnlyRead(store: SqlStore): Promise<boolean> {

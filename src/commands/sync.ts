@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../clock.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import type { CopyStore } from '../copy/store.ts'
@@ -38,7 +39,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
     })
     const isUnlisted = walked.report.failure === NoChannelsError.code
     if (isUnlisted && channel !== null) throw new UsageError(`the catalog lists no channel ${channel}`)
-    if (isUnlisted && options.isAccepted && (await hasLostChannels(context.store))) {
+    if (isUnlisted && options.isAccepted && (await hasLostChannels(context))) {
       command.io.err(EMPTY_ACCEPTED)
       if (command.json) command.io.out('[]')
       return 0
@@ -53,10 +54,11 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
 const EMPTY_ACCEPTED =
   'The catalog lists no channels, and that is accepted. Boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed.\n'
 
-/** Does the catalog list none, where it listed some before? */
-async function hasLostChannels(store: CopyStore): Promise<boolean> {
+/** Does the catalog list none, where it listed some that are still shown? */
+async function hasLostChannels({ store, clock, config }: Context): Promise<boolean> {
   const list = await store.findChannelList()
-  return list !== undefined && list.channels.length === 0 && list.gone.length > 0
+  const goneSinceMs = clock.nowMs() - config.freshness.rescueSeconds * SECOND_MS
+  return list?.channels.length === 0 && list.gone.some(({ goneAtMs }) => goneAtMs >= goneSinceMs)
 }
 
 function describeWait(walks: readonly ChannelWalk[]): string {
@@ -116,13 +118,13 @@ function printReport({ config, io, json }: CommandContext, { report, replaced, d
     const { freshSeconds } = config.freshness
     io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.\n`)
   }
-  const told = report.walks.map((walk) => ({
+  const walks = report.walks.map((walk) => ({
     ...walk,
     replaced: replaced.get(walk.channelId) ?? null,
     drops: drops.get(walk.channelId) ?? {},
   }))
-  if (json) io.out(toPlainJson(told))
-  else for (const walk of told) io.out(toPlain(describeWalk(walk)))
+  if (json) io.out(toPlainJson(walks))
+  else for (const walk of walks) io.out(toPlain(describeWalk(walk)))
   return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
 }
 

@@ -65,8 +65,8 @@ async function walkOnce(
   const drops = new Map<string, Drops>()
   for (const { channelId, outcome, productCount } of report.walks) {
     if (outcome !== 'complete') continue
-    const { isMalformed, drops: left } = await store.getCopyState(channelId)
-    drops.set(channelId, left)
+    const { isMalformed, drops: walkDrops } = await store.getCopyState(channelId)
+    drops.set(channelId, walkDrops)
     const copy = before.get(channelId)
     if (copy === undefined) continue
     const reason = findHoldReason(copy, { productCount, isMalformed })

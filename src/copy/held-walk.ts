@@ -32,7 +32,7 @@ export type GuardedCopy = Pick<CopyState, 'currentWalk' | 'productCount' | 'isMa
  */
 export type HoldRules = Readonly<{ confirmAfterMs: number; isClockDoubtful: boolean }>
 
-/** When a finding was made by a doubtful clock: of the future for every clock, so that a later walk begins anew. */
+/** When nobody knows by a reliable clock when something was found: in the future of every clock, so that a later walk begins anew. */
 export const UNKNOWN_TIME_MS = 8_640_000_000_000_000
 
 /** Return the walk as it is held; `null`: it is believed. */
@@ -41,11 +41,11 @@ export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: Hold
   if (reason === null) return null
   const { startedAtMs, productCount } = findings
   const { held } = copy
-  // A hold of the future was noted by a clock that was wrong: it starts anew.
+  // A hold of the future was noted by a clock that was wrong: it starts anew. A doubtful clock cannot tell.
   const isSameFinding =
     held !== null &&
     held.reason === reason &&
-    held.sinceMs <= startedAtMs &&
+    (rules.isClockDoubtful || !isFuture(held.sinceMs, findings.foundAtMs)) &&
     isNearlySame(held.productCount, productCount)
   if (!isSameFinding) return { reason, sinceMs: computeSinceMs(findings, rules), startedAtMs, productCount }
   return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
@@ -107,7 +107,7 @@ export function describeHold(held: HeldWalk, copyProductCount: number): string {
 
 /** What to do about a held walk or list. */
 export const HOLD_REMEDY =
-  'If the catalog is right, run "vitrine sync --accept", or wait: a walk that begins at least one walk period later and finds nearly the same is accepted. Otherwise correct the catalog.'
+  'If the catalog is right, run "vitrine sync --accept", or wait: a walk that finds nearly the same at least one walk period later is accepted. Otherwise correct the catalog.'
 
 /** Return why a walk is suspicious; `null`: it is not. */
 export function findHoldReason(

@@ -72,8 +72,8 @@ async function judgeEmptyList(details: ListDetails, asOfMs: number): Promise<voi
   if (isListAccepted || list === undefined || list.channels.length === 0) return
   const { heldSinceMs } = list
   const { isDoubtful: isClockDoubtful } = await details.checkClock()
-  const isSince = heldSinceMs !== null && heldSinceMs <= asOfMs
-  if (isSince && isLater(heldSinceMs, asOfMs, { confirmAfterMs, isClockDoubtful })) return
+  const isEarlier = heldSinceMs !== null && heldSinceMs <= asOfMs
+  if (isEarlier && isLater(heldSinceMs, asOfMs, { confirmAfterMs, isClockDoubtful })) return
   await store.holdChannelList(isClockDoubtful ? UNKNOWN_TIME_MS : asOfMs)
   throw new WalkHeldError(
     `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay`,

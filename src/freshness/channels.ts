@@ -3,6 +3,7 @@ import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
+import { UNKNOWN_TIME_MS } from '../copy/held-walk.ts'
 import type { ChannelList, CopyStore } from '../copy/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
 import { judgeAge } from './age.ts'
@@ -207,7 +208,7 @@ async function fetchChannelList(
     // A list that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
     if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') details.failures.forget(LIST_KEY)
     else details.failures.remember(LIST_KEY, undefined)
-    const held = value.length === 0 ? await holdEmptyList(details, before, asOfMs) : undefined
+    const held = value.length === 0 ? await holdEmptyList(details, before) : undefined
     if (held !== undefined) return held
     await details.store.putChannelList(value, asOfMs).catch(details.onStoreFailure)
     const stored = await details.store.findChannelList().catch(() => undefined)
@@ -222,14 +223,14 @@ async function fetchChannelList(
 async function holdEmptyList(
   { store, failures, onStoreFailure }: ChannelSourceDetails,
   before: ChannelList | undefined,
-  asOfMs: number,
 ): Promise<ChannelList | undefined> {
   const known = (await store.findChannelList().catch(() => undefined)) ?? before
   if (known === undefined || known.channels.length === 0) return undefined
   // Else every visitor would ask for the list again.
   failures.remember(LIST_KEY, undefined)
-  await store.holdChannelList(asOfMs).catch(onStoreFailure)
-  return { ...known, heldSinceMs: known.heldSinceMs ?? asOfMs }
+  // Nobody has compared the clock of this machine: the time is that of the first walk that finds the same.
+  await store.holdChannelList(UNKNOWN_TIME_MS).catch(onStoreFailure)
+  return { ...known, heldSinceMs: known.heldSinceMs ?? UNKNOWN_TIME_MS }
 }
 
 /** What was listed and is no longer, where no store remembers it. */

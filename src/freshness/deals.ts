@@ -77,7 +77,7 @@ export function createDealSource(details: DealSourceDetails): DealSource {
 /** Reads of pages, in two queues: one that goes through all deals delays no ordinary one. */
 type DealReads = Readonly<{
   read(key: string, wanted: WantedDeals, state: CopyState): Promise<RememberedDeals>
-  /** Why the last read failed, if one did while somebody who is late now has waited. */
+  /** Return why the last read failed; `undefined` where none did, or longer ago than a visitor waits. */
   findLastFailure(): unknown
 }>
 

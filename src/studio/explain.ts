@@ -116,7 +116,8 @@ function findChannelFault(
     }
   if (list === undefined)
     return {
-      reason: 'The stored copy is empty, and the catalog has not said yet which channels there are.',
+      reason:
+        'The stored copy has nothing of this catalog, and the catalog has not said yet which channels there are.',
       remedy: catalog.kind === 'failed' ? toRemedy(catalog.remedy) : toRemedy(null),
     }
   if (list.channels.some(({ id }) => id === channelId)) return undefined

@@ -54,9 +54,7 @@ export function formatWhen(timeMs: number, nowMs: number): string {
 
 /** The same after "since". */
 export function formatSince(timeMs: number, nowMs: number): string {
-  return isFuture(timeMs, nowMs)
-    ? 'since an unknown time (the clock was wrong)'
-    : `since ${formatTime(timeMs, 'en')}`
+  return isFuture(timeMs, nowMs) ? 'since an unknown time' : `since ${formatTime(timeMs, 'en')}`
 }
 
 /** When a copy was walked. */

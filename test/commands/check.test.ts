@@ -137,11 +137,11 @@ describe('check', () => {
     catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(503).end() }
     const { out } = await runBuilt(['check'], settings)
     expect(out).toContain('The catalog answers with an error of its own')
-    expect(out).toMatch(/good {3}stored copy: .* is new: nothing has been walked into it/)
+    expect(out).toMatch(/good {3}stored copy: .* opens; it has nothing of this catalog yet/)
     await runBuilt(['sync'], settings)
     catalog.fault = null
     await runBuilt(['sync'], settings)
-    expect((await runBuilt(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens/)
+    expect((await runBuilt(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens$/m)
   })
 
   it('catalog down - 1, with a cure', async () => {

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import * as fc from 'fast-check'
+import { sql } from 'kysely'
 import { Client } from 'pg'
 import { countCall, createQuotaState } from '../../src/catalog/quota.ts'
 import { createGovernor } from '../../src/catalog/governor.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import { LEASE_MS } from '../../src/copy/walk-lease.ts'
+import { openCopyDatabase } from '../../src/copy/dialects.ts'
 import { openFleetStore } from '../../src/copy/fleet-store.ts'
+import { LATER } from '../../src/copy/healing-store.ts'
 import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -108,7 +111,11 @@ test('machine cut off while it holds the lock of the quota - the others cannot c
   const other = await openFleetStore({
     visitorTimeoutMs: 10_000,
     open: () =>
-      openSqlStore({ database: { ...database.address, statementTimeoutMs: 200 }, catalog: CATALOG }),
+      openSqlStore({
+        database: { ...database.address, statementTimeoutMs: 200 },
+        catalog: CATALOG,
+        timeouts: LATER,
+      }),
     onFailure: (error) => failures.push(error),
   })
   onTestFinished(() => other.close())
@@ -118,6 +125,20 @@ test('machine cut off while it holds the lock of the quota - the others cannot c
   expect(await other.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 0 })
   expect(failures).toEqual([])
 })
+
+test.each([
+  ['visitors', LATER, '3s'],
+  ['a walk', undefined, '10s'],
+] as const)(
+  'connection for writes of %s - gives its locks back when its transaction rests',
+  async (...row) => {
+    const [, timeouts, after] = row
+    const opened = await openCopyDatabase(database.address, timeouts)
+    onTestFinished(() => opened.close())
+    const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(opened.writer)
+    expect(rows).toEqual([{ idle_in_transaction_session_timeout: after }])
+  },
+)
 
 const lease = (owner: string): Parameters<Copy['takeLease']>[1] => ({ owner, forMs: LEASE_MS })
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
+import { UNKNOWN_TIME_MS } from '../../src/copy/held-walk.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID, type FakeCatalog, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -134,9 +135,16 @@ describe('list without channels', () => {
     expect(await sources.channels.listChannels()).toHaveLength(1)
     expect(await sources.channels.getKnowledge()).toBe('known')
     expect(await sources.store.findChannelList()).toMatchObject({
-      heldSinceMs: sources.clock.nowMs(),
+      heldSinceMs: UNKNOWN_TIME_MS,
       channels: [{ id: CHANNEL_ID }],
     })
+  })
+
+  test('held by a walk before - keeps its time', async () => {
+    const sinceMs = sources.clock.nowMs() - SECOND_MS
+    await sources.store.holdChannelList(sinceMs)
+    expect(await sources.channels.isListed(CHANNEL_ID)).toBe(false)
+    expect(await sources.store.findChannelList()).toMatchObject({ heldSinceMs: sinceMs })
   })
 
   test('held - is not asked for at every visit; the next list with channels ends it', async () => {
