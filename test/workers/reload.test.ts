@@ -71,6 +71,8 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
     VITRINE_CATALOG_KEY: undefined,
     VITRINE_CATALOG_KEY_FILE: file,
     VITRINE_SYNC_CRON: 'off',
+    // One after the other while workers are replaced, however long that takes.
+    VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '1000000',
     // The first look-ups of new processes may take their time on a busy machine.
     VITRINE_VISITOR_TIMEOUT_MS: '10000',
   })
