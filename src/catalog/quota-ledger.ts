@@ -16,7 +16,7 @@ export type QuotaChange = (state: QuotaState) => QuotaState
 export type QuotaLedger = Readonly<{
   /**
    * Reads the state as of `nowMs` and writes what `change` makes of it, in one step for all who share the ledger. Answers
-   * the state after it. Removes an impossible pause first: a ledger of several machines judges that by the database's clock.
+   * the state after it. Removes an impossible pause first: a ledger of several machines judges that by the later of the machine's and the database's clock.
    */
   updateQuota(nowMs: number, change: QuotaChange): Promise<QuotaState>
 }>

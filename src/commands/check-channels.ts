@@ -3,8 +3,9 @@ import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
 import type { SqlStore } from '../copy/sql-store.ts'
 import type { ChannelList, CopyState } from '../copy/store.ts'
 import { formatSince, formatWalked } from '../widgets/format.ts'
-import { SECOND_MS, isFuture } from '../clock.ts'
+import { isFuture } from '../clock.ts'
 import { pluralize } from '../plural.ts'
+import { listShown } from '../freshness/age.ts'
 import { adviseNoChannels } from '../studio/explain.ts'
 import type { CommandContext } from './command.ts'
 import { type Finding, type Report, attempt, bad, good } from './findings.ts'
@@ -82,8 +83,7 @@ async function checkChannel(
 }
 
 function describeNone({ config, clock }: CommandContext, stored: ChannelList | undefined): Finding {
-  const goneSinceMs = clock.nowMs() - config.freshness.rescueSeconds * SECOND_MS
-  const isAnyGone = stored !== undefined && stored.gone.some(({ goneAtMs }) => goneAtMs >= goneSinceMs)
+  const isAnyGone = stored !== undefined && listShown(stored, clock.nowMs(), config.freshness).length > 0
   const shown = isAnyGone
     ? 'boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed'
     : 'so nothing is shown'

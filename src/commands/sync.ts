@@ -1,5 +1,5 @@
-import { SECOND_MS } from '../clock.ts'
 import type { Drops } from '../catalog/parse.ts'
+import { listShown } from '../freshness/age.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import type { CopyStore } from '../copy/store.ts'
 import { runWalkInThread } from '../copy/walk-runner.ts'
@@ -57,8 +57,7 @@ const EMPTY_ACCEPTED =
 /** Does the catalog list none, where it listed some that are still shown? */
 async function hasLostChannels({ store, clock, config }: Context): Promise<boolean> {
   const list = await store.findChannelList()
-  const goneSinceMs = clock.nowMs() - config.freshness.rescueSeconds * SECOND_MS
-  return list?.channels.length === 0 && list.gone.some(({ goneAtMs }) => goneAtMs >= goneSinceMs)
+  return list?.channels.length === 0 && listShown(list, clock.nowMs(), config.freshness).length > 0
 }
 
 function describeWait(walks: readonly ChannelWalk[]): string {

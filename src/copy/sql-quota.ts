@@ -53,7 +53,7 @@ async function correctStoredPause(
   stored: QuotaState,
   nowMs: number,
 ): Promise<QuotaState> {
-  if (stored.limitedUntilMs === 0) return stored
+  if (correctPause(stored, nowMs) === stored) return stored
   return correctPause(stored, Math.max(nowMs, (await readTime(transaction)) ?? nowMs))
 }
 

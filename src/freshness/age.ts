@@ -1,5 +1,7 @@
 import { SECOND_MS, isFuture } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
+import type { Channel } from '../catalog/contract.ts'
+import type { ChannelList } from '../copy/store.ts'
 
 /**
  * Where an age stands on the three clocks. `gone`: it may not be shown any more. `unknown`: it was dated while a clock was
@@ -13,4 +15,15 @@ export function judgeAge(asOfMs: number, nowMs: number, config: FreshnessConfig)
   if (ageMs < config.freshSeconds * SECOND_MS) return isFuture(asOfMs, nowMs) ? 'unknown' : 'fresh'
   if (ageMs <= config.staleSeconds * SECOND_MS) return 'stale'
   return ageMs <= config.rescueSeconds * SECOND_MS ? 'rescue' : 'gone'
+}
+
+/** Return the channels of the list, and those that have gone from it so lately that their copies are still shown. */
+export function listShown(
+  { channels, gone }: ChannelList,
+  nowMs: number,
+  { rescueSeconds }: Pick<FreshnessConfig, 'rescueSeconds'>,
+): readonly Channel[] {
+  const goneSinceMs = nowMs - rescueSeconds * SECOND_MS
+  const shown = gone.filter(({ goneAtMs }) => goneAtMs >= goneSinceMs).map(({ channel }) => channel)
+  return [...channels, ...shown]
 }

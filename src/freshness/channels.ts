@@ -6,7 +6,7 @@ import type { FreshnessConfig } from '../config/config.ts'
 import { UNKNOWN_TIME_MS } from '../copy/held-walk.ts'
 import type { ChannelList, CopyStore } from '../copy/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
-import { judgeAge } from './age.ts'
+import { judgeAge, listShown } from './age.ts'
 import type { Failures } from './failures.ts'
 import { createFlights } from './flights.ts'
 import { waitInTime } from './in-time.ts'
@@ -63,6 +63,7 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
   const toCheck = createChecks(lists)
 
   const isServed = ({ id }: Channel): boolean => served === null || served.includes(id)
+  const isShown = (list: ChannelList): boolean => listShown(list, clock.nowMs(), config).some(isServed)
   return {
     async getChannel(channelId) {
       if (served !== null && !served.includes(channelId))
@@ -88,8 +89,6 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       return (list?.channels ?? []).filter(isServed)
     },
     async getKnowledge() {
-      const goneSinceMs = clock.nowMs() - config.rescueSeconds * SECOND_MS
-      const isShown = (list: ChannelList): boolean => listShown(list, goneSinceMs).some(isServed)
       const list = lists.findRemembered() ?? (await lists.findStored())
       if (list !== undefined && isShown(list)) return 'known'
       // A list without served channels is fetched again while it is old: there may be some by now.
@@ -187,12 +186,6 @@ function createChecks(lists: ListSource): (list: ChannelList) => () => boolean {
     checks.set(list, check)
     return check
   }
-}
-
-/** Channels of the list, and those that have gone from it at or after `goneSinceMs`: their copies are still shown. */
-function listShown({ channels, gone }: ChannelList, goneSinceMs: number): readonly Channel[] {
-  const shown = gone.filter(({ goneAtMs }) => goneAtMs >= goneSinceMs).map(({ channel }) => channel)
-  return [...channels, ...shown]
 }
 
 function hasChannel(list: ChannelList, channelId: string): boolean {

@@ -3,7 +3,7 @@ import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../copy/store.ts'
 import { pluralize } from '../plural.ts'
-import { judgeAge } from '../freshness/age.ts'
+import { judgeAge, listShown } from '../freshness/age.ts'
 import { findCorrectedGtin, isCheckDigitRight } from '../offers/gtin.ts'
 import { formatTime } from '../widgets/format.ts'
 import { GONE_REASON, explainHiddenBox } from '../widgets/hidden-reasons.ts'
@@ -120,14 +120,13 @@ function findChannelFault(
         'The stored copy has nothing of this catalog, and the catalog has not said yet which channels there are.',
       remedy: catalog.kind === 'failed' ? toRemedy(catalog.remedy) : toRemedy(null),
     }
-  if (list.channels.some(({ id }) => id === channelId)) return undefined
-  const gone = list.gone.find(({ channel }) => channel.id === channelId)
-  if (gone !== undefined && nowMs - gone.goneAtMs <= config.freshness.rescueSeconds * SECOND_MS)
-    return undefined
+  if (listShown(list, nowMs, config.freshness).some(({ id }) => id === channelId)) return undefined
   if (list.channels.length === 0)
     return { reason: 'The catalog lists no channel for this key.', remedy: adviseNoChannels(config) }
   return {
-    reason: gone === undefined ? 'The catalog lists no channel of this id.' : GONE_REASON,
+    reason: list.gone.some(({ channel }) => channel.id === channelId)
+      ? GONE_REASON
+      : 'The catalog lists no channel of this id.',
     remedy: `Use a channel that it lists: ${list.channels.map(nameChannel).join(', ')}.`,
   }
 }
