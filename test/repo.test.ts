@@ -17,26 +17,7 @@ function listFiles(folder: string, ending: string): string[] {
     .sort()
 }
 
-/** Adding a language is adding its file: no page names them one by one. */
-const LANGUAGE_FILE = /\/locales\/[a-z]{2,3}(?:-[a-z\d]+)*\.ts$/
-
-/** Every path of the tables in docs/architecture.md: rows below "### `folder`" are relative to it. */
-function listDocumentedFiles(): string[] {
-  const files: string[] = []
-  let folder = ''
-  for (const line of read('docs/architecture.md').split('\n')) {
-    if (line.startsWith('#')) folder = /^### `([^`]+)\/`/.exec(line)?.[1] ?? ''
-    const path = /^\| `([^`]+\.ts)`\s+\|/.exec(line)?.[1]
-    if (path !== undefined) files.push(path.startsWith('src/') ? path : `${folder}/${path}`)
-  }
-  return files.sort()
-}
-
 describe('the repository', () => {
-  it('docs/architecture.md - its tables - name every source file and no other', () => {
-    expect(listDocumentedFiles()).toEqual(listFiles('src', '.ts').filter((file) => !LANGUAGE_FILE.test(file)))
-  })
-
   it('public/kept - scripts that publishers pin - are there as built, and none was changed', () => {
     const kept = new Map(
       readdirSync(KEPT_FOLDER).map((file) => [file, readFileSync(join(KEPT_FOLDER, file))]),
@@ -104,18 +85,6 @@ describe('the repository', () => {
     }
   })
 
-  it('exported names - in src - have a doc comment', () => {
-    const missing: string[] = []
-    for (const file of listFiles('src', '.ts')) {
-      const lines = read(file).split('\n')
-      for (const [index, line] of lines.entries()) {
-        if (!/^export (?:async |abstract )?(?:function|class|const|type)\b/.test(line)) continue
-        if (!hasDocComment(lines, index)) missing.push(`${file}:${index + 1} ${line}`)
-      }
-    }
-    expect(missing).toEqual([])
-  })
-
   it('views - raw output - is only for partials, rendered widgets, and JSON-LD', () => {
     for (const file of listFiles('views', '.eta')) {
       for (const [raw] of read(file).matchAll(/<%~[^%]*%>/g)) {
@@ -137,11 +106,3 @@ describe('the repository', () => {
     }
   })
 })
-
-/** A comment stands above the name, or above the first of a group of constants. */
-function hasDocComment(lines: readonly string[], index: number): boolean {
-  const before = lines[index - 1]?.trim() ?? ''
-  if (before.endsWith('*/')) return true
-  const isGrouped = /^(?:\] as const|export const )/.test(before)
-  return isGrouped && (before.startsWith(']') || hasDocComment(lines, index - 1))
-}
