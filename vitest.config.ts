@@ -3,21 +3,45 @@ import { defineConfig } from 'vitest/config'
 
 // oxlint-disable-next-line node/no-process-env -- whose machine it is, not a setting
 const IS_CI = process.env['CI'] !== undefined
+const CORES = availableParallelism()
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/helpers/build.ts'],
-    setupFiles: ['test/helpers/patience.ts'],
-    // Programs of other people start at their own pace, and machines of CI are busy: a limit says that something hangs.
+    setupFiles: ['test/helpers/timeouts.ts', 'test/helpers/property-runs.ts'],
+    // A limit says that something hangs. It is never what a test measures: programs start at their own pace, and machines of CI are busy.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    expect: { poll: { timeout: 60_000 } },
-    // A browser that stands still on a busy machine, in Playwright's words. Nothing else is tried again, and not on one's own machine.
-    retry: IS_CI ? { count: 1, condition: /: Timeout \d+ms exceeded/ } : 0,
-    pool: 'forks',
-    // Most of the time passes in browsers and servers of their own: two at a time also where there are two cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    expect: { poll: { timeout: 60_000, interval: 10 } },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'fast',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/system/**', 'test/clients/**'],
+          globalSetup: ['test/helpers/bundle-page.ts'],
+          pool: 'threads',
+          isolate: false,
+          // Half of the time passes in waits for the network and for timers.
+          maxWorkers: CORES * 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          globalSetup: ['test/system/build.ts', 'test/system/start-postgres.ts'],
+          // A browser that stands still on a busy machine, in Playwright's words. Nothing else is tried again, and not on one's own machine.
+          retry: IS_CI ? { count: 1, condition: /: Timeout \d+ms exceeded/ } : 0,
+          pool: 'forks',
+          // Some of the time passes in waits of programs.
+          maxWorkers: CORES + 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

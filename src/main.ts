@@ -2,6 +2,7 @@
 import { isRunByNpm, readEnvironment } from './config/env.ts'
 import type { CommandIo } from './commands/command.ts'
 import { runCommandLine } from './commands/program.ts'
+import { runWalkInThread } from './copy/walk-runner.ts'
 import { createEnding } from './ending.ts'
 import { createLogger } from './logger.ts'
 
@@ -45,6 +46,7 @@ const io: CommandIo = {
   isTerminal: process.stderr.isTTY,
   onHangUp: (listener) => void process.on('SIGHUP', listener),
   signal: ending.signal,
+  runWalk: runWalkInThread,
 }
 
 const code = await runCommandLine(process.argv.slice(2), readEnvironment, io)

@@ -1,13 +1,7 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { SECOND_MS } from '../src/clock.ts'
 import { LOOP_LOOK_MS, type Metrics, createMetrics } from '../src/metrics.ts'
-import { PACKAGE_FOLDER } from '../src/paths.ts'
 import type { MeasuredState } from '../src/state-metrics.ts'
-
-const run = promisify(execFile)
 
 /** The values of our own series, without help and type. */
 async function readSeries(metrics: Metrics, name = 'vitrine_'): Promise<string[]> {
@@ -71,17 +65,6 @@ describe('metrics, page', () => {
     await expect
       .poll(readMedianMs, { interval: 5 * LOOP_LOOK_MS, timeout: 10 * SECOND_MS })
       .toBeGreaterThan(LOOP_LOOK_MS * 0.8)
-  })
-
-  test('process at rest - the metrics wake it ten times a second', async () => {
-    const code = `import { performance } from 'node:perf_hooks'
-      import { createMetrics } from ${JSON.stringify(join(PACKAGE_FOLDER, 'dist/metrics.js'))}
-      createMetrics()
-      const count = () => performance.nodeTiming.uvMetricsInfo.loopCount
-      setTimeout(() => { const before = count(); setTimeout(() => console.log(count() - before), 1_000) }, 100)`
-    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code])
-    // A slow machine turns less often.
-    expect(Number(stdout)).toBeLessThan(40)
   })
 
   test('two processes in one - each counts for itself', async () => {

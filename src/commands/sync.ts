@@ -2,7 +2,6 @@ import type { Drops } from '../catalog/parse.ts'
 import { listShown } from '../freshness/age.ts'
 import { describeStoreFailure } from '../copy/healing-store.ts'
 import type { CopyStore } from '../copy/store.ts'
-import { runWalkInThread } from '../copy/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../copy/walk.ts'
 import { type CatalogPlace, type Context, createContext } from '../context.ts'
 import { HOLD_REMEDY } from '../copy/held-walk.ts'
@@ -82,7 +81,7 @@ async function refuseUnwritable(store: CopyStore): Promise<void> {
 export async function openForCommand(
   command: CommandContext,
 ): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
-  const { config, secrets, clock, logger } = command
+  const { config, secrets, clock, logger, io } = command
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, config.port)
   const catalog = await openCatalog(command, { publicUrl, mayPutSample: false })
   try {
@@ -94,7 +93,7 @@ export async function openForCommand(
       publicUrl: catalog.publicUrl,
       catalog: catalog.place,
       demo: null,
-      walkRunner: runWalkInThread,
+      walkRunner: io.runWalk,
     })
     const dispose = async (): Promise<void> => {
       await context.dispose()

@@ -23,6 +23,8 @@ export type Walks = Readonly<{
    * for its share of the daily limit.
    */
   start(): Promise<void>
+  /** What the schedule does: walks when the daily limit allows it. */
+  runIfDue(): Promise<void>
   /** Walks when a served channel has no copy, as at a start: the store may be another one now. */
   ensureCopied(): Promise<void>
   /** Goes on with walks whose process has died, and walks copies whose time is of the future. Answers whether there were any. */
@@ -94,6 +96,7 @@ export function createWalks(details: WalksDetails): Walks {
   }
 
   return {
+    runIfDue,
     ensureCopied,
     takeOver,
     runNow: ({ onProgress, isAccepted = false, channelIds } = {}) =>

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { BOX, BOX_EMBED, GRID, GRID_EMBED, startHarness, startStocked, visit } from './visit.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const HIDDEN = `${BOX}?merchant=nobody`
 const INVALID = `/fragments/${CHANNEL_ID}/where-to-buy/abc`
@@ -80,7 +81,7 @@ describe('fragments', () => {
           const given = Object.entries(sent).filter(([, value]) => value !== undefined)
           expect(await readWhole(harness, path, Object.fromEntries(given))).toEqual(plain)
         }),
-        { numRuns: 60 },
+        { numRuns: toRuns(60) },
       )
     },
   )

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BOX, BOX_EMBED, GRID, GRID_EMBED, startStocked, visit } from './visit.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 /** Values that the widgets' own parameters take. */
 const COMMON = {
@@ -103,7 +104,7 @@ describe('query', () => {
           expect(harness.context.memories.answers.entryCount()).toBe(entryCount)
           expect(harness.catalog.calls.length).toBe(callCount)
         }),
-        { numRuns: 60 },
+        { numRuns: toRuns(60) },
       )
     },
   )

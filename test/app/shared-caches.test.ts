@@ -4,9 +4,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { listenHttp } from '../../src/http/server.ts'
 import { OPTION_LIST } from '../../src/widgets/option-list.ts'
-import { type Answered, ask } from '../front/ask.ts'
+import { type Answered, ask } from '../system/front/ask.ts'
 import { makeWireOffer } from '../helpers/fake-catalog.ts'
 import { BOX, BOX_EMBED, GRID, GRID_EMBED, makeSale, startStocked } from './visit.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const NAMES: ReadonlySet<string> = new Set(OPTION_LIST.map(({ name }) => name))
 const LIST = [...NAMES].join('|')
@@ -167,7 +168,7 @@ describe('caches in front', () => {
           }
         }
       }),
-      { numRuns: 150 },
+      { numRuns: toRuns(150) },
     )
   })
 

@@ -9,6 +9,7 @@ import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-cata
 import type { Harness } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import { GTIN, startHarness, stock } from './visit.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 /** One thing that happens to two servers alike. */
 type Step =
@@ -208,7 +209,7 @@ test('any requests, with time, prices and walks between them - the same answers,
       warmCount += hot.countWarm()
       await Promise.all([hot.harness.dispose(), routed.harness.dispose()])
     }),
-    { numRuns: 25, endOnFailure: true },
+    { numRuns: toRuns(25), endOnFailure: true },
   )
   expect(warmCount).toBeGreaterThan(50)
 })

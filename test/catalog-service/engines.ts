@@ -5,11 +5,11 @@ import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { DatabaseAddress } from '../../src/config/config.ts'
 import { type PostgresAddress, parsePostgresAddress } from '../../src/config/postgres-address.ts'
-import { type PostgresServer, openPostgresServer } from '../helpers/postgres.ts'
+import { type PostgresClient, usePostgres } from '../helpers/postgres.ts'
 
 /** A server, and a catalog on it that is empty and never written. */
 type Server = Readonly<{
-  server: Pick<PostgresServer, 'run' | 'dispose'>
+  server: PostgresClient
   emptyUrl: string
   /** Copies of it. */
   names: string[]
@@ -27,7 +27,7 @@ export async function makeCatalogDatabase(folder: string): Promise<DatabaseAddre
 /** Everything in this group keeps its catalogs on one PostgreSQL server, a database each. */
 export function useServer(): void {
   beforeAll(async () => {
-    const server = await openPostgresServer()
+    const server = usePostgres()
     const { url, address, drop } = await server.makeDatabase()
     await (await openCatalogStore({ database: address, clock: systemClock })).close()
     current = { server, emptyUrl: url, names: [], drop }
@@ -35,12 +35,9 @@ export function useServer(): void {
   afterAll(async () => {
     const used = current
     current = undefined
-    // A server that goes needs no tidying.
-    if (used !== undefined && !('stop' in used.server)) {
-      for (const name of used.names) await used.server.run(used.emptyUrl, `drop database ${name}`)
-      await used.drop()
-    }
-    await used?.server.dispose()
+    if (used === undefined) return
+    for (const name of used.names) await used.server.run(used.emptyUrl, `drop database ${name}`)
+    await used.drop()
   })
 }
 

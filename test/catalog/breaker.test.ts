@@ -14,6 +14,7 @@ import {
 import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 type Under = Readonly<{ breaker: Breaker; clock: FakeClock }>
 
@@ -154,7 +155,7 @@ describe('breaker: pauses', () => {
         under.clock.advance(1)
         expect(under.breaker.state()).toBe('probing')
       }),
-      { numRuns: 50 },
+      { numRuns: toRuns(50) },
     )
   })
 

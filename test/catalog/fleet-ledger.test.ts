@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 /** A store that all machines share, and that may be away. */
 type Shared = QuotaLedger & { isAway: boolean; state(): QuotaState }
@@ -179,6 +180,6 @@ test('any outages, calls and restarts of four machines - no day’s limit is eve
       for (const count of (await happen(events, dailyLimit)).values())
         expect(count).toBeLessThanOrEqual(dailyLimit)
     }),
-    { numRuns: 150 },
+    { numRuns: toRuns(150) },
   )
 })

@@ -16,6 +16,7 @@ import {
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, nextMidnightUtcMs } from '../../src/clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { call, limit, limitAfter, stateOf, timeMs } from './quota-states.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
 const MIDNIGHT_MS = NOON_MS + 12 * HOUR_MS
@@ -49,7 +50,7 @@ describe('quota: a limit divided', () => {
         expect(limit / 2 - walk).toBeLessThan(1)
         expect((limit * 4) / 10 - refresh).toBeLessThan(1)
       }),
-      { numRuns: 500 },
+      { numRuns: toRuns(500) },
     )
   })
 

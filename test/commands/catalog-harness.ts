@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { CommandContext } from '../../src/commands/command.ts'
 import { parseConfig } from '../../src/config/parse-config.ts'
+import { runWalkHere } from '../../src/copy/walk-here.ts'
 import { createLogger } from '../../src/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 
@@ -45,6 +46,7 @@ export function makeCommandContext(options: { json?: boolean; isTerminal?: boole
       isTerminal: options.isTerminal ?? false,
       onHangUp: () => undefined,
       signal: stop.signal,
+      runWalk: runWalkHere,
     },
   }
   return { context, out, err, clock, folder, stop }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { QuotaChange } from '../../src/catalog/quota-ledger.ts'
@@ -15,7 +15,7 @@ import {
   sendJson,
 } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
-import { makeFolder, makeSettings, runBuilt, runHere, startRemote } from './cli-harness.ts'
+import { makeFolder, runHere, startRemote } from './cli-harness.ts'
 
 type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
 
@@ -57,7 +57,7 @@ describe('check', () => {
         makeWireOffer({ merchant: { name: `Shop ${index}` }, price: index < malformed ? '12,50' : '12.50' }),
       )
       catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers })])
-      await runBuilt(['sync'], settings)
+      await runHere(['sync'], settings)
       return (await check(settings)).bad
     }
     expect(await stock(2)).toEqual([])
@@ -79,7 +79,7 @@ describe('check', () => {
       makeWireProduct({ gtin: toGtin(index) }),
     )
     catalog.products.set(CHANNEL_ID, products)
-    await runBuilt(['sync'], settings)
+    await runHere(['sync'], settings)
     const { code, out } = await runHere(['check'], settings)
     expect([code, out]).toEqual([0, expect.stringMatching(line)])
   })
@@ -118,9 +118,9 @@ describe('check', () => {
       CHANNEL_ID,
       Array.from({ length: 100 }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
     )
-    await runBuilt(['sync'], settings)
+    await runHere(['sync'], settings)
     catalog.products.set(CHANNEL_ID, [])
-    await runBuilt(['sync'], settings)
+    await runHere(['sync'], settings)
     catalog.channels = []
     const { code, bad } = await check(settings)
     expect([code, bad]).toMatchObject([
@@ -135,13 +135,15 @@ describe('check', () => {
   it('catalog that fails by itself - 1, not blamed on the address; the copy is said to be new', async () => {
     const { catalog, settings } = await startRemote(makeFolder())
     catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(503).end() }
-    const { out } = await runBuilt(['check'], settings)
+    const { out } = await runHere(['check'], settings)
     expect(out).toContain('The catalog answers with an error of its own')
     expect(out).toMatch(/good {3}stored copy: .* opens; it has nothing of this catalog yet/)
-    await runBuilt(['sync'], settings)
+    // An error that no walk tries again.
+    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(400).end() }
+    await runHere(['sync'], settings)
     catalog.fault = null
-    await runBuilt(['sync'], settings)
-    expect((await runBuilt(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens$/m)
+    await runHere(['sync'], settings)
+    expect((await runHere(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens$/m)
   })
 
   it('catalog down - 1, with a cure', async () => {
@@ -226,29 +228,6 @@ describe('check', () => {
       { subject: 'stored copy', found: expect.stringContaining('VITRINE_STORE_FAILED') },
     ])
     expect(subjects).toContain('catalog and key')
-  })
-
-  it('embedded catalog without data - 1, says how to import', async () => {
-    const { code, bad } = await check(makeSettings(makeFolder()))
-    expect(code).toBe(1)
-    expect(bad).toMatchObject([
-      { found: 'it is empty', cure: expect.stringContaining('vitrine catalog import') },
-    ])
-  })
-
-  it('embedded catalog cannot be opened - 1', async () => {
-    const folder = makeFolder()
-    mkdirSync(join(folder, 'catalog.db'))
-    expect(await check(makeSettings(folder))).toMatchObject({
-      code: 1,
-      bad: [
-        {
-          subject: 'catalog service',
-          found: expect.stringMatching(/: it is a folder \(VITRINE_STORE_FAILED\)$/),
-          cure: 'Choose the path of a file. The path is that of VITRINE_CATALOG_DATABASE_URL.',
-        },
-      ],
-    })
   })
 
   it('key file that is not there - 78, in the words of every other command', async () => {

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 import { runCommandLine } from '../../src/commands/program.ts'
 import type { Environment } from '../../src/config/parse-config.ts'
+import { runWalkHere } from '../../src/copy/walk-here.ts'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
 import { FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
 
@@ -54,6 +55,7 @@ export async function runHere(words: readonly string[], environment: Environment
     isTerminal: false,
     onHangUp: () => undefined,
     signal: new AbortController().signal,
+    runWalk: runWalkHere,
   })
   return { code, out: out.join('\n'), err }
 }

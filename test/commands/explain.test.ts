@@ -10,7 +10,7 @@ import {
   sendJson,
 } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
-import { type Ended, makeFolder, runBuilt, runHere, startRemote } from './cli-harness.ts'
+import { type Ended, makeFolder, runHere, startRemote } from './cli-harness.ts'
 
 const GTIN = toGtin(1)
 const MISTYPED = `${GTIN.slice(0, -1)}${(Number(GTIN.at(-1)) + 1) % 10}`
@@ -35,7 +35,7 @@ async function start(offers = [offer('Kopje'), offer('Maison'), offer('Zwart')])
   return {
     catalog,
     async sync() {
-      expect(await runBuilt(['sync'], settings)).toMatchObject({ code: expect.any(Number) })
+      expect(await runHere(['sync'], settings)).toMatchObject({ code: expect.any(Number) })
     },
     async explain(...words) {
       const ended = await runHere(['explain', '--json', CHANNEL_ID, GTIN, ...words], settings)

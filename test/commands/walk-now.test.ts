@@ -26,7 +26,10 @@ async function makePlace(): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-now-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'copy.db')
-  const harness = await startHarness({ settings: { VITRINE_DATABASE_URL: `sqlite:${path}` } })
+  const harness = await startHarness({
+    // The deadline of a call must not look like the wait that `waitForLook` waits for.
+    settings: { VITRINE_DATABASE_URL: `sqlite:${path}`, VITRINE_CATALOG_TIMEOUT_MS: '4000' },
+  })
   const { catalog, clock, context } = harness
   catalog.channels = [{ id: OTHER_ID, name: 'Other', kind: 'app', url: null }, ...catalog.channels]
   stock(catalog, makeWireProducts(120))

@@ -10,6 +10,7 @@ import { readPage } from '../../src/copy/page-source.ts'
 import { type SqlStore, openSqlStore } from '../../src/copy/sql-store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, begin } from './conformance/subject.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 /** Walks over pages as bytes, as a catalog sends them: products whose bytes the copy knows are not parsed. */
 
@@ -137,7 +138,7 @@ describe('walks that know the bytes of products', () => {
           })
         },
       ),
-      { numRuns: 40 },
+      { numRuns: toRuns(40) },
     )
   })
 

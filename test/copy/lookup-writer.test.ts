@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +12,6 @@ import { openSqlStore } from '../../src/copy/sql-store.ts'
 import type { CopyStore, Lookup } from '../../src/copy/store.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { StoreError } from '../../src/errors.ts'
-import { PACKAGE_FOLDER } from '../../src/paths.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 
@@ -81,24 +79,6 @@ async function openHeldStore(): Promise<HeldStore> {
   other.prepare('begin immediate').run([])
   return { store, other, clock }
 }
-
-/** A whole program: its database is held at the first try. */
-const LAST_WRITE = `
-  import { createLookupWriter } from '${join(PACKAGE_FOLDER, 'dist/copy/lookup-writer.js')}'
-  import { StoreError } from '${join(PACKAGE_FOLDER, 'dist/errors.js')}'
-  let isHeld = true
-  const writer = createLookupWriter(
-    {
-      async putLookups() {
-        if (!isHeld) return console.log('written')
-        isHeld = false
-        throw new StoreError('database is locked')
-      },
-    },
-    console.error,
-  )
-  writer.put({ channelId: 'c', gtin: '1', entry: { product: null, asOfMs: 1 }, bytes: 0 })
-  await writer.settle()`
 
 const findHeld = (): Promise<void> => Promise.reject(new StoreError('database is locked'))
 
@@ -238,13 +218,6 @@ describe('look-ups on their way into the copy', () => {
     for (const index of range(5)) writer.put(toLookup(index))
     await writer.settle()
     expect(failures).toMatchObject([{ message: 'refused' }, { message: 'database is locked' }])
-  })
-
-  test('held at a stop, nothing else left in the process - it lives until they are written', () => {
-    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', LAST_WRITE], {
-      encoding: 'utf8',
-    })
-    expect(output).toBe('written\n')
   })
 
   test('until it is written - is found; then no longer', async () => {

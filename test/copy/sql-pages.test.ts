@@ -11,6 +11,7 @@ import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, type Copy, begin, makePage, walkAll } from './conformance/subject.ts'
 import { undoMigrationsFrom0008 } from './undo-migrations.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
 let folder: string
@@ -133,7 +134,7 @@ describe('pages of walks', () => {
           await fresh.close()
         }
       }),
-      { numRuns: 25 },
+      { numRuns: toRuns(25) },
     )
   })
 

@@ -1,24 +1,13 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { HOUR_MS } from '../../src/clock.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { type Harness, createHarness } from '../helpers/harness.ts'
 import { makeWireProducts, stock } from './walk-place.ts'
 
-const scheduled: (() => Promise<void>)[] = []
-// The schedule's own times follow the machine; here the test says when it is time.
-vi.mock('../../src/copy/schedule.ts', async (importOriginal) => ({
-  ...(await importOriginal<object>()),
-  startSchedule: (_pattern: string, _clock: unknown, task: () => Promise<void>) => {
-    scheduled.push(task)
-    return { stop: () => {} }
-  },
-}))
-
 const LISTS = /\/channels$/
 
 let harness: Harness
 afterEach(async () => {
-  scheduled.length = 0
   await harness.dispose()
 })
 
@@ -27,12 +16,11 @@ async function runHours(settings: Record<string, string>, hours: number): Promis
   harness = await createHarness({ settings })
   stock(harness.catalog, makeWireProducts(1_000))
   await harness.context.walks.runNow()
-  await harness.context.walks.start()
   const walkedAt: number[] = []
   for (let hour = 1; hour <= hours; hour += 1) {
     harness.clock.advance(HOUR_MS)
     const before = harness.catalog.countCalls(LISTS)
-    for (const run of scheduled) await run()
+    await harness.context.walks.runIfDue()
     if (harness.catalog.countCalls(LISTS) > before) walkedAt.push(hour)
   }
   return walkedAt
@@ -62,13 +50,12 @@ describe('hourly schedule, walks of six calls', () => {
     harness = await createHarness()
     stock(harness.catalog, makeWireProducts(3))
     await harness.context.walks.runNow()
-    await harness.context.walks.start()
     await harness.context.gate.pauseUntil(harness.clock.nowMs() + HOUR_MS)
     harness.catalog.calls.length = 0
-    for (const run of scheduled) await run()
+    await harness.context.walks.runIfDue()
     expect(harness.catalog.calls).toEqual([])
     harness.clock.advance(HOUR_MS)
-    for (const run of scheduled) await run()
+    await harness.context.walks.runIfDue()
     expect(harness.catalog.countCalls(LISTS)).toBe(1)
   })
 })

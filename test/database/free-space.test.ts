@@ -1,11 +1,10 @@
-import { type StatsFs, mkdtempSync, rmSync, statSync, statfsSync } from 'node:fs'
+import fs, { type StatsFs, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SqliteDatabase } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openSqlite } from '../../src/database/sqlite.ts'
-
-vi.mock('node:fs', { spy: true })
 
 const MIB = 1_024 * 1_024
 
@@ -13,12 +12,15 @@ const MIB = 1_024 * 1_024
 function openOnDisk(freeBytes: number | null): Readonly<{ database: SqliteDatabase; logBytes(): number }> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-space-'))
   const path = join(folder, 'copy.db')
-  vi.mocked(statfsSync).mockImplementation(() => {
+  const disk = vi.spyOn(fs, 'statfsSync').mockImplementation(() => {
     if (freeBytes === null) throw new Error('not implemented')
     return { bavail: freeBytes / 4_096, bsize: 4_096 } as StatsFs
   })
+  syncBuiltinESMExports()
   const database = openSqlite({ path, role: 'writer', checkpointBytes: 12 * MIB })
   onTestFinished(() => {
+    disk.mockRestore()
+    syncBuiltinESMExports()
     database.close()
     rmSync(folder, { recursive: true, force: true })
   })

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { Kysely, type Migration, SqliteDialect, sql } from 'kysely'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { migrateDatabase } from '../../src/database/migrate.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
-import { PACKAGE_FOLDER } from '../../src/paths.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-migrate-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -119,25 +116,5 @@ describe('migrations', () => {
     const mended = { ...FIRST, '0002-broken': makeTable('second') }
     await migrateDatabase(open(path), mended)
     expect(await listTables(database)).toEqual(['first', 'second'])
-  })
-
-  it('three processes at once on a new file - all end well, each migration ran once', async () => {
-    const path = newPath()
-    const script = `
-      import { Kysely, SqliteDialect, sql } from 'kysely'
-      import { migrateDatabase } from './dist/database/migrate.js'
-      import { openSqlite } from './dist/database/sqlite.js'
-      const database = new Kysely({ dialect: new SqliteDialect({ database: openSqlite({ path: ${JSON.stringify(path)}, role: 'writer' }) }) })
-      const up = async (database) => {
-        await sql\`create table first (id integer primary key)\`.execute(database)
-        await sql\`insert into first values (7)\`.execute(database)
-      }
-      await migrateDatabase(database, { '0001-first': { up } })
-      await database.destroy()`
-    const run = (): Promise<unknown> =>
-      promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd: PACKAGE_FOLDER })
-    await Promise.all([run(), run(), run()])
-    const { rows } = await sql`select id from first`.execute(open(path))
-    expect(rows).toEqual([{ id: 7 }])
   })
 })

@@ -4,12 +4,12 @@ import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync } from 'n
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
-import { expect, vi } from 'vitest'
 import type { PostgresAddress } from '../../src/config/postgres-address.ts'
 import { parsePostgresAddress } from '../../src/config/postgres-address.ts'
 import { importBench } from '../bench/bench-library.ts'
-import { findFreePort } from '../includes/program.ts'
+import { findFreePort } from '../system/includes/program.ts'
 
 const { findPostgres, toOwner } = await importBench<{
   findPostgres(): Readonly<{ bin: string; uid: number | undefined }>
@@ -25,33 +25,41 @@ export type TestDatabase = Readonly<{
   drop(): Promise<void>
 }>
 
-/** A real PostgreSQL. */
-export type PostgresServer = Readonly<{
+/** A PostgreSQL that others may use at the same time. */
+export type PostgresClient = Readonly<{
   /** An empty database of its own, and its address; `parameters` are put behind it. */
   makeDatabase(parameters?: string): Promise<TestDatabase>
   /** The statement is executed by the owner of everything. */
   run(url: string, statement: string): Promise<readonly Record<string, unknown>[]>
-  /** Ends it at once, as a power cut would, or by its own rules; `start` brings it back at the same port. */
-  stop(how: 'immediate' | 'fast'): Promise<void>
-  start(): Promise<void>
-  /** It stands still, with every connection open, until `resume`. */
-  pause(): void
-  resume(): void
-  /** From now on it also speaks TLS, with this key and certificate. */
-  useTls(keyFile: string, certificateFile: string): Promise<void>
-  dispose(): Promise<void>
 }>
 
-// oxlint-disable-next-line node/no-process-env -- the operator's choice for the tests
-const GIVEN = process.env['TEST_DATABASE_URL']
+/** A PostgreSQL of one test file. */
+export type PostgresServer = PostgresClient &
+  Readonly<{
+    url: string
+    /** Ends it at once, as a power cut would, or by its own rules; `start` brings it back at the same port. */
+    stop(how: 'immediate' | 'fast'): Promise<void>
+    start(): Promise<void>
+    /** It stands still, with every connection open, until `resume`. */
+    pause(): void
+    resume(): void
+    /** From now on it also speaks TLS, with this key and certificate. */
+    useTls(keyFile: string, certificateFile: string): Promise<void>
+    dispose(): Promise<void>
+  }>
 
-/** One that others may use at the same time. */
-export type GivenServer = Omit<PostgresServer, 'stop' | 'start' | 'pause' | 'resume' | 'useTls'>
+/** Where the server is that all system tests share: the operator's choice, else one that is started before them. */
+export const SHARED_SERVER = 'TEST_DATABASE_URL'
 
-/** The server of `TEST_DATABASE_URL`, which is never stopped; else one of this test's own, from npm. */
-export async function openPostgresServer(): Promise<GivenServer> {
-  if (GIVEN === undefined || GIVEN === '') return startPostgres()
-  return { ...createClientSide(GIVEN), dispose: () => Promise.resolve() }
+/** How long a server may take to start, or to read its settings, on a machine that does something else as well. */
+const START_TIMEOUT_MS = 60_000
+
+/** The server that all system tests share. */
+export function usePostgres(): PostgresClient {
+  // oxlint-disable-next-line node/no-process-env -- where the tests find their server, not a setting of the program
+  const url = process.env[SHARED_SERVER]
+  if (url === undefined) throw new Error(`${SHARED_SERVER} is not set: only system tests have a PostgreSQL`)
+  return createClientSide(url)
 }
 
 /** A server of this test's own, which may be stopped. */
@@ -76,7 +84,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       ...options,
       stdio: 'ignore',
     })
-    await vi.waitFor(() => query(url, 'select 1'), { timeout: 60_000, interval: 50 })
+    await retry(() => query(url, 'select 1'))
   }
   const stop = async (how: 'immediate' | 'fast'): Promise<void> => {
     const running = server
@@ -97,6 +105,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
   return {
     ...createClientSide(url),
+    url,
     start,
     stop,
     pause: () => signalAll('SIGSTOP'),
@@ -112,12 +121,29 @@ export async function startPostgres(): Promise<PostgresServer> {
       }
       await query(url, 'alter system set ssl = on')
       await query(url, 'select pg_reload_conf()')
-      await vi.waitFor(async () => expect(await query(url, 'show ssl')).toEqual([{ ssl: 'on' }]))
+      await retry(async () => {
+        const [row] = await query(url, 'show ssl')
+        if (row?.['ssl'] !== 'on') throw new Error('it does not speak TLS')
+      })
     },
     async dispose() {
       await stop('immediate')
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** Try until it succeeds. @throws Error of the last try when it never does. */
+async function retry(action: () => Promise<unknown>): Promise<void> {
+  const endMs = performance.now() + START_TIMEOUT_MS
+  for (;;) {
+    try {
+      await action()
+      return
+    } catch (error) {
+      if (performance.now() > endMs) throw error
+      await wait(20)
+    }
   }
 }
 
@@ -140,7 +166,7 @@ const SETTINGS = [
   'unix_socket_directories=',
 ].flatMap((setting) => ['-c', setting])
 
-function createClientSide(url: string): Pick<PostgresServer, 'makeDatabase' | 'run'> {
+function createClientSide(url: string): PostgresClient {
   return {
     run: query,
     async makeDatabase(parameters = '') {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isUsableImage, isUsableLink } from '../../src/offers/links.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const OWN = 'http://127.0.0.1:3000'
 
@@ -175,7 +176,7 @@ describe('plain addresses', () => {
         expect(isUsableLink(`https${tail}`)).toBe(isUsableLink(`HTTPS${tail}`))
         expect(isUsableImage(`https${tail}`, OWN)).toBe(isUsableImage(`HTTPS${tail}`, OWN))
       }),
-      { numRuns: 2_000 },
+      { numRuns: toRuns(2_000) },
     )
   })
 })

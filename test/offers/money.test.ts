@@ -12,9 +12,10 @@ import {
 import { compareTexts } from '../../src/offers/ranking.ts'
 import { computeDiscountPercent } from '../../src/offers/sale.ts'
 import { anyPrice, closePrice, signOf, toExact } from './prices.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const price = fc.oneof(anyPrice, closePrice)
-const MANY = { numRuns: 2_000 }
+const MANY = { numRuns: toRuns(2_000) }
 
 describe('price', () => {
   it.each(['1', '0.01', '0.0001', '12.9', '999999999999.9999', '007.50', '49.90'])('%s - is one', (text) => {

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { computeDiscountPercent, isOnSale } from '../../src/offers/sale.ts'
 import { anyPrice, closePrice, toExact } from './prices.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const price = fc.oneof(anyPrice, closePrice)
 
@@ -52,7 +53,7 @@ describe('discount', () => {
         expect(off > -toExact(old)).toBe(true)
         expect(percent >= 0n && percent <= 100n).toBe(true)
       }),
-      { numRuns: 2_000 },
+      { numRuns: toRuns(2_000) },
     )
   })
 })

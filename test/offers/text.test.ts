@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cleanText, foldCase, foldText } from '../../src/offers/text.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const code = (...codes: number[]): string => String.fromCodePoint(...codes)
 
@@ -80,7 +81,7 @@ describe('clean text', () => {
           expect(cleanText(clean, max)).toBe(clean)
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: toRuns(2_000) },
     )
   })
 

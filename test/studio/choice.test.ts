@@ -16,6 +16,7 @@ import {
 } from '../../src/widgets/options.ts'
 import type { StudioKind } from '../../src/widgets/studio-views.ts'
 import { makeChoice } from '../helpers/studio-view.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const DEFAULTS: OptionDefaults = { locale: 'en', currency: null }
 const KINDS = ['where-to-buy', 'deals'] as const
@@ -170,7 +171,7 @@ describe('judged options of any query', () => {
         const again = judgeOptions(kind, judged.query, DEFAULTS)
         expect([again.query.toString(), again.errors.size]).toEqual([judged.query.toString(), 0])
       }),
-      { numRuns: 1_000 },
+      { numRuns: toRuns(1_000) },
     )
   })
 })

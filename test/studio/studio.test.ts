@@ -6,6 +6,7 @@ import { OPTION_LIST } from '../../src/widgets/option-list.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, WALKED, makeStudio, makeStudioData } from '../helpers/studio-view.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const BASE = 'https://widgets.example/studio'
 const GTIN = toGtin(1)
@@ -262,7 +263,7 @@ describe('address of the choice', () => {
         const errors = second.fields.flatMap(({ fields }) => fields.flatMap(({ error }) => error ?? []))
         expect(errors).toEqual([])
       }),
-      { numRuns: 500 },
+      { numRuns: toRuns(500) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import { assert, integer, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { getContrastRatio, renderAccentCss } from '../../src/widgets/accent.ts'
+import { toRuns } from '../helpers/property-runs.ts'
 
 const LIGHT_SURFACE = '#faf8f4'
 const DARK_SURFACE = '#1b1a18'
@@ -30,7 +31,7 @@ describe('renderAccentCss', () => {
       ] as const
       return pairs.every(([one, other]) => getContrastRatio(one, other) >= 4.5)
     })
-    expect(() => assert(isReadable, { numRuns: 300 })).not.toThrow()
+    expect(() => assert(isReadable, { numRuns: toRuns(300) })).not.toThrow()
   })
 
   test('black on white – 21, the same colour – 1', () => {

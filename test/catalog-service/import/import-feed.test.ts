@@ -1,6 +1,5 @@
-import { copyFileSync, existsSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
 import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
@@ -20,10 +19,6 @@ import {
   openTestStore,
   writeFeed,
 } from '../harness.ts'
-
-const REAL_FEED = fileURLToPath(
-  new URL('../../../../shared/data/datafiniti-electronics.ndjson.gz', import.meta.url),
-)
 
 describe('import, into an empty catalog', () => {
   it('feed - two networks, two merchants - makes organization, channel, network channels and approvals', async () => {
@@ -266,20 +261,6 @@ describe('import, files', () => {
     })
     expect(seen).toEqual([1, 1])
   })
-})
-
-describe('import, real data', () => {
-  it.skipIf(!existsSync(REAL_FEED))(
-    'datafiniti electronics (skipped where ../shared/data is absent) - 1,236 products, 4,649 offers, 0 rejected',
-    async () => {
-      const under = await openTestStore()
-      const file = join(under.folder, 'electronics.ndjson.gz')
-      copyFileSync(REAL_FEED, file)
-      const summary = await importFeed({ store: under.store, file })
-      expect(summary).toMatchObject({ products: 1_236, offers: 4_649, rejected: 0, rejectsPath: null })
-      expect(await fetchAll(under, summary.channelId)).toHaveLength(200)
-    },
-  )
 })
 
 describe('import, database', () => {

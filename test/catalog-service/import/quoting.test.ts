@@ -2,6 +2,7 @@ import { array, assert, asyncProperty, constantFrom, integer, oneof, record } fr
 import { describe, expect, it } from 'vitest'
 import { ImportError } from '../../../src/errors.ts'
 import { type ReadText, readText } from './read-text.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
 
 const NAMES = ['gtin', 'title', 'link', 'price']
 
@@ -101,7 +102,7 @@ describe('quote that is not closed', () => {
             expect(`${offers[0]?.price} ${offers[0]?.url}`).toBe(OFFERS[gtin.slice(6)])
           }
         }),
-        { numRuns: 500 },
+        { numRuns: toRuns(500) },
       )
     },
   )

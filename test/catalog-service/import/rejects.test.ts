@@ -1,12 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
@@ -131,20 +123,6 @@ describe('import, rejects', () => {
     await importRows(under, [makeProduct('17')])
     expect(existsSync(rejectsPath ?? '')).toBe(false)
   })
-
-  // The superuser may write everywhere.
-  it.skipIf(process.getuid?.() === 0)(
-    'rejects file - folder not writable - goes to the current folder',
-    async () => {
-      const under = await openTestStore()
-      const folder = makeFolder()
-      const file = writeFeed(join(folder, 'feed.ndjson'), ['x', makeProduct('17')])
-      chmodSync(folder, 0o500)
-      const { rejectsPath } = await importFeed({ store: under.store, file, currentFolder: under.folder })
-      chmodSync(folder, 0o700)
-      expect(rejectsPath).toBe(join(under.folder, 'feed.ndjson.rejects'))
-    },
-  )
 
   it('rejects file - its place is taken by a folder - goes to the current folder', async () => {
     const under = await openTestStore()

@@ -10,6 +10,7 @@ import { prepareTarget } from '../../../src/catalog-service/import/target.ts'
 import { createFeedWriter } from '../../../src/catalog-service/import/writer.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
 import { type StoreUnderTest, fetchAll, findProduct, openTestStore } from '../harness.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
 
 const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 const CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
@@ -143,7 +144,7 @@ describe('rows of one product', () => {
           )
           expect(product).toMatchObject({ title, images: [{ url: `https://i.example/?${title}` }] })
         }),
-        { numRuns: 40 },
+        { numRuns: toRuns(40) },
       )
     },
   )
@@ -345,7 +346,7 @@ describe('replacing', () => {
         const products = await under.store.reader.selectFrom('products').select('gtin').execute()
         expect(products).toHaveLength(new Set([...kept, ...second].map(({ gtin }) => gtin)).size)
       }),
-      { numRuns: 50 },
+      { numRuns: toRuns(50) },
     )
   })
 

@@ -5,6 +5,7 @@ import type { ProductPage } from '../../../src/catalog-service/store/catalog-sto
 import { PAGE_OF_SHOP } from '../../../src/catalog-service/store/schema.ts'
 import { type StoreUnderTest, fetchAll, openTestStore } from '../harness.ts'
 import { CHANNEL, OTHER, type Offer, putAccounts, putOffers, toGtin } from './offers-harness.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
 
 async function openWithAccounts(): Promise<StoreUnderTest> {
   const under = await openTestStore()
@@ -64,7 +65,7 @@ describe('pages of any catalog', () => {
           expect(await walk(under, limit)).toEqual(expected)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: toRuns(60) },
     )
   })
 })

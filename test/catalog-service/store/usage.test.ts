@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
-import { toDatabaseText } from '../../../src/config/database-text.ts'
 import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { makeCaller, openTestStore } from '../harness.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
 
 /** Everything that is counted, as `organization day requests`. */
 async function readUsage(store: CatalogStore): Promise<string[]> {
@@ -63,36 +61,8 @@ describe('usage, limit', () => {
         const answers = await Promise.all(Array.from({ length: requests }, () => usage.count(caller)))
         expect(answers.filter((answer) => answer === 'counted')).toHaveLength(Math.min(dailyLimit, requests))
       }),
-      { numRuns: 40 },
+      { numRuns: toRuns(40) },
     )
-  })
-})
-
-describe('usage, several processes', () => {
-  test('four of them at once - together as many as are allowed', async () => {
-    const { store, database } = await openTestStore()
-    const dist = new URL('../../../dist/', import.meta.url).href
-    const program = `
-      const { openCatalogStore } = await import('${dist}catalog-service/store/open-store.js')
-      const { parseDatabaseText } = await import('${dist}config/database-text.js')
-      const [database, state] = [parseDatabaseText(process.argv[1]), process.argv[2]]
-      const store = await openCatalogStore({ database, clock: { nowMs: () => 0 } })
-      const usage = store.openUsageCounter()
-      const caller = { organization: { id: 'a', dailyLimit: 700 }, keyId: null, state }
-      let counted = 0
-      for (let round = 0; round < 100; round += 1) {
-        const answers = await Promise.all([1, 2, 3].map(() => usage.count(caller)))
-        counted += answers.filter((answer) => answer === 'counted').length
-      }
-      console.log(counted)
-      await store.close()`
-    const run = promisify(execFile)
-    const { state } = await makeCaller(store, { id: 'a', dailyLimit: 700 })
-    const parameters = ['--input-type=module', '-e', program, toDatabaseText(database), state]
-    const outputs = await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, parameters)))
-    const counts = outputs.map(({ stdout }) => Number(stdout))
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(700)
-    expect(await readUsage(store)).toEqual(['a 1970-01-01 700'])
   })
 })
 

@@ -15,6 +15,7 @@ import {
   walkAll,
   CHANNEL,
 } from './subject.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
 
 /** Cards over all pages of a grid. */
 async function countCards(copy: Copy, query: DealQuery): Promise<number> {
@@ -102,7 +103,7 @@ export function describeDealCounts(subject: Subject): void {
             await dispose()
           }
         }),
-        { numRuns: 40 },
+        { numRuns: toRuns(40) },
       )
     })
 

@@ -4,6 +4,7 @@ import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import type { DealQuery } from '../../../src/copy/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { type Subject, makeQuery, walkAll } from './subject.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
 
 /** Prices with few values, so that equal ratios, prices and savings are common. */
 const price = fc
@@ -188,7 +189,7 @@ export function describeDealsProperty(subject: Subject): void {
             }
           },
         ),
-        { numRuns: 60 },
+        { numRuns: toRuns(60) },
       )
     })
   })

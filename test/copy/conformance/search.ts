@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Product } from '../../../src/catalog/contract.ts'
 import { makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, type Copy, type Place, type Subject, begin, makePage, walkAll } from './subject.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
 
 const makeNamed = (gtin: string, title: string, brand: string | null = null): Product =>
   makeProduct({ gtin, title, brand })
@@ -289,7 +290,7 @@ export function describeSearch(subject: Subject): void {
             }
           },
         ),
-        { numRuns: 60 },
+        { numRuns: toRuns(60) },
       )
     })
   })

@@ -1,0 +1,17 @@
+/** `node scripts/test-report.mjs REPORT.json`: the ten slowest test files on standard error, "PASSED FAILED" on standard output. */
+import { readFile } from 'node:fs/promises'
+import { relative } from 'node:path'
+
+const SLOWEST = 10
+
+const { testResults, numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(
+  await readFile(process.argv[2], 'utf8'),
+)
+const files = testResults
+  .map(({ name, startTime, endTime }) => ({ name, seconds: (endTime - startTime) / 1_000 }))
+  .sort((a, b) => b.seconds - a.seconds)
+console.error('the slowest test files, in seconds:')
+for (const { name, seconds } of files.slice(0, SLOWEST))
+  console.error(`${seconds.toFixed(1).padStart(7)}  ${relative(process.cwd(), name)}`)
+// A file that fails before its tests has none that failed.
+console.log(`${numPassedTests} ${numFailedTests === 0 ? numFailedTestSuites : numFailedTests}`)

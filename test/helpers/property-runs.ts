@@ -1,0 +1,17 @@
+import { configureGlobal } from 'fast-check'
+
+// oxlint-disable-next-line node/no-process-env -- which tests are run, not a setting of the program
+const IS_FULL = process.env['FULL_PROPERTIES'] === '1'
+
+/** Runs of a property in `npm test`, where it would have more in `npm run test:all`. */
+const BOUNDED_RUNS = 25
+
+/** How often fast-check runs a property that names no number. */
+const DEFAULT_RUNS = 100
+
+/** How often a property runs that runs `full` times in `npm run test:all`. */
+export function toRuns(full: number): number {
+  return IS_FULL ? full : Math.min(full, BOUNDED_RUNS)
+}
+
+configureGlobal({ numRuns: toRuns(DEFAULT_RUNS) })

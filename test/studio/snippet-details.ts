@@ -1,0 +1,35 @@
+import { type SnippetDetails, listSnippets } from '../../src/studio/snippets.ts'
+
+/** Breaks out of whatever does not escape it. */
+export const HOSTILE = '"><script>alert(1)</script>&amp; \\ [/vitrine] \' <?php ?> --> #'
+
+/** Options of an address with that text. */
+export const QUERY = new URLSearchParams({ theme: 'dark', q: HOSTILE }).toString()
+
+/** A widget whose every value is hostile. */
+export const DETAILS: SnippetDetails = {
+  publicUrl: 'https://widgets.example',
+  fragmentUrl: `https://widgets.example/fragments/c/deals?${QUERY}`,
+  embedUrl: `https://widgets.example/embeds/c/deals?${QUERY}`,
+  title: 'Where to buy "Lumen" <Arc> & more',
+  frameHeightPx: 670,
+  reservedHeightPx: 540,
+  attributes: [
+    { name: 'data-vitrine', value: 'deals' },
+    { name: 'data-channel', value: 'c' },
+    { name: 'data-q', value: HOSTILE },
+  ],
+  shortcode: {
+    name: 'vitrine_deals',
+    attributes: [
+      { name: 'channel', value: 'c' },
+      { name: 'q', value: HOSTILE },
+    ],
+  },
+  pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-a+b/c=' },
+}
+
+/** The code of one snippet. */
+export function findCode(id: string, over: Partial<SnippetDetails> = {}): string {
+  return listSnippets({ ...DETAILS, ...over }).find((snippet) => snippet.id === id)?.code ?? 'no such snippet'
+}

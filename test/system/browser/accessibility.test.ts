@@ -1,0 +1,153 @@
+import { createRequire } from 'node:module'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadAssets } from '../../../src/http/assets.ts'
+import { BUILT_FOLDER } from '../../../src/paths.ts'
+import { renderAccentCss } from '../../../src/widgets/accent.ts'
+import { createRenderer } from '../../../src/widgets/render.ts'
+import type { Frame } from '../../../src/widgets/view-models.ts'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { type PageServer, STUDIO_CSP, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { SICK, makeStudio } from '../../helpers/studio-view.ts'
+import { SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../../helpers/views.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+const assets = loadAssets(BUILT_FOLDER)
+const renderer = createRenderer()
+const styles = [assets.get('vitrine.css').path]
+let browser: Browser
+let server: PageServer
+
+beforeAll(async () => {
+  browser = await launchChromium()
+  server = await startPageServer()
+  for (const name of ['vitrine.css', 'studio.css', 'studio.js', 'embed.js'] as const) {
+    const { path, contentType, body } = assets.get(name)
+    server.answers.set(path, { type: contentType, body })
+  }
+  for (const hex of ['ffee00', '000080', 'ff6600']) {
+    server.answers.set(`/accents/${hex}.css`, { type: 'text/css', body: renderAccentCss(hex) })
+  }
+})
+afterAll(async () => {
+  await browser.close()
+  await server.close()
+})
+
+const offers = [
+  makeOffer({ isBest: true, price: SALE_PRICE }),
+  makeOffer({ merchant: 'Nordhem', price: null, availability: { text: 'Out of stock', kind: 'out' } }),
+]
+
+/** Pages that the sample data do not make; test/browser/studio.test.ts looks at those that they do. */
+const STUDIOS = {
+  wrong: makeStudio('find=lamp&theme=blue&accent=x&merchant=Elsewhere', {
+    isSample: true,
+    shown: { kind: 'hidden', reason: 'No shop that has it is left after the options.' },
+  }),
+  sick: makeStudio('tab=health', { health: SICK }),
+  empty: makeStudio('', {
+    channels: [],
+    channel: null,
+    product: null,
+    matches: [],
+    state: null,
+    shown: null,
+  }),
+}
+
+function toHost(frame: Partial<Frame>): string {
+  const own = (accent: string | null): Frame =>
+    makeFrame({ ...frame, accent, styles: accent === null ? styles : [...styles, `/accents/${accent}.css`] })
+  const box = makeBox({ frame: own(null), imageUrl: null, offers, more: offers, moreLabel: '2 more shops' })
+  const deals = [makeDeal({ imageUrl: null }), makeDeal({ imageUrl: null, price: null, brand: null })]
+  const paging = {
+    label: 'Pages of deals',
+    previous: { href: '#p', text: 'Previous page' },
+    next: { href: '#n', text: 'Next page' },
+  }
+  const parts = [
+    renderer.renderBox(box),
+    ...['ffee00', '000080', 'ff6600'].map((accent) =>
+      renderer.renderBox({ ...box, label: `Where to buy, ${accent}`, frame: own(accent) }),
+    ),
+    renderer.renderGrid(makeGrid({ frame: own(null), deals, paging })),
+  ]
+  return `<!doctype html><html lang="en"><title>Article</title><body><main><h1>Article</h1>${parts.join('')}</main></body></html>`
+}
+
+async function findViolations(body: string, colorScheme: 'light' | 'dark', csp?: string): Promise<unknown[]> {
+  server.answers.set('/', toPage(body, csp))
+  const context = await browser.newContext({
+    colorScheme,
+    bypassCSP: true,
+    viewport: { width: 700, height: 900 },
+  })
+  try {
+    const page = await context.newPage()
+    await page.goto(`${server.origin}/`)
+    await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
+    await page.addScriptTag({ path: AXE })
+    return await page.evaluate<unknown[]>(
+      `axe.run({ exclude: [['iframe']] }, { runOnly: ${JSON.stringify(TAGS)} })
+        .then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`,
+    )
+  } finally {
+    await context.close()
+  }
+}
+
+describe('accessibility', () => {
+  test.each([
+    ['light', {}],
+    ['light', { theme: 'dark' }],
+    ['dark', { theme: 'auto' }],
+    ['light', { dir: 'rtl', lang: 'ar', isolate: 'shadow' }],
+  ] as const)('box and grid, reader prefers %s, frame %j – no violation', async (colorScheme, frame) => {
+    expect(await findViolations(toHost(frame), colorScheme)).toEqual([])
+  })
+
+  test('a page with grey on grey – is found out', async () => {
+    const bad =
+      '<!doctype html><html lang="en"><title>x</title><main><h1>x</h1><p style="color:#999">text</p></main>'
+    expect(await findViolations(bad, 'light')).toMatchObject([{ id: 'color-contrast' }])
+  })
+
+  test.each([
+    ['light', 'a wrong value, a hidden box', STUDIOS.wrong],
+    ['dark', 'a wrong value, a hidden box', STUDIOS.wrong],
+    ['light', 'a sick server', STUDIOS.sick],
+    ['dark', 'a sick server', STUDIOS.sick],
+    ['light', 'no channel', STUDIOS.empty],
+  ] as const)('studio, %s, %s – no violation', async (colorScheme, _case, view) => {
+    const paths = {
+      styles: [assets.get('studio.css').path],
+      studioScript: assets.get('studio.js').path,
+      loaderScript: assets.get('embed.js').path,
+    }
+    const html = renderer.renderStudio({ ...view, ...paths })
+    expect(await findViolations(html, colorScheme, STUDIO_CSP)).toEqual([])
+  })
+
+  test.each(['light', 'dark'] as const)(
+    'demonstration shop and mistake, %s – no violation',
+    async (theme) => {
+      const pageStyles = [assets.get('studio.css').path]
+      const shop = renderer.renderDemoShop({
+        styles: pageStyles,
+        listing: { shop: 'Kopje', title: 'Lumen Arc', price: '€12.99', pictureUrl: null },
+        parameters: [{ name: 'utm_source', value: 'fernweh' }],
+      })
+      const mistake = renderer.renderMistake({
+        frameScript: null,
+        title: 'A mistake',
+        message: 'It says why.',
+        styles: pageStyles,
+      })
+      expect(await findViolations(shop, theme)).toEqual([])
+      expect(await findViolations(mistake, theme)).toEqual([])
+    },
+  )
+})

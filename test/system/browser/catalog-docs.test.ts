@@ -1,0 +1,64 @@
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { startTestService } from '../../catalog-service/harness.ts'
+import { launchChromium } from '../../helpers/chromium.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launchChromium()
+})
+afterAll(() => browser.close())
+
+/** Opens the service's first page in a browser of its own, with what was loaded, and what was complained of. */
+async function open(
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; loaded: string[]; complaints: string[]; url: string }> {
+  const { url } = await startTestService()
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const loaded: string[] = []
+  const complaints: string[] = []
+  page.on('request', (request) => loaded.push(request.url().replace(url, '')))
+  page.on('console', (message) => complaints.push(message.text()))
+  await page.goto(`${url}/`)
+  return { page, loaded, complaints, url }
+}
+
+describe('page of the catalog service', () => {
+  const views = (['light', 'dark'] as const).flatMap((scheme) =>
+    [360, 1200].map((width) => [scheme, width] as const),
+  )
+
+  test.each(views)('%s, %i px - a checker of accessibility finds nothing', async (colorScheme, width) => {
+    const { page } = await open({ colorScheme, bypassCSP: true, viewport: { width, height: 900 } })
+    await page.addScriptTag({ path: AXE })
+    const violations = await page.evaluate<unknown[]>(
+      `axe.run(document, { runOnly: ${JSON.stringify(AXE_TAGS)} }).then(({ violations }) =>
+        violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`,
+    )
+    expect(violations).toEqual([])
+  })
+
+  test('any width - scrolls sideways at none', async () => {
+    const { page } = await open()
+    for (const width of [320, 360, 390, 768, 1200, 1920]) {
+      await page.setViewportSize({ width, height: 900 })
+      const sizes = await page.evaluate<number[]>('[document.documentElement.scrollWidth, innerWidth]')
+      expect(sizes).toEqual([width, width])
+    }
+  })
+
+  test('under its own policy - loads itself and its style sheet, and nothing is refused', async () => {
+    const { page, loaded, complaints, url } = await open()
+    expect(page.url()).toBe(`${url}/docs`)
+    expect(loaded.filter((path) => path !== '/favicon.ico')).toEqual(['/', '/docs', '/docs.css'])
+    const font = await page.evaluate<string>("getComputedStyle(document.querySelector('h1')).fontWeight")
+    expect(font).toBe('500')
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,204 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { loadAssets } from '../../../src/http/assets.ts'
+import { BUILT_FOLDER } from '../../../src/paths.ts'
+import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { defer } from '../../helpers/defer.ts'
+import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+
+/** The whole way from another origin: the real server, its loader, its frames. */
+let browser: Browser
+let context: BrowserContext
+let page: Page
+let publisher: PageServer
+let server: BuiltServer
+const problems: string[] = []
+
+beforeAll(async () => {
+  browser = await launchChromium()
+  publisher = await startPageServer()
+  server = await startBuiltServer()
+})
+afterAll(async () => {
+  await browser.close()
+  await publisher.close()
+  await server.stop()
+})
+beforeEach(async () => {
+  context = await browser.newContext({ viewport: { width: 800, height: 900 } })
+  page = await context.newPage()
+  problems.length = 0
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('console', (message) => {
+    if (message.text().includes('Content Security Policy')) problems.push(message.text())
+  })
+})
+afterEach(async () => {
+  await context.close()
+  // Nothing thrown and nothing refused by a content policy, in any test.
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+})
+
+const HIDDEN = '09521234500005'
+/** Counts what moves, from the first paint on. */
+const WATCH_SHIFT =
+  "<script>shift = 0; new PerformanceObserver((list) => { for (const { value } of list.getEntries()) shift += value }).observe({ type: 'layout-shift', buffered: true })</script>"
+
+function toPlaceholder(gtin: string, attributes = ''): string {
+  const [channel] = /[\da-f]{8}-[\da-f-]{27}/.exec(server.addresses.box) ?? []
+  return `<div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}" ${attributes}></div>`
+}
+
+const getShownGtin = (): string => server.addresses.box.slice(-14)
+
+function toScript(attributes = `src="${server.addresses.publicUrl}/embed.js"`): string {
+  return `<script async ${attributes}></script>`
+}
+
+async function openPage(body: string, csp?: string): Promise<void> {
+  publisher.answers.set('/', toPage(`<!doctype html><title>Article</title><body>${body}`, csp))
+  // A slow frame keeps the page from being loaded.
+  await page.goto(`${publisher.origin}/`, { waitUntil: 'domcontentloaded' })
+}
+
+const readHeights = (): Promise<number[]> =>
+  page.evaluate<number[]>(
+    '[...document.querySelectorAll("[data-vitrine]")].map((element) => element.offsetHeight)',
+  )
+
+const isOpen = async (index: number): Promise<boolean> => ((await readHeights())[index] ?? 0) > 200
+
+describe('embedding from another origin', () => {
+  test('three widgets and one that is hidden, one slow, one on a server that is gone - each by itself', async () => {
+    const slow = defer<undefined>()
+    await page.route(/limit=2$/, async (route) => {
+      await slow.promise
+      await route.continue()
+    })
+    await page.route(/limit=3$/, (route) => route.abort('connectionrefused'))
+    await openPage(
+      [
+        toPlaceholder(getShownGtin()),
+        toPlaceholder(HIDDEN),
+        toPlaceholder(getShownGtin(), 'data-limit="2"'),
+        toPlaceholder(getShownGtin(), 'data-limit="3"'),
+        toPlaceholder(getShownGtin(), 'data-limit="1"'),
+        toScript(),
+      ].join(''),
+    )
+    await expect.poll(async () => (await isOpen(0)) && (await isOpen(4))).toBe(true)
+    expect((await readHeights()).slice(1, 4)).toEqual([0, 0, 0])
+    slow.resolve(undefined)
+    await expect.poll(() => isOpen(2)).toBe(true)
+    const heights = await readHeights()
+    expect([heights[1], heights[3]]).toEqual([0, 0])
+  })
+
+  test('loader that cannot be loaded - placeholders take no room', async () => {
+    await page.route('**/embed.js', (route) => route.abort('connectionrefused'))
+    await openPage(toPlaceholder(getShownGtin()) + toScript())
+    await page.waitForLoadState('load')
+    expect(await readHeights()).toEqual([0])
+    expect(await page.locator('iframe').count()).toBe(0)
+  })
+
+  test('closed accordion and hidden tab - open to the whole content when they are opened', async () => {
+    await openPage(
+      `<details><summary>Shops</summary>${toPlaceholder(getShownGtin())}</details>
+       <div id="tab" style="display:none">${toPlaceholder(getShownGtin(), 'data-limit="2"')}</div>${toPlaceholder(getShownGtin(), 'data-limit="3"')}${toScript()}`,
+    )
+    await expect.poll(() => isOpen(2)).toBe(true)
+    await page.locator('summary').click()
+    await page.evaluate("document.querySelector('#tab').style.display = 'block'")
+    await expect.poll(async () => (await isOpen(0)) && (await isOpen(1))).toBe(true)
+    const [openPx] = await readHeights()
+    await page.locator('summary').click()
+    await page.setViewportSize({ width: 400, height: 900 })
+    await page.locator('summary').click()
+    await expect.poll(async () => (await readHeights())[0]).toBeGreaterThan(openPx ?? 0)
+    for (const frame of page.frames().slice(1)) {
+      const [inside, outside] = [
+        await frame.evaluate<number>('document.documentElement.scrollHeight'),
+        await frame.evaluate<number>('innerHeight'),
+      ]
+      expect(inside).toBe(outside)
+    }
+  })
+
+  test('strict content policy of the page - script and frame of one host are enough', async () => {
+    const { origin } = new URL(server.addresses.publicUrl)
+    const csp = `default-src 'none'; script-src ${origin}; frame-src ${origin}; style-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'`
+    await openPage(toPlaceholder(getShownGtin()) + toScript(), csp)
+    await expect.poll(() => isOpen(0)).toBe(true)
+  })
+
+  test('loader pinned by its digest - the hashed copy works like the other, and a changed one is refused', async () => {
+    const { path, integrity } = loadAssets(BUILT_FOLDER).get('embed.js')
+    const pin = (digest: string): string =>
+      toScript(`src="${server.addresses.publicUrl}${path}" integrity="${digest}" crossorigin="anonymous"`)
+    await openPage(toPlaceholder(getShownGtin()) + pin(integrity))
+    await expect.poll(() => isOpen(0)).toBe(true)
+    await openPage(toPlaceholder(getShownGtin()) + pin(integrity.replace(/.{4}$/, 'AAAA')))
+    await page.waitForLoadState('load')
+    expect(await page.locator('iframe').count()).toBe(0)
+  })
+
+  test('reserved height and more, a hidden one, and one below the fold - nothing moves', async () => {
+    for (const [body, isShown] of [
+      [toPlaceholder(getShownGtin(), 'data-height="900" style="min-height:900px"'), true],
+      [toPlaceholder(HIDDEN), false],
+      [`<p style="height:1200px">Words</p>${toPlaceholder(getShownGtin())}`, true],
+    ] as const) {
+      await openPage(
+        `${WATCH_SHIFT}<p>Before</p>${body}<p>After</p>${toPlaceholder(getShownGtin(), 'data-limit="1"')}${toScript()}`,
+      )
+      await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
+      // It opens before a reader comes near, who has words to read until then.
+      await expect.poll(() => isOpen(0)).toBe(isShown)
+      await page.mouse.wheel(0, 2_000)
+      await expect.poll(() => isOpen(1)).toBe(true)
+      expect(await page.evaluate('shift')).toBe(0)
+    }
+  })
+
+  test('page whose element has the id vitrine - is no loader', async () => {
+    await openPage(`<div id="vitrine"></div>${toPlaceholder(getShownGtin())}${toScript()}`)
+    await expect.poll(() => isOpen(0)).toBe(true)
+  })
+
+  test('single-page app - widgets come and go with their pages, and leave nothing', async () => {
+    await openPage(`<main></main>${toScript()}`)
+    await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
+    await page.evaluate(
+      `listeners = 0; add = addEventListener; remove = removeEventListener
+       window.addEventListener = (...all) => { listeners += all[0] === 'message'; add(...all) }
+       window.removeEventListener = (...all) => { listeners -= all[0] === 'message'; remove(...all) }
+       show = (html) => { document.querySelector('main').innerHTML = html }`,
+    )
+    for (const turn of [1, 2, 3]) {
+      await page.evaluate(`show('${toPlaceholder(getShownGtin(), `data-limit="${turn}"`)}')`)
+      await expect.poll(() => isOpen(0)).toBe(true)
+      expect(await page.evaluate('listeners')).toBe(1)
+      const before = await page.evaluate<string>(
+        `kept = document.querySelector('[data-vitrine]'); vitrine.destroy(kept); kept.outerHTML`,
+      )
+      expect(before).toBe(toPlaceholder(getShownGtin(), `data-limit="${turn}"`))
+      await page.evaluate("vitrine.scan(kept); show('<p>Another page</p>')")
+      await expect.poll(() => page.evaluate('listeners')).toBe(0)
+      expect(await page.locator('iframe').count()).toBe(0)
+    }
+  })
+
+  test('dark page and dark reader - the frame stands on the page’s own ground', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await openPage(
+      `<meta name="color-scheme" content="dark light">${toPlaceholder(getShownGtin())}${toScript()}`,
+    )
+    await expect.poll(() => isOpen(0)).toBe(true)
+    const scheme = await page.evaluate('getComputedStyle(document.querySelector("iframe")).colorScheme')
+    expect(scheme).toBe('light dark')
+    const isDark = await page.frames()[1]?.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    expect(isDark).toBe(true)
+  })
+})

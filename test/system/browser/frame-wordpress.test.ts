@@ -1,0 +1,111 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+
+/** The frame's half of WordPress's protocol; a real WordPress speaks the other half in test/wordpress/. */
+let browser: Browser
+let context: BrowserContext
+let page: Page
+let publisher: PageServer
+let server: BuiltServer
+
+beforeAll(async () => {
+  browser = await launchChromium()
+  publisher = await startPageServer()
+  server = await startBuiltServer()
+})
+afterAll(async () => {
+  await browser.close()
+  await publisher.close()
+  await server.stop()
+})
+beforeEach(async () => {
+  context = await browser.newContext()
+  page = await context.newPage()
+})
+afterEach(() => context.close())
+
+type Said = Readonly<{ message?: string; value?: number | string; secret?: string; type?: string }>
+
+/** A page that holds the frame as WordPress writes it, and notes what it says. */
+async function openFrame(address: string, hash = '#?secret=aB3dE6gH9j', style = ''): Promise<void> {
+  const body = `<!doctype html><script>seen = []; addEventListener('message', ({ data }) => seen.push(data))</script>
+    <iframe class="wp-embedded-content" sandbox="allow-scripts" src="${address}${hash}" width="600" height="300" style="${style}"></iframe>`
+  publisher.answers.set('/', toPage(body))
+  await page.goto(`${publisher.origin}/`)
+}
+
+const listSaid = async (message: string): Promise<readonly Said[]> =>
+  (await page.evaluate<Said[]>('seen')).filter((said) => said.message === message)
+
+const frame = (): ReturnType<Page['frameLocator']> => page.frameLocator('iframe')
+
+describe('frame of WordPress', () => {
+  test('shown - tells its height with the secret, and again when WordPress says ready', async () => {
+    await openFrame(server.addresses.box)
+    await expect.poll(async () => (await listSaid('height')).at(-1)?.value).toBeGreaterThan(200)
+    const before = (await listSaid('height')).length
+    await page.evaluate(
+      "document.querySelector('iframe').contentWindow.postMessage({ message: 'ready', secret: 'aB3dE6gH9j' }, '*')",
+    )
+    await expect.poll(async () => (await listSaid('height')).length).toBeGreaterThan(before)
+    for (const { secret } of await listSaid('height')) expect(secret).toBe('aB3dE6gH9j')
+  })
+
+  test('ready from another frame of the page - is not answered', async () => {
+    await openFrame(server.addresses.box)
+    await expect.poll(async () => (await listSaid('height')).length).toBeGreaterThan(1)
+    const before = (await listSaid('height')).length
+    const say = "frames[0].postMessage({ message: 'ready', secret: 'aB3dE6gH9j' }, '*')"
+    publisher.answers.set('/other', toPage(`<script>parent.${say}; parent.postMessage('said', '*')</script>`))
+    await page.evaluate(
+      "document.body.append(Object.assign(document.createElement('iframe'), { src: '/other' }))",
+    )
+    await expect.poll(() => page.evaluate("seen.includes('said')")).toBe(true)
+    // The page's own word comes after the other's, and only it is answered.
+    await page.evaluate(say)
+    await expect.poll(async () => (await listSaid('height')).length).toBe(before + 1)
+  })
+
+  test('not painted when it loads - says a height all the same: else it would stay so for ever', async () => {
+    await openFrame(server.addresses.box, '#?secret=abc', 'display:none')
+    await expect.poll(async () => (await listSaid('height')).length).toBeGreaterThan(0)
+  })
+
+  test('hidden - says nothing to WordPress, which then shows nothing', async () => {
+    await openFrame(server.addresses.box.replace(/\d{14}$/, '09521234500005'))
+    await expect.poll(async () => page.evaluate("seen.some(({ type }) => type === 'hidden')")).toBe(true)
+    expect(await listSaid('height')).toEqual([])
+  })
+
+  test('link of a shop - leads to this server’s own host by a message, and on to the shop', async () => {
+    await openFrame(server.addresses.box)
+    const link = frame().getByRole('link').first()
+    const href = await link.getAttribute('href')
+    await link.click()
+    await expect.poll(async () => (await listSaid('link')).length).toBe(1)
+    const [said] = await listSaid('link')
+    const go = String(said?.value)
+    expect(new URL(go).origin).toBe(new URL(server.addresses.publicUrl).origin)
+    expect(said?.secret).toBe('aB3dE6gH9j')
+    const answer = await context.request.get(go, { maxRedirects: 0 })
+    expect([answer.status(), answer.headers()['location']]).toEqual([302, href])
+  })
+
+  test('other pages of a grid - keep the secret', async () => {
+    await openFrame(`${server.addresses.grid}?limit=4`)
+    await frame().getByRole('link', { name: 'Next page' }).click()
+    await expect.poll(() => page.frames()[1]?.url()).toMatch(/page=2#\?secret=aB3dE6gH9j$/)
+    await frame().locator('a[data-go]').first().click()
+    await expect.poll(async () => (await listSaid('link')).length).toBe(1)
+  })
+
+  test('no secret - not a word of WordPress, and links are ordinary links', async () => {
+    await openFrame(server.addresses.box, '')
+    await expect.poll(async () => page.evaluate("seen.some(({ type }) => type === 'height')")).toBe(true)
+    await frame().getByRole('link').first().click()
+    expect(await page.evaluate("seen.filter((said) => 'message' in said)")).toEqual([])
+  })
+})

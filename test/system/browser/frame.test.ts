@@ -1,0 +1,130 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadAssets } from '../../../src/http/assets.ts'
+import { BUILT_FOLDER } from '../../../src/paths.ts'
+import { createRenderer } from '../../../src/widgets/render.ts'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { EMBED_CSP, type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { makeBox, makeFrame } from '../../helpers/views.ts'
+
+let browser: Browser
+let page: Page
+let publisher: PageServer
+let widgets: PageServer
+
+beforeAll(async () => {
+  browser = await launchChromium()
+  page = await browser.newPage()
+  publisher = await startPageServer()
+  widgets = await startPageServer()
+  const assets = loadAssets(BUILT_FOLDER)
+  for (const name of ['vitrine.css', 'frame.js'] as const) {
+    const asset = assets.get(name)
+    widgets.answers.set(asset.path, { type: asset.contentType, body: asset.body })
+  }
+  const renderer = createRenderer()
+  for (const state of ['shown', 'hidden'] as const) {
+    const document = renderer.renderEmbed({
+      lang: 'en',
+      dir: 'ltr',
+      theme: 'light',
+      title: 'Where to buy',
+      state,
+      reason: state === 'hidden' ? 'No shop sells it.' : null,
+      styles: [assets.get('vitrine.css').path],
+      frameScript: assets.get('frame.js').path,
+      isFault: false,
+      goUrl: null,
+      discovery: null,
+      body: state === 'shown' ? renderer.renderBox(makeBox({ frame: makeFrame({ styles: [] }) })) : '',
+    })
+    widgets.answers.set(`/${state}`, toPage(document, EMBED_CSP))
+  }
+  const mistake = renderer.renderMistake({
+    title: 'This address needs a change',
+    message: 'The parameter "theme" accepts auto, light or dark.',
+    styles: [],
+    frameScript: assets.get('frame.js').path,
+  })
+  widgets.answers.set('/mistake', toPage(mistake, EMBED_CSP))
+})
+afterAll(async () => {
+  await browser.close()
+  await publisher.close()
+  await widgets.close()
+})
+
+async function openFrame(state: string, attributes: string): Promise<void> {
+  publisher.answers.set(
+    '/',
+    toPage(
+      `<!doctype html><script>seen = []; addEventListener('message', ({ data }) => seen.push(data))</script><iframe src="${widgets.origin}/${state}" ${attributes}></iframe>`,
+    ),
+  )
+  await page.goto(`${publisher.origin}/`)
+}
+
+const waitFor = (expression: string): Promise<unknown> =>
+  page.waitForFunction(expression, undefined, { polling: 20 })
+
+describe('frame', () => {
+  test('shown – says ready, then its height in whole pixels, once while nothing changes', async () => {
+    await openFrame('shown', 'width="600" height="50"')
+    await waitFor('seen.length >= 2')
+    const heightPx = await page.frames()[1]?.evaluate<number>('document.body.scrollHeight')
+    // A height that is the same at another width is not told again: grow and come back.
+    await page.evaluate('document.querySelector("iframe").height = 400')
+    await page.evaluate(
+      'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+    )
+    expect(await page.evaluate('seen')).toEqual([
+      { vitrine: 1, type: 'ready' },
+      { vitrine: 1, type: 'height', heightPx },
+    ])
+  })
+
+  test('hidden – says ready and hidden, and never a height', async () => {
+    await openFrame('hidden', 'width="600" height="50"')
+    await waitFor('seen.length >= 2')
+    expect(await page.evaluate('seen')).toEqual([
+      { vitrine: 1, type: 'ready' },
+      { vitrine: 1, type: 'hidden' },
+    ])
+  })
+
+  test.each([
+    ['hidden', 'debug', 'No shop sells it.'],
+    ['mistake', 'warning', 'The parameter "theme" accepts auto, light or dark.'],
+  ])('%s – folds, and tells the console why (%s)', async (state, level, reason) => {
+    const said: string[] = []
+    page.on('console', (message) => said.push(`${message.type()} ${message.text()}`))
+    await openFrame(state, 'width="600" height="50"')
+    await waitFor('seen.some(({ type }) => type === "hidden")')
+    expect(said).toEqual([`${level} Vitrine shows nothing here. ${reason} ${widgets.origin}/${state}`])
+  })
+
+  test('frame that is not rendered at first – tells its height when it is, never 0', async () => {
+    await openFrame('shown', 'width="600" height="50" style="display:none"')
+    await waitFor('seen.length >= 1')
+    await page.evaluate('document.querySelector("iframe").style.display = "block"')
+    await waitFor('seen.some(({ heightPx }) => heightPx > 50)')
+    expect(await page.evaluate('seen.filter(({ heightPx }) => heightPx < 50)')).toEqual([])
+  })
+
+  test('opened by itself – a page like any other', async () => {
+    await page.goto(`${widgets.origin}/shown`)
+    expect(await page.locator('.vitrine').isVisible()).toBe(true)
+  })
+
+  test('made narrower – the button of the best offer is an arrow at once, without the fill of the button', async () => {
+    await page.goto(`${widgets.origin}/shown`)
+    const readFill = (): Promise<string> =>
+      page.evaluate("getComputedStyle(document.querySelector('[data-best] .vitrine-go')).backgroundColor")
+    await page.setViewportSize({ width: 700, height: 700 })
+    await waitFor("document.querySelector('.vitrine').clientWidth > 600")
+    expect(await readFill()).not.toBe('rgba(0, 0, 0, 0)')
+    await page.setViewportSize({ width: 360, height: 700 })
+    await waitFor("document.querySelector('.vitrine').clientWidth < 400")
+    expect(await readFill()).toBe('rgba(0, 0, 0, 0)')
+  })
+})

@@ -1,0 +1,63 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
+import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { useOwnFonts } from '../../helpers/photographs.ts'
+
+/** Frames without the loader are as high as the server says: sample data in Chromium in one font, phone and article. */
+let browser: Browser
+let page: Page
+let server: BuiltServer
+beforeAll(async () => {
+  browser = await launchChromium()
+  // For the fonts alone: the policy of an embed refuses styles of others.
+  page = await browser.newPage({ bypassCSP: true })
+  server = await startBuiltServer()
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+})
+
+/** What the server says of an embed's height, and what it takes. */
+async function compare(embed: string, widthPx: number): Promise<Readonly<{ said: number; taken: number }>> {
+  const query = new URLSearchParams({ url: embed, maxwidth: String(widthPx) })
+  const answer = await page.request.get(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
+  const { height } = (await answer.json()) as { height: number }
+  await page.setViewportSize({ width: widthPx, height: 900 })
+  await page.goto(embed)
+  await useOwnFonts(page)
+  const taken = await page.evaluate<number>(
+    "Math.ceil(document.querySelector('.vitrine-content').getBoundingClientRect().height)",
+  )
+  return { said: height, taken }
+}
+
+/** Enough, and not so much that the page has a hole: a seventh, and two lines of a title that is shorter. */
+const fits = ({ said, taken }: Readonly<{ said: number; taken: number }>): boolean =>
+  said >= taken && said <= taken * 1.15 + 54
+
+/** Addresses whose height is said wrongly, with both heights. */
+async function listMisfits(embeds: readonly string[], widths: readonly number[]): Promise<string[]> {
+  const misfits: string[] = []
+  for (const embed of embeds) {
+    for (const widthPx of widths) {
+      const heights = await compare(embed, widthPx)
+      if (!fits(heights)) misfits.push(`${embed} at ${widthPx} px: ${JSON.stringify(heights)}`)
+    }
+  }
+  return misfits
+}
+
+describe('height of a frame', () => {
+  test.each(BOX_LAYOUTS)('%s - any number of shops - is enough, and not much more', async (layout) => {
+    const embeds = [1, 3, 5, 8].map((limit) => `${server.addresses.box}?layout=${layout}&limit=${limit}`)
+    expect(await listMisfits(embeds, [300, 360, 480, 600, 680])).toEqual([])
+  })
+
+  test.each(GRID_LAYOUTS)('%s - any number of cards - is enough, and not much more', async (layout) => {
+    const embeds = [1, 4, 12].map((limit) => `${server.addresses.grid}?layout=${layout}&limit=${limit}`)
+    expect(await listMisfits(embeds, [320, 360, 680])).toEqual([])
+  })
+})

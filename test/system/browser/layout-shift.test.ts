@@ -1,0 +1,203 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, Page, Route } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { defer } from '../../helpers/defer.ts'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { loadPictures } from '../../helpers/pictures.ts'
+
+const LOREM = '<p>An article goes on below the box, and its lines must stay where they are.</p>'.repeat(12)
+const TWO_FRAMES = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
+const PICTURE =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 400" width="90" height="400"><path d="M0 0h90v400H0z"/></svg>'
+
+let server: BuiltServer
+let browser: Browser
+let publisher: Server
+let origin = ''
+/** What the publisher's server has at `/`. */
+let article = ''
+/** Lets a picture that was asked for arrive. */
+let deliver: () => void = () => undefined
+let whenAsked: Promise<void>
+
+beforeAll(async () => {
+  ;[server, browser] = await Promise.all([startBuiltServer(), launchChromium()])
+  publisher = createServer((request, response) => {
+    if (request.url === '/late.svg') {
+      response.setHeader('content-type', 'image/svg+xml')
+      deliver = () => response.end(PICTURE)
+      pictureAsked()
+    } else response.setHeader('content-type', 'text/html; charset=utf-8').end(article)
+  })
+  await new Promise<void>((resolve) => {
+    publisher.listen(0, '127.0.0.1', resolve)
+  })
+  origin = `http://127.0.0.1:${(publisher.address() as AddressInfo).port}`
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+  publisher.closeAllConnections()
+  publisher.close()
+})
+
+let pictureAsked: () => void = () => undefined
+
+const getText = async (url: string): Promise<string> => {
+  const context = await browser.newContext()
+  const text = await (await context.request.get(url)).text()
+  await context.close()
+  return text
+}
+const toFragmentUrl = (query = ''): string =>
+  `${server.addresses.box.replace('/embeds/', '/fragments/')}?${query}`
+
+/** Opens an article that holds the HTML, and counts every shift from its first paint on. */
+async function openArticle(html: string, onStyle?: (route: Route) => Promise<void>): Promise<Page> {
+  article = `<!doctype html><html lang="en"><title>Article</title><link rel="icon" href="data:,"><body><h1>Article</h1><p>Words before it.</p>${html}${LOREM}`
+  const page = await browser.newPage({ viewport: { width: 700, height: 1_000 } })
+  if (onStyle !== undefined) await page.route('**/vitrine.*.css', onStyle)
+  await page.addInitScript(
+    `shifts = []; new PerformanceObserver((list) => { for (const entry of list.getEntries()) shifts.push([entry.value, entry.sources.map(({ node, previousRect, currentRect }) => [node?.nodeName, node?.className, previousRect.y, currentRect.y, previousRect.height, currentRect.height].join(' '))]) }).observe({ type: 'layout-shift', buffered: true })`,
+  )
+  whenAsked = new Promise((resolve) => {
+    pictureAsked = resolve
+  })
+  await page.goto(`${origin}/`, { waitUntil: 'commit' })
+  return page
+}
+
+/** Every shift so far, once two further frames have been painted. */
+async function listShifts(page: Page): Promise<unknown> {
+  await page.waitForLoadState('load')
+  await page.evaluate(TWO_FRAMES)
+  return page.evaluate('shifts')
+}
+
+const LAYOUTS = ['list', 'table', 'card', 'button']
+
+describe('layout shift', () => {
+  test.each(LAYOUTS.flatMap((layout) => [`layout=${layout}`, `layout=${layout}&isolate=shadow`]))(
+    'fragment in the page, %s - none',
+    async (query) => {
+      const page = await openArticle(await getText(toFragmentUrl(query)))
+      await page.locator('.vitrine').waitFor()
+      expect(await listShifts(page)).toEqual([])
+      expect((await page.locator('.vitrine').boundingBox())?.height).toBeGreaterThan(150)
+      await page.close()
+    },
+  )
+
+  test.each(['none', 'shadow'])('style sheet that arrives late, isolate=%s - none', async (isolate) => {
+    const html = await getText(toFragmentUrl(`isolate=${isolate}`))
+    const [asked, released] = [defer<void>(), defer<void>()]
+    const page = await openArticle(html, async (route) => {
+      asked.resolve()
+      await released.promise
+      await route.continue()
+    })
+    await asked.promise
+    await page.evaluate(TWO_FRAMES)
+    released.resolve()
+    await page.waitForFunction(
+      'document.styleSheets.length + document.querySelectorAll(".vitrine-host").length > 0',
+    )
+    // The parser goes on when the sheet is there, and may pause within a row: that row may move, an unstyled box would do more.
+    const shifts = (await listShifts(page)) as readonly [number][]
+    expect(shifts.reduce((sum, [value]) => sum + value, 0)).toBeLessThan(0.005)
+    await page.close()
+  })
+
+  test.each(['list', 'card'])('picture that arrives late, %s - none', async (layout) => {
+    const html = await getText(toFragmentUrl(`layout=${layout}`))
+    const page = await openArticle(html.replace(/<img src="[^"]*"/, `<img src="${origin}/late.svg"`))
+    await whenAsked
+    await page.evaluate(TWO_FRAMES)
+    deliver()
+    await page.waitForFunction('document.images[0].complete && document.images[0].naturalWidth > 0')
+    expect(await listShifts(page)).toEqual([])
+    await page.close()
+  })
+
+  test('picture that never comes - none', async () => {
+    const html = await getText(toFragmentUrl())
+    const page = await openArticle(html.replace(/<img src="[^"]*"/, '<img src="http://127.0.0.1:9/none.png"'))
+    expect(await listShifts(page)).toEqual([])
+    await page.close()
+  })
+
+  test.each(['grid', 'list', 'carousel'])('deals as a fragment, %s - none', async (layout) => {
+    const url = `${server.addresses.grid.replace('/embeds/', '/fragments/')}?limit=4&layout=${layout}`
+    const page = await openArticle(await getText(url))
+    await page.locator('.vitrine').waitFor()
+    expect(await listShifts(page)).toEqual([])
+    await page.close()
+  })
+
+  test('nothing to show, as a fragment and as a frame - none', async () => {
+    const empty = await getText(`${toFragmentUrl()}&merchant=nobody`)
+    expect(empty).toBe('')
+    const [channel = ''] = /[0-9a-f-]{36}/.exec(server.addresses.box) ?? []
+    const placeholder = `<div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="4006381333931"></div>`
+    const page = await openArticle(
+      `${empty}${placeholder}<script async src="${server.addresses.publicUrl}/embed.js"></script>`,
+    )
+    await page.locator('iframe').waitFor({ state: 'attached' })
+    await page.waitForLoadState('networkidle')
+    expect(await listShifts(page)).toEqual([])
+    expect(await page.evaluate('document.querySelector("[data-vitrine]").offsetHeight')).toBe(0)
+    await page.close()
+  })
+
+  test.each(['list', 'card'])('frame with data-height, %s - none', async (layout) => {
+    const probe = await browser.newPage({ viewport: { width: 684, height: 1_000 } })
+    await probe.goto(`${server.addresses.box}?layout=${layout}`)
+    const heightPx = await probe.evaluate<number>(
+      'Math.ceil(document.querySelector(".vitrine-content").getBoundingClientRect().height)',
+    )
+    await probe.close()
+    const [channel = '', , gtin = ''] = new URL(server.addresses.box).pathname.split('/').slice(2)
+    const page = await openArticle(
+      `<div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}" data-layout="${layout}" data-height="${heightPx}" style="min-height:${heightPx}px"></div><script async src="${server.addresses.publicUrl}/embed.js"></script>`,
+    )
+    await page.waitForFunction('document.querySelector("iframe")?.style.visibility === "visible"')
+    await page.waitForLoadState('networkidle')
+    expect(await listShifts(page)).toEqual([])
+    expect((await page.locator('iframe').boundingBox())?.height).toBe(heightPx)
+    await page.close()
+  })
+
+  test('a box that comes after the words below it - is found out', async () => {
+    const page = await openArticle('<div id="late"></div>')
+    await page.waitForLoadState('load')
+    await page.evaluate(TWO_FRAMES)
+    await page.evaluate('document.querySelector("#late").style.height = "300px"')
+    expect(await listShifts(page)).not.toEqual([])
+    await page.close()
+  })
+})
+
+describe('requests', () => {
+  test.each(['box', 'grid'] as const)(
+    '%s in a frame - asks for style, script and pictures, and for nothing else',
+    async (kind) => {
+      const page = await browser.newPage()
+      const asked: string[] = []
+      page.on('request', (request) =>
+        asked.push(`${request.resourceType()} ${new URL(request.url()).pathname}`),
+      )
+      await page.goto(server.addresses[kind])
+      await loadPictures(page)
+      const kinds = asked.map((request) => request.split(' ')[0])
+      // The browser's own request for a sign of the site comes only for a page of its own, not for a frame.
+      const known = asked.filter((request) => !request.endsWith('/favicon.ico'))
+      expect(known.filter((request) => !/^(?:document|stylesheet|script|image) /.test(request))).toEqual([])
+      expect(known.filter((request) => request.startsWith('stylesheet'))).toHaveLength(1)
+      expect(known.filter((request) => request.startsWith('script'))).toHaveLength(1)
+      expect(kinds).toContain('image')
+      await page.close()
+    },
+  )
+})

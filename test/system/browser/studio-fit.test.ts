@@ -1,0 +1,69 @@
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { launchChromium } from '../../helpers/chromium.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+let browser: Browser
+let server: BuiltServer
+beforeAll(async () => {
+  browser = await launchChromium()
+  server = await startBuiltServer()
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+})
+
+/** Opens the studio in a browser of its own until the end of the test. */
+async function open(query: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`${server.addresses.publicUrl}/studio${query}`)
+  return page
+}
+
+const TABS = ['?find=lamp&limit=99&merchant=Nobody', '?tab=deals&accent=red', '?tab=health']
+
+/** Everything that can be opened is open. */
+const unfold = (page: Page): Promise<unknown> =>
+  page.evaluate(`for (const details of document.querySelectorAll('details')) {
+    details.removeAttribute('name')
+    details.open = true
+  }`)
+
+describe('studio, for everybody', () => {
+  const views = TABS.flatMap((tab) =>
+    (['light', 'dark'] as const).flatMap((scheme) =>
+      [390, 1280].map((width) => [tab, scheme, width] as const),
+    ),
+  )
+
+  test.each(views)(
+    '%s, %s, %i px - a checker of accessibility finds nothing',
+    async (tab, colorScheme, width) => {
+      const page = await open(tab, { colorScheme, bypassCSP: true, viewport: { width, height: 900 } })
+      await unfold(page)
+      await page.addScriptTag({ path: AXE })
+      const violations = await page.evaluate<unknown[]>(
+        `axe.run({ exclude: [['iframe']] }, { runOnly: ${JSON.stringify(AXE_TAGS)} }).then(({ violations }) =>
+        violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`,
+      )
+      expect(violations).toEqual([])
+    },
+  )
+
+  test.each(TABS)('%s - scrolls sideways at no width', async (tab) => {
+    const page = await open(tab)
+    await unfold(page)
+    for (const width of [320, 390, 768, 1280, 1920]) {
+      await page.setViewportSize({ width, height: 900 })
+      const sizes = await page.evaluate<number[]>('[document.documentElement.scrollWidth, innerWidth]')
+      expect(sizes).toEqual([width, width])
+    }
+  })
+})

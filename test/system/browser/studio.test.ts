@@ -1,0 +1,361 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Route } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { startPageServer, toPage } from '../../helpers/page-server.ts'
+
+let browser: Browser
+let server: BuiltServer
+let context: BrowserContext
+let page: Page
+/** Whatever went wrong in the browser during a test. */
+let problems: string[]
+
+beforeAll(async () => {
+  browser = await launchChromium()
+  server = await startBuiltServer()
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+})
+afterEach(() => context.close())
+
+/** Opens the studio, or another address, in a browser of its own. */
+async function open(address = '', options: BrowserContextOptions = {}): Promise<void> {
+  context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  page = await context.newPage()
+  problems = []
+  page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
+  page.on('console', (message) => {
+    if (/error|warning/.test(message.type())) problems.push(`console: ${message.text()}`)
+  })
+  page.on('response', (response) => {
+    if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`)
+  })
+  await page.goto(/^\w+:/.test(address) ? address : `${server.addresses.publicUrl}/studio${address}`)
+}
+
+/** Waits for something to hold; a page's content policy refuses Playwright's own way. */
+const until = (check: () => Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: 10_000, interval: 30 })
+
+/** Address of the preview that is seen. */
+const readPreview = async (): Promise<string> =>
+  (await page.locator('.stage:visible iframe').first().getAttribute('src')) ?? ''
+const readCode = async (id: string): Promise<string> =>
+  (await page.locator(`[data-text="snippet ${id}"]`).textContent()) ?? ''
+const readLink = (leads: string): Promise<string | null> =>
+  page.locator(`[data-leads="${leads}"]`).getAttribute('href')
+const readQuery = (): URLSearchParams => new URL(page.url()).searchParams
+const waitForQuery = (name: string, value: string | null): Promise<void> =>
+  until(async () => expect(readQuery().get(name)).toBe(value))
+
+/** Marks the document: a mark that is gone says that the page was asked for anew. */
+const mark = (): Promise<unknown> => page.evaluate('window.marked = true')
+const isMarked = (): Promise<boolean> => page.evaluate<boolean>('window.marked === true')
+const readFocus = (): Promise<string> => page.evaluate<string>('document.activeElement.id')
+
+describe('a change of an option', () => {
+  test('shows at once in previews, snippets, links and address - on the same page, with the focus kept', async () => {
+    await open()
+    await until(async () => expect(await readPreview()).toContain('theme=light'))
+    await mark()
+    const theme = page.locator('#option-theme')
+    await theme.focus()
+    await theme.selectOption('dark')
+    await until(async () => expect(await readPreview()).toContain('theme=dark'))
+    expect(readQuery().get('theme')).toBe('dark')
+    for (const id of ['loader', 'pinned']) expect(await readCode(id)).toContain('data-theme="dark"')
+    for (const id of ['iframe', 'oembed', 'ssi', 'esi', 'php', 'fetch'])
+      expect(await readCode(id)).toContain('theme=dark')
+    expect(await readCode('wordpress')).toContain('theme="dark"')
+    for (const leads of ['embed', 'fragment', 'tab Deals'])
+      expect(await readLink(leads)).toContain('theme=dark')
+    expect(await page.locator('[data-text="address"]').textContent()).toBe(page.url())
+    expect(await page.locator('a.match').first().getAttribute('href')).toContain('theme=dark')
+    expect([await isMarked(), await readFocus()]).toEqual([true, 'option-theme'])
+    await theme.selectOption('auto')
+    await until(async () => expect(await readPreview()).toContain('theme=light'))
+    expect(readQuery().get('theme')).toBeNull()
+    expect(problems).toEqual([])
+  })
+
+  test('of fragments alone - changes their snippets, and leaves the previews as they are', async () => {
+    await open()
+    await until(async () => expect(await readPreview()).not.toBe(''))
+    const frame = await page.locator('.stage:visible iframe').first().elementHandle()
+    await page.locator('#option-isolate').selectOption('shadow')
+    await until(async () => expect(await readCode('ssi')).toContain('isolate=shadow'))
+    expect(await readCode('loader')).not.toContain('isolate')
+    expect(await frame?.evaluate((element) => element.isConnected)).toBe(true)
+  })
+
+  test('text - counts after a pause, not with every key, and the caret stays', async () => {
+    await open('?tab=deals')
+    await mark()
+    let asked = 0
+    page.on('request', (request) => (asked += /\/studio\/live/.test(request.url()) ? 1 : 0))
+    await page.clock.install()
+    await page.clock.pauseAt(Date.now() + 60_000)
+    const text = 'lamp of oak'
+    await page.locator('#option-q').pressSequentially(text)
+    await page.clock.runFor(299)
+    expect([await readFocus(), asked]).toEqual(['option-q', 0])
+    await page.clock.runFor(1)
+    await waitForQuery('q', text)
+    expect([await isMarked(), await readFocus(), asked]).toEqual([true, 'option-q', 1])
+    expect(await page.evaluate<number>('document.activeElement.selectionStart')).toBe(text.length)
+  })
+
+  test('filter of deals - counts and total follow', async () => {
+    await open('?tab=deals')
+    const total = page.locator('[data-text="count total"]')
+    const before = Number(await total.textContent())
+    await page.locator('#option-min_discount').fill('30')
+    await until(async () => expect(Number(await total.textContent())).toBeLessThan(before))
+    const left = Number(await total.textContent())
+    await page.locator('details.checks', { hasText: 'Only these shops' }).locator('summary').click()
+    await page.locator('input[name="merchant"]').first().check()
+    await until(async () => expect(readQuery().get('merchant')).not.toBeNull())
+    expect(Number(await total.textContent())).toBeLessThanOrEqual(left)
+    expect(await readPreview()).toContain('merchant=')
+    expect(await page.locator('[data-leads^="count brand"]').first().getAttribute('href')).toContain(
+      'min_discount=30',
+    )
+    expect(problems).toEqual([])
+  })
+
+  test('that leaves nothing - says why it is hidden, and takes it back', async () => {
+    await open('?tab=deals')
+    const notice = page.locator('[data-text="notice"]')
+    expect(await notice.isVisible()).toBe(false)
+    await page.locator('#option-max_price').fill('0.01')
+    await until(async () => expect(await notice.isVisible()).toBe(true))
+    expect(await notice.textContent()).toContain('Nothing is shown now')
+    await page.locator('#option-max_price').fill('')
+    await until(async () => expect(await notice.isVisible()).toBe(false))
+  })
+
+  test.each([
+    ['accent', 'red', 'ff6600', 'six hex digits'],
+    ['limit', '99', '3', 'a whole number from 1 to 50'],
+    ['locale', 'nonsense!', 'de', 'a language tag'],
+  ])('%s, wrong - is named at its field and is no part of the choice, until it is mended', async (...row) => {
+    const [name, bad, good, words] = row
+    await open()
+    const field = page.locator(`#option-${name}`)
+    const wrong = page.locator(`#wrong-${name}`)
+    await field.fill(bad)
+    await until(async () => expect(await wrong.isVisible()).toBe(true))
+    expect(await wrong.textContent()).toContain(words)
+    expect(await field.getAttribute('aria-invalid')).toBe('true')
+    expect(await field.getAttribute('aria-describedby')).toContain(`wrong-${name}`)
+    expect([await field.inputValue(), await readFocus()]).toEqual([bad, `option-${name}`])
+    expect(readQuery().get(name)).toBeNull()
+    await field.fill(good)
+    await waitForQuery(name, good)
+    expect(await wrong.isVisible()).toBe(false)
+    expect(await field.getAttribute('aria-invalid')).toBeNull()
+    expect(problems).toEqual([])
+  })
+
+  test('answers that overtake each other - the last question counts', async () => {
+    await open()
+    const held: Route[] = []
+    await page.route(/\/studio\/live.*theme=dark/, (route) => void held.push(route))
+    await page.evaluate(`window.seen = []
+      new MutationObserver(() => window.seen.push(location.search)).observe(
+        document.querySelector('[data-text="address"]'), { childList: true })`)
+    await page.locator('#option-theme').selectOption('dark')
+    await page.locator('#option-theme').selectOption('light')
+    await waitForQuery('theme', 'light')
+    const answered = page.waitForResponse(/\/studio\/live.*theme=dark/)
+    await held[0]?.continue()
+    await (await answered).finished()
+    await page.locator('#option-layout').selectOption('card')
+    await waitForQuery('layout', 'card')
+    const seen = await page.evaluate<string[]>('[location.search, ...window.seen]')
+    expect(seen.length).toBeGreaterThan(2)
+    expect(seen.filter((search) => search.includes('theme=dark'))).toEqual([])
+  })
+
+  test('that the server refuses - sends the form, whose page says why', async () => {
+    await open()
+    await page.route(/\/studio\/live/, (route) => route.fulfill({ status: 500 }))
+    await page.locator('#option-theme').selectOption('dark')
+    await until(async () => expect(await readCode('loader').catch(() => '')).toContain('data-theme="dark"'))
+  })
+
+  test('while the server is away - is said, nothing is lost, and the next one counts', async () => {
+    await open()
+    await page.route(/\/studio\/live/, (route) => route.abort(), { times: 1 })
+    await page.locator('#option-theme').selectOption('dark')
+    await until(async () => expect(await page.locator('.notice').textContent()).toContain('does not answer'))
+    await page.locator('#option-layout').selectOption('card')
+    await waitForQuery('layout', 'card')
+    expect([readQuery().get('theme'), await page.locator('.notice').isVisible()]).toEqual(['dark', false])
+  })
+})
+
+describe('other choices', () => {
+  test('channel - is another page, which keeps the options, a wrong one too', async () => {
+    await open('?theme=dark&limit=99')
+    await mark()
+    const channel = page.locator('#channel')
+    const [, other = ''] = await channel
+      .locator('option')
+      .evaluateAll((options) => options.map((option) => option.getAttribute('value') ?? ''))
+    await channel.selectOption(other)
+    await waitForQuery('channel', other)
+    await until(async () => expect(await isMarked()).toBe(false))
+    expect(readQuery().get('theme')).toBe('dark')
+    expect(await page.locator('#wrong-limit').isVisible()).toBe(true)
+    expect(await readLink('embed')).toContain(`${other}/where-to-buy/`)
+  })
+
+  test('search by Enter - finds, and keeps the options', async () => {
+    await open('?theme=dark')
+    await page.locator('#find').fill('lamp')
+    await page.locator('#find').press('Enter')
+    await waitForQuery('find', 'lamp')
+    expect(readQuery().get('theme')).toBe('dark')
+    expect(await page.locator('.match-title').first().textContent()).toMatch(/lamp/i)
+  })
+
+  test('link followed while an answer is awaited - leads where it says', async () => {
+    await open()
+    await page.route(/\/studio\/live/, () => undefined)
+    await page.locator('#option-layout').selectOption('card')
+    await page.getByRole('link', { name: 'Deals', exact: true }).click()
+    await waitForQuery('tab', 'deals')
+    await page.waitForLoadState()
+    expect(await page.locator('h1').textContent()).toContain('deals')
+    expect(readQuery().get('tab')).toBe('deals')
+  })
+
+  test('back and forward - each page as it was left', async () => {
+    await open()
+    await page.locator('#option-theme').selectOption('dark')
+    await waitForQuery('theme', 'dark')
+    await page.getByRole('link', { name: 'Deals', exact: true }).click()
+    await waitForQuery('tab', 'deals')
+    expect(await page.locator('#option-theme').inputValue()).toBe('dark')
+    await page.goBack()
+    expect([readQuery().get('tab'), readQuery().get('theme')]).toEqual([null, 'dark'])
+    expect(await page.locator('#option-theme').inputValue()).toBe('dark')
+    await until(async () => expect(await readPreview()).toContain('where-to-buy'))
+    expect(await readPreview()).toContain('theme=dark')
+    await page.goForward()
+    expect(readQuery().get('tab')).toBe('deals')
+    expect(problems).toEqual([])
+  })
+})
+
+test('switches - light and dark, article and phone, by keyboard', async () => {
+  await open()
+  const seen = async (): Promise<string[]> =>
+    page
+      .locator('.stage:visible')
+      .evaluateAll((stages) =>
+        stages.map((stage) => `${stage.getAttribute('data-size')} ${stage.getAttribute('data-ground')}`),
+      )
+  expect(await seen()).toEqual(['article light'])
+  await page.getByRole('radio', { name: 'Light page' }).focus()
+  await page.keyboard.press('ArrowRight')
+  expect(await seen()).toEqual(['article dark'])
+  await page.getByRole('radio', { name: 'Article' }).focus()
+  await page.keyboard.press('ArrowRight')
+  expect(await seen()).toEqual(['phone dark'])
+  await until(async () => expect(await readPreview()).toContain('theme=dark'))
+  expect(problems).toEqual([])
+})
+
+test('without script - the button and the links do everything', async () => {
+  await open('', { javaScriptEnabled: false })
+  expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0)
+  expect(await page.getByRole('link', { name: 'Open the widget itself' }).isVisible()).toBe(true)
+  await page.locator('#option-theme').selectOption('dark')
+  await page.locator('#option-limit').fill('99')
+  await page.getByRole('button', { name: 'Show' }).click()
+  expect(readQuery().get('theme')).toBe('dark')
+  expect(await readLink('embed')).toMatch(/theme=dark$/)
+  expect(await page.locator('#wrong-limit').textContent()).toContain('from 1 to 50')
+  expect(await page.locator('#option-limit').inputValue()).toBe('99')
+  await page.locator('#find').fill('lamp')
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page.locator('a.match').last().click()
+  expect(await readLink('embed')).toContain(readQuery().get('gtin') ?? 'no product')
+  expect(readQuery().get('theme')).toBe('dark')
+  await page.getByRole('link', { name: 'Deals', exact: true }).click()
+  await page.locator('[data-leads^="count brand"]').first().click()
+  expect(await readLink('fragment')).toMatch(/theme=dark&brand=/)
+  await page.getByRole('link', { name: 'Health', exact: true }).click()
+  expect(await page.locator('table').innerText()).toContain('The Slow Shelf Magazine')
+  expect(problems).toEqual([])
+})
+
+/** Copies a snippet as a visitor does, and reads it from the clipboard. */
+async function copySnippet(label: string): Promise<string> {
+  const snippet = page.locator('details.snippet', { hasText: label })
+  if (!(await snippet.evaluate((details) => details.hasAttribute('open'))))
+    await snippet.locator('summary').click()
+  await snippet.getByRole('button', { name: 'Copy' }).click()
+  await snippet.getByRole('button', { name: 'Copied' }).waitFor()
+  return page.evaluate<string>('navigator.clipboard.readText()')
+}
+
+describe('copying', () => {
+  const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
+
+  test('button - copies what is shown, changes included, and says so', async () => {
+    await open('', CLIPBOARD)
+    expect(await copySnippet('Script (any page)')).toBe(await readCode('loader'))
+    await page.locator('#option-theme').selectOption('dark')
+    await waitForQuery('theme', 'dark')
+    await page.getByRole('button', { name: 'Copy' }).first().waitFor()
+    expect(await copySnippet('Your own code (fetch)')).toBe(await readCode('fetch'))
+    expect(problems).toEqual([])
+  })
+
+  test('without the clipboard interface - copies all the same', async () => {
+    await open()
+    await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`)
+    await page.getByRole('button', { name: 'Copy' }).first().click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    await page.locator('#find').focus()
+    await page.keyboard.press('Control+V')
+    expect(await page.locator('#find').inputValue()).toContain('<div data-vitrine="where-to-buy"')
+  })
+
+  test.each(['Script (any page)', 'Plain iframe (no script)', 'Script, pinned by its digest'])(
+    'newcomer pastes "%s" into a page - it opens from the disk and from a server of this machine',
+    async (label) => {
+      await open('', CLIPBOARD)
+      const html = `<!doctype html><title>Mine</title><link rel="icon" href="data:,"><p>Text</p>\n${await copySnippet(label)}`
+      await context.close()
+      const folder = await mkdtemp(join(tmpdir(), 'vitrine-newcomer-'))
+      onTestFinished(() => rm(folder, { recursive: true, force: true }))
+      await writeFile(join(folder, 'article.html'), html)
+      const host = await startPageServer(new Map([['/', toPage(html)]]))
+      onTestFinished(() => host.close())
+      for (const address of [pathToFileURL(join(folder, 'article.html')).href, `${host.origin}/`]) {
+        await open(address)
+        const box = page.frameLocator('iframe')
+        await box.locator('.vitrine-offer').first().waitFor()
+        await until(async () =>
+          expect(
+            await page.evaluate<boolean>(`(({ offsetHeight, style }) => offsetHeight > 100 &&
+              style.visibility !== 'hidden')(document.querySelector('iframe'))`),
+          ).toBe(true),
+        )
+        expect([address, ...problems]).toEqual([address])
+        await context.close()
+      }
+    },
+  )
+})

@@ -1,0 +1,28 @@
+import { describe } from 'vitest'
+import { useServer } from '../../catalog-service/engines.ts'
+
+/**
+ * The same tests once more: each of these files says what the catalog does, whatever its database is. They share one server,
+ * with a database for each catalog.
+ */
+describe('the catalog on PostgreSQL', async () => {
+  useServer()
+  await import('../../catalog-service/contract.test.ts')
+  await import('../../catalog-service/sections.test.ts')
+  await import('../../catalog-service/visibility.test.ts')
+  await import('../../catalog-service/access.test.ts')
+  await import('../../catalog-service/authenticate.test.ts')
+  await import('./walk-beside-import.test.ts')
+  await import('./usage.test.ts')
+  await import('../../catalog-service/sample/sample.test.ts')
+  await import('../../catalog-service/store/keys.test.ts')
+  await import('../../catalog-service/store/usage.test.ts')
+  await import('../../catalog-service/store/products.test.ts')
+  await import('../../catalog-service/import/import-feed.test.ts')
+  await import('../../catalog-service/import/writer.test.ts')
+  await import('../../commands/catalog-owner.test.ts')
+  await import('../../commands/catalog-merchants.test.ts')
+  await import('../../commands/catalog-organizations.test.ts')
+  await import('../../commands/catalog-approvals.test.ts')
+  await import('../../commands/catalog-networks.test.ts')
+})

@@ -1,0 +1,249 @@
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import request from 'supertest'
+import { expect, onTestFinished, vi } from 'vitest'
+import { HOUR_MS, systemClock } from '../../../src/clock.ts'
+import type { Environment } from '../../../src/config/parse-config.ts'
+import { openSqlStore } from '../../../src/copy/sql-store.ts'
+import type { CopyStore } from '../../../src/copy/store.ts'
+import { runWalkHere } from '../../../src/copy/walk-here.ts'
+import { openSqlite } from '../../../src/database/sqlite.ts'
+import { type Running, makeFolder, startBuilt, startRemote } from '../../commands/cli-harness.ts'
+import {
+  CHANNEL_ID,
+  FAKE_KEY,
+  type FakeCatalog,
+  makeWireOffer,
+  makeWireProduct,
+  sendJson,
+} from '../../helpers/fake-catalog.ts'
+import { toGtin } from '../../helpers/products.ts'
+
+/** Products of a page here: fewer than a walk asks for, which the contract allows, so that ten pages are soon walked. */
+export const PAGE_PRODUCTS = 40
+
+/** How long a real process may take for anything, on a machine that does something else as well. */
+export const IN_TIME = { timeout: 20_000, interval: 5 } as const
+
+/** A call is held for as long as a test needs, and the first look-up of a process may take its time. */
+const PATIENCE = { VITRINE_CATALOG_TIMEOUT_MS: '600000', VITRINE_VISITOR_TIMEOUT_MS: '10000' }
+
+/** A folder with a fake catalog, and the settings of a real program that keeps its files there. */
+export type CrashPlace = Readonly<{
+  folder: string
+  /** The file of the stored copy. */
+  path: string
+  catalog: FakeCatalog
+  settings: Environment
+}>
+
+/** Makes a place whose catalog has so many products, all at one price and on sale. */
+export async function makeCrashPlace(productCount: number, price: string): Promise<CrashPlace> {
+  const folder = makeFolder()
+  const { catalog, settings } = await startRemote(folder)
+  const place = {
+    folder,
+    path: join(folder, 'copy.db'),
+    catalog,
+    settings: { ...settings, ...PATIENCE, VITRINE_LOG_LEVEL: 'info' },
+  }
+  setPrices(place, productCount, price)
+  holdPage(place, 0)
+  return place
+}
+
+/** Gives every product of the catalog the same price. */
+export function setPrices({ catalog }: CrashPlace, productCount: number, price: string): void {
+  const offers = [makeWireOffer({ price, old_price: '99.00' })]
+  const products = Array.from({ length: productCount }, (_, index) =>
+    makeWireProduct({ gtin: toGtin(index), title: `Lamp ${index}`, offers }),
+  )
+  catalog.products.set(CHANNEL_ID, products)
+}
+
+/** A whole walk in this process: quicker than a program where the walk is not what is tried. */
+export async function walkHere({ catalog, path }: CrashPlace): Promise<void> {
+  const report = await runWalkHere(
+    {
+      database: `sqlite:${path}`,
+      catalog: catalog.url,
+      baseUrl: catalog.url,
+      key: FAKE_KEY,
+      timeoutMs: 5_000,
+      maxBytes: 8_000_000,
+      ownOrigin: 'https://widgets.example',
+      channels: null,
+      pausedUntilMs: 0,
+      dailyLimit: null,
+      mayWait: false,
+      walkedSinceMs: null,
+      isTakeOver: false,
+      owner: 'the test',
+      isAccepted: false,
+      isListAccepted: false,
+      confirmAfterMs: HOUR_MS,
+    },
+    { signal: new AbortController().signal },
+    systemClock,
+  )
+  expect(report.walks.map(({ outcome }) => outcome)).toEqual(['complete'])
+}
+
+/** The bytes of a walked copy, by what was walked: walking as much again for each test would take most of the time. */
+const walked = new Map<string, Readonly<{ bytes: Buffer; url: string }>>()
+
+/** A place whose copy holds a whole walk at this price, made a moment ago. */
+export async function makeWalkedPlace(productCount: number, price: string): Promise<CrashPlace> {
+  const place = await makeCrashPlace(productCount, price)
+  const key = `${productCount} ${price}`
+  const known = walked.get(key)
+  if (known === undefined) {
+    await walkHere(place)
+    walked.set(key, { bytes: readFileSync(place.path), url: place.catalog.url })
+  } else {
+    writeFileSync(place.path, known.bytes)
+    renameCatalog(place.path, known.url, place.catalog.url)
+  }
+  place.catalog.calls.length = 0
+  return place
+}
+
+/** A copy belongs to the address of its catalog. */
+function renameCatalog(path: string, from: string, to: string): void {
+  const database = openSqlite({ path, role: 'writer' })
+  for (const table of ['copies', 'channels', 'channel_lists', 'quota_days'])
+    database.prepare(`update ${table} set catalog = ? where catalog = ?`).run([to, from])
+  database.close()
+}
+
+/** A page of the walk that the catalog does not answer while it is held. `isAsked`: and those before it are in the copy. */
+export type HeldPage = Readonly<{ isAsked(): boolean; letGo(): void }>
+
+/** Holds back the `page`-th page, counted from 1, until it is let go; with 0 none. */
+export function holdPage(place: CrashPlace, page: number): HeldPage {
+  const held: ServerResponse[] = []
+  let isHeld = page > 0
+  place.catalog.fault = {
+    matches: /\/products\?/,
+    does(call, response) {
+      const asked = toPage(new URL(call.url ?? '', place.catalog.url))
+      if (isHeld && asked === page) held.push(response)
+      else sendPage(place, asked, response)
+    },
+  }
+  return {
+    isAsked: () => held.length > 0 && countStoredPages(place) >= page - 1,
+    letGo() {
+      isHeld = false
+      for (const response of held) sendPage(place, page, response)
+    },
+  }
+}
+
+/** Pages of the walk under way that are in the copy: the next one is asked for while the last is still written. */
+function countStoredPages({ path }: CrashPlace): number {
+  const database = openSqlite({ path, role: 'reader' })
+  const statement = database.prepare(
+    'select count(*) as count from walk_pages where walk = (select max(running_walk) from copies)',
+  )
+  const [row] = statement.all([]) as readonly { count: number }[]
+  database.close()
+  return row?.count ?? 0
+}
+
+/** Answers a page, as the catalog does. */
+export function sendPage({ catalog }: CrashPlace, page: number, response: ServerResponse): void {
+  const products = catalog.products.get(CHANNEL_ID) ?? []
+  const items = products.slice((page - 1) * PAGE_PRODUCTS, page * PAGE_PRODUCTS)
+  const isLast = page * PAGE_PRODUCTS >= products.length
+  sendJson(response, 200, { items, next_cursor: isLast ? null : (items.at(-1)?.gtin ?? null) })
+}
+
+/** The pages that the catalog was asked for, counted from 1; forgets its calls. */
+export function takePages({ catalog }: CrashPlace): number[] {
+  const calls = catalog.calls.splice(0)
+  return calls
+    .filter(({ path }) => path.includes('/products?'))
+    .map(({ path }) => toPage(new URL(path, catalog.url)))
+}
+
+/** Pages are told apart by their cursors, which are the last GTIN before. */
+function toPage({ searchParams }: URL): number {
+  const cursor = searchParams.get('cursor')
+  return cursor === null ? 1 : 1 + Math.ceil((findIndex(cursor) + 1) / PAGE_PRODUCTS)
+}
+
+function findIndex(gtin: string): number {
+  return Number(gtin.slice(0, 13)) - Number(toGtin(0).slice(0, 13))
+}
+
+/** Starts the server and waits until it listens; its first walk may still be under way. */
+export async function startListening(
+  settings: Environment,
+): Promise<Readonly<{ running: Running; url: string }>> {
+  const running = startBuilt(['serve', '--json'], settings)
+  const findUrl = (): string | undefined => /"publicUrl":"([^"]+)"/.exec(running.said())?.[1]
+  await vi.waitFor(() => expect(findUrl(), running.said()).toBeDefined(), IN_TIME)
+  return { running, url: findUrl() ?? '' }
+}
+
+/** Waits for a page to be asked for, and kills the process before it is answered. */
+export async function killAt(running: Running, page: HeldPage): Promise<void> {
+  await vi.waitFor(() => expect(page.isAsked(), running.said()).toBe(true), IN_TIME)
+  await running.stop('SIGKILL')
+  page.letGo()
+}
+
+/** What a visitor sees: the state, and each price on it once. */
+export type Seen = Readonly<{ state: string; prices: readonly string[] }>
+
+/** Visits a fragment. */
+export async function visit(url: string, path: string): Promise<Seen> {
+  const { status, headers, text } = await request(url).get(path)
+  expect(status).toBe(200)
+  const prices = [...text.matchAll(/€(\d+\.\d\d)/g)].map(([, price = '']) => price)
+  return {
+    state: String(headers['vitrine-state']),
+    prices: [...new Set(prices)].filter((price) => price !== '99.00'),
+  }
+}
+
+/** Address of a product's box. */
+export function toBox(index: number): string {
+  return `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
+}
+
+/** Address of the grid's `page`. */
+export function toGrid(page = 1): string {
+  return `/fragments/${CHANNEL_ID}/deals?limit=60&page=${page}`
+}
+
+/** Visits boxes from the first page to the last, and grids; every one of them has to be of one version. */
+export async function expectAllShown(url: string, indices: readonly number[], price: string): Promise<void> {
+  for (const index of indices)
+    expect([index, await visit(url, toBox(index))]).toEqual([index, { state: 'shown', prices: [price] }])
+  for (const page of [1, 2])
+    expect(await visit(url, toGrid(page))).toEqual({ state: 'shown', prices: [price] })
+}
+
+/** SQLite's own check of files as they lie there: of copies, so that the program meets what the kill left. */
+export function expectWhole(path: string): void {
+  const copy = join(makeFolder(), 'copy.db')
+  for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end)
+  const database = openSqlite({ path: copy, role: 'writer' })
+  expect(database.prepare('pragma integrity_check').all([])).toEqual([{ integrity_check: 'ok' }])
+  database.close()
+}
+
+/** Bytes of a file; -1 while there is none. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? -1
+}
+
+/** The stored copy, read beside whoever uses it. */
+export async function openCopy({ catalog, path }: CrashPlace): Promise<CopyStore> {
+  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+  onTestFinished(() => store.close().catch(() => {}))
+  return store
+}

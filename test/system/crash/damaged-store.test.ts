@@ -1,0 +1,269 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import request from 'supertest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Environment } from '../../../src/config/parse-config.ts'
+import { openSqlite } from '../../../src/database/sqlite.ts'
+import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { runBuilt, runHere } from '../../commands/cli-harness.ts'
+import { SPOIL_INDEX, damageTables } from '../../copy/damage.ts'
+import {
+  type CrashPlace,
+  makeCrashPlace,
+  makeWalkedPlace,
+  openCopy,
+  setPrices,
+  toBox,
+  toGrid,
+  visit,
+} from './crash-place.ts'
+
+const OLD = '49.90'
+const NEW = '39.90'
+const SHOWN_OLD = { state: 'shown', prices: [OLD] }
+const SHOWN_NEW = { state: 'shown', prices: [NEW] }
+const PAGE_BYTES = 4_096
+const PRODUCTS = 400
+
+/** A server that runs on, and what it wrote to standard error. */
+type Server = Readonly<{
+  url: string
+  addresses: Readonly<{ box: string | null; grid: string | null }>
+  readFailures(): readonly string[]
+  stop(): Promise<Readonly<{ code: number | null; tookMs: number }>>
+}>
+
+/** Starts the real program until it says that it is ready. `maxBlocks`: no file may grow beyond so many KiB. */
+async function serve(settings: Environment, maxBlocks?: number): Promise<Server> {
+  const main = join(PACKAGE_FOLDER, 'dist/main.js')
+  const limit = maxBlocks === undefined ? '' : `trap '' XFSZ; ulimit -f ${maxBlocks}; `
+  const all = { ...settings, VITRINE_ADMIN_PASSWORD: 'p' }
+  const env = Object.fromEntries(Object.entries(all).filter(([, text]) => text !== undefined))
+  const words = ['-c', `${limit}exec "$@"`, 'bash', process.execPath, main, 'serve', '--json']
+  const child = spawn('bash', words, { env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let err = ''
+  child.stderr.on('data', (chunk) => (err += String(chunk)))
+  const ended = once(child, 'exit') as Promise<[number | null]>
+  const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text))
+  const text = await Promise.race([line, ended.then(() => Promise.reject(new Error(`it ended: ${err}`)))])
+  const addresses = JSON.parse(text) as Server['addresses'] & { publicUrl: string }
+  return {
+    url: addresses.publicUrl,
+    addresses,
+    readFailures: () => err.split('\n').filter((entry) => entry.includes('"msg":"the stored copy failed')),
+    async stop() {
+      const startedAtMs = performance.now()
+      child.kill('SIGTERM')
+      const [code] = await ended
+      return { code, tookMs: performance.now() - startedAtMs }
+    },
+  }
+}
+
+/** Overwrites a part of a file's pages, given in shares of the whole; the first page is 0. */
+function overwrite(path: string, from: number, to: number): void {
+  const pages = Math.floor(statSync(path).size / PAGE_BYTES)
+  const [first, last] = [Math.max(1, Math.floor(from * pages)), Math.floor(to * pages)]
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc((last - first) * PAGE_BYTES, 0x5a), 0, null, first * PAGE_BYTES)
+  closeSync(file)
+}
+
+/** The exit code of a server that is told to end; one that takes longer than it may has another. */
+async function stopInTime(server: Server): Promise<unknown> {
+  const { code, tookMs } = await server.stop()
+  return tookMs < 9_500 ? code : `${code} after ${tookMs} ms`
+}
+
+/** Without a stored copy: boxes from the catalog, once each; no grids; and it is said where operators look. */
+async function expectServedWithoutCopy(place: CrashPlace, server: Server): Promise<void> {
+  const before = place.catalog.countCalls(/products\/\d/)
+  for (let round = 0; round < 3; round++)
+    for (const index of [0, 1, 2]) expect(await visit(server.url, toBox(index))).toEqual(SHOWN_NEW)
+  expect(place.catalog.countCalls(/products\/\d/) - before).toBeLessThanOrEqual(3)
+  for (let round = 0; round < 5; round++) {
+    const { status, text, headers } = await request(server.url).get(toGrid())
+    expect([status, text, headers['vitrine-state']]).toEqual([200, '', 'unavailable'])
+  }
+  expect((await request(server.url).get('/healthz')).status).toBe(200)
+  const { status, body } = await request(server.url).get('/readyz').auth('admin', 'p')
+  expect(status).toBe(503)
+  expect(body).toMatchObject({
+    reason: 'the stored copy cannot be read',
+    detail: { store: { isUp: false, lastFailure: { at: expect.any(String), reason: expect.any(String) } } },
+  })
+  const failures = server.readFailures()
+  expect(failures).toHaveLength(1)
+  expect(JSON.parse(failures[0] ?? '')).toMatchObject({ level: 50, err: { message: expect.any(String) } })
+}
+
+type Finding = Readonly<{ subject: string; isGood: boolean; cure: string | null }>
+
+async function checkBad(settings: Environment): Promise<Readonly<{ code: number | null; bad: Finding[] }>> {
+  const { code, out } = await runHere(['check', '--json'], settings)
+  return { code, bad: (JSON.parse(out) as Finding[]).filter(({ isGood }) => !isGood) }
+}
+
+async function expectCheckFails(settings: Environment): Promise<void> {
+  const { code, bad } = await checkBad(settings)
+  expect([code, bad.map(({ subject }) => subject)]).toEqual([1, ['stored copy']])
+  expect(bad[0]?.cure).toContain('VITRINE_DATABASE_URL')
+}
+
+describe('serve without a stored copy that can be opened', () => {
+  test.each<readonly [string, (place: CrashPlace) => string]>([
+    [
+      'file of garbage',
+      ({ path }) => {
+        writeFileSync(path, 'no database '.repeat(5_000))
+        return path
+      },
+    ],
+    [
+      'folder',
+      ({ path }) => {
+        mkdirSync(path)
+        return path
+      },
+    ],
+    ['path that cannot be made', () => '/proc/nothing/x.db'],
+    [
+      'path below a file',
+      ({ folder }) => {
+        writeFileSync(join(folder, 'file'), '')
+        return join(folder, 'file/x.db')
+      },
+    ],
+  ])('%s - boxes from the catalog, no grids, not ready, one line, check says 1', async (_name, spoil) => {
+    const place = await makeCrashPlace(3, NEW)
+    const settings = { ...place.settings, VITRINE_DATABASE_URL: `sqlite:${spoil(place)}` }
+    const server = await serve(settings)
+    await expectServedWithoutCopy(place, server)
+    await expectCheckFails(settings)
+    expect(await stopInTime(server)).toBe(0)
+  })
+
+  test('walked copy, every page but the first overwritten - the same', async () => {
+    const place = await makeWalkedPlace(PRODUCTS, OLD)
+    setPrices(place, PRODUCTS, NEW)
+    overwrite(place.path, 0, 1)
+    const server = await serve(place.settings)
+    await expectServedWithoutCopy(place, server)
+    await expectCheckFails(place.settings)
+    expect(await stopInTime(server)).toBe(0)
+  })
+
+  test('disk that is full from the start - the same, but for the check, which has a disk', async () => {
+    const place = await makeCrashPlace(3, NEW)
+    const server = await serve(place.settings, 16)
+    await expectServedWithoutCopy(place, server)
+    expect(await stopInTime(server)).toBe(0)
+  })
+})
+
+describe('serve with a stored copy of which something is left', () => {
+  test.each([
+    ['middle third', 1 / 3, 2 / 3],
+    ['second half', 1 / 2, 1],
+  ])(
+    '%s of its pages overwritten - boxes from copy or catalog, no error for a visitor',
+    async (_name, from, to) => {
+      const place = await makeWalkedPlace(PRODUCTS, OLD)
+      setPrices(place, PRODUCTS, NEW)
+      overwrite(place.path, from, to)
+      const server = await serve(place.settings)
+      for (let index = 0; index < PRODUCTS; index += 20)
+        expect([SHOWN_OLD, SHOWN_NEW]).toContainEqual(await visit(server.url, toBox(index)))
+      expect(['shown', 'unavailable']).toContain((await visit(server.url, toGrid())).state)
+      expect((await request(server.url).get('/healthz')).status).toBe(200)
+      // Ready as long as the list of copies can be read: single damaged pages cost what is on them.
+      expect([200, 503]).toContain((await request(server.url).get('/readyz')).status)
+      expect(server.readFailures()).toHaveLength(1)
+      await expectCheckFails(place.settings)
+      expect(await stopInTime(server)).toBe(0)
+    },
+  )
+
+  test('empty file - a new copy is made in it', async () => {
+    const place = await makeCrashPlace(3, NEW)
+    writeFileSync(place.path, '')
+    const server = await serve(place.settings)
+    expect(server.addresses.grid).not.toBeNull()
+    expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
+    expect((await request(server.url).get('/readyz')).status).toBe(200)
+    expect(await checkBad(place.settings)).toEqual({ code: 0, bad: [] })
+    expect(await stopInTime(server)).toBe(0)
+    expect(server.readFailures()).toEqual([])
+  })
+
+  test('disk that fills up in the first walk - boxes all the same, no grid', async () => {
+    const place = await makeCrashPlace(PRODUCTS, NEW)
+    const server = await serve(place.settings, 400)
+    for (const index of [0, 200, PRODUCTS - 1])
+      expect(await visit(server.url, toBox(index))).toEqual(SHOWN_NEW)
+    expect(await visit(server.url, toGrid())).toEqual({ state: 'unavailable', prices: [] })
+    expect((await request(server.url).get('/healthz')).status).toBe(200)
+    expect(await stopInTime(server)).toBe(0)
+    const store = await openCopy(place)
+    expect(await store.getCopyState((await store.findChannelList())?.channels[0]?.id ?? '')).toMatchObject({
+      currentWalk: 0,
+    })
+  })
+
+  test('disk that is full, good copy - boxes are shown from it, or from the catalog where it cannot even be opened', async () => {
+    const place = await makeWalkedPlace(PRODUCTS, OLD)
+    setPrices(place, PRODUCTS, NEW)
+    const server = await serve(place.settings, 16)
+    for (const index of [0, 200, PRODUCTS - 1])
+      expect([SHOWN_OLD, SHOWN_NEW]).toContainEqual(await visit(server.url, toBox(index)))
+    expect(['shown', 'unavailable']).toContain((await visit(server.url, toGrid())).state)
+    expect((await request(server.url).get('/healthz')).status).toBe(200)
+    expect(await stopInTime(server)).toBe(0)
+  })
+})
+
+describe('copy of which only the index of words is damaged', () => {
+  test('serve - its first walk fills the copy, nothing is reported, and check, which said 1, says 0', async () => {
+    const place = await makeCrashPlace(PRODUCTS, NEW)
+    await (await openCopy(place)).close()
+    damageTables(place.path, SPOIL_INDEX)
+    expect((await checkBad(place.settings)).bad).toMatchObject([{ subject: 'stored copy' }])
+    const server = await serve(place.settings)
+    expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
+    expect(await visit(server.url, toBox(PRODUCTS - 1))).toEqual(SHOWN_NEW)
+    expect((await request(server.url).get('/readyz')).status).toBe(200)
+    expect(await stopInTime(server)).toBe(0)
+    expect(server.readFailures()).toEqual([])
+    expect(await checkBad(place.settings)).toEqual({ code: 0, bad: [] })
+  })
+
+  test('sync - walks the whole catalog', async () => {
+    const place = await makeWalkedPlace(PRODUCTS, OLD)
+    damageTables(place.path, SPOIL_INDEX)
+    setPrices(place, PRODUCTS, NEW)
+    const { code, err } = await runBuilt(['sync'], place.settings)
+    expect([code, err]).toEqual([0, expect.not.stringContaining('failed')])
+    const server = await serve(place.settings)
+    expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
+    expect(await stopInTime(server)).toBe(0)
+    expect(await checkBad(place.settings)).toEqual({ code: 0, bad: [] })
+  })
+})
+
+test.each(['serve', 'sync', 'check'])(
+  '%s, copy of a newer version - 1, says so, changes nothing',
+  async (word) => {
+    const place = await makeWalkedPlace(PRODUCTS, OLD)
+    const database = openSqlite({ path: place.path, role: 'writer' })
+    database.prepare('insert into kysely_migration (name, timestamp) values (?, ?)').run(['9999-newer', 'x'])
+    database.close()
+    const before = readFileSync(place.path)
+    const { code, out, err } = await (word === 'serve' ? runBuilt : runHere)([word], place.settings)
+    expect([code, (word === 'check' ? out : err).includes('VITRINE_STORE_NEWER')]).toEqual([1, true])
+    expect(readFileSync(place.path).equals(before)).toBe(true)
+  },
+)

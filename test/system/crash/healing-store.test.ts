@@ -1,0 +1,224 @@
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { SECOND_MS } from '../../../src/clock.ts'
+import { openHealingStore } from '../../../src/copy/healing-store.ts'
+import { openSqlStore } from '../../../src/copy/sql-store.ts'
+import type { CopyStore } from '../../../src/copy/store.ts'
+import { StoreError, StoreNewerError } from '../../../src/errors.ts'
+import { makeFolder } from '../../commands/cli-harness.ts'
+import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
+import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
+import { makeProduct, toGtin } from '../../helpers/products.ts'
+import { defer } from '../../helpers/defer.ts'
+
+const FAILED = 'VITRINE_STORE_FAILED'
+const WAIT_MS: number = 30 * SECOND_MS
+
+/** A store that is opened when the test says so. */
+type Place = Readonly<{
+  path: string
+  clock: FakeClock
+  failures: unknown[]
+  /** Openings that were tried. */
+  openings(): number
+  open(opener?: () => Promise<CopyStore>): Promise<CopyStore>
+}>
+
+function makePlace(): Place {
+  const path = join(makeFolder(), 'copy.db')
+  const clock = createFakeClock(NOON_MS)
+  const failures: unknown[] = []
+  let openings = 0
+  const openFile = (): Promise<CopyStore> =>
+    openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+  return {
+    path,
+    clock,
+    failures,
+    openings: () => openings,
+    async open(opener = openFile) {
+      const store = await openHealingStore({
+        open: () => {
+          openings++
+          return opener()
+        },
+        clock,
+        onFailure: (error) => void failures.push(error),
+      })
+      onTestFinished(() => store.close())
+      return store
+    },
+  }
+}
+
+const breakFile = (path: string): void => writeFileSync(path, 'no database '.repeat(5_000))
+
+/** What SQLite says of a file that is spoiled under an open connection. */
+const damaged = new StoreError('failed at ping', { cause: new Error('disk I/O error') })
+const busy = new StoreError('failed at ping', { cause: new Error('database is locked') })
+
+const newer = (): Promise<CopyStore> => Promise.reject(new StoreNewerError('newer'))
+
+/** A real store whose `ping` fails with what is given, once. */
+async function openFailing(path: string, failure: Error, closed: string[]): Promise<CopyStore> {
+  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+  let isFailing = true
+  return {
+    ...store,
+    ping() {
+      if (!isFailing) return store.ping()
+      isFailing = false
+      return Promise.reject(failure)
+    },
+    close() {
+      closed.push('closed')
+      return store.close()
+    },
+  }
+}
+
+describe('store that cannot be opened', () => {
+  test('first opening fails - is told once; for 30 s nothing is tried, and every method throws', async () => {
+    const { path, clock, failures, openings, open } = makePlace()
+    breakFile(path)
+    const store = await open()
+    expect([failures.length, openings()]).toEqual([1, 1])
+    clock.advance(WAIT_MS - 1)
+    const calls = [
+      store.findProduct(CHANNEL_ID, toGtin(0)),
+      store.putLookups([{ channelId: CHANNEL_ID, gtin: toGtin(0), entry: { product: null, asOfMs: 1 } }]),
+      store.findChannelList(),
+      store.getCopyState(CHANNEL_ID),
+      store.updateQuota(NOON_MS, (state) => state),
+      store.searchProducts(CHANNEL_ID, '', 1),
+      store.ping(),
+    ]
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: FAILED })
+    expect(openings()).toBe(1)
+  })
+
+  test('30 s later, file mended meanwhile - many callers, one opening, all are answered', async () => {
+    const { path, clock, openings, open } = makePlace()
+    breakFile(path)
+    const store = await open()
+    renameSync(path, `${path}.broken`)
+    clock.advance(WAIT_MS)
+    await Promise.all(Array.from({ length: 50 }, () => store.ping()))
+    expect(openings()).toBe(2)
+    await store.putLookups([
+      { channelId: CHANNEL_ID, gtin: toGtin(1), entry: { product: makeProduct(), asOfMs: NOON_MS } },
+    ])
+    expect(openings()).toBe(2)
+  })
+
+  test('30 s later, still broken - many callers, one opening, all get the error; then 30 s more', async () => {
+    const { path, clock, openings, open } = makePlace()
+    breakFile(path)
+    const store = await open()
+    clock.advance(WAIT_MS)
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => store.ping()))
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']))
+    expect(openings()).toBe(2)
+    clock.advance(WAIT_MS - 1)
+    await expect(store.ping()).rejects.toMatchObject({ code: FAILED })
+    expect(openings()).toBe(2)
+    clock.advance(1)
+    await expect(store.ping()).rejects.toMatchObject({ code: FAILED })
+    expect(openings()).toBe(3)
+  })
+
+  test('newer version at the start - passes through; later - is an error like any other', async () => {
+    await expect(makePlace().open(newer)).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
+    const { clock, open } = makePlace()
+    const answers = [() => Promise.reject(new StoreError('broken')), newer]
+    const store = await open(() => (answers.shift() ?? newer)())
+    clock.advance(WAIT_MS)
+    await expect(store.ping()).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
+    await expect(store.ping()).rejects.toMatchObject({ code: FAILED })
+  })
+})
+
+describe('store that fails while it is open', () => {
+  test('damage - it is closed once, for 30 s nothing is tried, then the file is opened anew', async () => {
+    const { path, clock, openings, open } = makePlace()
+    const closed: string[] = []
+    const store = await open(() => openFailing(path, damaged, closed))
+    await expect(store.ping()).rejects.toBe(damaged)
+    expect(closed).toHaveLength(1)
+    await expect(store.getCopyState(CHANNEL_ID)).rejects.toMatchObject({ code: FAILED, cause: damaged })
+    clock.advance(WAIT_MS - 1)
+    await expect(store.getCopyState(CHANNEL_ID)).rejects.toMatchObject({ code: FAILED })
+    expect(openings()).toBe(1)
+    clock.advance(1)
+    expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
+    expect([openings(), closed.length]).toEqual([2, 1])
+  })
+
+  test('locked - the store stays open, and the next call is answered', async () => {
+    const { path, openings, open } = makePlace()
+    const closed: string[] = []
+    const store = await open(() => openFailing(path, busy, closed))
+    await expect(store.ping()).rejects.toBe(busy)
+    await store.ping()
+    expect([openings(), closed]).toEqual([1, []])
+  })
+
+  test('pages spoiled under it, then another file in its place - found by itself', async () => {
+    const { path, clock, open } = makePlace()
+    const spare = join(makeFolder(), 'spare.db')
+    const other = await openSqlStore({ database: { kind: 'sqlite', path: spare }, catalog: 'c' })
+    await other.putLookups([
+      {
+        channelId: CHANNEL_ID,
+        gtin: toGtin(7),
+        entry: { product: makeProduct({ gtin: toGtin(7) }), asOfMs: 5 },
+      },
+    ])
+    await other.close()
+    const filled = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+    await filled.close()
+    breakFile(path)
+    const store = await open()
+    await expect(store.ping()).rejects.toMatchObject({ code: FAILED })
+    renameSync(spare, path)
+    clock.advance(WAIT_MS)
+    expect(await store.findProduct(CHANNEL_ID, toGtin(7))).toMatchObject({ asOfMs: 5 })
+  })
+})
+
+describe('close', () => {
+  test('while it is being opened - waits for it, and closes what was opened; nothing is opened after', async () => {
+    const { path, clock, openings, open } = makePlace()
+    const opened = defer<undefined>()
+    const closed: string[] = []
+    let isFirst = true
+    const store = await open(async () => {
+      if (isFirst) {
+        isFirst = false
+        throw new StoreError('broken')
+      }
+      await opened.promise
+      return openFailing(path, busy, closed)
+    })
+    clock.advance(WAIT_MS)
+    const asked = store.getCopyState(CHANNEL_ID).catch((error: unknown) => error)
+    const closing = store.close()
+    expect(closed).toEqual([])
+    opened.resolve(undefined)
+    await closing
+    await asked
+    expect(closed).toHaveLength(1)
+    clock.advance(10 * WAIT_MS)
+    await expect(store.ping()).rejects.toMatchObject({ code: FAILED })
+    expect(openings()).toBe(2)
+  })
+
+  test('a store that never opened - ends at once', async () => {
+    const { path, open } = makePlace()
+    breakFile(path)
+    const store = await open()
+    await expect(store.close()).resolves.toBeUndefined()
+  })
+})

@@ -1,0 +1,156 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import request from 'supertest'
+import { describe, expect, test, vi } from 'vitest'
+import { openSqlite } from '../../../src/database/sqlite.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../commands/cli-harness.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-catalog.ts'
+import { toGtin } from '../../helpers/products.ts'
+import {
+  type CrashPlace,
+  IN_TIME,
+  type Seen,
+  expectWhole,
+  makeCrashPlace,
+  openCopy,
+  sizeOf,
+  toBox,
+  toGrid,
+  visit,
+  walkHere,
+} from './crash-place.ts'
+import { armStatement } from './statement-bomb.ts'
+
+const OLD = '49.90'
+const NEW = '39.90'
+
+/** Polled without a pause: a migration takes a few milliseconds. */
+const AT_ONCE = { ...IN_TIME, interval: 1 } as const
+
+/** A statement before which the process is killed: its name, its text, and the how-manieth. */
+type Moment = readonly [string, RegExp, number]
+
+const MOMENTS: readonly Moment[] = [
+  ['journal_mode', /journal_mode/, 1],
+  ['table of migrations', /create table if not exists/, 2],
+  ['first table', /^create table "/, 1],
+  ['last index', /^create index/, 4],
+  ['second migration', /create table "quota_minutes"/, 1],
+  ['end', /^commit$/, 1],
+]
+
+describe('kill -9 during the first migration', () => {
+  test.each([
+    ['the file is there', '', 0],
+    ['-wal has 40 kB', '-wal', 40_000],
+  ])('as soon as %s - the next start mends it by itself', async (_name, end, bytes) => {
+    const place = await makeCrashPlace(3, OLD)
+    const running = startBuilt(['serve'], place.settings)
+    await vi.waitFor(() => expect(sizeOf(place.path + end)).toBeGreaterThanOrEqual(bytes), {
+      ...AT_ONCE,
+    })
+    await running.stop('SIGKILL')
+    expect(await startAgain(place)).toEqual([
+      { state: 'shown', prices: [OLD] },
+      { state: 'shown', prices: [OLD] },
+    ])
+  })
+
+  test('just before a statement - the next start mends it by itself', async () => {
+    const seen: unknown[] = []
+    const tryOne = async ([name, matches, count]: Moment): Promise<void> => {
+      const place = await makeCrashPlace(3, OLD)
+      const bomb = armStatement(place.folder, matches, count)
+      const { code } = await runBuilt(['sync'], { ...place.settings, ...bomb })
+      expectWhole(place.path)
+      await walkHere(place)
+      const store = await openCopy(place)
+      const { currentWalk, productCount } = await store.getCopyState(CHANNEL_ID)
+      seen.push([name, code, currentWalk, productCount])
+    }
+    // Two at a time: most of it is a program that starts.
+    for (let index = 0; index < MOMENTS.length; index += 2)
+      await Promise.all(MOMENTS.slice(index, index + 2).map(tryOne))
+    const expected = MOMENTS.map(([name]) => [name, null, 1, 3])
+    expect(seen).toHaveLength(expected.length)
+    expect(seen).toEqual(expect.arrayContaining(expected))
+  })
+})
+
+/** Starts the server on what the kill left: a box and a grid that it shows. */
+async function startAgain(place: CrashPlace): Promise<readonly Seen[]> {
+  expectWhole(place.path)
+  const second = startBuilt(['serve', '--json'], place.settings)
+  const { publicUrl } = JSON.parse(await second.firstLine) as { publicUrl: string }
+  const seen = [await visit(publicUrl, toBox(0)), await visit(publicUrl, toGrid())]
+  await second.stop('SIGTERM')
+  expectWhole(place.path)
+  return seen
+}
+
+/** Rows of the feed that is killed, and of the one that is there before it: the same shop's. */
+const ROWS = 12_000
+const OLD_ROWS = 300
+
+/** Links are long, so that a feed holds more than the writer keeps in memory, and its pages go to the log before the end. */
+const LINK_CHARACTERS = 3_500
+
+/** Of the statements that write offers, two hundred products each: the first, one behind those that filled the memory, and the end. */
+const IMPORT_MOMENTS: readonly Moment[] = [
+  ['first offers', /insert into offers/, 1],
+  ['pages in the log', /insert into offers/, 58],
+  ['end', /^commit$/, 1],
+]
+
+function writeFeed(folder: string, rows: number, price: string): string {
+  const link = `https://track.example/?to=${'x'.repeat(LINK_CHARACTERS)}`
+  const offers = [makeWireOffer({ price, old_price: '99.00', affiliate_url: link })]
+  const lines = Array.from({ length: rows }, (_, index) =>
+    JSON.stringify(makeWireProduct({ gtin: toGtin(index), title: `Lamp ${index}`, offers })),
+  )
+  const file = join(folder, `${price}.ndjson`)
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  return file
+}
+
+/** What the catalog holds: products, prices, and numbers of imports. */
+function readCatalog(path: string): unknown {
+  const database = openSqlite({ path, role: 'reader' })
+  const sql =
+    'select count(distinct gtin) as products, count(*) as offers, min(price) as low, max(price) as high from offers'
+  const [row] = database.prepare(sql).all([])
+  database.close()
+  return row
+}
+
+describe('kill -9 during an import into a catalog that holds another', () => {
+  test('just before a statement - the old data are served; importing again works', async () => {
+    const folder = makeFolder()
+    const path = join(folder, 'catalog.db')
+    const settings = makeSettings(folder)
+    const feed = writeFeed(folder, ROWS, NEW)
+    expect((await runBuilt(['catalog', 'import', writeFeed(folder, OLD_ROWS, OLD)], settings)).code).toBe(0)
+    const before = { products: OLD_ROWS, offers: OLD_ROWS, low: OLD, high: OLD }
+    expect(readCatalog(path)).toEqual(before)
+
+    const logs: (readonly [string, boolean])[] = []
+    for (const [name, matches, count] of IMPORT_MOMENTS) {
+      const bomb = armStatement(folder, matches, count)
+      expect((await runBuilt(['catalog', 'import', feed], { ...settings, ...bomb })).code).toBeNull()
+      logs.push([name, sizeOf(`${path}-wal`) > 0])
+      expectWhole(path)
+      expect(readCatalog(path)).toEqual(before)
+    }
+
+    expect(logs).toContainEqual(['pages in the log', true])
+    const server = startBuilt(['serve', '--json'], settings)
+    const { box, grid } = JSON.parse(await server.firstLine) as { box: string; grid: string }
+    for (const address of [box, grid]) {
+      const { text } = await request(address).get('')
+      expect([text.includes(OLD), text.includes(NEW)]).toEqual([true, false])
+    }
+    expect((await runBuilt(['catalog', 'import', feed], settings)).code).toBe(0)
+    expect(readCatalog(path)).toEqual({ products: ROWS, offers: ROWS, low: NEW, high: NEW })
+    expectWhole(path)
+  })
+})

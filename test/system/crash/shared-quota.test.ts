@@ -1,0 +1,282 @@
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { createCallGate } from '../../../src/catalog/call-gate.ts'
+import { createFixedKey } from '../../../src/catalog/key-source.ts'
+import { type QuotaLedger, createSharedLedger } from '../../../src/catalog/quota-ledger.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
+import { type Environment, parseConfig } from '../../../src/config/parse-config.ts'
+import { Secret } from '../../../src/config/secrets.ts'
+import { type Context, createContext } from '../../../src/context.ts'
+import { openSqlStore } from '../../../src/copy/sql-store.ts'
+import type { CopyStore } from '../../../src/copy/store.ts'
+import { runWalkHere } from '../../../src/copy/walk-here.ts'
+import { CatalogRateLimitedError, StoreError } from '../../../src/errors.ts'
+import { createLogger } from '../../../src/logger.ts'
+import { makeFolder, makeSettings, runBuilt } from '../../commands/cli-harness.ts'
+import {
+  CHANNEL_ID,
+  FAKE_KEY,
+  type FakeCatalog,
+  makeWireProduct,
+  sendJson,
+  startFakeCatalog,
+} from '../../helpers/fake-catalog.ts'
+import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
+import { toGtin } from '../../helpers/products.ts'
+import { makeCrashPlace, startListening, toBox, visit } from './crash-place.ts'
+
+const PRODUCTS = 450
+const STALE_MS: number = 6 * MINUTE_MS
+
+let catalog: FakeCatalog
+let clock: FakeClock
+let folder: string
+
+const toSettings = (over: Environment = {}): Environment => ({
+  ...makeSettings(folder),
+  VITRINE_CATALOG_URL: catalog.url,
+  VITRINE_CATALOG_KEY: FAKE_KEY,
+  VITRINE_SYNC_CRON: 'off',
+  ...over,
+})
+
+/** A server in this process: its own store over the one file, and the one clock. */
+async function open(over: Environment = {}): Promise<Context> {
+  const { config, secrets } = parseConfig(toSettings(over))
+  const context = await createContext({
+    config,
+    secrets,
+    clock,
+    logger: createLogger({ level: 'silent' }),
+    publicUrl: 'https://widgets.example',
+    catalog: { baseUrl: catalog.url, key: createFixedKey(new Secret(FAKE_KEY)), identity: catalog.url },
+    demo: null,
+    walkRunner: (order, watch) => runWalkHere(order, watch, clock),
+  })
+  onTestFinished(() => context.dispose())
+  return context
+}
+
+/** A visitor's box; a failure is as good as an answer here: calls are counted at the catalog. */
+async function look({ widgets }: Context, index: number): Promise<void> {
+  const asked = {
+    channelId: CHANNEL_ID,
+    gtin: toGtin(index),
+    query: new URLSearchParams(),
+    surface: 'fragment',
+  }
+  await widgets.getBox({ ...asked, surface: 'fragment' }).catch(() => undefined)
+}
+
+/** One after the other: SQLite waits for the other's transaction on the one thread that both have here. */
+async function lookAll(contexts: readonly Context[], from: number, count: number): Promise<void> {
+  for (let index = 0; index < count; index++) await look(pick(contexts, index), from + index)
+}
+
+function pick(contexts: readonly Context[], index: number): Context {
+  const context = contexts[index % contexts.length]
+  if (context === undefined) throw new Error('no context')
+  return context
+}
+
+/** The catalog's limit is reached: every call gets a 429. */
+function limit(retryAfterSeconds?: number): void {
+  catalog.fault = {
+    matches: /./,
+    does(_request, response) {
+      if (retryAfterSeconds !== undefined) response.setHeader('retry-after', String(retryAfterSeconds))
+      sendJson(response, 429, { error: 'limit' })
+    },
+  }
+}
+
+/** Calls at the catalog by what they were for. */
+function countCalls(): Record<'pages' | 'lists' | 'known' | 'unknown', number> {
+  const gtins = catalog.calls.flatMap(({ path }) => /products\/(\d+)$/.exec(path)?.[1] ?? [])
+  const known = gtins.filter((gtin) => gtin < toGtin(PRODUCTS)).length
+  const [pages, lists] = [catalog.countCalls(/products\?/), catalog.countCalls(/channels$/)]
+  return { pages, lists, known, unknown: gtins.length - known }
+}
+
+beforeEach(async () => {
+  folder = makeFolder()
+  catalog = await startFakeCatalog()
+  onTestFinished(() => catalog.close())
+  catalog.products.set(
+    CHANNEL_ID,
+    Array.from({ length: PRODUCTS }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
+  )
+  clock = createFakeClock(NOON_MS)
+})
+
+describe('429 that one of two servers meets', () => {
+  test('look-up - the other calls nothing from then on, and both call again after the pause', async () => {
+    const [a, b] = [await open(), await open()]
+    await lookAll([a, b], 0, 4)
+    limit(120)
+    await look(a, 10)
+    catalog.calls.length = 0
+    catalog.fault = null
+    await lookAll([a, b], 20, 10)
+    clock.advance(STALE_MS / 6)
+    await lookAll([b, a], 40, 10)
+    expect(catalog.calls).toEqual([])
+    clock.advance(2 * MINUTE_MS)
+    await lookAll([a, b], 60, 2)
+    expect(countCalls().known).toBe(2)
+  })
+
+  test('walk - stops the visits of both; visit - stops the walks of both', async () => {
+    const [a, b] = [await open(), await open()]
+    await lookAll([a, b], 0, 2)
+    limit(300)
+    await a.walks.runNow()
+    catalog.calls.length = 0
+    await lookAll([b, a], 100, 10)
+    expect(catalog.calls).toEqual([])
+    clock.advance(5 * MINUTE_MS + 1)
+    await look(b, 200)
+    expect(catalog.calls.length).toBeGreaterThan(0)
+    catalog.calls.length = 0
+    expect((await a.walks.runNow()).failure).toBe('VITRINE_CALL_NOT_MADE')
+    expect((await b.walks.runNow()).failure).toBe('VITRINE_CALL_NOT_MADE')
+    expect(catalog.calls).toEqual([])
+  })
+
+  test('real check and sync beside it - call nothing, say why, and end with 1; and the other way round', async () => {
+    clock = createFakeClock(Date.now())
+    const a = await open()
+    await look(a, 0)
+    limit(HOUR_MS / 1_000)
+    await look(a, 1)
+    catalog.fault = null
+    catalog.calls.length = 0
+    const [check, sync] = await Promise.all([
+      runBuilt(['check'], toSettings()),
+      runBuilt(['sync'], toSettings()),
+    ])
+    expect([check.code, sync.code]).toEqual([1, 1])
+    expect(check.out).toContain('no call leaves until')
+    expect(sync.err).toContain('VITRINE_CALL_NOT_MADE')
+    expect(catalog.calls).toEqual([])
+
+    folder = makeFolder()
+    const b = await open()
+    await look(b, 0)
+    limit(HOUR_MS / 1_000)
+    expect((await runBuilt(['sync'], toSettings())).code).toBe(1)
+    catalog.fault = null
+    catalog.calls.length = 0
+    await lookAll([b], 10, 5)
+    expect(catalog.calls).toEqual([])
+  })
+})
+
+describe('counts of two servers', () => {
+  test('look-ups of the hour - are counted together, and come free an hour later', async () => {
+    const over = { VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '10' }
+    const [a, b] = [await open(over), await open(over)]
+    await a.walks.runNow()
+    await b.walks.start()
+    catalog.calls.length = 0
+    for (let round = 0; round < 3; round++) await lookAll([a, b], PRODUCTS + round * 20, 20)
+    expect(countCalls()).toMatchObject({ known: 0, unknown: 10 })
+    clock.advance(HOUR_MS + MINUTE_MS)
+    await lookAll([b, a], PRODUCTS + 100, 30)
+    expect(countCalls().unknown).toBe(20)
+  })
+
+  test('limit of 100 a day - 50 for walks, 40 for refreshes, 10 for look-ups, on each UTC day', async () => {
+    // Hardly ever stale: a visitor waits for what is refreshed, so that no refresh is under way behind the next visit.
+    const over = { VITRINE_CATALOG_DAILY_LIMIT: '100', VITRINE_STALE_SECONDS: '301' }
+    const [a, b] = [await open(over), await open(over)]
+    for (let day = 0; day < 2; day++) {
+      catalog.calls.length = 0
+      // A walk asks for the list and three pages; the thirteenth is cut.
+      for (let turn = 0; turn < 14; turn++) await pick([a, b], turn).walks.runNow()
+      expect(catalog.calls).toHaveLength(50)
+      clock.advance(STALE_MS)
+      await lookAll([a, b], 0, 60)
+      expect(countCalls().known).toBe(40)
+      expect(catalog.calls).toHaveLength(90)
+      // The list of channels, which a 404 is checked by, is paid by the look-ups.
+      await lookAll([b, a], PRODUCTS + day * 100, 40)
+      expect(countCalls().known).toBe(40)
+      expect(catalog.calls).toHaveLength(100)
+      clock.advance(12 * HOUR_MS)
+    }
+  })
+
+  test('killed with -9 - two new processes at once go on with the calls that the old one made', async () => {
+    const place = await makeCrashPlace(20, '49.90')
+    const settings = { ...place.settings, VITRINE_SYNC_CRON: 'off', VITRINE_CATALOG_DAILY_LIMIT: '100' }
+    const first = await startListening(settings)
+    for (const index of [0, 1, 2, 3]) await visit(first.url, toBox(index))
+    const { length } = place.catalog.calls
+    expect(length).toBeGreaterThanOrEqual(5)
+    await first.running.stop('SIGKILL')
+    const { out } = await runBuilt(['check'], settings)
+    expect(out).toContain(`first look-ups ${length + 1} of 10`)
+    const others = await Promise.all([startListening(settings), startListening(settings)])
+    await Promise.all(
+      others.flatMap(({ url }) => [4, 5, 6, 7, 8, 9, 10, 11].map((index) => visit(url, toBox(index)))),
+    )
+    expect(place.catalog.calls).toHaveLength(10)
+  })
+})
+
+type Broken = Readonly<{ ledger: QuotaLedger; store: CopyStore; setDown(isDown: boolean): void }>
+
+async function openBroken(): Promise<Broken> {
+  const path = join(folder, 'copy.db')
+  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+  onTestFinished(() => store.close())
+  let isDown = false
+  const failing: QuotaLedger = {
+    updateQuota: (nowMs, change) =>
+      isDown ? Promise.reject(new StoreError('down')) : store.updateQuota(nowMs, change),
+  }
+  const ledger = createSharedLedger(failing, { clock, onFailure: () => {} })
+  return { ledger, store, setDown: (down) => void (isDown = down) }
+}
+
+const answer = (): Promise<string> => Promise.resolve('answer')
+
+const limited = (): Promise<never> => Promise.reject(new CatalogRateLimitedError('429', HOUR_MS))
+
+describe('store that fails', () => {
+  test('meanwhile - the process goes on from what it saw, and keeps within its share on its own', async () => {
+    const { ledger, store, setDown } = await openBroken()
+    const gate = createCallGate({ clock, unknownLookupsPerHour: 600, dailyLimit: 100, ledger })
+    for (let call = 0; call < 4; call++) await gate.pass('lookup', answer)
+    setDown(true)
+    let made = 0
+    for (let call = 0; call < 20; call++)
+      await gate.pass('lookup', answer).then(
+        () => made++,
+        () => {},
+      )
+    expect(made).toBe(6)
+    setDown(false)
+    await expect(gate.pass('lookup', answer)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    expect((await store.updateQuota(clock.nowMs(), (state) => state)).calls.lookup).toBe(10)
+  })
+
+  test('429 meanwhile - holds here at once, and for the other as soon as the store is back', async () => {
+    const { ledger, store, setDown } = await openBroken()
+    const options = { clock, unknownLookupsPerHour: 600, dailyLimit: null }
+    const own = createCallGate({ ...options, ledger })
+    const other = createCallGate({ ...options, ledger: store })
+    await own.pass('refresh', answer)
+    setDown(true)
+    await expect(own.pass('refresh', limited)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_RATE_LIMITED' })
+    await expect(own.pass('refresh', answer)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    expect(await other.pass('refresh', answer)).toBe('answer')
+    setDown(false)
+    await expect(own.pass('refresh', answer)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    await expect(other.pass('walk', answer)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    clock.advance(HOUR_MS + 1)
+    expect(await other.pass('refresh', answer)).toBe('answer')
+  })
+})

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import { LOOP_LOOK_MS } from '../../src/metrics.ts'
+import { PACKAGE_FOLDER } from '../../src/paths.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { BOX, startStocked, visit } from '../app/visit.ts'
+import { readYaml } from './deploy/manifests.ts'
+import { read, startFleet } from './workers/fleet-harness.ts'
+
+type Panel = Readonly<{
+  id: number
+  type: string
+  title: string
+  description?: string
+  gridPos: Readonly<{ x: number; y: number; w: number; h: number }>
+  targets?: readonly Readonly<{ expr: string }>[]
+}>
+
+const { panels } = JSON.parse(
+  readFileSync(join(PACKAGE_FOLDER, 'docs/grafana/vitrine.json'), 'utf8'),
+) as Readonly<{ panels: readonly Panel[] }>
+const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+
+/** The page of one process, and that of several. */
+async function readPages(): Promise<string> {
+  const settings = { VITRINE_ADMIN_PASSWORD: 'p', VITRINE_CATALOG_DAILY_LIMIT: '5000' }
+  const harness = await startStocked(undefined, { settings })
+  await visit(harness, BOX)
+  harness.context.metrics.countDrops({ price: 1 }, CHANNEL_ID)
+  const { text } = await visit(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
+  const fleet = await startFleet()
+  return `${text}\n${await read(`${fleet.publicUrl}/metrics`)}`
+}
+
+let known: Promise<Map<string, Set<string>>> | undefined
+
+/** Metrics of both pages, with their labels; asked for once. */
+function readMetrics(): Promise<Map<string, Set<string>>> {
+  return (known ??= collectMetrics())
+}
+
+async function collectMetrics(): Promise<Map<string, Set<string>>> {
+  const text = await readPages()
+  const metrics = new Map<string, Set<string>>()
+  for (const [, name = '', labels = ''] of text.matchAll(/^([a-z_0-9]+)(?:\{(.*)\})? \S+$/gm)) {
+    const known = metrics.get(name) ?? new Set()
+    for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) known.add(label)
+    metrics.set(name, known)
+  }
+  return metrics
+}
+
+test('dashboard - every metric and label that it asks for - is on the page', async () => {
+  const metrics = await readMetrics()
+  expect(expressions.length).toBeGreaterThan(25)
+  for (const expression of expressions) {
+    for (const [, name = ''] of expression.matchAll(/\b((?:vitrine|nodejs|process)_\w+)\{/g)) {
+      expect(metrics.has(name), `${name} in ${expression}`).toBe(true)
+      const labels = /by \(([\w, ]+)\)/.exec(expression)?.[1]?.split(', ') ?? []
+      for (const label of labels.filter((one) => one !== 'instance'))
+        expect([...(metrics.get(name) ?? [])], `${label} of ${name}`).toContain(label)
+    }
+  }
+})
+
+test('page - every metric of ours - is on the dashboard', async () => {
+  const own = [...(await readMetrics()).keys()].filter((name) => name.startsWith('vitrine_'))
+  const unused = own.filter((name) => !expressions.some((expression) => expression.includes(`${name}{`)))
+  // The same as the age, for those who want the moment.
+  expect(unused).toEqual(['vitrine_copy_completed_timestamp_seconds'])
+})
+
+test('event loop - the panel - leaves out what an idle one reads', () => {
+  const lags = expressions.filter((expression) => expression.includes('nodejs_eventloop_lag_p99_seconds{'))
+  expect(lags).toHaveLength(1)
+  expect(lags[0]).toContain(`} - ${LOOP_LOOK_MS / SECOND_MS}`)
+})
+
+test('panels - have an id, a title and a reason of their own, and lie beside each other', () => {
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  for (const panel of panels) {
+    expect(panel.title).not.toBe('')
+    expect(panel.type === 'row' ? 'A row.' : panel.description, panel.title).toMatch(/[.?]$/)
+    for (const other of panels) {
+      const [a, b] = [panel.gridPos, other.gridPos]
+      const isApart = a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y
+      expect(isApart || panel === other, `${panel.title}, ${other.title}`).toBe(true)
+    }
+  }
+})
+
+type Alert = Readonly<{
+  alert: string
+  expr: string
+  labels: Readonly<{ severity: string }>
+  annotations: Readonly<{ summary: string }>
+}>
+
+const { groups } = readYaml('docs/grafana/vitrine-alerts.yml') as Readonly<{
+  groups: readonly Readonly<{ rules: readonly Alert[] }>[]
+}>
+const alerts = groups.flatMap(({ rules }) => rules)
+
+test('alerts - every metric and label that they ask for - is on the page', async () => {
+  const metrics = await readMetrics()
+  expect(alerts.length).toBeGreaterThan(8)
+  for (const { alert, expr } of alerts) {
+    const names = [...expr.matchAll(/\bvitrine_\w+/g)].map(([name]) => name)
+    for (const name of names) expect([...metrics.keys()], alert).toContain(name)
+    const labels = [...expr.matchAll(/by \((\w+)\)|[{,](\w+)=/g)].map(([, by, own]) => by ?? own ?? '')
+    for (const name of new Set(names))
+      for (const label of labels) expect([...(metrics.get(name) ?? [])], alert).toContain(label)
+  }
+})
+
+test('alerts - each has a name of its own, a severity, and says only what its expression keeps', () => {
+  expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
+  for (const { labels, annotations, expr } of alerts) {
+    expect(labels.severity).toMatch(/^(?:page|warning)$/)
+    for (const [, label = ''] of annotations.summary.matchAll(/\$labels\.(\w+)/g))
+      expect(label === 'instance' || expr.includes(`by (${label})`), annotations.summary).toBe(true)
+  }
+})

@@ -1,0 +1,205 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type OpenPostgres, openPostgres } from '../../../src/database/postgres.ts'
+import { retryConflicts, transact } from '../../../src/database/transact.ts'
+import { describeWithProgram, findProgram } from '../includes/program.ts'
+import { type PostgresServer, type TestDatabase, startPostgres } from '../../helpers/postgres.ts'
+
+let server: PostgresServer
+let database: TestDatabase
+beforeAll(async () => {
+  server = await startPostgres()
+  database = await server.makeDatabase()
+  await server.run(database.url, 'create table counters (id integer primary key, value bigint not null)')
+  await server.run(database.url, 'insert into counters values (1, 0), (2, 0)')
+})
+afterAll(() => server.dispose())
+
+type Tables = { counters: { id: number; value: number } }
+
+function open(
+  { size = 2, statementTimeoutMs = 5_000 }: { size?: number; statementTimeoutMs?: number } = {},
+  { address } = database,
+): OpenPostgres<Tables> {
+  const opened = openPostgres<Tables>({ address, schema: 'public', size, statementTimeoutMs })
+  onTestFinished(opened.close)
+  return opened
+}
+
+const readValue = async ({ database: db }: OpenPostgres<Tables>, id = 1): Promise<number | undefined> =>
+  (await db.selectFrom('counters').select('value').where('id', '=', id).executeTakeFirst())?.value
+
+describe('values', () => {
+  test('bigint and sums of it - are numbers', async () => {
+    const { rows } = await sql<Record<string, unknown>>`
+      select 9007199254740991::bigint as large, sum(value) as sum, count(*) as count from counters`.execute(
+      open().database,
+    )
+    expect(rows).toEqual([{ large: Number.MAX_SAFE_INTEGER, sum: 0, count: 2 }])
+  })
+
+  test('statement that comes again - is prepared at the server, once a connection', async () => {
+    const opened = open({ size: 1 })
+    for (let turn = 0; turn < 4; turn += 1) await readValue(opened)
+    const { rows } = await sql<{ statement: string }>`select statement from pg_prepared_statements`.execute(
+      opened.database,
+    )
+    expect(rows.map(({ statement }) => statement)).toEqual(['select "value" from "counters" where "id" = $1'])
+  })
+})
+
+describe('statement that takes too long', () => {
+  test('server that knows the limit - ends it, and the connection goes on', async () => {
+    const opened = open({ size: 1, statementTimeoutMs: 200 })
+    const before = await sql`select pg_backend_pid() as pid`.execute(opened.database)
+    await expect(sql`select pg_sleep(30)`.execute(opened.database)).rejects.toMatchObject({ code: '57014' })
+    expect(await sql`select pg_backend_pid() as pid`.execute(opened.database)).toMatchObject({
+      rows: before.rows,
+    })
+  })
+
+  test('server that stands still - its connection is given up, and a new one made when it goes on', async () => {
+    const opened = open({ size: 1, statementTimeoutMs: 200 })
+    await vi.waitFor(() => readValue(opened))
+    server.pause()
+    try {
+      await expect(readValue(opened)).rejects.toThrow('said nothing for 700 ms')
+    } finally {
+      server.resume()
+    }
+    // On a busy machine the limit is soon over.
+    await vi.waitFor(async () => expect(await readValue(opened)).toBe(0))
+  })
+})
+
+describe('transaction on a server that stands still', () => {
+  test('its end - is not waited for once more', async () => {
+    const opened = open({ size: 1, statementTimeoutMs: 5_000 })
+    await readValue(opened)
+    server.pause()
+    const startedMs = performance.now()
+    try {
+      const work = transact(opened.database, (transaction) => sql`select 1`.execute(transaction))
+      await expect(work).rejects.toThrow('said nothing for 5500 ms')
+    } finally {
+      server.resume()
+    }
+    // Twice the limit would be eleven seconds.
+    expect(performance.now() - startedMs).toBeLessThan(10_500)
+    expect(await readValue(opened)).toBe(0)
+  })
+})
+
+describe('server that ends', () => {
+  test('connections at rest and under way - end no process; the next statement makes a new one', async () => {
+    const opened = open()
+    await readValue(opened)
+    const sleeping = sql`select pg_sleep(30)`.execute(opened.database)
+    const ended = sleeping.catch((error: unknown) => error)
+    await server.stop('immediate')
+    expect(await ended).toBeInstanceOf(Error)
+    await expect(readValue(opened)).rejects.toThrow('ECONNREFUSED')
+    await server.start()
+    expect(await readValue(opened)).toBe(0)
+  })
+})
+
+const add = (opened: OpenPostgres<Tables>): Promise<void> =>
+  transact(opened.database, async (transaction) => {
+    const { value } = await transaction
+      .selectFrom('counters')
+      .select('value')
+      .where('id', '=', 2)
+      .executeTakeFirstOrThrow()
+    await transaction
+      .updateTable('counters')
+      .set({ value: value + 1 })
+      .where('id', '=', 2)
+      .execute()
+  })
+
+describe('transactions that meet', () => {
+  test('two that read what the other one writes - both count', async () => {
+    const [one, other] = [open(), open()]
+    for (let turn = 0; turn < 20; turn += 1) await Promise.all([add(one), add(other)])
+    expect(await readValue(one, 2)).toBe(40)
+  })
+
+  test('anything else that fails - is not tried again', async () => {
+    let tries = 0
+    const fail = (): Promise<never> => {
+      tries += 1
+      return Promise.reject(Object.assign(new Error('no such table'), { code: '42P01' }))
+    }
+    await expect(retryConflicts(fail)).rejects.toThrow('no such table')
+    expect(tries).toBe(1)
+  })
+
+  test('one that always meets another - gives up in the end', async () => {
+    let tries = 0
+    const meet = (): Promise<never> => {
+      tries += 1
+      return Promise.reject(Object.assign(new Error('could not serialize'), { code: '40001' }))
+    }
+    await expect(retryConflicts(meet)).rejects.toThrow('could not serialize')
+    expect(tries).toBe(9)
+  })
+})
+
+const ask = async (parameters: string): Promise<unknown> => {
+  const made = await server.makeDatabase(parameters)
+  const opened = openPostgres<Tables>({
+    address: made.address,
+    schema: 'public',
+    size: 1,
+    statementTimeoutMs: 5_000,
+  })
+  onTestFinished(opened.close)
+  const { rows } = await sql<{ ssl: boolean }>`
+    select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(opened.database)
+  return rows[0]?.ssl
+}
+
+describeWithProgram('openssl', 'TLS', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'vitrine-tls-'))
+    const files = ['-keyout', join(folder, 'server.key'), '-out', join(folder, 'server.crt')]
+    execFileSync(
+      findProgram('openssl') ?? 'openssl',
+      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', ...files],
+      { stdio: 'ignore' },
+    )
+    await server.useTls(join(folder, 'server.key'), join(folder, 'server.crt'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  test('require - is encrypted, whoever the server is', async () => {
+    expect(await ask('sslmode=require')).toBe(true)
+  })
+
+  test('verify-ca with its certificate - is encrypted, whatever name it is for', async () => {
+    expect(await ask(`sslmode=verify-ca&sslrootcert=${join(folder, 'server.crt')}`)).toBe(true)
+  })
+
+  test('verify-ca without its certificate - is refused', async () => {
+    await expect(ask('sslmode=verify-ca')).rejects.toThrow(/self-signed/)
+  })
+
+  test('verify-full, certificate for another name - is refused', async () => {
+    const asked = ask(`sslmode=verify-full&sslrootcert=${join(folder, 'server.crt')}`)
+    await expect(asked).rejects.toThrow(/127\.0\.0\.1/)
+  })
+
+  test('sslrootcert that is not there - says so', async () => {
+    await expect(ask('sslmode=verify-ca&sslrootcert=/nowhere/ca.pem')).rejects.toThrow('sslrootcert')
+  })
+
+  test('disable - is plain', async () => {
+    expect(await ask('')).toBe(false)
+  })
+})

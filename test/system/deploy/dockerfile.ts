@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Copy, DockerfileParser, type Env, type From, type Instruction } from 'dockerfile-ast'
+import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+
+/** The file itself. */
+export const DOCKERFILE: string = readFileSync(join(PACKAGE_FOLDER, 'Dockerfile'), 'utf8')
+
+/** What one instruction does to the files of an image. */
+export type Step =
+  | Readonly<{ kind: 'workdir'; folder: string }>
+  | Readonly<{ kind: 'copy'; from: string | null; sources: readonly string[]; target: string }>
+  | Readonly<{ kind: 'run'; command: string }>
+
+/** A stage: its name, and its steps in order. */
+export type Stage = Readonly<{ name: string | null; steps: readonly Step[] }>
+
+/** What is said of the process that is started. */
+export type Start = Readonly<{
+  user: string
+  environment: Readonly<Record<string, string>>
+  entrypoint: readonly string[]
+  command: readonly string[]
+  healthCheck: readonly string[]
+}>
+
+/** Instructions that change no file. */
+const OTHERS = new Set(['ARG', 'FROM', 'LABEL', 'USER', 'ENV', 'EXPOSE', 'HEALTHCHECK', 'ENTRYPOINT', 'CMD'])
+
+const INSTRUCTIONS = DockerfileParser.parse(DOCKERFILE).getInstructions()
+
+/** The stages in order. Throws at an instruction that these tests do not know how to follow. */
+export function readStages(): readonly Stage[] {
+  const stages: { name: string | null; steps: Step[] }[] = []
+  for (const instruction of INSTRUCTIONS) {
+    if (instruction.getKeyword() === 'FROM')
+      stages.push({ name: (instruction as From).getBuildStage(), steps: [] })
+    const step = toStep(instruction)
+    if (step !== null) stages.at(-1)?.steps.push(step)
+  }
+  return stages
+}
+
+/** Everything that is said of the start. */
+export function readStart(): Start {
+  const properties = (findLast('ENV') as Env).getProperties()
+  const health = readWords(findLast('HEALTHCHECK'))
+  return {
+    user: readWords(findLast('USER')).join(' '),
+    environment: Object.fromEntries(
+      properties.map((property) => [property.getName(), property.getValue() ?? '']),
+    ),
+    entrypoint: readJson(readWords(findLast('ENTRYPOINT'))),
+    command: readJson(readWords(findLast('CMD'))),
+    healthCheck: readJson(health.slice(1)),
+  }
+}
+
+function toStep(instruction: Instruction): Step | null {
+  const keyword = instruction.getKeyword()
+  const words = readWords(instruction)
+  if (keyword === 'WORKDIR') return { kind: 'workdir', folder: words.join(' ') }
+  if (keyword === 'RUN') return { kind: 'run', command: words.join(' ') }
+  if (keyword === 'COPY') {
+    const from = (instruction as Copy).getFromFlag()?.getValue() ?? null
+    return { kind: 'copy', from, sources: words.slice(0, -1), target: words.at(-1) ?? '' }
+  }
+  if (!OTHERS.has(keyword)) throw new Error(`nobody here knows how to follow ${keyword}`)
+  return null
+}
+
+function findLast(keyword: string): Instruction {
+  const found = INSTRUCTIONS.findLast((instruction) => instruction.getKeyword() === keyword)
+  if (found === undefined) throw new Error(`the Dockerfile has no ${keyword}`)
+  return found
+}
+
+/** Without flags, and with the lines of one instruction as one. */
+function readWords(instruction: Instruction): string[] {
+  return instruction.getArguments().map((word) => word.getValue())
+}
+
+/** The form in which no shell comes between; the other one is no JSON, and throws. */
+function readJson(words: readonly string[]): string[] {
+  return JSON.parse(words.join(' ')) as string[]
+}

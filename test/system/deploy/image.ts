@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { basename, dirname, join, posix, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { findProgram } from '../includes/program.ts'
+import { isLetIn } from './context-files.ts'
+import { type Stage, type Step, readStages } from './dockerfile.ts'
+import { findNode24 } from './node-24.ts'
+
+const execute = promisify(execFile)
+
+/** An image as the Dockerfile says: the folders that its stages write to, and what stands for its base. */
+export type Image = Readonly<{
+  /** Holds the folders of the last stage, `app` and `data`. */
+  root: string
+  /** What every stage starts with, as arguments of bwrap: the programs of this machine, and Node with npm. */
+  base: readonly string[]
+  remove(): void
+}>
+
+/** The folders of an image that is not the base's. */
+const FOLDERS = ['app', 'data'] as const
+
+/**
+ * Follows the Dockerfile without a Docker: every stage is a pair of folders, and its commands run in a sandbox where nothing
+ * else of this repository is seen. The base image is the machine's `/usr` and `/etc`, with Node 24 where the image has it.
+ */
+export async function buildImage(): Promise<Image> {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-image-'))
+  // Others than its owner look into it: the user of the image.
+  chmodSync(folder, 0o755)
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    const base = await layBase(folder)
+    const roots = new Map<string, string>()
+    for (const [index, stage] of readStages().entries()) {
+      const root = join(folder, `stage-${index}`)
+      for (const name of FOLDERS) mkdirSync(join(root, name), { recursive: true })
+      roots.set(stage.name ?? '', root)
+      // oxlint-disable-next-line no-await-in-loop -- a stage takes from those before it
+      await followStage(stage, { root, roots, base })
+    }
+    return { root: roots.get('') ?? '', base, remove }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+/** Binds the folders of an image, writable or not. */
+export function bindFolder(root: string, name: (typeof FOLDERS)[number], isWritable: boolean): string[] {
+  return [isWritable ? '--bind' : '--ro-bind', join(root, name), `/${name}`]
+}
+
+async function layBase(folder: string): Promise<string[]> {
+  const node = await findNode24()
+  const npm = dirname(dirname(realpathSync(findProgram('npm') ?? '')))
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  symlinkSync('/opt/node/bin/node', join(bin, 'node'))
+  symlinkSync('/opt/npm/bin/npm-cli.js', join(bin, 'npm'))
+  const links = ['bin', 'sbin', 'lib', 'lib64'].flatMap((name) => ['--symlink', `usr/${name}`, `/${name}`])
+  const mounts = ['--ro-bind', '/usr', '/usr', ...links, '--ro-bind', '/etc', '/etc']
+  const programs = ['--ro-bind', dirname(dirname(node)), '/opt/node', '--ro-bind', npm, '/opt/npm']
+  return [...mounts, ...programs, '--ro-bind', bin, '/usr/local/bin', '--proc', '/proc', '--dev', '/dev']
+}
+
+type Place = Readonly<{ root: string; roots: ReadonlyMap<string, string>; base: readonly string[] }>
+
+async function followStage(stage: Stage, place: Place): Promise<void> {
+  let folder = '/'
+  for (const step of stage.steps) {
+    if (step.kind === 'workdir') folder = posix.resolve('/', folder, step.folder)
+    if (step.kind === 'copy') copy(step, folder, place)
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    if (step.kind === 'run') await run(step.command, folder, place)
+  }
+}
+
+/** Of the repository only what `.dockerignore` lets through. A folder is copied by what is in it, as COPY does. */
+function copy(step: Extract<Step, { kind: 'copy' }>, folder: string, { root, roots }: Place): void {
+  const from = step.from === null ? PACKAGE_FOLDER : roots.get(step.from)
+  if (from === undefined) throw new Error(`no stage before is named ${step.from}`)
+  const isSeen = (path: string): boolean => step.from !== null || isLetIn(relative(PACKAGE_FOLDER, path))
+  for (const source of step.sources) {
+    const target = posix.resolve(folder, step.target, step.target.endsWith('/') ? basename(source) : '.')
+    const path = join(from, source)
+    if (!isSeen(path)) throw new Error(`.dockerignore keeps ${source} out`)
+    cpSync(path, join(root, target), { recursive: true, filter: isSeen, verbatimSymlinks: true })
+  }
+}
+
+/**
+ * Everything that building needs is half a gigabyte, and this repository has it by the same lock file: npm says whether it
+ * could install it from what is there, and the folder is lent.
+ */
+const WHOLE_INSTALL = /^npm ci(?! .*--omit=dev)/
+
+async function run(command: string, folder: string, place: Place): Promise<void> {
+  const packages = join(place.root, folder, 'node_modules')
+  const isLent = WHOLE_INSTALL.test(command)
+  await runSandboxed(isLent ? `${command} --dry-run` : command, folder, place)
+  if (isLent) symlinkSync(join(PACKAGE_FOLDER, 'node_modules'), packages)
+}
+
+/** As root, as a build does, with the network and npm's own cache: what was fetched once is not fetched again. */
+async function runSandboxed(command: string, folder: string, { root, base }: Place): Promise<void> {
+  const [cache, registry] = await Promise.all([readNpm('cache'), readNpm('registry')])
+  mkdirSync(cache, { recursive: true })
+  const home = ['--bind', cache, '/root/.npm', '--ro-bind-try', join(homedir(), '.npmrc'), '/root/.npmrc']
+  const lent = join(PACKAGE_FOLDER, 'node_modules')
+  const folders = [
+    '--tmpfs',
+    '/tmp',
+    ...FOLDERS.flatMap((name) => bindFolder(root, name, true)),
+    '--ro-bind',
+    lent,
+    lent,
+  ]
+  const settings = { npm_config_registry: registry, npm_config_prefer_offline: 'true' }
+  const words = [...base, ...home, ...folders, '--chdir', folder, 'sh', '-c', command]
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/root', ...readWay(), ...settings }
+  await execute(findProgram('bwrap') ?? 'bwrap', words, { env, maxBuffer: 2 ** 24 })
+}
+
+/** How this machine reaches the registry: proxies and certificates. */
+function readWay(): Record<string, string> {
+  // oxlint-disable-next-line node/no-process-env -- the machine's, not settings
+  const entries = Object.entries(process.env).filter(([name]) =>
+    /^(?:https?_proxy|no_proxy|node_extra_ca_certs)$/i.test(name),
+  )
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+async function readNpm(name: string): Promise<string> {
+  const { stdout } = await execute('npm', ['config', 'get', name], { cwd: PACKAGE_FOLDER })
+  return stdout.trim()
+}

@@ -1,0 +1,105 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv, promisify } from 'node:util'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { parseConfig } from '../../../src/config/parse-config.ts'
+import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { makeFolder } from '../../commands/cli-harness.ts'
+import { describeWithProgram, findProgram } from '../includes/program.ts'
+import { UNIT_FILE, expandFilter, readUnit } from './unit.ts'
+
+const execute = promisify(execFile)
+
+/** In tenths, of the 10 that a service without walls has. systemd 252 says 1.2; a newer one may look at more. */
+const EXPOSURE_AT_MOST_TENTHS = 15
+
+/** Nobody's, where these tests may become somebody else: for root SQLite sets owners, and the service is not root. */
+const IDENTITY = process.getuid?.() === 0 ? ['--reuid', '65534', '--regid', '65534', '--clear-groups'] : []
+
+const SERVER = [process.execPath, join(PACKAGE_FOLDER, 'dist/main.js'), 'serve', '--json']
+
+describe('the unit of systemd', () => {
+  it('its stop - and its start after settings that cannot be used - fit what the server does', () => {
+    expect(Number(readUnit('TimeoutStopSec')[0])).toBeGreaterThan(10)
+    expect(readUnit('RestartPreventExitStatus')).toEqual(['64 78'])
+    expect(readUnit('MemoryDenyWriteExecute')).toEqual([])
+  })
+
+  it('the example of settings - every line taken - is one that the server takes', () => {
+    const text = readFileSync(join(PACKAGE_FOLDER, 'deploy/systemd/vitrine.env.example'), 'utf8')
+    expect(parseEnv(text)).toEqual({})
+    const environment = parseEnv(text.replaceAll(/^#(?=VITRINE_)/gm, ''))
+    expect(Object.keys(environment).length).toBeGreaterThan(4)
+    expect(parseConfig(environment).config.catalog).toMatchObject({ kind: 'remote' })
+  })
+})
+
+describeWithProgram('systemd-analyze', 'the unit as systemd reads it', () => {
+  it('its words - every one - are known', async () => {
+    const folder = makeFolder()
+    const unit = join(folder, 'vitrine.service')
+    // Node is where this machine has it; verify looks whether the program is there.
+    const text = readFileSync(join(PACKAGE_FOLDER, UNIT_FILE), 'utf8')
+    expect(text).toContain('ExecStart=/usr/bin/node ')
+    writeFileSync(unit, text.replace('/usr/bin/node ', `${process.execPath} `))
+    const { stdout, stderr } = await execute('systemd-analyze', ['verify', '--man=no', unit])
+    expect(stdout + stderr).not.toContain('vitrine')
+
+    writeFileSync(unit, `${text}\n[Service]\nProtectEverything=yes\n`)
+    const wrong = await execute('systemd-analyze', ['verify', '--man=no', unit]).catch(
+      (error: unknown) => error,
+    )
+    expect((wrong as { stderr: string }).stderr).toContain('ProtectEverything')
+  })
+
+  it('its walls - as systemd judges them - leave little open', async () => {
+    const unit = join(makeFolder(), 'vitrine.service')
+    copyFileSync(join(PACKAGE_FOLDER, UNIT_FILE), unit)
+    const words = ['security', '--offline=true', `--threshold=${EXPOSURE_AT_MOST_TENTHS}`, '--no-pager', unit]
+    await expect(execute('systemd-analyze', words)).resolves.toBeDefined()
+  })
+})
+
+describeWithProgram('strace', 'the server below the filter of the unit', () => {
+  it('two workers, a walk, a box and a stop - need no system call that the unit forbids', async () => {
+    const folder = makeFolder()
+    const [list, data] = [join(folder, 'calls'), join(folder, 'data')]
+    mkdirSync(data)
+    writeFileSync(list, '')
+    for (const path of [folder, data, list]) chmodSync(path, 0o777)
+    const settings = {
+      VITRINE_PORT: '0',
+      VITRINE_WORKERS: '2',
+      VITRINE_DATABASE_URL: `sqlite:${join(data, 'copy.db')}`,
+      VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(data, 'catalog.db')}`,
+    }
+    const child = spawn(
+      findProgram('setpriv') ?? '',
+      [...IDENTITY, '--no-new-privs', 'strace', '-f', '-qq', '-c', '-o', list, ...SERVER],
+      {
+        detached: true,
+        env: { PATH: '/usr/bin:/bin', ...settings },
+      },
+    )
+    const ended = once(child, 'exit')
+    onTestFinished(() => void (child.exitCode === null && process.kill(-(child.pid ?? 0), 'SIGKILL')))
+    let said = ''
+    child.stdout.on('data', (chunk) => (said += String(chunk)))
+    await vi.waitFor(() => expect(said).toContain('/where-to-buy/'), { timeout: 60_000 })
+    const [box = 'none'] = /http[^"\s]+where-to-buy[^"\s]+/.exec(said) ?? []
+    expect((await fetch(box)).headers.get('vitrine-state')).toBe('shown')
+    // strace lets it through to the server.
+    process.kill(-(child.pid ?? 0), 'SIGTERM')
+    expect(await ended).toEqual([0, null])
+
+    const counted = readFileSync(list, 'utf8').matchAll(/^ *\d+\.\d+ .* (\w+)$/gm)
+    const calls = [...counted].flatMap(([, name = '']) => (name === 'total' ? [] : name))
+    expect(calls.length).toBeGreaterThan(40)
+    const { stdout } = await execute('systemd-analyze', ['syscall-filter', '--no-pager'])
+    const allowed = expandFilter(readUnit('SystemCallFilter'), stdout)
+    expect(calls.filter((name) => !allowed.has(name))).toEqual([])
+    expect(allowed.has('mount')).toBe(false)
+  })
+})

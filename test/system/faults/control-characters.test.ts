@@ -1,0 +1,84 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { isAway, isValueRefused } from '../../../src/copy/away.ts'
+import { GRID, GRID_EMBED, makeSale, stock, visit } from '../../app/visit.ts'
+import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
+import { type Harness, createHarness } from '../../helpers/harness.ts'
+import { usePostgres } from '../../helpers/postgres.ts'
+
+const ADMIN = { Authorization: `Basic ${Buffer.from('admin:p').toString('base64')}` }
+const BAD = 400
+
+const server = usePostgres()
+
+/** A walked copy on a real PostgreSQL, which refuses texts with NUL. */
+async function startOnPostgres(): Promise<Harness> {
+  const database = await server.makeDatabase()
+  const harness = await createHarness({
+    settings: { VITRINE_DATABASE_URL: database.url, VITRINE_ADMIN_PASSWORD: 'p' },
+  })
+  onTestFinished(async () => {
+    await harness.dispose()
+    await database.drop()
+  })
+  await stock(harness, [makeSale()])
+  return harness
+}
+
+async function countStoreFailures(harness: Harness): Promise<string | undefined> {
+  const { text } = await visit(harness, '/metrics', ADMIN)
+  return /^vitrine_store_failures_total (\d+)$/m.exec(text)?.[1]
+}
+
+describe('control characters on PostgreSQL', () => {
+  test('in any option - 400 that names it; the database is not asked, and the store has not failed', async () => {
+    const harness = await startOnPostgres()
+    for (const name of ['brand', 'q', 'merchant', 'exclude']) {
+      for (const text of ['%00', 'a%00b', '%1f', 'a%7F', '%C2%80', '%C2%9Fa', 'a%0A']) {
+        for (const path of [GRID, GRID_EMBED]) {
+          const seen = await visit(harness, `${path}?${name}=${text}`)
+          expect([seen.status, seen.headers['vitrine-state']]).toEqual([BAD, 'invalid'])
+          expect(seen.headers['vitrine-error']).toContain(`The parameter "${name}" accepts `)
+        }
+      }
+    }
+    expect((await visit(harness, GRID)).headers['vitrine-state']).toBe('shown')
+    expect(await countStoreFailures(harness)).toBe('0')
+  })
+
+  test('in channel, GTIN and offer of an address - an answer, and the store has not failed', async () => {
+    const harness = await startOnPostgres()
+    const paths = [
+      '/fragments/%00/deals',
+      `/fragments/${CHANNEL_ID}/where-to-buy/%00`,
+      `/go/${CHANNEL_ID}/%00/%00`,
+    ]
+    const statuses: number[] = []
+    for (const path of paths) statuses.push((await visit(harness, path)).status)
+    expect(statuses).toEqual([404, 200, 404])
+    expect(await countStoreFailures(harness)).toBe('0')
+  })
+
+  test('one that reaches the database all the same - is a value that it refuses, not a failure of the store', async () => {
+    const { context } = await startOnPostgres()
+    const error: unknown = await context.store
+      .findProduct(CHANNEL_ID, '1\0')
+      .catch((reason: unknown) => reason)
+    expect([isValueRefused(error), isAway(error)]).toEqual([true, false])
+  })
+
+  test('in every field of the studio - the page, and the store has not failed', async () => {
+    const harness = await startOnPostgres()
+    for (const query of [
+      'find=a%00b',
+      'channel=%00&gtin=%00',
+      'merchant=%00&exclude=a%00',
+      'tab=deals&brand=%00&q=a%00b&merchant=%00&exclude=%00',
+      'tab=%00',
+    ]) {
+      for (const page of ['/studio', '/studio/live'])
+        expect((await visit(harness, `${page}?${query}`, ADMIN)).status).toBe(200)
+    }
+    expect(await countStoreFailures(harness)).toBe('0')
+    expect(harness.logs()).not.toContain('"level":50')
+  })
+})

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { LISTS, type LoadedList, describeWithLists, findRules, loadList } from './filter-lists.ts'
+import { type OwnAddress, collectAddresses, fetchOwnPages } from './own-things.ts'
+
+/** Where publishers put the server: on hosts of their own, below a path of their site, or on somebody else's host. */
+const PLACES = [
+  'https://widgets.magazine.example',
+  'https://vitrine.magazine.example',
+  'https://deals.magazine.example',
+  'https://www.magazine.example/widgets',
+  'https://www.magazine.example/vitrine',
+  'https://vitrine.example',
+  'http://192.0.2.7:3000',
+]
+
+/** The page that asks: of the same site as some of those places, and of none. */
+const PAGES = [
+  'https://www.magazine.example/reviews/lamp',
+  'https://journal.other.example/2026/11/headphones',
+]
+
+const CHANNEL = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
+
+/** Other channels, products and builds that each kind of address is tried with. */
+const OTHERS = 100
+
+// Tens of thousands of rules, and every page that there is.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 })
+
+let server: BuiltServer
+let own: readonly OwnAddress[]
+
+/** An address of the sample server as it is at another place. */
+function move(url: string, place: string): string {
+  const { publicUrl } = server.addresses
+  return url.replaceAll(publicUrl, place).replaceAll(encodeURIComponent(publicUrl), encodeURIComponent(place))
+}
+
+/** The same address of another channel, product, offer, colour and build; half of the hex digits begin with "ad". */
+function vary(url: string, seed: number): string {
+  const hex = createHash('sha256').update(String(seed)).digest('hex')
+  const start = seed % 2 === 0 ? `ad${hex.slice(0, 6)}` : hex.slice(0, 8)
+  const channel = `${start}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+  const gtin = String(Number.parseInt(hex.slice(32, 43), 16))
+    .padStart(14, '0')
+    .slice(-14)
+  return url
+    .replaceAll(CHANNEL, channel)
+    .replaceAll(/(?<=\/|%2F)\d{14}(?!\d)/g, gtin)
+    .replace(/(?<=\/)[\da-f]{16}$/, hex.slice(44, 60))
+    .replace(/(?<=\.)[\da-f]{8}(?=\.\w+$)/, start)
+    .replace(/(?<=\/accents\/)[\da-f]{6}(?=\.)/, start.slice(0, 6))
+}
+
+/** The rules of a list that speak of any of the addresses, each with the first address that it speaks of. */
+function findAll(list: LoadedList, addresses: readonly OwnAddress[]): readonly string[] {
+  const found = new Map<string, string>()
+  for (const { url, type } of addresses) {
+    for (const place of PLACES) {
+      for (const pageUrl of PAGES) {
+        const moved = move(url, place)
+        for (const rule of findRules(list.engine, { url: moved, type, pageUrl }))
+          found.set(rule, `${type} ${moved}`)
+      }
+    }
+  }
+  return [...found].map(([rule, address]) => `${rule} matches ${address}`)
+}
+
+/** One address of each kind: the first of each type and of each first part of a path. */
+function pickKinds(addresses: readonly OwnAddress[]): readonly OwnAddress[] {
+  const kinds = addresses.map((address): [string, OwnAddress] => [
+    `${address.type} ${new URL(address.url).pathname.replaceAll(CHANNEL, '').replaceAll(/[\d.]+/g, '')}`,
+    address,
+  ])
+  return [...new Map(kinds).values()]
+}
+
+describeWithLists('addresses of the running server', () => {
+  beforeAll(async () => {
+    server = await startBuiltServer()
+    own = collectAddresses(await fetchOwnPages(server.addresses), server.addresses.publicUrl)
+  })
+  afterAll(() => server.stop())
+
+  test('collected addresses - every kind is among them, with what it is asked for', () => {
+    const { publicUrl } = server.addresses
+    const kinds = new Set(
+      own.map(({ url, type }) => `${type} /${url.slice(publicUrl.length + 1).split(/[/?]/)[0]}`),
+    )
+    expect([...kinds]).toEqual(
+      expect.arrayContaining([
+        'script /embed.js',
+        'script /assets',
+        'stylesheet /assets',
+        'stylesheet /accents',
+        'sub_frame /embeds',
+        'xhr /fragments',
+        'fetch /fragments',
+        'xhr /oembed',
+        'image /demo',
+        'main_frame /go',
+        'main_frame /studio',
+      ]),
+    )
+  })
+
+  describe.each(LISTS)('$title', (details) => {
+    let list: LoadedList
+    beforeAll(() => {
+      list = loadList(details)
+    })
+
+    test('list - has so many rules as the real one has', () => {
+      expect(list.ruleCount).toBeGreaterThan(details.leastRules)
+    })
+
+    test.each(details.caught)(
+      '$path, which the list is about - is caught at every place',
+      ({ path, type, rule }) => {
+        for (const place of PLACES) {
+          for (const pageUrl of PAGES)
+            expect(findRules(list.engine, { url: `${place}${path}`, type, pageUrl })).toContain(rule)
+        }
+      },
+    )
+
+    test('every address - wherever the server stands - no rule speaks of it', () => {
+      expect(findAll(list, own)).toEqual([])
+    })
+
+    test('every kind of address - of any other channel, product and build - no rule speaks of it', () => {
+      const others = pickKinds(own).flatMap(({ url, type }) =>
+        Array.from({ length: OTHERS }, (_, seed) => ({ url: vary(url, seed), type })),
+      )
+      expect(findAll(list, others)).toEqual([])
+    })
+  })
+})

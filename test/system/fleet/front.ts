@@ -1,0 +1,82 @@
+import { Agent, type IncomingMessage, get } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import { SECOND_MS, systemClock } from '../../../src/clock.ts'
+
+/** How often a replica is asked whether it is ready, and how long one answer may take. */
+const LOOK_MS = 100
+const ANSWER_WITHIN_MS: number = 5 * SECOND_MS
+
+/** What was answered how often, and what failed: an answer that did not come, or was none of ours. */
+export type Front = Readonly<{
+  isReady(port: number): boolean
+  /** Asks one of those that are ready; one that breaks off is passed over, as nginx and Varnish do. */
+  visit(path: string): Promise<void>
+  /** Asks each of those that are ready. */
+  visitEach(path: string): Promise<void>
+  states(): Readonly<Record<string, number>>
+  failures(): readonly string[]
+}>
+
+/** Something in front of replicas, as simple as it can be; it ends with the test. */
+export function startFront(ports: readonly number[]): Front {
+  const agent = new Agent({ keepAlive: true })
+  const ready = new Set<number>()
+  const states: Record<string, number> = {}
+  const failures: string[] = []
+  const ended = new AbortController()
+  onTestFinished(() => {
+    ended.abort()
+    agent.destroy()
+  })
+  const look = async (port: number): Promise<void> => {
+    while (!ended.signal.aborted) {
+      const status = await ask(port, '/readyz').then(
+        ({ statusCode }) => statusCode,
+        () => 0,
+      )
+      if (status === 200) ready.add(port)
+      else ready.delete(port)
+      await systemClock.wait(LOOK_MS, ended.signal)
+    }
+  }
+  for (const port of ports) void look(port)
+  let turn = 0
+  const visitAt = async (port: number, path: string): Promise<void> => {
+    const answer = await ask(port, path, agent)
+    const state = `${answer.statusCode} ${String(answer.headers['vitrine-state'])}`
+    states[state] = (states[state] ?? 0) + 1
+    if (state !== '200 shown') failures.push(`${path} of ${port}: ${state} ${JSON.stringify(answer.headers)}`)
+  }
+  return {
+    isReady: (port) => ready.has(port),
+    async visitEach(path) {
+      for (const port of ready) await visitAt(port, path)
+    },
+    async visit(path) {
+      const order = [...ready]
+      turn += 1
+      for (let place = 0; place < order.length; place += 1) {
+        const port = order[(turn + place) % order.length] ?? 0
+        try {
+          return await visitAt(port, path)
+        } catch {
+          ready.delete(port)
+        }
+      }
+      failures.push(`${path}: nobody answers`)
+    },
+    states: () => states,
+    failures: () => failures,
+  }
+}
+
+async function ask(port: number, path: string, agent?: Agent): Promise<IncomingMessage> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, agent: agent ?? false, timeout: ANSWER_WITHIN_MS }
+    const request = get(options, resolve)
+    request.on('error', reject).on('timeout', () => request.destroy(new Error('too late')))
+  })
+  await text(answer)
+  return answer
+}

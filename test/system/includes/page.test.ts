@@ -1,0 +1,115 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { COLD_TABLE, KEPT_TABLE } from './cases.ts'
+import { PAGE, listHeadings, readRecipe, readTable } from './recipe.ts'
+
+const WAYS = [
+  'The loader',
+  'A plain iframe',
+  'oEmbed',
+  'From your own host',
+  'nginx (SSI)',
+  'Varnish (ESI)',
+  'Apache (mod_include)',
+  'HAProxy guard',
+  'PHP',
+  'WordPress',
+  'Drupal',
+  'Hugo',
+  'Eleventy',
+  'Next.js',
+  'Plain fetch',
+]
+
+/** Blocks of the recipes that no test of this folder runs: commands, and lines of a page of Next.js. */
+const NOT_RUN = ['Drupal: sh', 'Drupal: text', 'Next.js: tsx']
+
+/** Blocks that tests run, in the order of the page. */
+const RUN = [
+  'nginx (SSI): nginx',
+  'nginx (SSI): html',
+  'nginx (SSI): nginx',
+  'Varnish (ESI): vcl',
+  'Varnish (ESI): html',
+  'Apache (mod_include): apache',
+  'Apache (mod_include): html',
+  'HAProxy guard: haproxy',
+  'HAProxy guard: http',
+  'HAProxy guard: haproxy',
+  'PHP: php',
+  'Hugo: go-html-template',
+  'Hugo: go-html-template',
+  'Hugo: toml',
+  'Hugo: go-html-template',
+  'Eleventy: js',
+  'Eleventy: njk',
+  'Next.js: tsx',
+  'Plain fetch: html',
+  'Plain fetch: sh',
+]
+
+const tests = readdirSync(join(PACKAGE_FOLDER, 'test/includes'))
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => readFileSync(join(PACKAGE_FOLDER, 'test/includes', name), 'utf8'))
+  .join('\n')
+
+describe('docs/embedding.md', () => {
+  it.each(WAYS)('a way to publish: %s - has a section, and the table at the top leads to it', (way) => {
+    expect(listHeadings()).toContain(way)
+    const top = PAGE.slice(0, PAGE.indexOf('## Addresses'))
+    expect(top).toContain(way === 'WordPress' ? '](wordpress.md)' : `](#${toAnchor(way)})`)
+  })
+
+  it('links within the page - lead to headings', () => {
+    const anchors = [...PAGE.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor]) => anchor)
+    expect(anchors.length).toBeGreaterThan(15)
+    const headings = new Set(listHeadings().map(toAnchor))
+    expect(anchors.filter((anchor) => !headings.has(anchor ?? ''))).toEqual([])
+  })
+
+  it('recipes - each says who keeps a box, what an outage shows, and what to beware of', () => {
+    for (const way of WAYS.slice(4).filter((name) => name !== 'WordPress')) {
+      const start = PAGE.indexOf(`\n## ${way}\n`)
+      const section = PAGE.slice(start, PAGE.indexOf('\n## ', start + 4))
+      for (const word of ['- **Kept:**', '- **Outage:**', '- **Traps:**'])
+        expect(section, way).toContain(word)
+    }
+  })
+
+  it.each([COLD_TABLE, KEPT_TABLE])('the table "%s" - each row - is measured by a test', (table) => {
+    const rows = [...readTable(table).keys()]
+    expect(rows.length).toBeGreaterThan(8)
+    for (const row of rows) expect(tests, row).toMatch(new RegExp(`(?:TableSays\\(|HEADING = )'${row}'`))
+  })
+
+  it('blocks of the recipes - are run, or are known not to be', () => {
+    expect(listRecipeBlocks().sort()).toEqual([...RUN, ...NOT_RUN].sort())
+  })
+
+  it('a recipe - whose text has changed so that a substitution finds nothing - fails', () => {
+    expect(() => readRecipe({ heading: 'PHP', language: 'php' }, [['/nowhere', '/x']])).toThrow(
+      'has no "/nowhere"',
+    )
+    expect(() => readRecipe({ heading: 'PHP', language: 'vcl' })).toThrow('has no vcl block')
+    expect(() => readRecipe({ heading: 'ASP', language: 'php' })).toThrow('has no heading "ASP"')
+  })
+})
+
+/** As GitHub makes them. */
+function toAnchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+}
+
+function listRecipeBlocks(): string[] {
+  const recipes = PAGE.slice(PAGE.indexOf('\n## nginx (SSI)\n'), PAGE.indexOf('\n## What readers see\n'))
+  let heading = ''
+  return [...recipes.matchAll(/^## (.+)$|^```([\w-]+)$/gm)].flatMap(([, title, language]) => {
+    if (title !== undefined) heading = title
+    return language === undefined ? [] : [`${heading}: ${language}`]
+  })
+}

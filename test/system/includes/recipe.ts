@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+
+/** The page whose recipes are run here, word for word. */
+export const PAGE: string = readFileSync(join(PACKAGE_FOLDER, 'docs/embedding.md'), 'utf8')
+
+/** Where a block of code stands on the page: its heading, its language, and which one of them it is. */
+export type BlockPlace = Readonly<{ heading: string; language: string; index?: number }>
+
+/** A text of the recipe and what stands for it in the test: addresses, ports and folders, nothing else. */
+export type Substitution = readonly [from: string, to: string]
+
+/** A block of code of the page with its addresses replaced. Throws when the block or one of the texts is not there. */
+export function readRecipe(place: BlockPlace, substitutions: readonly Substitution[] = []): string {
+  const blocks = listBlocks(place)
+  const found = blocks[place.index ?? 0]
+  if (found === undefined)
+    throw new Error(
+      `docs/embedding.md has no ${place.language} block ${place.index ?? 0} below "${place.heading}"`,
+    )
+  return substitutions.reduce((text, [from, to]) => {
+    if (!text.includes(from)) throw new Error(`the recipe below "${place.heading}" has no "${from}"`)
+    return text.replaceAll(from, to)
+  }, found)
+}
+
+/** Every heading of the page, without its marks. */
+export function listHeadings(): readonly string[] {
+  return PAGE.split('\n').flatMap((line) => /^#{1,6} (.+)$/.exec(line)?.[1] ?? [])
+}
+
+/** A table of the page: cells by the text of the first column, and by the heading of theirs. */
+export type Table = ReadonlyMap<string, ReadonlyMap<string, string>>
+
+/** The first table below a heading. */
+export function readTable(heading: string): Table {
+  const lines = readSection(heading).split('\n')
+  const start = lines.findIndex((line) => line.startsWith('|'))
+  if (start === -1) throw new Error(`docs/embedding.md has no table below "${heading}"`)
+  const rest = lines.slice(start)
+  const end = rest.findIndex((line) => !line.startsWith('|'))
+  const [head = [], , ...rows] = rest.slice(0, end === -1 ? undefined : end).map(toCells)
+  return new Map(
+    rows.map((row) => [row[0] ?? '', new Map(head.map((name, index) => [name, row[index] ?? '']))]),
+  )
+}
+
+function toCells(line: string): string[] {
+  return line
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim().replaceAll(/[`*]/g, ''))
+}
+
+/** From a heading to the next one of any level. */
+function readSection(heading: string): string {
+  const lines = PAGE.split('\n')
+  const start = lines.findIndex((line) => /^#{1,6} /.test(line) && line.replace(/^#+ /, '') === heading)
+  if (start === -1) throw new Error(`docs/embedding.md has no heading "${heading}"`)
+  let isCode = false
+  const end = lines.findIndex((line, index) => {
+    if (index <= start) return false
+    if (line.startsWith('```')) isCode = !isCode
+    return !isCode && /^#{1,6} /.test(line)
+  })
+  return lines.slice(start + 1, end === -1 ? undefined : end).join('\n')
+}
+
+function listBlocks({ heading, language }: BlockPlace): readonly string[] {
+  return [...readSection(heading).matchAll(/^```(\S+)\n([\s\S]*?)^```$/gm)]
+    .filter(([, name]) => name === language)
+    .map(([, , text = '']) => text)
+}

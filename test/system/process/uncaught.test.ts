@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import request from 'supertest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type Running, makeFolder, startBuilt, startRemote } from '../../commands/cli-harness.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../../helpers/fake-catalog.ts'
+
+const GTIN = '09521234567899'
+const PATH = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`
+
+/** Loaded into the real program, whose own code throws nothing that nobody catches. */
+const BOMB = `
+process.on('SIGUSR2', () => setImmediate(() => { throw new Error('boom ${FAKE_KEY}') }))
+process.on('SIGUSR1', () => void Promise.reject(new Error('boom ${FAKE_KEY}')))
+`
+
+async function startWithBomb(): Promise<{ running: Running; url: string; held: ServerResponse[] }> {
+  const folder = makeFolder()
+  const bomb = join(folder, 'bomb.mjs')
+  writeFileSync(bomb, BOMB)
+  const { catalog, settings } = await startRemote(folder)
+  const held: ServerResponse[] = []
+  onTestFinished(() => held.forEach((response) => response.destroy()))
+  catalog.fault = { matches: /\/products\/\d/, does: (_request, response) => void held.push(response) }
+  const running = startBuilt(['serve', '--json'], {
+    ...settings,
+    NODE_OPTIONS: `--import ${pathToFileURL(bomb).href}`,
+    VITRINE_SYNC_CRON: 'off',
+    VITRINE_VISITOR_TIMEOUT_MS: '9000',
+    VITRINE_CATALOG_TIMEOUT_MS: '9000',
+  })
+  const { publicUrl } = JSON.parse(await running.firstLine) as { publicUrl: string }
+  return { running, url: publicUrl, held }
+}
+
+test.each(['SIGUSR2', 'SIGUSR1'] as const)(
+  'error that nobody catches (%s) - is logged without the key; the answer under way ends; exit code 70',
+  async (signal) => {
+    const { running, url, held } = await startWithBomb()
+    const answer = request(url)
+      .get(PATH)
+      .then(({ status, headers }) => [status, headers['vitrine-state']])
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    running.child.kill(signal)
+    await vi.waitFor(() => expect(running.said()).toContain('boom'))
+    for (const response of held) sendJson(response, 200, makeWireProduct())
+    expect(await answer).toEqual([200, 'shown'])
+    await vi.waitFor(() => expect(running.child.exitCode).toBe(70))
+    const line = running
+      .said()
+      .split('\n')
+      .find((text) => text.includes('boom'))
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      level: 60,
+      err: { message: 'boom [redacted]', stack: expect.stringContaining('bomb.mjs') },
+    })
+    expect(running.said()).not.toContain(FAKE_KEY)
+  },
+)
+
+test('second error that nobody catches - ends the process at once', async () => {
+  const { running, url, held } = await startWithBomb()
+  const answer = request(url)
+    .get(PATH)
+    .catch((error: { code?: unknown }) => error.code)
+  await vi.waitFor(() => expect(held).toHaveLength(1))
+  running.child.kill('SIGUSR2')
+  await vi.waitFor(() => expect(running.said()).toContain('boom'))
+  running.child.kill('SIGUSR2')
+  expect(await answer).toBe('ECONNRESET')
+  await vi.waitFor(() => expect(running.child.exitCode).toBe(70))
+})

@@ -1,0 +1,97 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { type Desk, GTIN, UNSOLD_GTIN, openDesk } from './desk.ts'
+import { isSkipped } from './programs.ts'
+import { readContent, visitAs } from './visitor.ts'
+
+/** Publishes the post that is open, and gives its number. */
+const PUBLISH = `(async () => {
+  wp.data.dispatch('core/editor').editPost({ title: 'A box', status: 'publish' })
+  await wp.data.dispatch('core/editor').savePost()
+  return wp.data.select('core/editor').getCurrentPostId()
+})()`
+
+/** What the editor thinks of the blocks of a post that it has read. */
+const BLOCKS = `wp.data.select('core/block-editor').getBlocks().map(
+  ({ isValid, attributes }) => ({ isValid, layout: attributes.layout }))`
+
+describe.skipIf(isSkipped)('the blocks in the editor', () => {
+  let desk: Desk
+  let browser: Browser
+  let page: Page
+  const problems: string[] = []
+
+  beforeAll(async () => {
+    ;[desk, browser] = await Promise.all([openDesk(), launchChromium()])
+    page = await browser.newPage({ viewport: { width: 1300, height: 900 } })
+    page.on('pageerror', (error) => problems.push(error.message))
+    await page.goto(`${desk.site.origin}/wp-login.php`)
+    await page.fill('#user_login', 'author')
+    await page.fill('#user_pass', 'author')
+    await page.click('#wp-submit')
+    await page.waitForURL(/wp-admin/)
+  })
+  afterAll(async () => {
+    await browser.close()
+    await desk.close()
+  })
+
+  /** A new post with one block. */
+  const openEditor = async (block: string): Promise<void> => {
+    await page.goto(`${desk.site.origin}/wp-admin/post-new.php`)
+    await page.locator('.block-editor-block-list__layout').waitFor()
+    await page.evaluate(`wp.data.dispatch('core/preferences').set('core/edit-post', 'welcomeGuide', false)
+      wp.data.dispatch('core/block-editor').insertBlock(wp.blocks.createBlock('${block}'))`)
+  }
+
+  it('a box - its GTIN typed and a layout chosen - is previewed, saved, and shown to readers', async () => {
+    await openEditor('vitrine/where-to-buy')
+    const canvas = page.locator('.block-editor-block-list__layout')
+    await canvas.getByLabel('GTIN').fill(GTIN)
+    await canvas.getByRole('button', { name: 'Show' }).click()
+    await canvas.locator('.vitrine-box[data-layout="list"]').waitFor()
+    await page.getByRole('region', { name: 'Editor settings' }).getByLabel('Layout').selectOption('card')
+    await canvas.locator('.vitrine-box[data-layout="card"]').waitFor()
+    const id = await page.evaluate<number>(PUBLISH)
+    const post = readContent(await (await visitAs(desk.site)).get(`/?p=${id}`))
+    expect(post).toContain(await desk.fetchFragment(`where-to-buy/${GTIN}?layout=card`))
+    await page.goto(`${desk.site.origin}/wp-admin/post.php?post=${id}&action=edit`)
+    await page.locator('.vitrine-box[data-layout="card"]').waitFor()
+    expect(await page.evaluate<unknown>(BLOCKS)).toEqual([{ isValid: true, layout: 'card' }])
+    expect(problems).toEqual([])
+  })
+
+  it('a box - of a product that no shop sells - says so in its place', async () => {
+    await openEditor('vitrine/where-to-buy')
+    const canvas = page.locator('.block-editor-block-list__layout')
+    await canvas.getByLabel('GTIN').fill(UNSOLD_GTIN)
+    await canvas.getByRole('button', { name: 'Show' }).click()
+    await canvas.getByText('No shop of this channel sells it').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  it('a grid - with a number of cards - is previewed', async () => {
+    await openEditor('vitrine/deals')
+    const canvas = page.locator('.block-editor-block-list__layout')
+    await canvas.locator('.vitrine-grid').waitFor()
+    await page.getByRole('region', { name: 'Editor settings' }).getByLabel('How many').fill('2')
+    await page.waitForFunction('document.querySelectorAll(".vitrine-grid li").length === 2')
+    expect(problems).toEqual([])
+  })
+
+  it('a plain link - in the editor - is previewed as a frame', async () => {
+    const author = await visitAs(desk.site, 'author')
+    const url = `${desk.server.addresses.publicUrl}/embeds/${desk.server.addresses.box.split('/embeds/')[1] ?? ''}`
+    await desk.site.run(`$all = get_option( 'vitrine_settings' );
+      return update_option( 'vitrine_settings', array( 'server' => '${desk.server.addresses.publicUrl}' ) + $all );`)
+    const answer = await author.get(
+      `/index.php?rest_route=/oembed/1.0/proxy&url=${encodeURIComponent(url)}&_wpnonce=${(await author.get('/wp-admin/admin-ajax.php?action=rest-nonce')).html}`,
+    )
+    expect(answer.status).toBe(200)
+    const { html, type } = JSON.parse(answer.html) as Readonly<{ html: string; type: string }>
+    expect(type).toBe('rich')
+    expect(html).toContain(`<iframe`)
+    expect(html).toContain('/embeds/')
+  })
+})

@@ -1,0 +1,61 @@
+import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { type Gate, openGate } from './gate.ts'
+import { type Site, type SiteOptions, startSite } from './site.ts'
+
+/** A channel of the sample data. */
+export const CHANNEL = '952a0000-0000-4000-8000-000000000001'
+
+/** A product of the sample data that shops sell, and one that none sells. */
+export const GTIN = '09520001001024'
+export const UNSOLD_GTIN = '09521234500005'
+
+/** A server with sample data, a gate before it, and a WordPress that knows the gate as its server. */
+export type Desk = Readonly<{
+  server: BuiltServer
+  gate: Gate
+  site: Site
+  /** Publishes a post; gives the path of its page. */
+  publish(content: string, status?: 'publish' | 'draft'): Promise<string>
+  /** The bytes of a fragment, as the server sends them now. */
+  fetchFragment(path: string): Promise<string>
+  /** Ends all three; fails when PHP had to complain of anything meanwhile. */
+  close(): Promise<void>
+}>
+
+/** Opens all three for a test file. */
+export async function openDesk(options: SiteOptions & Readonly<{ prefix?: string }> = {}): Promise<Desk> {
+  const [server, site] = await Promise.all([startBuiltServer(), startSite(options)])
+  if (!URL.canParse(server.addresses.publicUrl)) {
+    await site.stop()
+    throw new Error('the server did not start')
+  }
+  const gate = await openGate(server.addresses.publicUrl, options.prefix)
+  await site.run(
+    `update_option( 'vitrine_settings', array( 'server' => '${gate.origin}', 'channel' => '${CHANNEL}' ) ); return 1;`,
+  )
+  return {
+    server,
+    gate,
+    site,
+    async publish(content, status = 'publish') {
+      const id = await site.run(`kses_remove_filters();
+        return wp_insert_post( wp_slash( array( 'post_status' => '${status}', 'post_title' => 'Post',
+          'post_content' => ${toPhp(content)} ) ) );`)
+      return `/?p=${String(id)}`
+    },
+    async fetchFragment(path) {
+      const answer = await fetch(`${server.addresses.publicUrl}/fragments/${CHANNEL}/${path}`)
+      return answer.text()
+    },
+    async close() {
+      const complaints = await site.readComplaints()
+      await Promise.all([site.stop(), gate.close(), server.stop()])
+      if (complaints.length > 0) throw new Error(complaints.join('\n'))
+    },
+  }
+}
+
+/** A text as PHP writes it. */
+export function toPhp(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}

@@ -1,0 +1,120 @@
+import type { Browser, BrowserContext, Frame, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { launchChromium } from '../../helpers/chromium.ts'
+import { CHANNEL, type Desk, GTIN, UNSOLD_GTIN, openDesk } from './desk.ts'
+import { isSkipped } from './programs.ts'
+import { readContent, visitAs } from './visitor.ts'
+
+const FRAME_HEIGHT = 'document.querySelector("iframe").getBoundingClientRect().height'
+const FRAME_CLIP = 'getComputedStyle(document.querySelector("iframe")).clip'
+/** Where the paragraph after the embed begins. */
+const LAST_TOP = '[...document.querySelectorAll("main p")].at(-1).getBoundingClientRect().top'
+
+describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () => {
+  let desk: Desk
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+
+  beforeAll(async () => {
+    ;[desk, browser] = await Promise.all([openDesk({ plugin: false }), launchChromium()])
+  })
+  afterAll(async () => {
+    await browser.close()
+    await desk.close()
+  })
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 900, height: 900 } })
+    page = await context.newPage()
+  })
+  afterEach(() => context.close())
+
+  const toLink = (path: string): string => `${desk.server.addresses.publicUrl}/embeds/${CHANNEL}/${path}`
+
+  /** Opens a post with a link between two paragraphs. */
+  const openPost = async (link: string): Promise<void> => {
+    const path = await desk.publish(`before\n\n${link}\n\nafter`)
+    await page.goto(desk.site.origin + path)
+  }
+
+  /** The document in the post's frame, once it has been loaded. */
+  const findFrame = async (): Promise<Frame> => {
+    const element = await page.waitForSelector('iframe.wp-embedded-content', { state: 'attached' })
+    const frame = await element.contentFrame()
+    if (frame === null) throw new Error('the element is no frame')
+    await frame.waitForLoadState('load')
+    return frame
+  }
+
+  it('the post - as the server sends it - has the sandboxed frame of discovery, with no price in it', async () => {
+    const reader = await visitAs(desk.site)
+    const link = toLink(`where-to-buy/${GTIN}?theme=dark&limit=3`)
+    const html = readContent(await reader.get(await desk.publish(`before\n\n${link}\n\nafter`)))
+    expect(html).toMatch(/<blockquote[^>]*class="wp-embedded-content"[^>]*><\/blockquote>/)
+    expect(html).toMatch(/<iframe[^>]* sandbox="allow-scripts"/)
+    expect(html).toContain(`/embeds/${CHANNEL}/where-to-buy/${GTIN}?theme=dark&#038;limit=3#?secret=`)
+    expect(html).not.toMatch(/€|vitrine-box/)
+  })
+
+  it('a box - in Chromium - opens to the height of its content, without a bar to scroll', async () => {
+    await openPost(toLink(`where-to-buy/${GTIN}`))
+    const frame = await findFrame()
+    const contentPx = await frame.evaluate<number>(
+      'Math.ceil(document.documentElement.getBoundingClientRect().height)',
+    )
+    expect(contentPx).toBeGreaterThan(250)
+    expect(contentPx).toBeLessThan(1000)
+    await page.waitForFunction(`${FRAME_HEIGHT} === ${contentPx}`)
+    expect(await page.evaluate<string>(FRAME_CLIP)).toBe('auto')
+    expect(await page.locator('blockquote').isVisible()).toBe(false)
+    expect(await frame.evaluate<boolean>('document.documentElement.scrollHeight <= innerHeight')).toBe(true)
+  })
+
+  it('a product that no shop sells - in Chromium - leaves nothing to see and no hole', async () => {
+    await openPost('nothing')
+    const plainPx = await page.evaluate<number>(LAST_TOP)
+    await openPost(toLink(`where-to-buy/${UNSOLD_GTIN}`))
+    await findFrame()
+    expect(await page.evaluate<string>(FRAME_CLIP)).toBe('rect(1px, 1px, 1px, 1px)')
+    expect(await page.evaluate<number>(LAST_TOP)).toBeLessThanOrEqual(plainPx)
+    expect(await page.locator('main').innerText()).toMatch(/^BOX\(\s*before\s*after\s*\)BOX$/)
+  })
+
+  it('a shop of the box - clicked - opens in the window, over the address of this server', async () => {
+    await openPost(toLink(`where-to-buy/${GTIN}`))
+    const frame = await findFrame()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) asked.push(request.url())
+    })
+    const shop = frame.locator('a[data-go]').first()
+    const address = await shop.getAttribute('href')
+    await shop.click()
+    await page.waitForURL((url) => url.href === address)
+    expect(asked[0]).toMatch(
+      new RegExp(`^${desk.server.addresses.publicUrl}/go/${CHANNEL}/${GTIN}/[0-9a-f]{16}$`),
+    )
+    expect(asked[1]).toBe(address)
+  })
+
+  it('a grid of deals - in Chromium - opens to at most the height that WordPress allows', async () => {
+    await openPost(toLink('deals?limit=2'))
+    await findFrame()
+    await page.waitForFunction(`${FRAME_CLIP} === 'auto'`)
+    expect(await page.evaluate<number>(FRAME_HEIGHT)).toBeGreaterThan(200)
+    expect(await page.evaluate<number>(FRAME_HEIGHT)).toBeLessThanOrEqual(1000)
+  })
+
+  it('the plugin - activated later, and taken away again - makes a box of the same link, and a frame again', async () => {
+    const reader = await visitAs(desk.site)
+    const path = await desk.publish(toLink(`where-to-buy/${GTIN}?limit=2`))
+    const readPost = async (): Promise<string> => readContent(await reader.get(path))
+    expect(await readPost()).toContain('<iframe')
+    await desk.site
+      .run(`update_option( 'vitrine_settings', array( 'server' => '${desk.server.addresses.publicUrl}' ) );
+      activate_plugin( 'vitrine/vitrine.php' ); return 1;`)
+    expect((await readPost()).trim()).toBe((await desk.fetchFragment(`where-to-buy/${GTIN}?limit=2`)).trim())
+    await desk.site.run(`deactivate_plugins( 'vitrine/vitrine.php' ); return 1;`)
+    expect(await readPost()).toContain('<iframe')
+  })
+})

@@ -1,0 +1,146 @@
+import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { startDatabase, waitForLine } from './database.ts'
+import { WORDPRESS_FOLDER, findProgram, listMissingPrograms } from './programs.ts'
+
+const execute = promisify(execFile)
+
+const PLACE = fileURLToPath(new URL('place', import.meta.url))
+
+/** A WordPress of its own: files, database and web server. */
+export type Site = Readonly<{
+  origin: string
+  /** Runs PHP inside WordPress; gives what it returns. */
+  run(code: string): Promise<unknown>
+  /** Moves the plugin's clock on. */
+  pass(seconds: number): Promise<void>
+  /** What PHP had to complain of since the start. */
+  readComplaints(): Promise<string[]>
+  /** A file or folder of the place. */
+  toPath(name: string): string
+  stop(): Promise<void>
+}>
+
+/** What differs between places. */
+export type SiteOptions = Readonly<{ plugin?: boolean; objectCache?: boolean }>
+
+/** Installs WordPress with a user of each role (password: the role) and, unless told otherwise, the plugin. */
+export async function startSite(options: SiteOptions = {}): Promise<Site> {
+  const missing = listMissingPrograms()
+  if (missing.length > 0) throw new Error(`not installed: ${missing.join(', ')}`)
+  const folder = await mkdtemp(join(tmpdir(), 'vitrine-wp-'))
+  const closers: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })]
+  const stop = async (): Promise<void> => {
+    for (const close of closers.toReversed()) await close()
+  }
+  try {
+    const [database] = await Promise.all([startDatabase(join(folder, 'db')), layOut(folder, options)])
+    closers.push(database.stop)
+    const token = randomUUID()
+    const environment = {
+      PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+      VITRINE_TEST_SITE: folder,
+      VITRINE_TEST_SOCKET: database.socket,
+      VITRINE_TEST_TOKEN: token,
+      PHP_CLI_SERVER_WORKERS: '4',
+    }
+    const server = startWebServer(join(folder, 'www'), environment)
+    closers.push(() => stopGroup(server))
+    const origin = /http:\/\/[\d.:]+/.exec(await waitForLine(server.stderr, 'started'))?.[0] ?? ''
+    await writeFile(join(folder, 'origin'), origin)
+    await execute(findProgram('php'), [...PHP_FLAGS, join(PLACE, 'install.php')], { env: environment })
+    const site = createSite({ folder, origin, token, stop })
+    await install(site, options)
+    return site
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function layOut(folder: string, { objectCache = false }: SiteOptions): Promise<void> {
+  const www = join(folder, 'www')
+  const content = join(www, 'wp-content')
+  await mkdir(join(content, 'plugins'), { recursive: true })
+  await mkdir(join(folder, 'cache'))
+  const linked = ['index.php', 'wp-admin', 'wp-includes', 'wp-load.php', 'wp-login.php', 'wp-settings.php']
+  for (const name of [...linked, 'wp-blog-header.php'])
+    await symlink(join(WORDPRESS_FOLDER, name), join(www, name))
+  await cp(join(PLACE, 'wp-config.php'), join(www, 'wp-config.php'))
+  await cp(join(PLACE, 'mu-plugins'), join(content, 'mu-plugins'), { recursive: true })
+  for (const theme of ['classic', 'blocks'])
+    await cp(join(PLACE, theme), join(content, 'themes', theme), { recursive: true })
+  if (objectCache) await cp(join(PLACE, 'object-cache.php'), join(content, 'object-cache.php'))
+  await symlink(join(PACKAGE_FOLDER, 'integrations/wordpress/vitrine'), join(content, 'plugins/vitrine'))
+}
+
+const PHP_FLAGS = ['-d', `auto_prepend_file=${join(PLACE, 'prepend.php')}`, '-d', 'display_errors=1']
+
+function startWebServer(root: string, env: NodeJS.ProcessEnv): ChildProcessByStdio<null, null, Readable> {
+  return spawn(findProgram('php'), [...PHP_FLAGS, '-S', '127.0.0.1:0', '-t', root], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env,
+    // Its workers are a group with it, and end with it.
+    detached: true,
+  })
+}
+
+async function stopGroup(server: ChildProcess): Promise<void> {
+  if (server.pid === undefined || server.exitCode !== null) return
+  const ended = once(server, 'exit')
+  process.kill(-server.pid, 'SIGKILL')
+  await ended
+}
+
+type Parts = Readonly<{ folder: string; origin: string; token: string; stop(): Promise<void> }>
+
+function createSite(parts: Parts): Site {
+  const { folder, origin, stop } = parts
+  const toPath = (name: string): string => join(folder, name)
+  let passed = 0
+  return {
+    origin,
+    toPath,
+    stop,
+    run: (code) => runPhp(code, parts),
+    async pass(seconds) {
+      passed += seconds
+      await writeFile(toPath('clock'), String(passed))
+    },
+    async readComplaints() {
+      const log = await readFile(toPath('debug.log'), 'utf8').catch(() => '')
+      return log.split('\n').filter((line) => line.includes('PHP '))
+    },
+  }
+}
+
+async function runPhp(code: string, { origin, token }: Parts): Promise<unknown> {
+  const answer = await fetch(`${origin}/`, { method: 'POST', headers: { 'x-run': token }, body: code })
+  const text = await answer.text()
+  try {
+    return JSON.parse(text.slice(text.lastIndexOf('\n') + 1)) as unknown
+  } catch {
+    throw new Error(`PHP said:\n${text}`)
+  }
+}
+
+const ROLES = ['editor', 'author', 'subscriber']
+
+async function install(site: Site, { plugin = true }: SiteOptions): Promise<void> {
+  const users = ROLES.map(
+    (role) => `wp_insert_user( array( 'user_login' => '${role}',
+    'user_pass' => '${role}', 'role' => '${role}', 'user_email' => '${role}@shelf.example' ) );`,
+  )
+  const activate = plugin ? "activate_plugin( 'vitrine/vitrine.php' );" : ''
+  await site.run(
+    `update_option( 'permalink_structure', '' ); switch_theme( 'classic' ); ${users.join('\n')} ${activate} return 1;`,
+  )
+}
