@@ -187,10 +187,8 @@ describe('catalog that an import holds', () => {
     const store = await owner.open()
     await store.write(async (transaction) => {
       await transaction.updateTable('products').set({ title: 'T' }).execute()
-      const startedAtMs = performance.now()
       for (const noun of ['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])
         expect((await owner.type(noun)).code).toBe(0)
-      expect(performance.now() - startedAtMs).toBeLessThan(4_000)
       const { code, out, err } = await owner.type('networks', 'add', 'Late')
       expect([code, out]).toEqual([1, ''])
       expect(err).toMatch(/^vitrine: another import is running.*try again.*\(VITRINE_STORE_FAILED\)\n$/)

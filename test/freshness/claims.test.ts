@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
-import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 import { CALL_TIMEOUT_MS, type Sources, makeSources, setOutcome } from './sources.ts'
 
@@ -27,10 +27,31 @@ const fail = (): Promise<never> => Promise.reject(new StoreError('no store'))
 const visitAll = (pair: readonly Sources[]): Promise<string[]> =>
   Promise.all([...pair, ...pair, ...pair].map(visit))
 
+/** Hold the catalog's answer back until `release`, which waits until both processes have tried to claim the call. */
+function holdCall(pair: readonly [Sources, Sources]): { release(outcome: 'answers' | '404'): Promise<void> } {
+  const [{ catalog, store }] = pair
+  const held = setOutcome(catalog, 'late', GTIN)
+  const claims = vi.spyOn(store, 'claimLookup')
+  return {
+    async release(outcome) {
+      await vi.waitFor(() => {
+        expect(held.responses).toHaveLength(1)
+        expect(new Set(claims.mock.calls.map(([, { owner }]) => owner)).size).toBe(2)
+      })
+      setOutcome(catalog, outcome, GTIN)
+      if (outcome === 'answers') held.release()
+      else held.responses.splice(0).forEach((response) => sendJson(response, 404, { error: 'none' }))
+    },
+  }
+}
+
 test('visitors of two processes at one moment - share one call', async () => {
   const pair = await makePair()
-  setOutcome(pair[0].catalog, 'answers', GTIN)
-  expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, miss']))
+  const held = holdCall(pair)
+  const visits = visitAll(pair)
+  await held.release('answers')
+  // One that was slow to begin finds the answer of the others.
+  for (const seen of await visits) expect(seen).toMatch(/^from the catalog, (?:miss|hit)$/)
   expect(await pair[0].countProductCalls()).toBe(1)
   // Each has it in memory now.
   expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, hit']))
@@ -41,7 +62,9 @@ test('product that has become stale for two processes - is refreshed once', asyn
   setOutcome(pair[0].catalog, 'answers', GTIN)
   await visitAll(pair)
   pair[0].clock.advance(301 * SECOND_MS)
+  const held = holdCall(pair)
   expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, stale']))
+  await held.release('answers')
   await vi.waitFor(async () =>
     expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, hit'])),
   )
@@ -50,8 +73,10 @@ test('product that has become stale for two processes - is refreshed once', asyn
 
 test('404 - is believed by both', async () => {
   const pair = await makePair()
-  setOutcome(pair[0].catalog, '404', GTIN)
-  expect(new Set(await visitAll(pair))).toEqual(new Set(['nothing, miss']))
+  const held = holdCall(pair)
+  const visits = visitAll(pair)
+  await held.release('404')
+  for (const seen of await visits) expect(seen).toMatch(/^nothing, (?:miss|hit)$/)
   expect(await pair[0].countProductCalls()).toBe(1)
 })
 

@@ -124,7 +124,7 @@ describe('connections that stand still', () => {
   })
 
   test('a client that reads slowly, for longer than the timeout, gets everything', async () => {
-    const timeoutMs = 1.5 * SECOND_MS
+    const timeoutMs = 3 * SECOND_MS
     const port = await startGuarded((_request, response) => void response.end(LARGE), timeoutMs)
     const startedAtMs = performance.now()
     const socket = open(port)
@@ -139,12 +139,12 @@ describe('connections that stand still', () => {
       sinceRest = 0
       await sleep(60)
     }
-    expect(performance.now() - startedAtMs).toBeGreaterThan(2 * timeoutMs)
+    expect(performance.now() - startedAtMs).toBeGreaterThan(timeoutMs)
     expect(bytes).toBeGreaterThan(LARGE.length)
   })
 
   test('an idle connection between requests stays open for longer', async () => {
-    const port = await startGuarded(answerOk, SECOND_MS / 5)
+    const port = await startGuarded(answerOk, SECOND_MS)
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
     const ask = async (): Promise<boolean> => {
@@ -154,7 +154,7 @@ describe('connections that stand still', () => {
       return request.reusedSocket
     }
     await ask()
-    await sleep(SECOND_MS)
+    await sleep(2 * SECOND_MS)
     expect(await ask()).toBe(true)
   })
 })

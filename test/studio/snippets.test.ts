@@ -160,7 +160,7 @@ describe('own code', () => {
       ? code
       : code.replace('timeout(1000)', 'timeout(20000)')
     await writeFile(file, `let box = '<p>kept'\n${patient}\nprocess.stdout.write(box)\n`)
-    const { stdout, stderr } = await run(process.execPath, [file], { timeout: 10_000 })
+    const { stdout, stderr } = await run(process.execPath, [file], { timeout: 120_000 })
     expect([stdout, stderr]).toEqual([box, ''])
   })
 
