@@ -62,9 +62,7 @@ describe('metrics, page', () => {
     }
     // The first reading is of the loading of this file, and each begins anew.
     await readMedianMs()
-    await expect
-      .poll(readMedianMs, { interval: 5 * LOOP_LOOK_MS })
-      .toBeGreaterThan(LOOP_LOOK_MS * 0.8)
+    await expect.poll(readMedianMs, { interval: 5 * LOOP_LOOK_MS }).toBeGreaterThan(LOOP_LOOK_MS * 0.8)
   })
 
   test('two processes in one - each counts for itself', async () => {

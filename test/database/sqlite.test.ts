@@ -21,7 +21,9 @@ function openKysely(
   role: SqliteOptions['role'],
   options: Pick<SqliteOptions, 'busyTimeoutMs'> = {},
 ): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new SqliteDialect({ database: openSqlite({ path, role, ...options }) }) })
+  return new Kysely<Tables>({
+    dialect: new SqliteDialect({ database: openSqlite({ path, role, ...options }) }),
+  })
 }
 
 function open(path: string, role: SqliteOptions['role'] = 'writer'): Kysely<Tables> {

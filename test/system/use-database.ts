@@ -11,8 +11,8 @@ export type FileDatabase = Readonly<{
   run(statement: string): Promise<readonly Record<string, unknown>[]>
 }>
 
-/** Makes a database before the tests of a file, on the server that all share, and drops it after them. */
-export function useDatabase(): FileDatabase {
+/** Makes a database before the tests of a file, on the server that all share, and drops it after them; `parameters` are put behind its address. */
+export function useDatabase(parameters?: string): FileDatabase {
   const server = usePostgres()
   const made: { database?: TestDatabase } = {}
   const get = (): TestDatabase => {
@@ -20,7 +20,7 @@ export function useDatabase(): FileDatabase {
     return made.database
   }
   beforeAll(async () => {
-    made.database = await server.makeDatabase()
+    made.database = await server.makeDatabase(parameters)
   })
   afterAll(() => made.database?.drop())
   return {

@@ -27,8 +27,12 @@ import {
 import { toRuns } from '../../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
+
+/** By default a statement fails that waits for a connection for two seconds, and thirty wait for two here. */
+const PATIENT = 'statement_timeout_ms=60000&connect_timeout_ms=60000'
+
 const server = usePostgres()
-const database = useDatabase()
+const database = useDatabase(PATIENT)
 beforeEach(() => database.empty())
 
 /** A machine's own connections to the one database. */
@@ -114,7 +118,7 @@ test('machine cut off while it holds the lock of the quota - the others cannot c
     visitorTimeoutMs: 10_000,
     open: () =>
       openSqlStore({
-        database: { ...database.address, statementTimeoutMs: 200 },
+        database: { ...database.address, statementTimeoutMs: 2_000 },
         catalog: CATALOG,
         timeouts: LATER,
       }),
@@ -276,7 +280,7 @@ describe('walks, look-ups and readers of several machines at once', () => {
 
 describe('machines that start together', () => {
   test('ten that open an empty database at once - each step is made once', async () => {
-    const empty = await server.makeDatabase()
+    const empty = await server.makeDatabase(PATIENT)
     onTestFinished(() => empty.drop())
     const copies = await Promise.all(
       Array.from({ length: 10 }, () => openSqlStore({ database: empty.address, catalog: CATALOG })),

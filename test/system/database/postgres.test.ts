@@ -55,10 +55,13 @@ describe('values', () => {
 describe('statement that takes too long', () => {
   test('server that knows the limit - ends it, and the connection goes on', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 200 })
-    const before = await sql`select pg_backend_pid() as pid`.execute(opened.database)
-    await expect(sql`select pg_sleep(30)`.execute(opened.database)).rejects.toMatchObject({ code: '57014' })
-    expect(await sql`select pg_backend_pid() as pid`.execute(opened.database)).toMatchObject({
-      rows: before.rows,
+    // Again where a busy server is half a second late, for then the connection is cut.
+    await vi.waitFor(async () => {
+      const before = await sql`select pg_backend_pid() as pid`.execute(opened.database)
+      await expect(sql`select pg_sleep(30)`.execute(opened.database)).rejects.toMatchObject({ code: '57014' })
+      expect(await sql`select pg_backend_pid() as pid`.execute(opened.database)).toMatchObject({
+        rows: before.rows,
+      })
     })
   })
 
@@ -79,17 +82,18 @@ describe('statement that takes too long', () => {
 describe('transaction on a server that stands still', () => {
   test('its end - is not waited for once more', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 5_000 })
-    await readValue(opened)
+    const slower = open({ size: 1, statementTimeoutMs: 8_000 })
+    await Promise.all([readValue(opened), readValue(slower)])
     server.pause()
-    const startedMs = performance.now()
     try {
       const work = transact(opened.database, (transaction) => sql`select 1`.execute(transaction))
-      await expect(work).rejects.toThrow('said nothing for 5500 ms')
+      const ends = [work, readValue(slower)].map((end) => end.catch(({ message }: Error) => message))
+      // Twice the limit would be later than one that is longer by half.
+      expect(await Promise.race(ends)).toContain('said nothing for 5500 ms')
+      expect(await ends[1]).toContain('said nothing for 8500 ms')
     } finally {
       server.resume()
     }
-    // Twice the limit would be eleven seconds.
-    expect(performance.now() - startedMs).toBeLessThan(10_500)
     expect(await readValue(opened)).toBe(0)
   })
 })

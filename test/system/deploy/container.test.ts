@@ -8,9 +8,6 @@ import { type Image, buildImage } from './image.ts'
 /** Of the sample data. */
 const BOX = '/fragments/952a0000-0000-4000-8000-000000000001/where-to-buy/09520001001024'
 
-/** What an orchestrator gives before it kills. */
-const STOP_WITHIN_MS = 10_000
-
 /** A build sets owners, and a container starts as somebody else: only root may do both. */
 const IS_ROOT = process.getuid?.() === 0
 
@@ -51,10 +48,9 @@ describeWithProgram('bwrap', 'the image', () => {
       expect(box.headers.get('vitrine-state')).toBe('shown')
       expect(statSync(join(image.root, 'data/vitrine.db')).uid).toBe(1000)
 
-      const toldAtMs = performance.now()
+      // By itself: one that needs more than 9.5 s ends with another code.
       await container.tell('SIGTERM')
       expect(await container.ended, container.said()).toBe(0)
-      expect(performance.now() - toldAtMs).toBeLessThan(STOP_WITHIN_MS)
       expect((await runInside(image, undefined, settings)).code).toBe(1)
     })
 

@@ -147,8 +147,9 @@ describe('database that several machines share', () => {
     server.pause()
     try {
       const startedMs = performance.now()
-      for (let turn = 0; turn < 20; turn += 1) expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
-      expect(performance.now() - startedMs).toBeLessThan(20 * SECOND_MS)
+      for (let turn = 0; turn < 200; turn += 1) expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
+      // More than two minutes if each of them waited.
+      expect(performance.now() - startedMs).toBeLessThan(60 * SECOND_MS)
     } finally {
       server.resume()
     }

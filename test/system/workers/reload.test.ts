@@ -50,7 +50,7 @@ test('two SIGHUPs in a row - one reload after the other, never more than one wor
     counts.add(fleet.workerPids().length)
     expect(fleet.lines(REPLACED)).toHaveLength(2)
   }, PATIENTLY)
-  expect(Math.max(...counts)).toBe(3)
+  expect(Math.max(...counts)).toBeLessThanOrEqual(3)
   expect(fleet.workerPids()).toHaveLength(2)
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openCatalogStore } from '../../../../src/catalog-service/store/open-store.ts'
-import { SECOND_MS, systemClock } from '../../../../src/clock.ts'
+import { systemClock } from '../../../../src/clock.ts'
 import { makeFolder, makeSettings, runBuilt, runHere, startBuilt } from '../../../commands/cli-harness.ts'
 import { findFreePort } from '../../includes/program.ts'
 import { type PostgresServer, startPostgres } from '../../../helpers/postgres.ts'
@@ -59,12 +59,10 @@ describe('database that is away', () => {
     const get = () => ask(base).get('/v0/channels').set('Authorization', `Bearer ${key}`)
     await vi.waitFor(() => get().expect(200))
     server.pause()
-    const startedAtMs = performance.now()
+    // It stands still until they are answered.
     const answers = await Promise.all([1, 2, 3, 4].map(() => get()))
-    const tookMs = performance.now() - startedAtMs
     server.resume()
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503])
-    expect(tookMs).toBeLessThan(20 * SECOND_MS)
     await vi.waitFor(() => get().expect(200))
   })
 
