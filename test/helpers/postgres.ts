@@ -54,13 +54,17 @@ export const SHARED_SERVER = 'TEST_DATABASE_URL'
 /** How long a server may take to start, or to read its settings, on a machine that does something else as well. */
 const START_TIMEOUT_MS = 60_000
 
-/** The server that all system tests share. */
+/** The server that all system tests share; its databases have patient limits unless `parameters` say otherwise. */
 export function usePostgres(): PostgresClient {
   // oxlint-disable-next-line node/no-process-env -- where the tests find their server, not a setting of the program
   const url = process.env[SHARED_SERVER]
   if (url === undefined) throw new Error(`${SHARED_SERVER} is not set: only system tests have a PostgreSQL`)
-  return createClientSide(url)
+  const { makeDatabase, run } = createClientSide(url)
+  return { makeDatabase: (parameters = PATIENT) => makeDatabase(parameters), run }
 }
+
+/** A server that many use is slow: with the default limits of one and two seconds it would count as away. */
+const PATIENT = 'statement_timeout_ms=60000&connect_timeout_ms=60000'
 
 /** A server of this test's own, which may be stopped. */
 export async function startPostgres(): Promise<PostgresServer> {

@@ -28,11 +28,8 @@ import { toRuns } from '../../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
 
-/** By default a statement fails that waits for a connection for two seconds, and thirty wait for two here. */
-const PATIENT = 'statement_timeout_ms=60000&connect_timeout_ms=60000'
-
 const server = usePostgres()
-const database = useDatabase(PATIENT)
+const database = useDatabase()
 beforeEach(() => database.empty())
 
 /** A machine's own connections to the one database. */
@@ -280,7 +277,7 @@ describe('walks, look-ups and readers of several machines at once', () => {
 
 describe('machines that start together', () => {
   test('ten that open an empty database at once - each step is made once', async () => {
-    const empty = await server.makeDatabase(PATIENT)
+    const empty = await server.makeDatabase()
     onTestFinished(() => empty.drop())
     const copies = await Promise.all(
       Array.from({ length: 10 }, () => openSqlStore({ database: empty.address, catalog: CATALOG })),

@@ -21,9 +21,6 @@ import {
 import type { CatalogStore } from '../../../../src/catalog-service/store/catalog-store.ts'
 import { ask } from '../../../catalog-service/valid-answers.ts'
 
-/** By default a service answers 503 when its database has said nothing for 1.25 s, which happens on a busy machine. */
-const PATIENT = 'statement_timeout_ms=60000&connect_timeout_ms=60000'
-
 const server = usePostgres()
 
 async function open(address: PostgresAddress): Promise<CatalogStore> {
@@ -45,7 +42,7 @@ async function startService(address: PostgresAddress): Promise<string> {
 
 describe('several processes on one database', () => {
   test('ten open an empty one at once - its tables are made once, and it has one id', async () => {
-    const { address, url } = await server.makeDatabase(PATIENT)
+    const { address, url } = await server.makeDatabase()
     const stores = await Promise.all(Array.from({ length: 10 }, () => open(address)))
     const ids = await Promise.all(
       stores.map(({ reader }) =>
@@ -58,7 +55,7 @@ describe('several processes on one database', () => {
   })
 
   test('four services - together exactly the daily limit, and each has counted', async () => {
-    const { address, url } = await server.makeDatabase(PATIENT)
+    const { address, url } = await server.makeDatabase()
     const store = await open(address)
     const { key } = await addApiKey(store, 'one')
     await store.write((database) => database.updateTable('organizations').set({ daily_limit: 50 }).execute())
@@ -74,7 +71,7 @@ describe('several processes on one database', () => {
   })
 
   test('key and approval revoked by one - the next request to each of the others knows', async () => {
-    const { address } = await server.makeDatabase(PATIENT)
+    const { address } = await server.makeDatabase()
     const store = await open(address)
     const folder = makeFolder()
     const { channelId } = await importRows({ store, folder }, [makeProduct('17')])
@@ -96,7 +93,7 @@ describe('several processes on one database', () => {
 
 describe('requests', () => {
   test('channel that is no uuid, with what a server cannot keep - is no channel, and asks nothing', async () => {
-    const { address } = await server.makeDatabase(PATIENT)
+    const { address } = await server.makeDatabase()
     const store = await open(address)
     const { key } = await addApiKey(store, 'one')
     const base = await startService(address)
@@ -109,7 +106,7 @@ describe('requests', () => {
   })
 
   test('pages under a channel that changes all the time - each is of one state', async () => {
-    const { address } = await server.makeDatabase(PATIENT)
+    const { address } = await server.makeDatabase()
     const store = await open(address)
     const folder = makeFolder()
     const rows = Array.from({ length: 60 }, (_, index) => makeProduct(toGtin(index)))
@@ -141,7 +138,7 @@ describe('requests', () => {
 
 describe('writers', () => {
   test('import that another one holds up - says so after five seconds; a server starts beside it', async () => {
-    const { address } = await server.makeDatabase(PATIENT)
+    const { address } = await server.makeDatabase()
     const [first, second] = await Promise.all([open(address), open(address)])
     await putSampleData(first, 'http://127.0.0.1:3000')
     const folder = makeFolder()
@@ -155,7 +152,7 @@ describe('writers', () => {
   })
 
   test('two at once - one after the other, and nothing is lost', async () => {
-    const { address } = await server.makeDatabase(PATIENT)
+    const { address } = await server.makeDatabase()
     const stores = await Promise.all([1, 2, 3].map(() => open(address)))
     await Promise.all(
       stores.flatMap((store, place) =>
@@ -178,7 +175,7 @@ describe('writers', () => {
   })
 
   test('transaction that another one made fail - is made again; one that is made once is not', async () => {
-    const { address } = await server.makeDatabase(PATIENT)
+    const { address } = await server.makeDatabase()
     const store = await open(address)
     const conflict = Object.assign(new Error('could not serialize access'), { code: '40001' })
     const work = vi.fn<() => Promise<string>>().mockRejectedValueOnce(conflict).mockResolvedValue('done')
@@ -202,7 +199,7 @@ function toGtin(index: number): string {
 
 describe('import', () => {
   test('killed in the middle - nothing of it is there, and the next one can write at once', async () => {
-    const { address } = await server.makeDatabase(PATIENT)
+    const { address } = await server.makeDatabase()
     const folder = makeFolder()
     const store = await open(address)
     await importRows({ store, folder }, [makeProduct('17')])
@@ -227,7 +224,7 @@ describe('import', () => {
   })
 
   test('texts that a server cannot keep - are kept without what it cannot', async () => {
-    const { address } = await server.makeDatabase(PATIENT)
+    const { address } = await server.makeDatabase()
     const store = await open(address)
     const odd = 'a\u0000b\ud800c'
     const offer = {
