@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { PNG } from 'pngjs'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
 
-const KEPT_FOLDER = join(PACKAGE_FOLDER, 'test/browser/photographs')
+const KEPT_FOLDER = join(PACKAGE_FOLDER, 'test/system/browser/photographs')
 const FAILED_FOLDER = join(tmpdir(), 'vitrine-photographs')
 
 /** Differences of colour below this share are those of two browsers' edges of letters. */

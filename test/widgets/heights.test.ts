@@ -8,7 +8,7 @@ import {
 } from '../../src/widgets/heights.ts'
 import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeOffer } from '../helpers/views.ts'
 
-/** test/browser/heights.test.ts compares them with what Chromium lays out. */
+/** test/system/browser/heights.test.ts compares them with what Chromium lays out. */
 describe('heights', () => {
   test.each(BOX_LAYOUTS)('%s - each shop, a former price and the fold make a box higher', (layout) => {
     for (const widthPx of [360, 680]) {

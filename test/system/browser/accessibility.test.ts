@@ -41,7 +41,7 @@ const offers = [
   makeOffer({ merchant: 'Nordhem', price: null, availability: { text: 'Out of stock', kind: 'out' } }),
 ]
 
-/** Pages that the sample data do not make; test/browser/studio.test.ts looks at those that they do. */
+/** Pages that the sample data do not make; test/system/browser/studio.test.ts looks at those that they do. */
 const STUDIOS = {
   wrong: makeStudio('find=lamp&theme=blue&accent=x&merchant=Elsewhere', {
     isSample: true,

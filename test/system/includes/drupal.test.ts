@@ -11,7 +11,7 @@ import { judgeBox } from './sight.ts'
 
 const run = promisify(execFile)
 
-const STUBS = join(PACKAGE_FOLDER, 'test/includes/drupal-stubs.php')
+const STUBS = join(PACKAGE_FOLDER, 'test/system/includes/drupal-stubs.php')
 
 /** Notices would stand before the JSON, and make it none. */
 const LOUD = ['-d', 'display_errors=1', '-d', 'error_reporting=-1']

@@ -50,9 +50,9 @@ const RUN = [
   'Plain fetch: sh',
 ]
 
-const tests = readdirSync(join(PACKAGE_FOLDER, 'test/includes'))
+const tests = readdirSync(join(PACKAGE_FOLDER, 'test/system/includes'))
   .filter((name) => name.endsWith('.test.ts'))
-  .map((name) => readFileSync(join(PACKAGE_FOLDER, 'test/includes', name), 'utf8'))
+  .map((name) => readFileSync(join(PACKAGE_FOLDER, 'test/system/includes', name), 'utf8'))
   .join('\n')
 
 describe('docs/embedding.md', () => {

@@ -87,8 +87,11 @@ describe('words about a database', () => {
     visitor.username = 'visitor'
     const { base, running } = await serve(visitor.href)
     await ask(base).get('/v0/channels').set('Authorization', 'Bearer some-key').expect(503)
-    expect(running.said()).toContain(
-      `503: the catalog's database cannot be opened: ${address.label}: permission denied for database ${address.database}`,
+    // The line of the log comes by another way than the response.
+    await vi.waitFor(() =>
+      expect(running.said()).toContain(
+        `503: the catalog's database cannot be opened: ${address.label}: permission denied for database ${address.database}`,
+      ),
     )
   })
 
