@@ -52,7 +52,7 @@ describe('serve, embedded catalog', () => {
     const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), over))
     await running.firstLine
     expect((await running.stop('SIGTERM')).code).toBe(0)
-    expect(running.said().split('VITRINE_TRUST_PROXY=true believes')).toHaveLength(2)
+    await vi.waitFor(() => expect(running.said().split('VITRINE_TRUST_PROXY=true believes')).toHaveLength(2))
   })
 
   it('second start, then Ctrl-C - the same box from the stored copy, and 0 again', async () => {
@@ -109,7 +109,9 @@ describe('serve, embedded catalog', () => {
     const running = startBuilt(['serve'], makeSettings(makeFolder()))
     await running.firstLine
     await vi.waitFor(() => expect(running.said()).toContain('Ctrl-C'))
-    expect(running.said()).toMatch(/\/studio\n[^]*\/where-to-buy\/\d{14}\n[^]*\/deals\n/)
+    await vi.waitFor(() =>
+      expect(running.said()).toMatch(/\/studio\n[^]*\/where-to-buy\/\d{14}\n[^]*\/deals\n/),
+    )
   })
 
   it('catalog database cannot be opened - 1, and the process ends', async () => {
