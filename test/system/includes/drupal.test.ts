@@ -116,9 +116,9 @@ describeWithProgram('php', 'Drupal', () => {
   })
 
   it.each([
-    ['another address in the channel', { channel: '../../../studio' }],
+    ['another address in the channel', { channel: '../../studio' }],
     ['an address of a server', { channel: 'https://evil.example/fragments/x' }],
-    ['a path in the GTIN', { gtin: '../../../studio' }],
+    ['a path in the GTIN', { gtin: '../../studio' }],
     ['a line break in the options', { options: 'a=b\r\nX: y' }],
   ])('the block - %s - asks for nothing', async (_what, change) => {
     expect(await findAsked({ configuration: { ...readPath(), ...change } })).toEqual([])

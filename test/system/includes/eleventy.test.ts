@@ -12,7 +12,7 @@ import { toHostPage } from './sight.ts'
 const HEADING = 'Eleventy'
 const HELPER = join(PACKAGE_FOLDER, 'integrations/eleventy/vitrine.js')
 const require = createRequire(import.meta.url)
-const PROGRAM = join(dirname(require.resolve('@11ty/eleventy')), '../../cmd.cjs')
+const PROGRAM = join(dirname(require.resolve('@11ty/eleventy')), '../cmd.cjs')
 
 /** A build takes a second or two; one that takes longer waits for something. */
 const BUILD_PATIENCE_MS = 8000
