@@ -1,3 +1,4 @@
+import { parseUrl } from '../urls.ts'
 import { Secret } from './secrets.ts'
 
 /** How the connection is protected, in the words of PostgreSQL's own clients; `verify-full` also checks the server's name. */
@@ -76,7 +77,7 @@ export function explainPostgresAddress(text: string): string | undefined {
 }
 
 function readAddress(text: string): PostgresAddress | Fault {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   if (url === undefined)
     return { fault: 'host or port cannot be read; is "/", "?", "@" or "#" in a password percent-encoded?' }
   if (url.hash !== '') return { fault: '"#" has to be percent-encoded' }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { Cron } from 'croner'
+import { parseUrl } from '../urls.ts'
 import type { DatabaseAddress, Disclosure } from './config.ts'
 import { POSTGRES_FORM, explainPostgresAddress, parsePostgresAddress } from './postgres-address.ts'
 
@@ -53,9 +54,8 @@ export function headerName<T extends string>(names: readonly T[]): Reader<T> {
 export const httpAddress: Reader<string> = {
   expects: 'an http:// or https:// address without user, query or fragment',
   read(text) {
-    if (!/^https?:\/\/[^\s?#\\@]+$/i.test(text) || !URL.canParse(text)) return undefined
-    const url = new URL(text)
-    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+    const url = /^https?:\/\/[^\s?#\\@]+$/i.test(text) ? parseUrl(text) : undefined
+    return url && `${url.origin}${url.pathname.replace(/\/+$/, '')}`
   },
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Config } from '../config/config.ts'
+import { parseUrl } from '../urls.ts'
 
 /** Does nobody but this machine reach a listener of that name? The name as in settings or in an address. */
 export function isLoopback(host: string): boolean {
@@ -21,8 +22,8 @@ const FORWARDING_HEADERS = [
  * own at this machine.
  */
 export function isAskedLocally(headers: IncomingHttpHeaders): boolean {
-  const address = `http://${headers.host ?? ''}`
-  const isOwnName = URL.canParse(address) && isLoopback(new URL(address).hostname)
+  const address = parseUrl(`http://${headers.host ?? ''}`)
+  const isOwnName = address !== undefined && isLoopback(address.hostname)
   return isOwnName && !FORWARDING_HEADERS.some((name) => headers[name] !== undefined)
 }
 

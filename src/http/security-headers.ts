@@ -1,5 +1,6 @@
 import helmet from 'helmet'
 import type { Request, RequestHandler, Response } from 'express'
+import { parseUrl } from '../urls.ts'
 
 /** Who may frame an embed: what the operator allowed, this server, the channel's own site, and a local demonstration. */
 export type FrameRules = Readonly<{
@@ -105,7 +106,6 @@ export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
  * hyphens and underscores (URL allows `;`, `,`, `*` and quotes in it) could add directives to the policy.
  */
 function findOrigin(url: string | null): string | undefined {
-  if (url === null || !URL.canParse(url)) return undefined
-  const { origin } = new URL(url)
+  const origin = parseUrl(url ?? '')?.origin ?? ''
   return /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/.test(origin) ? origin : undefined
 }

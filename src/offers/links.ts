@@ -1,5 +1,6 @@
 // oxlint-disable-next-line no-restricted-imports -- compares addresses, and opens no connection
 import { BlockList, isIPv4 } from 'node:net'
+import { parseUrl } from '../urls.ts'
 
 /** Longest address that is used; affiliate links carry long query strings. */
 export const MAX_LINK_CHARACTERS = 4_096
@@ -78,7 +79,8 @@ function isPlain(address: string): boolean {
 
 function parseAddress(address: string): URL | undefined {
   if (address.length > MAX_LINK_CHARACTERS || FORBIDDEN.test(address)) return undefined
-  if (!/^https?:\/\/[^/]/i.test(address) || !URL.canParse(address)) return undefined
-  const url = new URL(address)
-  return url.username === '' && url.password === '' && url.hostname !== '' ? url : undefined
+  if (!/^https?:\/\/[^/]/i.test(address)) return undefined
+  const url = parseUrl(address)
+  const isUsable = url?.username === '' && url.password === '' && url.hostname !== ''
+  return isUsable ? url : undefined
 }

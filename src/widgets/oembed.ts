@@ -1,4 +1,5 @@
 import { OembedError } from '../errors.ts'
+import { parseUrl } from '../urls.ts'
 import { type ParameterReader, createParameterReader } from './parameters.ts'
 import { findQuery, parseQueryString } from './query.ts'
 
@@ -74,9 +75,10 @@ const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-
 
 /** Takes an embed's address apart; `undefined` for any other address. http and https are the same. */
 export function findEmbedAddress(url: string, publicUrl: string): EmbedAddress | undefined {
-  if (!URL.canParse(url)) return undefined
+  const address = parseUrl(url)
+  if (address === undefined) return undefined
   const own = new URL(publicUrl)
-  const { protocol, host, pathname, search } = new URL(url)
+  const { protocol, host, pathname, search } = address
   const prefix = `${own.pathname.replace(/\/$/, '')}/embeds/`
   if (!/^https?:$/.test(protocol) || host !== own.host || !pathname.startsWith(prefix)) return undefined
   const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []

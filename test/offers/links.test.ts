@@ -74,6 +74,12 @@ describe('link', () => {
     expect(isUsableLink(address)).toBe(true)
   })
 
+  // Node compiles a function that is called often, and its own `URL.canParse` then refuses such hosts.
+  it('host with letters beyond ASCII, asked for the hundred thousandth time - still usable', () => {
+    const asked = Array.from({ length: 100_000 }, (_, n) => isUsableLink(`https://münchen.example/${n % 7}`))
+    expect(asked.indexOf(false)).toBe(-1)
+  })
+
   it.each(REFUSED)('%j - not usable', (address) => {
     expect(isUsableLink(address)).toBe(false)
   })
