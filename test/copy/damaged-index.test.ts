@@ -1,7 +1,4 @@
 import { EventEmitter, once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
@@ -9,6 +6,7 @@ import { openCopyDatabase } from '../../src/copy/dialects.ts'
 import { type SqlStore, openSqlStore } from '../../src/copy/sql-store.ts'
 import { tendSearchIndex } from '../../src/copy/sqlite-search.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
+import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { SPOIL_INDEX, damageTables } from './damage.ts'
 import { CHANNEL, begin, makePage, walkAll } from './conformance/subject.ts'
@@ -29,9 +27,9 @@ let path: string
 let store: SqlStore
 
 beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'vitrine-index-'))
-  path = join(folder, 'copy.db')
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const file = await makeCopyFile()
+  path = file.path
+  onTestFinished(file.remove)
   store = await openStore()
   await walkAll(store, makeLamps(COUNT), 100)
 })

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
@@ -15,6 +12,7 @@ import { createSqlWalkStore } from '../../src/copy/sql-walk-store.ts'
 import { migrateDatabase } from '../../src/database/migrate.ts'
 import { READ_FUNCTIONS } from '../../src/database/read-deadline.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
+import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, makePage, makeQuery, walkAll } from './conformance/subject.ts'
 
@@ -24,9 +22,9 @@ const BOUND = 20_000
 let path: string
 
 beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'vitrine-index-'))
-  path = join(folder, 'copy.db')
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const file = await makeCopyFile()
+  path = file.path
+  onTestFinished(file.remove)
 })
 
 async function openStore(): Promise<SqlStore> {

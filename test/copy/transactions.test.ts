@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { DAY_MS } from '../../src/clock.ts'
@@ -11,6 +8,7 @@ import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { createSqlWalkStore } from '../../src/copy/sql-walk-store.ts'
 import type { WalkStore } from '../../src/copy/store.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
+import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, type Copy, makePage, readBox, readGrid, walkAll } from './conformance/subject.ts'
 
@@ -23,15 +21,15 @@ let copy: Copy
 let database: Kysely<CopyTables>
 
 beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'vitrine-rows-'))
-  path = join(folder, 'copy.db')
+  const file = await makeCopyFile()
+  path = file.path
   copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
   const opened = await openCopyDatabase({ kind: 'sqlite', path })
   database = opened.writer
   onTestFinished(async () => {
     await opened.close()
     await copy.close()
-    await rm(folder, { recursive: true, force: true })
+    await file.remove()
   })
 })
 

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { type Clock, HOUR_MS } from '../../src/clock.ts'
@@ -10,6 +7,7 @@ import { openSqlStore } from '../../src/copy/sql-store.ts'
 import { runWalkHere } from '../../src/copy/walk-here.ts'
 import type { WalkOrder, WalkReport } from '../../src/copy/walk-runner.ts'
 import type { WalkProgress } from '../../src/copy/walk.ts'
+import { makeCopyFile } from '../helpers/copy-file.ts'
 import {
   CHANNEL_ID,
   FAKE_KEY,
@@ -42,15 +40,15 @@ export type WalkOptions = Readonly<{
 
 /** Makes a place that is removed after the test, by default in a SQLite file of its own. */
 export async function makeWalkPlace(given?: DatabaseAddress): Promise<WalkPlace> {
-  const folder = await mkdtemp(join(tmpdir(), 'vitrine-walk-'))
+  const file = await makeCopyFile()
   const catalog = await startFakeCatalog()
   const clock = createFakeClock(NOON_MS)
-  const database = given ?? ({ kind: 'sqlite', path: join(folder, 'copy.db') } as const)
+  const database = given ?? ({ kind: 'sqlite', path: file.path } as const)
   const copy = await openSqlStore({ database, catalog: 'c', clock })
   onTestFinished(async () => {
     await copy.close()
     await catalog.close()
-    await rm(folder, { recursive: true, force: true })
+    await file.remove()
   })
   const order: WalkOrder = {
     database: toDatabaseText(database),

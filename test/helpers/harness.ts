@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { RequestListener } from 'node:http'
 import { createApp } from '../../src/app.ts'
 import { createFixedKey } from '../../src/catalog/key-source.ts'
@@ -9,6 +6,7 @@ import { type Environment, parseConfig } from '../../src/config/parse-config.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { runWalkHere } from '../../src/copy/walk-here.ts'
 import { createLogger } from '../../src/logger.ts'
+import { makeCopyFile } from './copy-file.ts'
 import { type FakeCatalog, FAKE_KEY, startFakeCatalog } from './fake-catalog.ts'
 import { type FakeClock, createFakeClock } from './fake-clock.ts'
 
@@ -35,13 +33,13 @@ export type HarnessOptions = Readonly<{
 
 /** Builds the real app on a real SQLite file; only the catalog and the clock are the test's. */
 export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
-  const folder = await mkdtemp(join(tmpdir(), 'vitrine-test-'))
+  const file = await makeCopyFile()
   const catalog = await startFakeCatalog()
   const clock = createFakeClock(NOON_MS)
   const lines: string[] = []
   const logger = createLogger({ level: 'trace', stream: { write: (line) => void lines.push(line) } })
   const { config, secrets } = parseConfig({
-    VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`,
+    VITRINE_DATABASE_URL: `sqlite:${file.path}`,
     VITRINE_CATALOG_URL: catalog.url,
     VITRINE_CATALOG_KEY: options.key ?? FAKE_KEY,
     VITRINE_PUBLIC_URL: 'https://widgets.example',
@@ -71,7 +69,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     async dispose() {
       await context.dispose()
       await catalog.close()
-      await rm(folder, { recursive: true, force: true })
+      await file.remove()
     },
   }
 }
