@@ -109,6 +109,8 @@ async function runTrial(row: FaultRow, beginning: Beginning): Promise<number> {
   await trial.look()
   await trial.settleCalls()
   expect(trial.countLookUps()).toBe(2)
+  // A refresh behind a stale answer would be late two days later.
+  await waitForDelays(trial, [])
   await expectRecovery(trial, 2)
   await expectCleanProcess(trial)
   return trial.countLookUps()
