@@ -4,6 +4,7 @@ import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { ask, judge } from './ask.ts'
+import { once } from './once.ts'
 import { toBox } from './place.ts'
 import { type Front, startHaproxy, startNginx, startVarnish } from './programs.ts'
 import { PRODUCTS, type Replicas, openReplicas } from './replicas.ts'
@@ -126,11 +127,6 @@ async function cutAllOff(): Promise<ReadonlyMap<Program, string>> {
 const restarted = once(restartEach)
 const oneCutOff = once(cutOneOff)
 const allCutOff = once(cutAllOff)
-
-function once<T>(part: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => (made ??= part())
-}
 
 for (const program of PROGRAMS)
   describeWithProgram(program, `${program} before three servers of one database`, () => {
