@@ -13,7 +13,7 @@ const PAGE_PRODUCTS = 40
 const PRODUCTS: number = 10 * PAGE_PRODUCTS
 const VISITED = 60
 const PAGE_MS = 300
-const VISIT_EVERY_MS = 30
+const VISIT_EVERY_MS = 40
 const FRESH_SECONDS = 5
 /** Longer than all that a server knows is fresh. */
 const AWAY_MS: number = (FRESH_SECONDS + 2) * SECOND_MS
@@ -44,7 +44,7 @@ async function makeFleet(catalog: SlowCatalog, databaseUrl: string, size: number
       VITRINE_DATABASE_URL: databaseUrl,
       VITRINE_FRESH_SECONDS: String(FRESH_SECONDS),
       // Walks of about three seconds, at fixed moments of the minute.
-      VITRINE_SYNC_CRON: '*/12 * * * * *',
+      VITRINE_SYNC_CRON: '*/10 * * * * *',
       // A slow machine is no failure here.
       VITRINE_VISITOR_TIMEOUT_MS: '5000',
       VITRINE_LOG_LEVEL: 'warn',
