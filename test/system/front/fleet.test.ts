@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { ask, judge } from './ask.ts'
-import { once } from './once.ts'
+import { once } from '../../helpers/once.ts'
 import { type FrontPlace, openFrontPlace, toBox } from './place.ts'
 import { type Front, startNginx, startVarnish } from './programs.ts'
 
