@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -99,11 +100,19 @@ async function stop(child) {
   await killed
 }
 
+/** Ports that no system hands out by itself: no connection gets one before the program opens it. */
+const FIRST_PORT = 20_000
+const PORTS = 12_000
+
 /** A port that nobody listens on now. */
 export async function findFreePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
+  const port = FIRST_PORT + randomInt(PORTS)
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return findFreePort()
+  }
   server.close()
   await once(server, 'close')
   return port

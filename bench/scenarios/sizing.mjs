@@ -16,6 +16,8 @@ import {
 import { measureVisits } from '../lib/visits.mjs'
 import { measureWalk } from '../lib/walks.mjs'
 
+/** What a visit costs is asked here, and not how long it takes on a busy machine. */
+const PATIENT = { VITRINE_VISITOR_TIMEOUT_MS: '8000' }
 /** Boxes that are visited once each, so that each is made; fewer where the catalog is smaller. */
 const MOST_VISITS = 4_000
 /** Small channels whose cost is that of being a channel: a page each. */
@@ -78,7 +80,7 @@ async function measureViews(run, databases) {
   const { spread } = databases
   const views = []
   const catalog = await startCatalog(run, { count: 3 * visits * spread })
-  const walked = { ...toSettings(catalog, ''), VITRINE_DATABASE_URL: databases.createUrl() }
+  const walked = { ...toSettings(catalog, ''), ...PATIENT, VITRINE_DATABASE_URL: databases.createUrl() }
   await measureWalk(run, catalog, walked)
   const fresh = await startVitrine(run, { settings: walked })
   // Compiled and connected before anything counts.
@@ -106,9 +108,7 @@ async function measureViews(run, databases) {
 
   const other = await startCatalog(run, { count: 2 * visits * spread })
   const empty = { ...toSettings(other, ''), VITRINE_DATABASE_URL: databases.createUrl() }
-  // What a visit costs is asked here, and not how long it takes on a busy machine.
-  const patient = { ...WITHOUT_A_WALK, VITRINE_VISITOR_TIMEOUT_MS: '8000' }
-  const cold = await startVitrine(run, { settings: { ...empty, ...patient } })
+  const cold = await startVitrine(run, { settings: { ...empty, ...WITHOUT_A_WALK, ...PATIENT } })
   await measureVisits(cold, { first: visits, count: visits, spread })
   views.push({
     name: 'unknown: waited for a call',
@@ -164,7 +164,8 @@ async function visitHot(run, server, databases) {
 /** Walks of a tenth and of all of `--products`: the first, one without a change, and one with a product in a hundred changed. */
 async function measureProducts(run, databases) {
   const found = []
-  for (const count of [Math.max(200, Math.round(run.options.products / 10)), run.options.products]) {
+  const { products } = run.options
+  for (const count of new Set([Math.max(200, Math.round(products / 10)), products])) {
     run.say(`  walks of ${count.toLocaleString('en')} products`)
     const catalog = await startCatalog(run, { count })
     const url = databases.createUrl()

@@ -34,15 +34,18 @@ export async function buildImage(): Promise<Image> {
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
     const base = await layBase(folder)
-    const roots = new Map<string, string>()
-    for (const [index, stage] of readStages().entries()) {
+    const stages: Stages = new Map()
+    const ended = readStages().map((stage, index) => {
       const root = join(folder, `stage-${index}`)
       for (const name of FOLDERS) mkdirSync(join(root, name), { recursive: true })
-      roots.set(stage.name ?? '', root)
-      // oxlint-disable-next-line no-await-in-loop -- a stage takes from those before it
-      await followStage(stage, { root, roots, base })
-    }
-    return { root: roots.get('') ?? '', base, remove }
+      const isBuilt = followStage(stage, { root, stages: new Map(stages), base })
+      stages.set(stage.name ?? '', { root, isBuilt })
+      return isBuilt
+    })
+    // None may go on in the folder when it is removed.
+    await Promise.allSettled(ended)
+    await Promise.all(ended)
+    return { root: stages.get('')?.root ?? '', base, remove }
   } catch (error) {
     remove()
     throw error
@@ -67,21 +70,32 @@ async function layBase(folder: string): Promise<string[]> {
   return [...mounts, ...programs, '--ro-bind', bin, '/usr/local/bin', '--proc', '/proc', '--dev', '/dev']
 }
 
-type Place = Readonly<{ root: string; roots: ReadonlyMap<string, string>; base: readonly string[] }>
+/** Stages by name. They are built at the same time, as BuildKit does, but for what one takes from another. */
+type Stages = Map<string, Readonly<{ root: string; isBuilt: Promise<void> }>>
+
+/** `stages`: those before this one. */
+type Place = Readonly<{ root: string; stages: Readonly<Stages>; base: readonly string[] }>
 
 async function followStage(stage: Stage, place: Place): Promise<void> {
   let folder = '/'
   for (const step of stage.steps) {
     if (step.kind === 'workdir') folder = posix.resolve('/', folder, step.folder)
-    if (step.kind === 'copy') copy(step, folder, place)
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    /* oxlint-disable no-await-in-loop -- one after the other */
+    if (step.kind === 'copy') await copy(step, folder, place)
     if (step.kind === 'run') await run(step.command, folder, place)
+    /* oxlint-enable no-await-in-loop */
   }
 }
 
 /** Of the repository only what `.dockerignore` lets through. A folder is copied by what is in it, as COPY does. */
-function copy(step: Extract<Step, { kind: 'copy' }>, folder: string, { root, roots }: Place): void {
-  const from = step.from === null ? PACKAGE_FOLDER : roots.get(step.from)
+async function copy(
+  step: Extract<Step, { kind: 'copy' }>,
+  folder: string,
+  { root, stages }: Place,
+): Promise<void> {
+  const stage = stages.get(step.from ?? '')
+  await stage?.isBuilt
+  const from = step.from === null ? PACKAGE_FOLDER : stage?.root
   if (from === undefined) throw new Error(`no stage before is named ${step.from}`)
   const isSeen = (path: string): boolean => step.from !== null || isLetIn(relative(PACKAGE_FOLDER, path))
   for (const source of step.sources) {
@@ -107,7 +121,7 @@ async function run(command: string, folder: string, place: Place): Promise<void>
 
 /** As root, as a build does, with the network and npm's own cache: what was fetched once is not fetched again. */
 async function runSandboxed(command: string, folder: string, { root, base }: Place): Promise<void> {
-  const [cache, registry] = await Promise.all([readNpm('cache'), readNpm('registry')])
+  const { cache, registry } = await (npm ??= readNpm())
   mkdirSync(cache, { recursive: true })
   const home = ['--bind', cache, '/root/.npm', '--ro-bind-try', join(homedir(), '.npmrc'), '/root/.npmrc']
   const lent = join(PACKAGE_FOLDER, 'node_modules')
@@ -134,7 +148,14 @@ function readWay(): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>
 }
 
-async function readNpm(name: string): Promise<string> {
-  const { stdout } = await execute('npm', ['config', 'get', name], { cwd: PACKAGE_FOLDER })
-  return stdout.trim()
+/** Of npm as it is set on this machine, read once. */
+type Npm = Readonly<{ cache: string; registry: string }>
+
+let npm: Promise<Npm> | undefined
+
+async function readNpm(): Promise<Npm> {
+  const words = ['config', 'list', '--json', '--long']
+  const { stdout } = await execute('npm', words, { cwd: PACKAGE_FOLDER, maxBuffer: 2 ** 24 })
+  const { cache, registry } = JSON.parse(stdout) as Npm
+  return { cache, registry }
 }

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 
 /** How often a replica is asked whether it is ready, and how long one answer may take. */
-const LOOK_MS = 100
+const LOOK_MS = 250
 const ANSWER_WITHIN_MS: number = 30 * SECOND_MS
 
 /** What was answered how often, and what failed: an answer that did not come, or was none of ours. */

@@ -5,19 +5,27 @@ import { onTestFinished } from 'vitest'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-catalog.ts'
+import { defer } from '../../helpers/defer.ts'
 import { toGtin } from '../../helpers/products.ts'
 
 /** A call that came. `what`: the GTIN, or the cursor of a page (empty for the first), or nothing for the list. */
 export type Call = Readonly<{ kind: 'channels' | 'page' | 'product'; what: string; atMs: number }>
 
 /** A catalog whose pages take a while, so that a walk can be met half done. */
-export type SlowCatalog = Readonly<{ url: string; calls: readonly Call[]; count(kind: Call['kind']): number }>
+export type SlowCatalog = Readonly<{
+  url: string
+  calls: readonly Call[]
+  /** From now on the page that begins at this place is not sent, until it is let go. */
+  holdPage(place: number): Readonly<{ isAsked(): boolean; letGo(): void }>
+}>
 
-/** How many products it has, and how long one of its pages takes. */
-type Size = Readonly<{ products: number; pageMs: number }>
+/** How many products it has, how many are on a page, whatever the limit is, and how long a page takes. */
+type Size = Readonly<{ products: number; pageProducts: number; pageMs: number }>
 
 /** Starts one with a single channel; it ends with the test. Products are in the order of their GTINs. */
-export async function startSlowCatalog({ products: count, pageMs }: Size): Promise<SlowCatalog> {
+export async function startSlowCatalog(size: Size): Promise<SlowCatalog> {
+  const { products: count, pageProducts, pageMs } = size
+  let held: Readonly<{ place: number; isOver: Promise<unknown> }> | undefined
   const products = Array.from({ length: count }, (_, index) => makeOne(toGtin(index)))
   const byGtin = new Map(products.map((product) => [product.gtin, product]))
   const calls: Call[] = []
@@ -36,9 +44,11 @@ export async function startSlowCatalog({ products: count, pageMs }: Size): Promi
     const cursor = url.searchParams.get('cursor') ?? ''
     note('page', cursor)
     const start = Number(cursor)
-    const end = start + Number(url.searchParams.get('limit'))
+    const end = start + pageProducts
     const body = { items: products.slice(start, end), next_cursor: end < count ? String(end) : null }
-    void systemClock.wait(pageMs).then(() => send(response, body))
+    void Promise.all([systemClock.wait(pageMs), held?.place === start && held.isOver]).then(() =>
+      send(response, body),
+    )
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -49,7 +59,19 @@ export async function startSlowCatalog({ products: count, pageMs }: Size): Promi
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
-    count: (kind) => calls.filter((call) => call.kind === kind).length,
+    holdPage(place) {
+      const { promise, resolve } = defer<undefined>()
+      held = { place, isOver: promise }
+      const before = calls.length
+      return {
+        isAsked: () =>
+          calls.slice(before).some(({ kind, what }) => kind === 'page' && what === String(place)),
+        letGo() {
+          held = undefined
+          resolve(undefined)
+        },
+      }
+    },
   }
 }
 

@@ -2,19 +2,21 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 import { type Running, makeFolder, makeSettings, startBuilt } from '../../commands/cli-harness.ts'
 import { CHANNEL_ID, FAKE_KEY } from '../../helpers/fake-catalog.ts'
-import { type PostgresServer, startPostgres } from '../../helpers/postgres.ts'
+import { type PostgresServer, type TestDatabase, startPostgres } from '../../helpers/postgres.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { findFreePort } from '../includes/program.ts'
-import { startFront } from './front.ts'
+import { type Front, startFront } from './front.ts'
 import { type SlowCatalog, startSlowCatalog } from './slow-catalog.ts'
 
-/** Two minutes of visits, to a part of a catalog of ten slow pages. */
-const LASTS_MS: number = 120 * SECOND_MS
-const PRODUCTS = 2_000
-const VISITED = 120
-const PAGE_MS = 900
-const VISIT_EVERY_MS = 25
-const FRESH_SECONDS = 10
+/** Visits to a part of a catalog of ten slow pages: each box several times while it is fresh. */
+const PAGE_PRODUCTS = 40
+const PRODUCTS: number = 10 * PAGE_PRODUCTS
+const VISITED = 60
+const PAGE_MS = 300
+const VISIT_EVERY_MS = 40
+const FRESH_SECONDS = 5
+/** Longer than all that a server knows is fresh. */
+const AWAY_MS: number = (FRESH_SECONDS + 2) * SECOND_MS
 const DAILY_LIMIT = 40_000
 const PATIENT = 'statement_timeout_ms=4000&connect_timeout_ms=4000'
 
@@ -31,8 +33,7 @@ type Fleet = Readonly<{
 }>
 
 async function makeFleet(catalog: SlowCatalog, databaseUrl: string, size: number): Promise<Fleet> {
-  const ports: number[] = []
-  for (let index = 0; index < size; index += 1) ports.push(await findFreePort())
+  const ports = await Promise.all(Array.from({ length: size }, findFreePort))
   const replicas = new Map<number, Running>()
   const start = (port: number): Running => {
     const replica = startBuilt(['serve', '--json'], {
@@ -42,8 +43,8 @@ async function makeFleet(catalog: SlowCatalog, databaseUrl: string, size: number
       VITRINE_CATALOG_DAILY_LIMIT: String(DAILY_LIMIT),
       VITRINE_DATABASE_URL: databaseUrl,
       VITRINE_FRESH_SECONDS: String(FRESH_SECONDS),
-      // Walks of about ten seconds, at fixed moments of the minute.
-      VITRINE_SYNC_CRON: '*/40 * * * * *',
+      // Walks of about three seconds, at fixed moments of the minute.
+      VITRINE_SYNC_CRON: '*/10 * * * * *',
       // A slow machine is no failure here.
       VITRINE_VISITOR_TIMEOUT_MS: '5000',
       VITRINE_LOG_LEVEL: 'warn',
@@ -90,25 +91,28 @@ function findEarly(catalog: SlowCatalog): readonly number[] {
   return early
 }
 
+/** Is the database away for this server? */
+async function isCutOff(port: number): Promise<boolean> {
+  const { status } = await fetch(`http://127.0.0.1:${port}/readyz?require=database`)
+  return status === 503
+}
+
+/** Waits until nothing is asked for any more that was under way, and gives the number of calls. */
+async function countSettledCalls({ calls }: SlowCatalog): Promise<number> {
+  for (;;) {
+    const before = calls.length
+    await systemClock.wait(2 * PAGE_MS)
+    if (calls.length === before) return before
+  }
+}
+
 const GRID = `/fragments/${CHANNEL_ID}/deals`
 const toBoxPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 
-test('three replicas for two minutes - one killed in its walk, one restarted, the database away for 20 s - serve without a failure, and call no more than one machine', async () => {
-  const [shared, single] = [await server.makeDatabase(PATIENT), await server.makeDatabase(PATIENT)]
-  const catalogs = [
-    await startSlowCatalog({ products: PRODUCTS, pageMs: PAGE_MS }),
-    await startSlowCatalog({ products: PRODUCTS, pageMs: PAGE_MS }),
-  ] as const
-  const fleet = await makeFleet(catalogs[0], shared.url, 3)
-  const alone = await makeFleet(catalogs[1], single.url, 1)
-  const fronts = [startFront(fleet.ports), startFront(alone.ports)] as const
-  const readWalk = async (url: string): Promise<unknown> =>
-    (await server.run(url, 'select max(current_walk) as walk from vitrine_copy.copies'))[0]?.['walk']
-  for (const { url } of [shared, single])
-    await vi.waitFor(async () => expect(await readWalk(url)).toBeGreaterThanOrEqual(1), { timeout: 60_000 })
-  await vi.waitFor(() => expect(fleet.ports.every(fronts[0].isReady)).toBe(true))
-
+/** Visits through each of the fronts until it is told to end. */
+function startLoad(fronts: readonly Front[]): { end(): Promise<void> } {
   const done = new AbortController()
+  const beganMs = Date.now()
   const load = async (): Promise<void> => {
     const underWay = new Set<Promise<void>>()
     // By time and not by count: a round takes the same on a busy machine, and calls can be compared.
@@ -122,20 +126,45 @@ test('three replicas for two minutes - one killed in its walk, one restarted, th
     }
     await Promise.all(underWay)
   }
-  const beganMs = Date.now()
   const loading = load()
+  return {
+    end() {
+      done.abort()
+      return loading
+    },
+  }
+}
+
+test('three replicas - one killed in its walk, one restarted, the database away for longer than prices are fresh - serve without a failure, and call no more than one machine', async () => {
+  const databases = await Promise.all([server.makeDatabase(PATIENT), server.makeDatabase(PATIENT)])
+  const [shared, single] = databases
+  const size = { products: PRODUCTS, pageProducts: PAGE_PRODUCTS, pageMs: PAGE_MS }
+  const [catalog, other] = [await startSlowCatalog(size), await startSlowCatalog(size)]
+  const fleet = await makeFleet(catalog, shared.url, 3)
+  const alone = await makeFleet(other, single.url, 1)
+  const fronts = [startFront(fleet.ports), startFront(alone.ports)] as const
+  const readWalk = async ({ url }: TestDatabase): Promise<number> =>
+    Number((await server.run(url, 'select max(current_walk) as walk from vitrine_copy.copies'))[0]?.['walk'])
+  const waitForWalks = async (walks: readonly number[]): Promise<void> => {
+    for (const [index, walk] of walks.entries())
+      await vi.waitFor(async () => expect(await readWalk(databases[index] ?? shared)).toBeGreaterThan(walk), {
+        interval: 200,
+      })
+  }
+  await waitForWalks([0, 0])
+  await vi.waitFor(() => expect(fleet.ports.every(fronts[0].isReady)).toBe(true))
+  const load = startLoad(fronts)
 
   // The one who walks is killed, and another one goes on.
-  let pid = 0
-  await vi.waitFor(async () => expect((pid = await findWalker(shared.url))).toBeGreaterThan(0), {
-    interval: 200,
-  })
+  const page = catalog.holdPage(PRODUCTS / 2)
+  await vi.waitFor(() => expect(page.isAsked()).toBe(true))
+  const pid = await findWalker(shared.url)
   const [killed = 0] = [...fleet.replicas].find(([, { child }]) => child.pid === pid) ?? []
   expect(killed).toBeGreaterThan(0)
-  const walkBefore = Number(await readWalk(shared.url))
-  await systemClock.wait(2 * PAGE_MS)
+  const walkBefore = await readWalk(shared)
   process.kill(pid, 'SIGKILL')
-  await vi.waitFor(async () => expect(await readWalk(shared.url)).toBe(walkBefore + 1), { interval: 200 })
+  page.letGo()
+  await waitForWalks([walkBefore])
   fleet.start(killed)
 
   // Another one is restarted.
@@ -147,25 +176,25 @@ test('three replicas for two minutes - one killed in its walk, one restarted, th
   await fronts[0].visitEach(GRID)
   for (let index = 0; index < VISITED; index += 1) await fronts[0].visitEach(toBoxPath(index))
 
+  const walks = await Promise.all(databases.map(readWalk))
   await server.stop('immediate')
-  await systemClock.wait(3 * SECOND_MS)
-  const callsAway = catalogs[0].calls.length
-  await systemClock.wait(17 * SECOND_MS)
-  expect(catalogs[0].calls.length - callsAway).toBe(0)
+  for (const port of fleet.ports) await vi.waitFor(async () => expect(await isCutOff(port)).toBe(true))
+  const callsAway = await countSettledCalls(catalog)
+  await systemClock.wait(AWAY_MS)
+  expect(catalog.calls.length - callsAway).toBe(0)
   await server.start()
-  await vi.waitFor(() => expect(catalogs[0].calls.length).toBeGreaterThan(callsAway), { interval: 50 })
+  await vi.waitFor(() => expect(catalog.calls.length).toBeGreaterThan(callsAway))
+  await waitForWalks(walks)
 
-  await systemClock.wait(Math.max(0, LASTS_MS - (Date.now() - beganMs)))
-  done.abort()
-  await loading
+  await load.end()
   expect(fronts[0].failures()).toEqual([])
   expect(Object.keys(fronts[0].states())).toEqual(['200 shown'])
   // Three that share nothing make three times as many calls. One of three may find the database a second or two sooner than one alone does, and refresh meanwhile.
   const sooner = (2 * SECOND_MS) / VISIT_EVERY_MS
-  expect(catalogs[0].calls.length).toBeLessThanOrEqual(catalogs[1].calls.length * 1.5 + sooner)
+  expect(catalog.calls.length).toBeLessThanOrEqual(other.calls.length * 1.5 + sooner)
   // At most the page under way and the one ahead of it, of the one walk whose walker was killed, and of one that lost its database.
-  expect(findDoublePages(catalogs[0])).toBeLessThanOrEqual(4)
+  expect(findDoublePages(catalog)).toBeLessThanOrEqual(4)
   // What the killed one had just asked for is asked for again.
-  expect(findEarly(catalogs[0]).length).toBeLessThanOrEqual(4)
-  expect(catalogs[0].calls.length).toBeLessThan(DAILY_LIMIT)
+  expect(findEarly(catalog).length).toBeLessThanOrEqual(4)
+  expect(catalog.calls.length).toBeLessThan(DAILY_LIMIT)
 })

@@ -1,22 +1,31 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { SECOND_MS } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/clock.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
-import { describeWithProgram } from '../includes/program.ts'
+import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { ask, judge } from './ask.ts'
+import { once } from '../../helpers/once.ts'
 import { toBox } from './place.ts'
 import { type Front, startHaproxy, startNginx, startVarnish } from './programs.ts'
 import { PRODUCTS, type Replicas, openReplicas } from './replicas.ts'
 
-/** Visitors at a time, and how many answers each part of a test needs at least. */
+/** Visitors of each front at a time, how long each rests between two visits, and how many answers each part of a test needs at least. */
 const VISITORS = 4
+const REST_MS = 10
 const ENOUGH = 120
 
 const STARTS = { nginx: startNginx, haproxy: startHaproxy, varnishd: startVarnish } as const
+type Program = keyof typeof STARTS
+const PROGRAMS = Object.keys(STARTS) as Program[]
 
+/** All that are installed, before the same servers: what happens to those happens to all at once. */
+const fronts = new Map<Program, Front>()
 let replicas: Replicas
 beforeAll(async () => {
   replicas = await openReplicas()
+  const installed = PROGRAMS.filter((program) => findProgram(program) !== undefined)
+  for (const program of installed) fronts.set(program, await STARTS[program](replicas, replicas.ports))
+  for (const front of fronts.values()) await waitUntilShown(() => front.origin + nextCold())
 })
 afterAll(() => replicas.dispose())
 
@@ -30,25 +39,41 @@ function nextCold(): string {
     : `${toBox(toGtin(turn % PRODUCTS))}?${options}`
 }
 
-/** What visitors see while `action` goes on, and for some answers more. */
-async function watch(front: Front, action: () => Promise<void>): Promise<Record<string, number>> {
-  const seen: Record<string, number> = {}
-  let visits = 0
+function waitUntilShown(toUrl: () => string): Promise<void> {
+  return vi.waitFor(async () => expect(judge(await ask(toUrl()))).toBe('shown'))
+}
+
+/** How often visitors of a front saw what. */
+type Seen = Record<string, number>
+
+/** What visitors of each front see while `action` goes on, and for some answers more. */
+async function watch(action: () => Promise<void>): Promise<ReadonlyMap<Program, Seen>> {
+  const sights = new Map<Program, Seen>()
   const over = new AbortController()
-  const visit = async (): Promise<void> => {
+  const visit = async (front: Front, seen: Seen): Promise<void> => {
     while (!over.signal.aborted) {
       const sight = judge(await ask(front.origin + nextCold()))
       seen[sight] = (seen[sight] ?? 0) + 1
-      visits += 1
+      await systemClock.wait(REST_MS)
     }
   }
-  const visitors = Array.from({ length: VISITORS }, visit)
+  const visitors = [...fronts].flatMap(([program, front]) => {
+    const seen: Seen = {}
+    sights.set(program, seen)
+    return Array.from({ length: VISITORS }, () => visit(front, seen))
+  })
   await action()
-  const then = visits
-  await expect.poll(() => visits, { timeout: 60 * SECOND_MS }).toBeGreaterThan(then + ENOUGH)
+  const then = [...sights.values()].map((seen) => [seen, countVisits(seen)] as const)
+  await vi.waitFor(() => {
+    for (const [seen, visits] of then) expect(countVisits(seen)).toBeGreaterThan(visits + ENOUGH)
+  })
   over.abort()
   await Promise.all(visitors)
-  return seen
+  return sights
+}
+
+function countVisits(seen: Seen): number {
+  return Object.values(seen).reduce((sum, count) => sum + count, 0)
 }
 
 const look = async (index: number, query = ''): Promise<number> =>
@@ -61,50 +86,66 @@ const waitFor = (statuses: readonly number[]): Promise<void> =>
       for (const [index, status] of statuses.entries())
         expect(await look(index, '?require=database')).toBe(status)
     },
-    { timeout: 60 * SECOND_MS, interval: 100 },
+    { interval: 100 },
   )
 
-for (const program of ['nginx', 'haproxy', 'varnishd'] as const)
-  describeWithProgram(program, `${program} before three servers of one database`, () => {
-    let front: Front
-    beforeAll(async () => {
-      front = await STARTS[program](replicas, replicas.ports)
-    })
+function restartEach(): Promise<ReadonlyMap<Program, Seen>> {
+  return watch(async () => {
+    for (const index of replicas.ports.keys()) await replicas.restart(index)
+  })
+}
 
+async function cutOneOff(): Promise<ReadonlyMap<Program, Seen>> {
+  await waitFor([200, 200, 200])
+  const seen = await watch(async () => {
+    replicas.ways[1]?.setCut(true)
+    await waitFor([200, 503, 200])
+  })
+  replicas.ways[1]?.setCut(false)
+  await waitFor([200, 200, 200])
+  return seen
+}
+
+/** What a grid that no server knows is meanwhile, for visitors of each front. */
+async function cutAllOff(): Promise<ReadonlyMap<Program, string>> {
+  const path = toBox(toGtin(1))
+  for (const port of replicas.ports) expect(judge(await ask(`http://127.0.0.1:${port}${path}`))).toBe('shown')
+  for (const way of replicas.ways) way.setCut(true)
+  await waitFor([503, 503, 503])
+  expect(await Promise.all([0, 1, 2].map((index) => look(index)))).toEqual([200, 200, 200])
+  const grids = new Map<Program, string>()
+  for (const [program, { origin }] of fronts) {
+    await waitUntilShown(() => `${origin}${path}?max_price=${(turn += 1) + 1_000}`)
+    grids.set(program, judge(await ask(`${origin}/fragments/${CHANNEL_ID}/deals?max_price=7`)))
+  }
+  for (const way of replicas.ways) way.setCut(false)
+  await waitFor([200, 200, 200])
+  return grids
+}
+
+/** What happens to the servers happens once, when the first program asks what its visitors saw. */
+const restarted = once(restartEach)
+const oneCutOff = once(cutOneOff)
+const allCutOff = once(cutAllOff)
+
+for (const program of PROGRAMS)
+  describeWithProgram(program, `${program} before three servers of one database`, () => {
     it('restarted one after the other - no visitor sees it', async () => {
-      await vi.waitFor(async () => expect(judge(await ask(front.origin + nextCold()))).toBe('shown'))
-      const seen = await watch(front, async () => {
-        for (const index of replicas.ports.keys()) await replicas.restart(index)
-      })
+      const seen = (await restarted()).get(program) ?? {}
       expect(Object.keys(seen)).toEqual(['shown'])
     })
 
     it('one cut off from the database - the others answer in its place', async () => {
-      await waitFor([200, 200, 200])
-      const seen = await watch(front, async () => {
-        replicas.ways[1]?.setCut(true)
-        await waitFor([200, 503, 200])
-      })
-      replicas.ways[1]?.setCut(false)
+      await restarted()
+      const seen = (await oneCutOff()).get(program) ?? {}
       expect(Object.keys(seen)).toEqual(['shown'])
-      await waitFor([200, 200, 200])
     })
 
     it('all cut off - what a server knows is shown, the rest is nothing, and all stay', async () => {
-      const path = toBox(toGtin(1))
-      for (const port of replicas.ports)
-        expect(judge(await ask(`http://127.0.0.1:${port}${path}`))).toBe('shown')
-      for (const way of replicas.ways) way.setCut(true)
-      await waitFor([503, 503, 503])
-      expect(await Promise.all([0, 1, 2].map((index) => look(index)))).toEqual([200, 200, 200])
-      await vi.waitFor(async () =>
-        expect(judge(await ask(`${front.origin}${path}?max_price=${(turn += 1) + 1_000}`))).toBe('shown'),
-      )
-      expect(judge(await ask(`${front.origin}/fragments/${CHANNEL_ID}/deals?max_price=7`))).toBe(
-        'unavailable',
-      )
-      for (const way of replicas.ways) way.setCut(false)
-      await waitFor([200, 200, 200])
-      await vi.waitFor(async () => expect(judge(await ask(front.origin + nextCold()))).toBe('shown'))
+      await restarted()
+      await oneCutOff()
+      expect((await allCutOff()).get(program)).toBe('unavailable')
+      const { origin } = fronts.get(program) ?? { origin: 'none' }
+      await waitUntilShown(() => origin + nextCold())
     })
   })

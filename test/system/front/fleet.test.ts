@@ -1,71 +1,103 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeWithProgram } from '../includes/program.ts'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { ask, judge } from './ask.ts'
+import { once } from '../../helpers/once.ts'
 import { type FrontPlace, openFrontPlace, toBox } from './place.ts'
 import { type Front, startNginx, startVarnish } from './programs.ts'
 
-/** Visitors at a time, each of whom asks for one box after the other. */
+/** Visitors of each front at a time, each of whom asks for one box after the other. */
 const VISITORS = 6
 /** Every so many visits a box that the cache does not have yet: the servers have to be asked. */
 const COLD_EVERY = 4
 /** Answers after the server has ended, so that the front meets a closed port as well. */
 const VISITS_AFTER = 300
 
-describeWithProgram('varnishd', 'Varnish in front of three servers', () => {
-  itLosesNobody('Varnish', startVarnish)
+const STARTS = { varnishd: startVarnish, nginx: startNginx } as const
+type Program = keyof typeof STARTS
+const NAMES = [
+  ['varnishd', 'Varnish'],
+  ['nginx', 'nginx'],
+] as const
+
+/** All that are installed, before the same servers: what happens to those happens to both at once. */
+const fronts = new Map<Program, Front>()
+let place: FrontPlace
+beforeAll(async () => {
+  place = await openFrontPlace()
+  const ports = place.servers.map(({ port }) => port)
+  for (const [program] of NAMES)
+    if (findProgram(program) !== undefined) fronts.set(program, await STARTS[program](place, ports))
 })
-describeWithProgram('nginx', 'nginx in front of three servers', () => {
-  itLosesNobody('nginx', startNginx)
+afterAll(() => place.dispose())
+
+/** How often visitors of a front saw what. */
+type Seen = Map<string, number>
+
+/** The visitors of a front until they are told to end: what they see, and how often it was asked. */
+function startVisitors(
+  front: Front,
+  over: AbortSignal,
+): { seen: Seen; count(): number; ended: Promise<unknown> } {
+  const seen: Seen = new Map()
+  let visits = 0
+  const gtins = Array.from({ length: 20 }, () => place.nextGtin())
+  const visit = async (): Promise<void> => {
+    while (!over.aborted) {
+      const turn = visits++
+      const path = toBox(gtins[turn % gtins.length] ?? '')
+      const cold = turn % COLD_EVERY === 0 ? `?max_price=${turn}&limit=${(turn % 50) + 1}` : ''
+      const answer = await ask(front.origin + path + cold)
+      const sight = `${judge(answer)}, whole: ${answer.body.endsWith('</section>')}`
+      seen.set(sight, (seen.get(sight) ?? 0) + 1)
+    }
+  }
+  return { seen, count: () => visits, ended: Promise.all(Array.from({ length: VISITORS }, visit)) }
+}
+
+/** One server is stopped, and then another, under load. */
+const twoStopped = once(async (): Promise<ReadonlyMap<Program, Seen>> => {
+  const over = new AbortController()
+  const visitors = new Map(
+    [...fronts].map(([program, front]) => [program, startVisitors(front, over.signal)]),
+  )
+  for (const server of place.servers.slice(1)) {
+    await server.stop()
+    const stoppedAt = [...visitors.values()].map(({ count }) => [count, count()] as const)
+    await waitForVisits(stoppedAt)
+  }
+  over.abort()
+  await Promise.all([...visitors.values()].map(({ ended }) => ended))
+  return new Map([...visitors].map(([program, { seen }]) => [program, seen]))
 })
 
-function itLosesNobody(
-  name: string,
-  start: (place: FrontPlace, ports: readonly number[]) => Promise<Front>,
-): void {
-  let place: FrontPlace
-  let front: Front
-  beforeAll(async () => {
-    place = await openFrontPlace()
-    front = await start(
-      place,
-      place.servers.map(({ port }) => port),
-    )
-  })
-  afterAll(() => place.dispose())
-
-  it(`${name} - one server stopped, and then another, under load - no visitor sees it`, async () => {
-    const seen = new Map<string, number>()
-    let visits = 0
-    const over = new AbortController()
-    const gtins = Array.from({ length: 20 }, () => place.nextGtin())
-    const visit = async (): Promise<void> => {
-      while (!over.signal.aborted) {
-        const turn = visits++
-        const path = toBox(gtins[turn % gtins.length] ?? '')
-        const cold = turn % COLD_EVERY === 0 ? `?max_price=${turn}&limit=${(turn % 50) + 1}` : ''
-        const answer = await ask(front.origin + path + cold)
-        const sight = `${judge(answer)}, whole: ${answer.body.endsWith('</section>')}`
-        seen.set(sight, (seen.get(sight) ?? 0) + 1)
-      }
-    }
-    const visitors = Array.from({ length: VISITORS }, visit)
-    for (const server of place.servers.slice(1)) {
-      await server.stop()
-      const stoppedAt = visits
-      await expect.poll(() => visits).toBeGreaterThan(stoppedAt + VISITS_AFTER)
-    }
-    over.abort()
-    await Promise.all(visitors)
-    expect([...seen.keys()]).toEqual(['shown, whole: true'])
-  })
-
-  it(`${name} - the last one stopped as well - what it keeps is served on, the rest is nothing`, async () => {
-    const [kept, cold] = [toBox(place.nextGtin()), toBox(place.nextGtin())]
-    expect(judge(await ask(front.origin + kept))).toBe('shown')
-    await place.servers[0]?.stop()
-    expect([judge(await ask(front.origin + kept)), judge(await ask(front.origin + cold))]).toEqual([
-      'shown',
-      'unavailable',
-    ])
+function waitForVisits(
+  stoppedAt: readonly (readonly [count: () => number, visits: number])[],
+): Promise<void> {
+  return vi.waitFor(() => {
+    for (const [count, visits] of stoppedAt) expect(count()).toBeGreaterThan(visits + VISITS_AFTER)
   })
 }
+
+/** The last one is stopped as well: what visitors of a front had before of the first box, and have then of it and of another. */
+const allStopped = once(async (): Promise<ReadonlyMap<Program, readonly string[]>> => {
+  const [kept, cold] = [toBox(place.nextGtin()), toBox(place.nextGtin())]
+  const seen = new Map<Program, string[]>()
+  for (const [program, { origin }] of fronts) seen.set(program, [judge(await ask(origin + kept))])
+  await place.servers[0]?.stop()
+  for (const [program, { origin }] of fronts)
+    for (const path of [kept, cold]) seen.get(program)?.push(judge(await ask(origin + path)))
+  return seen
+})
+
+for (const [program, name] of NAMES)
+  describeWithProgram(program, `${name} in front of three servers`, () => {
+    it(`${name} - one server stopped, and then another, under load - no visitor sees it`, async () => {
+      const seen = (await twoStopped()).get(program)
+      expect([...(seen?.keys() ?? [])]).toEqual(['shown, whole: true'])
+    })
+
+    it(`${name} - the last one stopped as well - what it keeps is served on, the rest is nothing`, async () => {
+      await twoStopped()
+      expect((await allStopped()).get(program)).toEqual(['shown', 'shown', 'unavailable'])
+    })
+  })

@@ -64,8 +64,10 @@ export async function openFrontPlace(settings: Readonly<Record<string, string>> 
     VITRINE_PUBLIC_URL: 'https://widgets.example',
     ...settings,
   }
-  const servers: Replica[] = []
-  for (let index = 0; index < REPLICAS; index++) servers.push(await startReplica(remote))
+  // The first one walks; the others find a copy.
+  const first = await startReplica(remote)
+  const others = Array.from({ length: REPLICAS - 1 }, () => startReplica(remote))
+  const servers = [first, ...(await Promise.all(others))]
   const gates = await Promise.all(
     servers.map(({ port }) => startGate({ target: `http://127.0.0.1:${port}` })),
   )

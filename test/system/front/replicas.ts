@@ -9,7 +9,7 @@ import {
   makeWireProduct,
   startFakeCatalog,
 } from '../../helpers/fake-catalog.ts'
-import { startPostgres } from '../../helpers/postgres.ts'
+import { usePostgres } from '../../helpers/postgres.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { type TcpProxy, startTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { findFreePort } from '../includes/program.ts'
@@ -38,11 +38,10 @@ export async function openReplicas(): Promise<Replicas> {
     makeWireProduct({ gtin: toGtin(index), offers }),
   )
   catalog.products.set(CHANNEL_ID, products)
-  const postgres = await startPostgres()
   // A slow machine is no failure here.
-  const database = await postgres.makeDatabase('statement_timeout_ms=4000')
+  const database = await usePostgres().makeDatabase('statement_timeout_ms=4000&connect_timeout_ms=4000')
   const ways = await Promise.all([1, 2, 3].map(() => startTcpProxy(database.address.port)))
-  const ports = [await findFreePort(), await findFreePort(), await findFreePort()] as const
+  const ports = await Promise.all([findFreePort(), findFreePort(), findFreePort()])
   const start = (index: number): Promise<BuiltServer> => {
     const url = new URL(database.url)
     url.port = String(ways[index]?.port)
@@ -57,8 +56,7 @@ export async function openReplicas(): Promise<Replicas> {
       VITRINE_PORT: String(ports[index]),
     })
   }
-  const servers: BuiltServer[] = []
-  for (const index of ports.keys()) servers.push(await start(index))
+  const servers = await Promise.all([...ports.keys()].map(start))
   const kept: Readonly<{ stop(): Promise<unknown> }>[] = []
   return {
     folder,
@@ -77,7 +75,7 @@ export async function openReplicas(): Promise<Replicas> {
       for (const way of ways) way.setCut(false)
       await Promise.all(servers.map((server) => server.stop()))
       for (const way of ways) await way.close()
-      await postgres.dispose()
+      await database.drop()
       await catalog.close()
       await rm(folder, { recursive: true, force: true })
     },

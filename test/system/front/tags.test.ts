@@ -20,21 +20,27 @@ const SETTINGS = {
   VITRINE_STALE_SECONDS: '1',
 }
 
+let place: FrontPlace
+beforeAll(async () => {
+  place = await openFrontPlace(SETTINGS)
+})
+afterAll(() => place.dispose())
+
 /** A price that has to go: first from the catalog, then from the server, then from the cache. */
-function itForgetsAPrice(name: string, { place, front }: Fronted, purge: Purge): void {
+function itForgetsAPrice(name: string, { front }: Fronted, purge: Purge): void {
   it(`${name} - a price that was wrong - is gone once its product is purged`, async () => {
-    const gtin = place().nextGtin()
+    const gtin = place.nextGtin()
     const path = toBox(gtin)
     expect((await ask(front().origin + path)).body).toContain('49.90')
-    const products = place().catalog.products.get(CHANNEL_ID) ?? []
+    const products = place.catalog.products.get(CHANNEL_ID) ?? []
     const corrected = makeWireProduct({ gtin, offers: [makeWireOffer({ price: '39.90' })] })
-    place().catalog.products.set(
+    place.catalog.products.set(
       CHANNEL_ID,
       products.map((one) => (one.gtin === gtin ? corrected : one)),
     )
     await vi.waitFor(
       async () => {
-        for (const { port } of place().servers) {
+        for (const { port } of place.servers) {
           expect((await ask(`http://127.0.0.1:${port}${path}`)).body).toContain('39.90')
         }
       },
@@ -47,7 +53,7 @@ function itForgetsAPrice(name: string, { place, front }: Fronted, purge: Purge):
 
   it(`${name} - tags - are not for visitors`, async () => {
     for (const turn of ['first', 'second']) {
-      const { headers } = await ask(front().origin + toBox(place().nextGtin()))
+      const { headers } = await ask(front().origin + toBox(place.nextGtin()))
       expect([turn, headers['surrogate-key'], headers['x-vitrine-tags']]).toEqual([
         turn,
         undefined,
@@ -79,7 +85,7 @@ describeWithProgram('nginx', 'nginx in front of servers that send tags', () => {
   it.each(['product-1', '.*', 'vitrine|x', `channel-${CHANNEL_ID}\nvitrine`, '-r', ''])(
     'purge.sh - %j - is no tag, and nothing is deleted',
     async (tag) => {
-      const url = getFront().origin + toBox(fronted.place().nextGtin())
+      const url = getFront().origin + toBox(place.nextGtin())
       await ask(url)
       await expect(run('sh', [script, getFront().cacheFolder, tag])).rejects.toThrow(/not a tag|the tag/)
       expect((await ask(url)).headers['x-cache']).toBe('HIT')
@@ -87,20 +93,17 @@ describeWithProgram('nginx', 'nginx in front of servers that send tags', () => {
   )
 })
 
-/** A front for a describe, before servers of its own. */
+/** A front for a describe, before the servers of this file. */
 function useFront(start: (place: FrontPlace, ports: readonly number[]) => Promise<Front>): {
   fronted: Fronted
   getFront(): Front
 } {
-  let place: FrontPlace
   let front: Front
   beforeAll(async () => {
-    place = await openFrontPlace(SETTINGS)
     front = await start(
       place,
       place.gates.map(({ port }) => port),
     )
   })
-  afterAll(() => place.dispose())
   return { fronted: { place: () => place, front: () => front }, getFront: () => front }
 }

@@ -61,16 +61,29 @@ describeWithProgram('varnishd', 'Varnish in front', () => {
     expect(judge(await ask(url))).toBe('shown')
     place.setMaxAge(null)
     await place.setAll('unavailable')
-    await vi.waitFor(async () => expect(Number((await ask(url)).headers.age)).toBeGreaterThan(2), {
-      timeout: 20_000,
-      interval: 100,
-    })
+    let ageSeconds = 0
+    const lookAtAge = async (): Promise<number> => {
+      const before = ageSeconds
+      ageSeconds = Number((await ask(url)).headers.age)
+      return ageSeconds - before
+    }
+    await vi.waitFor(
+      async () => {
+        await lookAtAge()
+        expect(ageSeconds).toBeGreaterThan(2)
+      },
+      { interval: 100 },
+    )
     expect(judge(await ask(url))).toBe('shown')
     await place.setAll('shown')
-    await vi.waitFor(async () => expect((await ask(url)).headers.age).toBe('0'), { timeout: 20_000 })
+    await vi.waitFor(async () => expect(await lookAtAge()).toBeLessThan(0))
   })
 
-  itServesThroughFailures('Varnish', fronted, ({ headers }) => Number(headers.age) < 2)
+  itServesThroughFailures(
+    'Varnish',
+    fronted,
+    ({ headers }, before) => Number(headers.age) < Number(before.headers.age),
+  )
 })
 
 function toPorts({ gates }: FrontPlace): number[] {
