@@ -77,7 +77,7 @@ export type Running = {
   firstLine: Promise<string>
   /** Everything on standard output and error so far. */
   said(): string
-  /** Send the signal and wait for the end. A server that needs more than 9.5 s ends by force, with another code than 0. */
+  /** Send the signal and wait for the end, after which `said` has everything. A server that needs more than 9.5 s ends by force, with another code than 0. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null }>
 }
 
@@ -98,6 +98,8 @@ export function startBuilt(
   child.stdout.on('data', (chunk) => (said += String(chunk)))
   child.stderr.on('data', (chunk) => (said += String(chunk)))
   const ended = once(child, 'exit') as Promise<[number | null]>
+  // What it said last may come after its exit.
+  const closed = once(child, 'close')
   const lines = createInterface({ input: child.stdout })
   const firstLine = Promise.race([
     once(lines, 'line').then(([line]) => String(line)),
@@ -113,6 +115,7 @@ export function startBuilt(
     async stop(signal) {
       child.kill(signal)
       const [code] = await ended
+      await closed
       return { code }
     },
   }
