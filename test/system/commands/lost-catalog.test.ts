@@ -123,6 +123,7 @@ describe('lost catalog.db', () => {
     for (const name of listFiles(backup)) copyFileSync(join(backup, name), join(folder, name))
     const { running, askBox } = await serve(settings)
     expect(await askBox()).toBe('200 shown')
+    await running.stop('SIGINT')
     expect(running.said()).not.toContain(LOST)
     expect(await runBuilt(['check'], settings)).toMatchObject({ code: 0 })
   })
@@ -138,6 +139,7 @@ describe('lost catalog.db', () => {
     await first.running.stop('SIGINT')
     const { running, askBox } = await serve(settings)
     expect(await askBox()).toBe('200 shown')
+    await running.stop('SIGINT')
     expect(running.said()).not.toContain(LOST)
   })
 
@@ -150,6 +152,7 @@ describe('lost catalog.db', () => {
     loseCatalog(folder)
     const { running, askBox } = await serve(settings)
     expect(await askBox(SAMPLE_CHANNEL)).toBe('200 shown')
+    await running.stop('SIGINT')
     expect(running.said()).not.toContain(LOST)
   })
 
