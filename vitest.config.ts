@@ -50,10 +50,16 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          globalSetup: ['test/system/build.ts', 'test/system/start-postgres.ts'],
+          globalSetup: [
+            'test/system/build.ts',
+            'test/system/start-postgres.ts',
+            'test/system/start-shared.ts',
+          ],
           // A browser that stands still on a busy machine, in Playwright's words. Nothing else is tried again, and not on one's own machine.
           retry: IS_CI ? { count: 1, condition: /: Timeout \d+ms exceeded/ } : 0,
           pool: 'forks',
+          // Tests that run at once wait for clocks of other programs.
+          maxConcurrency: 8,
           // Some of the time passes in waits of programs.
           maxWorkers: CORES + 1,
           sequence: { groupOrder: 1 },

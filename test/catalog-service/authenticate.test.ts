@@ -68,6 +68,16 @@ describe('stored keys', () => {
     expect((await authenticate('Bearer key-of-new')).organization).toEqual({ id: 'new', dailyLimit: 7 })
   })
 
+  test('key that an earlier version has stored - is taken', async () => {
+    const under = await openTestStore()
+    await addOrganization(under, { id: 'old', dailyLimit: null, createdAtMs: 1 })
+    await putKey(under, 'old', 'abc')
+    // What the first version has put there for "abc": databases that users have must go on.
+    const hash = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
+    await under.store.write((database) => database.updateTable('api_keys').set({ hash }).execute())
+    expect((await make(under.store)('Bearer abc')).organization).toEqual({ id: 'old', dailyLimit: null })
+  })
+
   test('one of two keys revoked - that one is refused at once, the other is not', async () => {
     const { store } = await openTestStore()
     const [first, second] = [await addApiKey(store, 'first'), await addApiKey(store, 'second')]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Test } from 'supertest'
-import { onTestFinished } from 'vitest'
+import { atEnd } from '../helpers/at-end.ts'
 import {
   type ImportFeedOptions,
   type ImportSummary,
@@ -30,7 +30,7 @@ const START_MS: number = Date.UTC(2026, 4, 1, 23, 30)
 /** A folder that is removed after the test. */
 export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-catalog-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -48,7 +48,7 @@ export async function openTestStore(): Promise<StoreUnderTest> {
   const clock = createFakeClock(START_MS)
   const database = await makeCatalogDatabase(folder)
   const store = await openCatalogStore({ database, clock })
-  onTestFinished(() => store.close())
+  atEnd(() => store.close())
   return { store, folder, database, clock }
 }
 
@@ -60,7 +60,7 @@ export async function openSqliteTestStore(): Promise<
   const clock = createFakeClock(START_MS)
   const path = join(folder, 'catalog.db')
   const store = await openSqliteStore({ path, clock })
-  onTestFinished(() => store.close())
+  atEnd(() => store.close())
   return { store, folder, path, database: { kind: 'sqlite', path }, clock }
 }
 
@@ -92,7 +92,7 @@ export async function startTestService(
   const ownKey = options.ownKey === undefined ? {} : { ownKey: options.ownKey }
   const service = createCatalogService({ store, clock, logger, ...ownKey })
   const { url } = await service.listen('127.0.0.1', 0)
-  onTestFinished(() => service.close())
+  atEnd(() => service.close())
   const { key } = await addApiKey(store, 'test')
   const get = (path: string): Test => ask(url).get(path).set('Authorization', `Bearer ${key}`)
   return { ...prepared, service, url, key, logs, get }

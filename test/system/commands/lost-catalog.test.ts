@@ -1,7 +1,8 @@
-import { copyFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import request from 'supertest'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { useOnce } from '../../helpers/at-end.ts'
 import { usePostgres } from '../../helpers/postgres.ts'
 import { type Running, makeFolder, makeSettings, runBuilt, startBuilt } from '../../commands/cli-harness.ts'
 
@@ -56,7 +57,20 @@ async function makeServed(folder: string, settings: Settings): Promise<void> {
   await importFeed(folder, settings)
   const { running, askBox } = await serve(settings)
   await vi.waitFor(async () => expect(await askBox()).toBe('200 shown'))
-  await running.stop('SIGTERM')
+  await running.stop('SIGINT')
+}
+
+const getServedFolder = useOnce(async () => {
+  const folder = makeFolder()
+  await makeServed(folder, makeSettings(folder) as Settings)
+  return folder
+})
+
+/** A folder as a server with a real catalog leaves it, walked once and stopped. */
+function copyServed(): string {
+  const folder = makeFolder()
+  cpSync(getServedFolder(), folder, { recursive: true })
+  return folder
 }
 
 const listFiles = (folder: string): string[] =>
@@ -70,9 +84,8 @@ describe('lost catalog.db', () => {
   test.each(['1', '2'])(
     '%s worker(s) - no sample data, boxes from the stored copy, and the log and check say so, over a restart too',
     async (workers) => {
-      const folder = makeFolder()
+      const folder = copyServed()
       const settings = { ...(makeSettings(folder) as Settings), VITRINE_WORKERS: workers }
-      await makeServed(folder, settings)
       loseCatalog(folder)
       expect(await runBuilt(['check'], settings)).toMatchObject({
         code: 1,
@@ -84,15 +97,13 @@ describe('lost catalog.db', () => {
         expect(await askBox(SAMPLE_CHANNEL)).toMatch(/^404/)
         expect((await request(url).get('/readyz')).status).toBe(200)
         expect((await request(url).get('/studio?tab=health')).text).toMatch(/is empty[^]*backup/)
-        await running.stop('SIGTERM')
-        const line =
-          running
-            .said()
-            .split('\n')
-            .find((text) => text.includes(LOST)) ?? '{}'
-        expect(JSON.parse(line)).toMatchObject({
-          level: 50,
-          remedy: expect.stringContaining(join(folder, 'catalog.db')),
+        await running.stop('SIGINT')
+        await vi.waitFor(() => {
+          const lines = running.said().split('\n')
+          expect(JSON.parse(lines.find((text) => text.includes(LOST)) ?? '{}')).toMatchObject({
+            level: 50,
+            remedy: expect.stringContaining(join(folder, 'catalog.db')),
+          })
         })
       }
       const { code, out } = await runBuilt(['check'], settings)
@@ -102,33 +113,33 @@ describe('lost catalog.db', () => {
   )
 
   test('restored from a backup - everything is as before', async () => {
-    const folder = makeFolder()
+    const folder = copyServed()
     const settings = makeSettings(folder) as Settings
-    await makeServed(folder, settings)
     const backup = makeFolder()
     for (const name of listFiles(folder)) copyFileSync(join(folder, name), join(backup, name))
     loseCatalog(folder)
-    await (await serve(settings)).running.stop('SIGTERM')
+    await (await serve(settings)).running.stop('SIGINT')
     loseCatalog(folder)
     for (const name of listFiles(backup)) copyFileSync(join(backup, name), join(folder, name))
     const { running, askBox } = await serve(settings)
     expect(await askBox()).toBe('200 shown')
+    await running.stop('SIGINT')
     expect(running.said()).not.toContain(LOST)
     expect(await runBuilt(['check'], settings)).toMatchObject({ code: 0 })
   })
 
   test('imported anew under the old id while the server runs - the same copy goes on, over a restart too', async () => {
-    const folder = makeFolder()
+    const folder = copyServed()
     const settings = makeSettings(folder) as Settings
-    await makeServed(folder, settings)
     loseCatalog(folder)
     const first = await serve(settings)
     await importFeed(folder, settings)
     expect(await runBuilt(['sync'], settings)).toMatchObject({ code: 0 })
     expect(await first.askBox()).toBe('200 shown')
-    await first.running.stop('SIGTERM')
+    await first.running.stop('SIGINT')
     const { running, askBox } = await serve(settings)
     expect(await askBox()).toBe('200 shown')
+    await running.stop('SIGINT')
     expect(running.said()).not.toContain(LOST)
   })
 
@@ -137,10 +148,11 @@ describe('lost catalog.db', () => {
     const settings = makeSettings(folder) as Settings
     const first = await serve(settings)
     expect(await first.askBox(SAMPLE_CHANNEL)).toBe('200 shown')
-    await first.running.stop('SIGTERM')
+    await first.running.stop('SIGINT')
     loseCatalog(folder)
     const { running, askBox } = await serve(settings)
     expect(await askBox(SAMPLE_CHANNEL)).toBe('200 shown')
+    await running.stop('SIGINT')
     expect(running.said()).not.toContain(LOST)
   })
 
@@ -175,7 +187,7 @@ describe('lost catalog on PostgreSQL', () => {
     const { running, askBox } = await serve({ ...settings, VITRINE_CATALOG_DATABASE_URL: other.url })
     expect(await askBox()).toBe('200 shown')
     expect(await askBox(SAMPLE_CHANNEL)).toMatch(/^404/)
-    await running.stop('SIGTERM')
+    await running.stop('SIGINT')
     await vi.waitFor(() => expect(running.said()).toContain(LOST))
   })
 })

@@ -51,7 +51,7 @@ describe('serve, embedded catalog', () => {
     const over = { VITRINE_TRUST_PROXY: 'true', VITRINE_WORKERS: workers, VITRINE_LOG_LEVEL: 'warn' }
     const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), over))
     await running.firstLine
-    expect((await running.stop('SIGTERM')).code).toBe(0)
+    expect((await running.stop('SIGINT')).code).toBe(0)
     await vi.waitFor(() => expect(running.said().split('VITRINE_TRUST_PROXY=true believes')).toHaveLength(2))
   })
 
@@ -70,7 +70,7 @@ describe('serve, embedded catalog', () => {
   it('told to stop before the walk has ended - 0', async () => {
     const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), { VITRINE_LOG_LEVEL: 'info' }))
     await vi.waitFor(() => expect(running.said()).toContain('listening'))
-    expect((await running.stop('SIGTERM')).code).toBe(0)
+    expect((await running.stop('SIGINT')).code).toBe(0)
   })
 
   it('started by npm, whose shell keeps SIGTERM to itself - ends with the shell', async () => {
@@ -140,7 +140,7 @@ describe('serve, embedded catalog', () => {
     for (const host of ['0.0.0.0', '::1']) {
       const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), { VITRINE_HOST: host }))
       await expectShown((await readAddresses(running)).box)
-      expect((await running.stop('SIGTERM')).code).toBe(0)
+      expect((await running.stop('SIGINT')).code).toBe(0)
     }
   })
 })
@@ -157,7 +157,7 @@ describe('serve, another catalog', () => {
     expect(addresses).toMatchObject({ studio: null, box: null, grid: null })
     expect((await request(addresses.publicUrl).get('/readyz')).status).toBe(503)
     expect((await request(addresses.publicUrl).get('/healthz')).status).toBe(200)
-    expect((await running.stop('SIGTERM')).code).toBe(0)
+    expect((await running.stop('SIGINT')).code).toBe(0)
     expect(running.said()).not.toContain(FAKE_KEY)
   })
 
@@ -191,6 +191,6 @@ describe('serve, another catalog', () => {
       expect(catalog.calls.at(-1)?.headers.authorization).toBe('Bearer new-key')
     })
     expect(catalog.calls[0]?.headers.authorization).toBe('Bearer old-key')
-    expect((await running.stop('SIGTERM')).code).toBe(0)
+    expect((await running.stop('SIGINT')).code).toBe(0)
   })
 })

@@ -45,10 +45,8 @@ describe('values', () => {
   test('statement that comes again - is prepared at the server, once a connection', async () => {
     const opened = open({ size: 1 })
     for (let turn = 0; turn < 4; turn += 1) await readValue(opened)
-    const { rows } = await sql<{ statement: string }>`select statement from pg_prepared_statements`.execute(
-      opened.database,
-    )
-    expect(rows.map(({ statement }) => statement)).toEqual(['select "value" from "counters" where "id" = $1'])
+    const { rows } = await sql`select name from pg_prepared_statements`.execute(opened.database)
+    expect(rows).toHaveLength(1)
   })
 })
 

@@ -11,6 +11,7 @@ import {
   openShown,
 } from './cases.ts'
 import { itHandsOnFragmentsOnly, itIncludesFragmentsOnly } from './outside.ts'
+import type { PageLane } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
@@ -65,23 +66,26 @@ describeWithProgram('apache2', HEADING, () => {
   afterAll(() => place.dispose())
 
   /** A page of its own with an address of its own in every cache. */
-  async function addPage(origin: () => string, path = place.path): Promise<See> {
-    const name = `${place.nextName()}.html`
+  async function addPage(origin: () => string, lane?: PageLane, path = place.path): Promise<See> {
+    const name = lane?.name ?? place.nextName()
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
       ['/fragments/CHANNEL/where-to-buy/GTIN', `${path}?page=${name}`],
     ])
-    await writeFile(join(place.folder, 'pages', name), toHostPage(include.trim()))
-    return (headers) => visit(`${origin()}/${name}`, headers)
+    await writeFile(join(place.folder, 'pages', `${name}.html`), toHostPage(include.trim()))
+    return (headers) => visit(`${origin()}/${name}.html`, headers, lane?.patience())
   }
-  const recommended = { gate: () => place.gate, open: () => addPage(() => origins.recommended) }
+  const recommended = {
+    place: () => place,
+    open: (lane?: PageLane) => addPage(() => origins.recommended, lane),
+  }
 
   itIsAsTheTableSays('Apache, plain', {
-    gate: () => place.gate,
-    open: async () => (await addPage(() => origins.plain))(),
+    place: () => place,
+    open: async (lane) => (await addPage(() => origins.plain, lane))(),
   })
   itIsAsTheTableSays('Apache, recommended', {
-    gate: () => place.gate,
-    open: async () => (await addPage(() => origins.recommended))(),
+    place: () => place,
+    open: async (lane) => (await addPage(() => origins.recommended, lane))(),
   })
   itKeepsAsTheTableSays('Apache', recommended)
   itSeesAfterTheLimit('Apache', recommended, 'box')
@@ -98,15 +102,15 @@ describeWithProgram('apache2', HEADING, () => {
   })
   itIncludesFragmentsOnly('Apache', {
     gate: () => place.gate,
-    open: (path) => addPage(() => origins.recommended, path),
+    open: (path) => addPage(() => origins.recommended, undefined, path),
   })
 
   it('Apache, box kept - no-store, and then an error - the box is gone', async () => {
     place.gate.setMaxAge(1)
     await place.gate.setMode('shown')
-    const see = await openShown(recommended)
+    const see = await openShown({ open: () => recommended.open() })
     await place.gate.setMode('unavailable')
-    await vi.waitFor(async () => expect(await see()).toBe('nothing'), { timeout: 5000, interval: 100 })
+    await vi.waitFor(async () => expect(await see()).toBe('nothing'), { interval: 100 })
     await place.gate.setMode('500')
     expect(await see()).toBe('nothing')
   })

@@ -9,8 +9,8 @@ export type BuildDetails = Readonly<{
   args: readonly string[]
   cwd: string
   env?: Readonly<Record<string, string>>
-  /** A build that takes longer waits for something. */
-  patienceMs: number
+  /** A build that goes on until it aborts waits for something. */
+  signal: AbortSignal
   /** The page that it writes, as a whole path. */
   page: string
 }>
@@ -23,9 +23,8 @@ export async function buildAndSee(details: BuildDetails): Promise<Sight> {
     // oxlint-disable-next-line node/no-process-env -- where programs are, for what they start themselves
     env: { PATH: process.env['PATH'], HOME: details.cwd, ...details.env },
     stdio: 'ignore',
-    timeout: details.patienceMs,
-    killSignal: 'SIGKILL',
   })
+  details.signal.addEventListener('abort', () => child.kill('SIGKILL'))
   const [code] = (await once(child, 'exit')) as [number | null]
   if (code === null) return 'waits'
   const page = await readFile(details.page).catch(() => null)

@@ -1,7 +1,8 @@
 import { expect, it, vi } from 'vitest'
-import type { Gate, GateMode } from './gate.ts'
+import type { Gate, GateMode, Lane, PageLane } from './gate.ts'
+import type { Place } from './place.ts'
 import { readTable } from './recipe.ts'
-import type { Sight } from './sight.ts'
+import { PATIENCE_MS, type Sight, WAITING_MS } from './sight.ts'
 import { VISITOR_HEADERS, findVisitorHeaders } from './visitor.ts'
 
 /** Heading of the table of pages that nothing is kept for yet. */
@@ -21,25 +22,61 @@ const MODES: Readonly<Record<string, GateMode>> = {
   down: 'down',
 }
 
-/** A consumer under test. */
-export type Subject = Readonly<{
-  gate(): Gate
-  /** What is seen of a page that was never asked for before. */
-  open(): Promise<Sight>
-}>
+/** A consumer whose pages each have a lane of the gate: its tests run at once. */
+type Apart = Readonly<{ place(): Pick<Place, 'gate' | 'nextName'> }>
+
+/** A consumer whose pages share the gate: its tests run one after the other. */
+type Together = Readonly<{ gate(): Gate }>
+
+/** A consumer under test. `open` says what is seen of a page that was never asked for before. */
+export type Subject =
+  | (Apart & Readonly<{ open(lane: PageLane): Promise<Sight> }>)
+  | (Together & Readonly<{ open(): Promise<Sight> }>)
 
 /** One test for each cell of a row: what is seen is what the page says. */
 export function itIsAsTheTableSays(row: string, subject: Subject): void {
   for (const [column, mode] of listColumns(COLD_TABLE)) {
-    it(`${row} - ${column} - ${readCell(COLD_TABLE, row, column)}`, async () => {
-      await subject.gate().setMode(mode)
-      const cell = readCell(COLD_TABLE, row, column)
-      const first = await subject.open()
-      // A machine that does something else for three seconds is no consumer that waits.
-      const seen = first === 'waits' && cell !== 'waits' ? await subject.open() : first
-      expect(seen).toBe(cell)
+    const cell = readCell(COLD_TABLE, row, column)
+    itAtOnce(mode, subject)(`${row} - ${column} - ${cell}`, async ({ onTestFinished }) => {
+      const open = (): Promise<Sight> => openIn(mode, { subject, cell, onTestFinished })
+      // A consumer on a machine that stands still takes the server for one that does not answer.
+      if (cell === 'box') await vi.waitFor(async () => expect(await open()).toBe(cell))
+      else expect(await open()).toBe(cell)
     })
   }
+}
+
+type AtEnd = (end: () => Promise<void>) => void
+
+/** What is seen of a page that was never asked for before. */
+async function openIn(
+  mode: GateMode,
+  { subject, cell, onTestFinished }: Readonly<{ subject: Subject; cell: string; onTestFinished: AtEnd }>,
+): Promise<Sight> {
+  if ('place' in subject) {
+    const lane = openLane(subject, onTestFinished, cell)
+    await lane.setMode(mode)
+    return subject.open(lane)
+  }
+  await subject.gate().setMode(mode)
+  const first = await subject.open()
+  // A machine that does something else for three seconds is no consumer that waits.
+  return first === 'waits' && cell !== 'waits' ? subject.open() : first
+}
+
+/** A gate that is down is down for all pages. */
+const itAtOnce = (mode: GateMode, subject: Apart | Together): typeof it =>
+  'place' in subject && mode !== 'down' ? (it.concurrent as typeof it) : it
+
+/** A lane of a page of its own, which is cut off when the test is over; the gate is up then, whatever the test did. */
+function openLane({ place }: Apart, atEnd: AtEnd, cell?: string): PageLane {
+  const { gate, nextName } = place()
+  const lane = gate.openLane(nextName(), cell === 'waits' ? WAITING_MS : PATIENCE_MS)
+  atEnd(async () => {
+    await lane.setMode('shown')
+    lane.close()
+  })
+  return lane
 }
 
 /** Opens a page once more. */
@@ -47,16 +84,41 @@ export type See = (headers?: Readonly<Record<string, string>>) => Promise<Sight>
 
 /** A consumer that may keep a box. */
 export type Keeper = Readonly<{
-  gate(): Gate
   /** One opening asks the server and settles what is seen: builds, and programs without a refresh behind. */
   isSettledAtOnce?: true
-  /** Opens a page of its own for the test, and again and again the same one. */
-  open(): Promise<See>
-}>
+}> &
+  // `open` makes a page of its own for the test, and what it gives opens again and again the same one.
+  (
+    | (Apart & Readonly<{ open(lane: PageLane): Promise<See> }>)
+    | (Together & Readonly<{ open(): Promise<See> }>)
+  )
 
 /** Freshness that the gate gives, and the time after which every consumer's clock must have noticed that it is over. */
 const FRESH_SECONDS = 1
 const SURELY_OLD_MS = 2200
+
+/** A page of a keeper's that shows its box, and what it asks. */
+type KeptPage = Readonly<{ asked: Lane; see: See }>
+
+/** How a keeper's page is opened: with these stale times, and with this patience. */
+type KeptOptions = Readonly<{ atEnd: AtEnd; staleSeconds?: number; cell?: string }>
+
+/** A page that shows its box, which is fresh for a second; where it does not at first, another page is tried. */
+async function openKeptPage(keeper: Keeper, options: KeptOptions): Promise<KeptPage> {
+  let asked: Lane | undefined
+  const see = await openShown({
+    ...keeper,
+    async open() {
+      const lane = 'place' in keeper ? openLane(keeper, options.atEnd, options.cell) : keeper.gate()
+      asked = lane
+      lane.setMaxAge(FRESH_SECONDS, options.staleSeconds)
+      await lane.setMode('shown')
+      return keeper.open(lane as PageLane)
+    },
+  })
+  if (asked === undefined) throw new Error('no page was opened')
+  return { asked, see }
+}
 
 /**
  * One test for each cell of a row: a box is shown, the gate changes, the box's second of freshness passes, the consumer
@@ -65,14 +127,11 @@ const SURELY_OLD_MS = 2200
 export function itKeepsAsTheTableSays(row: string, keeper: Keeper): void {
   for (const [column, mode] of listColumns(KEPT_TABLE)) {
     const cell = readCell(KEPT_TABLE, row, column)
-    it(`${row}, box kept - ${column} - ${cell}`, async () => {
-      const gate = keeper.gate()
-      gate.setMaxAge(FRESH_SECONDS)
-      await gate.setMode('shown')
-      const see = await openShown(keeper)
+    itAtOnce(mode, keeper)(`${row}, box kept - ${column} - ${cell}`, async ({ onTestFinished }) => {
+      const { asked, see } = await openKeptPage(keeper, { atEnd: onTestFinished, cell })
       const shownAtMs = Date.now()
-      await gate.setMode(mode)
-      const seen = await visitUntilOld({ gate, mode, see, shownAtMs })
+      await asked.setMode(mode)
+      const seen = await visitUntilOld({ asked, mode, see, shownAtMs })
       // A box that stays is seen at every visit; any other answer of the server's shows sooner or later.
       expect(new Set(cell === 'box' ? seen : [cell])).toEqual(new Set([cell]))
       expect(keeper.isSettledAtOnce === true ? seen.at(-1) : await waitAndSee(see, cell)).toBe(cell)
@@ -82,7 +141,7 @@ export function itKeepsAsTheTableSays(row: string, keeper: Keeper): void {
 
 /** What is seen the next time after it was seen for the first time. */
 async function waitAndSee(see: See, cell: string): Promise<Sight> {
-  await vi.waitFor(async () => expect(await see()).toBe(cell), { timeout: 8000, interval: 50 })
+  await vi.waitFor(async () => expect(await see()).toBe(cell), { interval: 50 })
   return see()
 }
 
@@ -90,7 +149,9 @@ async function waitAndSee(see: See, cell: string): Promise<Sight> {
  * A page that shows its box: after an outage a consumer may need a moment until it asks again. It is opened twice, since a
  * program may put a box away a moment after it has sent it.
  */
-export async function openShown(keeper: Pick<Keeper, 'open' | 'isSettledAtOnce'>): Promise<See> {
+export async function openShown(
+  keeper: Readonly<{ isSettledAtOnce?: true; open(): Promise<See> }>,
+): Promise<See> {
   return vi.waitFor(
     async () => {
       const see = await keeper.open()
@@ -98,52 +159,53 @@ export async function openShown(keeper: Pick<Keeper, 'open' | 'isSettledAtOnce'>
       expect(keeper.isSettledAtOnce === true ? 'box' : await see()).toBe('box')
       return see
     },
-    { timeout: 8000, interval: 50 },
+    { interval: 50 },
   )
 }
 
-type Wait = Readonly<{ gate: Gate; mode: GateMode; see: See; shownAtMs: number }>
+type Wait = Readonly<{ asked: Lane; mode: GateMode; see: See; shownAtMs: number }>
 
 /** Until the box is no longer fresh by any clock and the consumer has asked for another, as far as that can be seen. */
-async function visitUntilOld({ gate, mode, see, shownAtMs }: Wait): Promise<readonly Sight[]> {
-  const before = gate.requests.length
+async function visitUntilOld({ asked, mode, see, shownAtMs }: Wait): Promise<readonly Sight[]> {
+  const before = asked.requests.length
   const seen: Sight[] = []
   await vi.waitFor(
     async () => {
       seen.push(await see())
-      const isOld = mode === 'down' ? Date.now() - shownAtMs > SURELY_OLD_MS : gate.requests.length > before
+      const isOld = mode === 'down' ? Date.now() - shownAtMs > SURELY_OLD_MS : asked.requests.length > before
       expect(isOld).toBe(true)
     },
-    { timeout: 15_000, interval: 100 },
+    { interval: 100 },
   )
   return seen
 }
 
 /** What is seen of a kept box in an outage, once the server's own limit for old boxes is over. */
 export function itSeesAfterTheLimit(row: string, keeper: Keeper, sight: Sight): void {
-  it(`${row}, box kept - longer than stale-if-error, 500 - ${sight}`, async () => {
-    const gate = keeper.gate()
-    gate.setMaxAge(FRESH_SECONDS, 0)
-    await gate.setMode('shown')
-    const see = await openShown(keeper)
+  const title = `${row}, box kept - longer than stale-if-error, 500 - ${sight}`
+  itAtOnce('500', keeper)(title, async ({ onTestFinished }) => {
+    const { asked, see } = await openKeptPage(keeper, { atEnd: onTestFinished, staleSeconds: 0 })
     const shownAtMs = Date.now()
-    await gate.setMode('500')
-    await visitUntilOld({ gate, mode: 'down', see, shownAtMs })
+    await asked.setMode('500')
+    await visitUntilOld({ asked, mode: 'down', see, shownAtMs })
     expect([await see(), await see()]).toEqual([sight, sight])
   })
 }
 
 /** Whatever a visitor sends along stays outside, and the box is whole for the next one. */
 export function itKeepsVisitorsOut(row: string, keeper: Keeper): void {
-  it(`${row} - a visitor's own headers - never reach the server, nor change the box`, async () => {
-    const gate = keeper.gate()
-    await gate.setMode('shown')
-    await openShown(keeper)
-    const see = await keeper.open()
-    const before = gate.requests.length
-    await see(VISITOR_HEADERS)
-    expect(gate.requests.length).toBeGreaterThan(before)
-    expect(gate.requests.slice(before).flatMap(findVisitorHeaders)).toEqual([])
+  const title = `${row} - a visitor's own headers - never reach the server, nor change the box`
+  itAtOnce('shown', keeper)(title, async ({ onTestFinished }) => {
+    const ask = async (): Promise<KeptPage> => {
+      const asked = 'place' in keeper ? openLane(keeper, onTestFinished) : keeper.gate()
+      await asked.setMode('shown')
+      const see = await keeper.open(asked as PageLane)
+      expect(await see(VISITOR_HEADERS)).toBe('box')
+      return { asked, see }
+    }
+    const { asked, see } = await vi.waitFor(ask)
+    expect(asked.requests.length).toBeGreaterThan(0)
+    expect(asked.requests.flatMap(findVisitorHeaders)).toEqual([])
     expect(await see()).toBe('box')
   })
 }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/paths.ts'
 import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
+import type { PageLane } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram } from './program.ts'
 import { judgeBox } from './sight.ts'
@@ -75,8 +76,11 @@ describeWithProgram('php', 'Drupal', () => {
     const [, channel = '', gtin = ''] = /^\/fragments\/([^/]+)\/where-to-buy\/(\d+)$/.exec(place.path) ?? []
     return { channel, gtin }
   }
-  async function addPage(): Promise<See> {
-    const page = { configuration: readPath(), folder: await newFolder() }
+  async function addPage(lane: PageLane): Promise<See> {
+    const page = {
+      configuration: { ...readPath(), options: `page=${lane.name}` },
+      folder: await newFolder(),
+    }
     return async () => judgeBox((await build(page))['#markup'] ?? '')
   }
   /** What the block asks of the server, by its settings. */
@@ -86,8 +90,11 @@ describeWithProgram('php', 'Drupal', () => {
     return place.gate.requests.slice(before).map(({ url }) => url)
   }
 
-  itIsAsTheTableSays('Drupal, recommended', { gate: () => place.gate, open: async () => (await addPage())() })
-  itKeepsAsTheTableSays('Drupal', { isSettledAtOnce: true, gate: () => place.gate, open: addPage })
+  itIsAsTheTableSays('Drupal, recommended', {
+    place: () => place,
+    open: async (lane) => (await addPage(lane))(),
+  })
+  itKeepsAsTheTableSays('Drupal', { isSettledAtOnce: true, place: () => place, open: addPage })
 
   it('the block - the GTIN in a field of the page - asks for it, and varies by page', async () => {
     await place.gate.setMode('shown')

@@ -5,17 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/paths.ts'
 import { buildAndSee } from './build-site.ts'
 import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
+import type { PageLane } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { readRecipe } from './recipe.ts'
-import { toHostPage } from './sight.ts'
+import { PATIENCE_MS, toHostPage } from './sight.ts'
 
 const HEADING = 'Eleventy'
 const HELPER = join(PACKAGE_FOLDER, 'integrations/eleventy/vitrine.js')
 const require = createRequire(import.meta.url)
 const PROGRAM = join(dirname(require.resolve('@11ty/eleventy')), '../cmd.cjs')
-
-/** A build takes a second or two; one that takes longer waits for something. */
-const BUILD_PATIENCE_MS = 8000
 
 /** What comes to mind first. */
 const PLAIN = `export default function (eleventyConfig) {
@@ -29,8 +27,12 @@ describe('Eleventy', () => {
   })
   afterAll(() => place.dispose())
 
-  async function addSite(toConfig: (folder: string) => string, include = readInclude(place)): Promise<See> {
-    const cwd = join(place.folder, place.nextName())
+  async function addSite(
+    toConfig: (folder: string) => string,
+    lane?: PageLane,
+    include = readInclude(place, lane),
+  ): Promise<See> {
+    const cwd = join(place.folder, lane?.name ?? place.nextName())
     await mkdir(cwd)
     await writeFile(join(cwd, 'package.json'), '{ "type": "module" }')
     await writeFile(join(cwd, 'eleventy.config.js'), toConfig(cwd))
@@ -42,20 +44,20 @@ describe('Eleventy', () => {
         args: [PROGRAM, '--quiet'],
         cwd,
         page,
-        patienceMs: BUILD_PATIENCE_MS,
+        signal: lane?.patience() ?? AbortSignal.timeout(PATIENCE_MS),
       })
   }
-  const addRecommended = (): Promise<See> => addSite(toRecommended)
+  const addRecommended = (lane?: PageLane): Promise<See> => addSite(toRecommended, lane)
 
   itIsAsTheTableSays('Eleventy, plain', {
-    gate: () => place.gate,
-    open: async () => (await addSite(() => PLAIN))(),
+    place: () => place,
+    open: async (lane) => (await addSite(() => PLAIN, lane))(),
   })
   itIsAsTheTableSays('Eleventy, recommended', {
-    gate: () => place.gate,
-    open: async () => (await addRecommended())(),
+    place: () => place,
+    open: async (lane) => (await addRecommended(lane))(),
   })
-  itKeepsAsTheTableSays('Eleventy', { isSettledAtOnce: true, gate: () => place.gate, open: addRecommended })
+  itKeepsAsTheTableSays('Eleventy', { isSettledAtOnce: true, place: () => place, open: addRecommended })
 
   it.each(['text', 'drip'] as const)('vitrine.js - the server answers %s - nothing is seen', async (mode) => {
     await place.gate.setMode(mode)
@@ -68,15 +70,16 @@ describe('Eleventy', () => {
     const boxes = Array.from({ length: 8 }, (_, index) =>
       readInclude(place).replace('" %}', `?limit=${index + 1}" %}`),
     )
-    const see = await addSite(toRecommended, boxes.join('\n'))
+    const see = await addSite(toRecommended, undefined, boxes.join('\n'))
     expect(await see()).toBe('nothing')
     expect(place.gate.requests.length - before).toBe(1)
   })
 })
 
-function readInclude(place: Place): string {
+function readInclude(place: Place, lane?: PageLane): string {
+  const query = lane === undefined ? '' : `?page=${lane.name}`
   return readRecipe({ heading: HEADING, language: 'njk' }, [
-    ['https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN', place.gate.origin + place.path],
+    ['https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN', place.gate.origin + place.path + query],
   ]).trim()
 }
 

@@ -18,11 +18,9 @@ export type GateMode =
 /** A request as it came to the gate. */
 export type GateRequest = Readonly<{ url: string; headers: IncomingMessage['headers'] }>
 
-/** What stands between a consumer and the real server, and may fail in every way. */
-export type Gate = Readonly<{
-  port: number
-  origin: string
-  /** Every request since the start, except those that came while it was down. */
+/** How the gate answers, and what it was asked. */
+export type Lane = Readonly<{
+  /** Every request since the start, except those that came while the gate was down. */
   requests: readonly GateRequest[]
   /** `down` closes the port, every other mode opens it again. Connections from before are closed. */
   setMode(mode: GateMode): Promise<void>
@@ -31,8 +29,27 @@ export type Gate = Readonly<{
    * all as it is.
    */
   setMaxAge(seconds: number | null, staleSeconds?: number, ifErrorSeconds?: number): void
-  stop(): Promise<void>
 }>
+
+/** The answers to one page alone, so that tests with a page each can run at once; only `down` meets all of them. */
+export type PageLane = Lane &
+  Readonly<{
+    /** The page's addresses at the gate have `?page=` and this name. */
+    name: string
+    /** Aborts when the gate has let a request of the page hang for the lane's time: a slow machine is no gate that hangs. */
+    patience(): AbortSignal
+    /** Requests that hang are cut off. */
+    close(): void
+  }>
+
+/** What stands between a consumer and the real server, and may fail in every way. Its own answers go to all pages without a lane. */
+export type Gate = Lane &
+  Readonly<{
+    port: number
+    origin: string
+    openLane(name: string, patienceMs: number): PageLane
+    stop(): Promise<void>
+  }>
 
 /** Text of the gate's error page: it must never be seen by a reader. */
 export const ERROR_PAGE = '<html><body><h1>500 GATE-ERROR-PAGE</h1></body></html>'
@@ -45,49 +62,104 @@ export type GateDetails = Readonly<{ target: string; prefix?: string }>
 
 /** Starts a gate on a free port. */
 export async function startGate(details: GateDetails): Promise<Gate> {
-  const requests: GateRequest[] = []
-  const state: GateState = {
-    ...details,
-    mode: 'shown',
-    maxAgeSeconds: null,
-    staleSeconds: null,
-    ifErrorSeconds: null,
-  }
+  const common = createState(details)
+  const lanes = new Map<string, GateState>()
   const server = createServer((request, response) => {
-    requests.push({ url: request.url ?? '', headers: request.headers })
+    const state = lanes.get(readPageName(request.url ?? '')) ?? common
+    state.requests.push({ url: request.url ?? '', headers: request.headers })
     answer(state, request, response)
   })
   await listen(server, 0)
   const { port } = server.address() as AddressInfo
   return {
+    ...createLane(common),
     port,
     origin: `http://127.0.0.1:${port}`,
-    requests,
     async setMode(mode) {
-      state.mode = mode
+      common.mode = mode
       if (mode === 'down') await close(server)
       else if (server.listening) server.closeAllConnections()
       else await listen(server, port)
     },
-    setMaxAge(seconds, staleSeconds, ifErrorSeconds) {
-      state.maxAgeSeconds = seconds
-      state.staleSeconds = staleSeconds ?? null
-      state.ifErrorSeconds = ifErrorSeconds ?? null
+    openLane(name, patienceMs) {
+      const state = createState(details)
+      lanes.set(name, state)
+      return {
+        ...createLane(state),
+        name,
+        async setMode(mode) {
+          state.mode = mode
+          if (mode === 'down') await close(server)
+          else if (!server.listening) await listen(server, port)
+        },
+        patience: () => startPatience(state, patienceMs),
+        close() {
+          for (const { socket } of state.hanging) socket.destroy()
+        },
+      }
     },
     stop: () => close(server),
   }
 }
 
 type GateState = GateDetails & {
+  readonly requests: GateRequest[]
+  readonly hanging: Set<IncomingMessage>
+  readonly onHanging: Set<() => void>
   mode: GateMode
   maxAgeSeconds: number | null
   staleSeconds: number | null
   ifErrorSeconds: number | null
 }
 
+function createState(details: GateDetails): GateState {
+  return {
+    ...details,
+    requests: [],
+    hanging: new Set(),
+    onHanging: new Set(),
+    mode: 'shown',
+    maxAgeSeconds: null,
+    staleSeconds: null,
+    ifErrorSeconds: null,
+  }
+}
+
+function createLane(state: GateState): Pick<Lane, 'requests' | 'setMaxAge'> {
+  return {
+    requests: state.requests,
+    setMaxAge(seconds, staleSeconds, ifErrorSeconds) {
+      state.maxAgeSeconds = seconds
+      state.staleSeconds = staleSeconds ?? null
+      state.ifErrorSeconds = ifErrorSeconds ?? null
+    },
+  }
+}
+
+const readPageName = (url: string): string => /[?&]page=([^&]+)/.exec(url)?.[1] ?? ''
+
+function startPatience({ hanging, onHanging }: GateState, forMs: number): AbortSignal {
+  const done = new AbortController()
+  const start = (): void => {
+    onHanging.delete(start)
+    const timeout = AbortSignal.timeout(forMs)
+    timeout.addEventListener('abort', () => done.abort(timeout.reason))
+  }
+  if (hanging.size > 0) start()
+  else onHanging.add(start)
+  return done.signal
+}
+
+function hang({ hanging, onHanging }: GateState, request: IncomingMessage): void {
+  hanging.add(request)
+  request.socket.once('close', () => hanging.delete(request))
+  for (const start of onHanging) start()
+}
+
 function answer(state: GateState, request: IncomingMessage, response: ServerResponse): void {
   switch (state.mode) {
     case 'hang':
+      hang(state, request)
       return
     case 'reset':
     case 'down':

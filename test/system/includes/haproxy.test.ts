@@ -1,9 +1,17 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays, itKeepsVisitorsOut } from './cases.ts'
+import {
+  type Keeper,
+  type See,
+  type Subject,
+  itIsAsTheTableSays,
+  itKeepsAsTheTableSays,
+  itKeepsVisitorsOut,
+} from './cases.ts'
 import { startHttps } from './https-front.ts'
 import { itHandsOnFragmentsOnly } from './outside.ts'
+import type { PageLane } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, findProgram, startProgram } from './program.ts'
 import { type Substitution, readRecipe } from './recipe.ts'
@@ -21,18 +29,19 @@ describeWithProgram('haproxy', HEADING, () => {
   })
   afterAll(() => place.dispose())
 
-  const addPage = (): See => {
-    const url = `${origin}${place.path}?page=${place.nextName()}`
-    return async (headers) => {
-      const answer = await fetch(url, { headers: headers ?? {}, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const addPage = (lane?: PageLane): See => {
+    const url = `${origin}${place.path}?page=${lane?.name ?? place.nextName()}`
+    return async (headers = {}) => {
+      const signal = lane?.patience() ?? AbortSignal.timeout(PATIENCE_MS)
+      const answer = await fetch(url, { headers, signal })
       return answer.status === 200 ? judgeBox(await answer.text()) : 'error text'
     }
   }
-  const subject = { gate: () => place.gate, open: () => addPage()() }
-  const keeper = {
-    isSettledAtOnce: true as const,
-    gate: () => place.gate,
-    open: () => Promise.resolve(addPage()),
+  const subject: Subject = { place: () => place, open: (lane) => addPage(lane)() }
+  const keeper: Keeper = {
+    isSettledAtOnce: true,
+    place: () => place,
+    open: (lane) => Promise.resolve(addPage(lane)),
   }
 
   itIsAsTheTableSays(HEADING, subject)

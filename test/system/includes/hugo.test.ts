@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { buildAndSee } from './build-site.ts'
 import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays, openShown } from './cases.ts'
+import type { PageLane } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
@@ -25,11 +26,15 @@ describeWithProgram('hugo', HEADING, () => {
   })
   afterAll(() => place.dispose())
 
-  async function addSite(site: Readonly<{ partial: string; config: string }>): Promise<See> {
-    const cwd = join(place.folder, place.nextName())
+  async function addSite(site: Readonly<{ partial: string; config: string }>, lane?: PageLane): Promise<See> {
+    const name = lane?.name ?? place.nextName()
+    const cwd = join(place.folder, name)
     await mkdir(join(cwd, 'layouts/partials'), { recursive: true })
     const line = readRecipe({ heading: HEADING, language: TEMPLATE, index: 2 }, [
-      ['https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN', place.gate.origin + place.path],
+      [
+        'https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN',
+        `${place.gate.origin}${place.path}?page=${name}`,
+      ],
     ])
     const common =
       'baseURL = "http://127.0.0.1/"\ndisableKinds = ["taxonomy", "term", "RSS", "sitemap", "404"]\n'
@@ -45,27 +50,27 @@ describeWithProgram('hugo', HEADING, () => {
         cwd,
         env,
         page,
-        patienceMs: PATIENCE_MS,
+        signal: lane?.patience() ?? AbortSignal.timeout(PATIENCE_MS),
       })
   }
-  const addRecommended = (age: string): Promise<See> =>
-    addSite({
-      partial: readRecipe({ heading: HEADING, language: TEMPLATE, index: partialIndex }),
-      config: readRecipe({ heading: HEADING, language: 'toml' }, [['"5m"', `"${age}"`]]),
-    })
+  const addRecommended = (age: string, lane?: PageLane): Promise<See> => {
+    const partial = readRecipe({ heading: HEADING, language: TEMPLATE, index: partialIndex })
+    const config = readRecipe({ heading: HEADING, language: 'toml' }, [['"5m"', `"${age}"`]])
+    return addSite({ partial, config }, lane)
+  }
 
   itIsAsTheTableSays('Hugo, plain', {
-    gate: () => place.gate,
-    open: async () => (await addSite({ partial: PLAIN, config: '' }))(),
+    place: () => place,
+    open: async (lane) => (await addSite({ partial: PLAIN, config: '' }, lane))(),
   })
   itIsAsTheTableSays('Hugo, recommended', {
-    gate: () => place.gate,
-    open: async () => (await addRecommended('5m'))(),
+    place: () => place,
+    open: async (lane) => (await addRecommended('5m', lane))(),
   })
   itKeepsAsTheTableSays('Hugo', {
     isSettledAtOnce: true,
-    gate: () => place.gate,
-    open: () => addRecommended('1s'),
+    place: () => place,
+    open: (lane) => addRecommended('1s', lane),
   })
 
   it('Hugo, recommended - built again within five minutes of an outage - has the box', async () => {

@@ -11,6 +11,7 @@ import {
   itSeesAfterTheLimit,
   openShown,
 } from './cases.ts'
+import type { PageLane } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { readRecipe } from './recipe.ts'
 import { judgePage, toHostPage } from './sight.ts'
@@ -31,8 +32,8 @@ describe('Next.js', () => {
   afterAll(() => place.dispose())
 
   /** The component of the recipe over a helper that remembers nothing yet. */
-  async function openProcess(): Promise<Component> {
-    const folder = join(place.folder, place.nextName())
+  async function openProcess(name = place.nextName()): Promise<Component> {
+    const folder = join(place.folder, name)
     await mkdir(folder)
     const helper = await transform(await readFile(HELPER, 'utf8'), {
       loader: 'ts',
@@ -51,15 +52,16 @@ describe('Next.js', () => {
     const element = await component({ url: place.gate.origin + place.path + query })
     return element?.dangerouslySetInnerHTML.__html ?? ''
   }
-  async function addPage(): Promise<See> {
-    const component = await openProcess()
-    return async () => judgePage(Buffer.from(toHostPage(await render(component))))
+  async function addPage(lane?: PageLane): Promise<See> {
+    const component = await openProcess(lane?.name)
+    const query = lane === undefined ? '' : `?page=${lane.name}`
+    return async () => judgePage(Buffer.from(toHostPage(await render(component, query))))
   }
-  const keeper = { gate: () => place.gate, open: addPage }
+  const keeper = { place: () => place, open: addPage }
 
   itIsAsTheTableSays('Next.js, recommended', {
-    gate: () => place.gate,
-    open: async () => (await addPage())(),
+    place: () => place,
+    open: async (lane) => (await addPage(lane))(),
   })
   itKeepsAsTheTableSays('Next.js', keeper)
   itSeesAfterTheLimit('Next.js', keeper, 'nothing')
@@ -80,7 +82,7 @@ describe('Next.js', () => {
   it('vitrine.ts - a fresh box - is not asked for again', async () => {
     place.gate.setMaxAge(null)
     await place.gate.setMode('shown')
-    const see = await openShown(keeper)
+    const see = await openShown({ open: () => keeper.open() })
     const before = place.gate.requests.length
     expect(await see()).toBe('box')
     expect(place.gate.requests.length).toBe(before)

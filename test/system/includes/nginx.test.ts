@@ -2,13 +2,14 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
+  type Keeper,
   type See,
   itIsAsTheTableSays,
   itKeepsAsTheTableSays,
   itSeesAfterTheLimit,
   itKeepsVisitorsOut,
 } from './cases.ts'
-import { startGate } from './gate.ts'
+import { type PageLane, startGate } from './gate.ts'
 import { startHttps, startNameServer } from './https-front.ts'
 import { itHandsOnFragmentsOnly, itIncludesFragmentsOnly } from './outside.ts'
 import { type Place, openPlace } from './place.ts'
@@ -45,30 +46,30 @@ describeWithProgram('nginx', HEADING, () => {
   afterAll(() => place.dispose())
 
   /** A page of its own with an address of its own in every cache. */
-  async function addPage(origin: () => string, path = place.path): Promise<See> {
-    const name = `${place.nextName()}.html`
+  async function addPage(origin: () => string, lane?: PageLane, path = place.path): Promise<See> {
+    const name = lane?.name ?? place.nextName()
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
       ['/fragments/CHANNEL/where-to-buy/GTIN', `${path}?page=${name}`],
     ])
-    await writeFile(join(place.folder, 'pages', name), toHostPage(include.trim()))
-    return (headers) => visit(`${origin()}/${name}`, headers)
+    await writeFile(join(place.folder, 'pages', `${name}.html`), toHostPage(include.trim()))
+    return (headers) => visit(`${origin()}/${name}.html`, headers, lane?.patience())
   }
 
   itIsAsTheTableSays('nginx, plain', {
-    gate: () => place.gate,
-    open: async () => (await addPage(() => origins.plain))(),
+    place: () => place,
+    open: async (lane) => (await addPage(() => origins.plain, lane))(),
   })
   itIsAsTheTableSays('nginx, recommended', {
-    gate: () => place.gate,
-    open: async () => (await addPage(() => origins.recommended))(),
+    place: () => place,
+    open: async (lane) => (await addPage(() => origins.recommended, lane))(),
   })
-  itKeepsAsTheTableSays('nginx', { gate: () => place.gate, open: () => addPage(() => origins.recommended) })
-  itSeesAfterTheLimit(
-    'nginx',
-    { gate: () => place.gate, open: () => addPage(() => origins.recommended) },
-    'box',
-  )
-  itKeepsVisitorsOut('nginx', { gate: () => place.gate, open: () => addPage(() => origins.recommended) })
+  const recommended: Keeper = {
+    place: () => place,
+    open: (lane) => addPage(() => origins.recommended, lane),
+  }
+  itKeepsAsTheTableSays('nginx', recommended)
+  itSeesAfterTheLimit('nginx', recommended, 'box')
+  itKeepsVisitorsOut('nginx', recommended)
   itHandsOnFragmentsOnly('nginx', {
     gate: () => place.gate,
     base: () => `${origins.recommended}/vitrine`,
@@ -77,7 +78,7 @@ describeWithProgram('nginx', HEADING, () => {
   })
   itIncludesFragmentsOnly('nginx', {
     gate: () => place.gate,
-    open: (path) => addPage(() => origins.recommended, path),
+    open: (path) => addPage(() => origins.recommended, undefined, path),
   })
 
   it('nginx, below a path prefix - one line of the recipe changed - shows the box', async () => {

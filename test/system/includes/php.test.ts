@@ -12,6 +12,7 @@ import {
   itKeepsVisitorsOut,
   openShown,
 } from './cases.ts'
+import type { PageLane } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, findProgram, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
@@ -72,10 +73,11 @@ describeWithProgram('php', 'PHP', () => {
       origin = await startPhp([])
     })
     itIsAsTheTableSays('PHP, plain', {
-      gate: () => place.gate,
-      open: async () => {
-        const page = await writePage(`<?= file_get_contents('${place.gate.origin}${place.path}') ?>`)
-        return visit(`${origin}/${page}`)
+      place: () => place,
+      open: async (lane) => {
+        const url = `${place.gate.origin}${place.path}?page=${lane.name}`
+        const page = await writePage(`<?= file_get_contents('${url}') ?>`)
+        return visit(`${origin}/${page}`, {}, lane.patience())
       },
     })
   })
@@ -85,13 +87,19 @@ describeWithProgram('php', 'PHP', () => {
     beforeAll(async () => {
       origin = await startPhp(args)
     })
-    async function addPage(folder = newFolder(), path = place.path): Promise<See> {
+    async function addPage(folder = newFolder(), path = place.path, lane?: PageLane): Promise<See> {
       const name = await writePage(toCode(folder, place.gate.origin + path))
-      return (headers) => visit(`${origin}/${name}`, headers)
+      return (headers) => visit(`${origin}/${name}`, headers, lane?.patience())
     }
-    const keeper = { gate: () => place.gate, open: () => addPage() }
+    const keeper = {
+      place: () => place,
+      open: (lane: PageLane) => addPage(newFolder(), `${place.path}?page=${lane.name}`, lane),
+    }
 
-    itIsAsTheTableSays('PHP, recommended', { gate: () => place.gate, open: async () => (await addPage())() })
+    itIsAsTheTableSays('PHP, recommended', {
+      place: () => place,
+      open: async (lane) => (await keeper.open(lane))(),
+    })
     if (args.length === 0) itKeepsAsTheTableSays('PHP', keeper)
     itSeesAfterTheLimit('PHP', keeper, 'nothing')
     itKeepsVisitorsOut('PHP', keeper)
@@ -107,7 +115,7 @@ describeWithProgram('php', 'PHP', () => {
     it('vitrine.php - many visitors of a box that is no longer fresh - one asks, all see the box', async () => {
       place.gate.setMaxAge(1)
       await place.gate.setMode('shown')
-      const see = await openShown(keeper)
+      const see = await openShown({ open: () => addPage() })
       const freshUntilMs = Date.now() + 2000
       await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(freshUntilMs))
       await place.gate.setMode('hang')

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { getSampleServer } from '../use-server.ts'
 import { type Gate, startGate } from './gate.ts'
 import type { Running } from './program.ts'
 
@@ -22,8 +22,7 @@ export type Place = Readonly<{
 
 /** Opens a place, for a whole test file. */
 export async function openPlace(): Promise<Place> {
-  const server: BuiltServer = await startBuiltServer()
-  const { publicUrl, box } = server.addresses
+  const { publicUrl, box } = await getSampleServer()
   const gate = await startGate({ target: publicUrl })
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-include-'))
   // Some programs answer as another user than the one who started them.
@@ -43,7 +42,6 @@ export async function openPlace(): Promise<Place> {
     async dispose() {
       for (const running of kept.toReversed()) await running.stop()
       await gate.stop()
-      await server.stop()
       await rm(folder, { recursive: true, force: true })
     },
   }

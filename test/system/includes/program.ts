@@ -71,15 +71,23 @@ export async function startProgram(details: ProgramDetails): Promise<Running> {
 const FIRST_PORT = 20_000
 const PORTS = 12_000
 
+/** Each process of tests has ports of its own, so that two never look up the same one; none is given twice by one process. */
+const PORT_SHARES = 24
+// oxlint-disable-next-line node/no-process-env -- which of the processes this is, in vitest's words
+const SHARE = Number(process.env['VITEST_POOL_ID'] ?? 0) % PORT_SHARES
+const givenPorts = new Set<number>()
+
 /** A port of loopback that is free now, and stays so until a program opens it, and while that is started again. */
 export async function findFreePort(): Promise<number> {
-  const port = FIRST_PORT + randomInt(PORTS)
+  const port = FIRST_PORT + SHARE * (PORTS / PORT_SHARES) + randomInt(PORTS / PORT_SHARES)
+  if (givenPorts.has(port)) return findFreePort()
   const server = createServer().listen(port, '127.0.0.1')
   try {
     await once(server, 'listening')
   } catch {
     return findFreePort()
   }
+  givenPorts.add(port)
   server.close()
   await once(server, 'close')
   return port

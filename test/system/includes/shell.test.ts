@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { buildAndSee } from './build-site.ts'
 import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
+import type { PageLane } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
@@ -18,29 +19,34 @@ describeWithProgram('curl', 'Shell', () => {
   })
   afterAll(() => place.dispose())
 
-  async function addSite(fetchBox: string): Promise<See> {
-    const cwd = join(place.folder, place.nextName())
+  async function addSite(fetchBox: string, lane?: PageLane): Promise<See> {
+    const name = lane?.name ?? place.nextName()
+    const cwd = join(place.folder, name)
     await mkdir(cwd)
     await writeFile(join(cwd, 'head'), HEAD)
     await writeFile(join(cwd, 'foot'), FOOT)
     await writeFile(join(cwd, 'box.html'), '')
     await writeFile(join(cwd, 'fetch-box'), fetchBox)
-    const url = place.gate.origin + place.path
+    const url = `${place.gate.origin}${place.path}${lane === undefined ? '' : `?page=${name}`}`
     const script = `sh ./fetch-box '${url}' box.html; cat head box.html foot > page.html`
     const page = join(cwd, 'page.html')
-    return () => buildAndSee({ command: 'sh', args: ['-c', script], cwd, page, patienceMs: PATIENCE_MS })
+    return () => {
+      const signal = lane?.patience() ?? AbortSignal.timeout(PATIENCE_MS)
+      return buildAndSee({ command: 'sh', args: ['-c', script], cwd, page, signal })
+    }
   }
-  const addRecommended = (): Promise<See> => addSite(readRecipe({ heading: 'Plain fetch', language: 'sh' }))
+  const addRecommended = (lane?: PageLane): Promise<See> =>
+    addSite(readRecipe({ heading: 'Plain fetch', language: 'sh' }), lane)
 
   itIsAsTheTableSays('Shell, plain', {
-    gate: () => place.gate,
-    open: async () => (await addSite('curl --silent "$1" > "$2"'))(),
+    place: () => place,
+    open: async (lane) => (await addSite('curl --silent "$1" > "$2"', lane))(),
   })
   itIsAsTheTableSays('Shell, recommended', {
-    gate: () => place.gate,
-    open: async () => (await addRecommended())(),
+    place: () => place,
+    open: async (lane) => (await addRecommended(lane))(),
   })
-  itKeepsAsTheTableSays('Shell', { isSettledAtOnce: true, gate: () => place.gate, open: addRecommended })
+  itKeepsAsTheTableSays('Shell', { isSettledAtOnce: true, place: () => place, open: addRecommended })
 
   it('fetch-box - an answer that ends in the middle - leaves the file as it is', async () => {
     await place.gate.setMode('drip')

@@ -3,8 +3,11 @@ import { ERROR_PAGE } from './gate.ts'
 /** What a reader sees of a page, in the words of the tables in docs/embedding.md. */
 export type Sight = 'box' | 'nothing' | 'error text' | 'garbage' | 'waits' | 'page cut' | 'no page'
 
-/** How long a reader waits here: a second for the box, and room for a busy machine. */
-export const PATIENCE_MS = 3000
+/** How long a reader waits for a server that hangs, where the page says that the reader waits. */
+export const WAITING_MS = 3000
+
+/** A second for the box and room for a busy machine, and still less than programs wait that have no limit of their own. */
+export const PATIENCE_MS = 20_000
 
 /** The page of a publisher around an include. */
 export function toHostPage(include: string): string {
@@ -12,9 +15,13 @@ export function toHostPage(include: string): string {
 }
 
 /** Opens a page as a browser does, with a connection that stays, and says what is to be seen. */
-export async function visit(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Sight> {
+export async function visit(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  signal: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
+): Promise<Sight> {
   try {
-    const response = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE_MS) })
+    const response = await fetch(url, { headers, signal })
     const page = Buffer.from(await response.arrayBuffer())
     return response.status === 200 ? judgePage(page) : 'no page'
   } catch (error) {

@@ -9,6 +9,7 @@ import {
   itKeepsVisitorsOut,
   openShown,
 } from './cases.ts'
+import type { PageLane } from './gate.ts'
 import { type PageOrigin, startPageOrigin } from './pages.ts'
 import { itHandsOnFragmentsOnly, itIncludesFragmentsOnly } from './outside.ts'
 import { type Place, openPlace } from './place.ts'
@@ -45,24 +46,28 @@ describeWithProgram('varnishd', HEADING, () => {
   })
   afterAll(() => place.dispose())
 
-  const addPage = (origin: string, included = place.path): See => {
-    const path = `/${place.nextName()}.html`
+  const addPage = (origin: string, lane?: PageLane, included = place.path): See => {
+    const name = lane?.name ?? place.nextName()
+    const path = `/${name}.html`
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
       ['/fragments/CHANNEL/where-to-buy/GTIN', included],
-      ['limit=3', `limit=3&amp;page=${path}`],
+      ['limit=3', `limit=3&amp;page=${name}`],
     ])
     cms.pages.set(path, toHostPage(include.trim()))
-    return (headers) => visit(origin + path, headers)
+    return (headers) => visit(origin + path, headers, lane?.patience())
   }
   const recommended = {
-    gate: () => place.gate,
-    open: () => Promise.resolve(addPage(origins.recommended)),
+    place: () => place,
+    open: (lane?: PageLane) => Promise.resolve(addPage(origins.recommended, lane)),
   }
 
-  itIsAsTheTableSays('Varnish, plain', { gate: () => place.gate, open: () => addPage(origins.plain)() })
+  itIsAsTheTableSays('Varnish, plain', {
+    place: () => place,
+    open: (lane) => addPage(origins.plain, lane)(),
+  })
   itIsAsTheTableSays('Varnish, recommended', {
-    gate: () => place.gate,
-    open: () => addPage(origins.recommended)(),
+    place: () => place,
+    open: (lane) => addPage(origins.recommended, lane)(),
   })
   itKeepsAsTheTableSays('Varnish', recommended)
   itSeesAfterTheLimit('Varnish', recommended, 'nothing')
@@ -74,12 +79,12 @@ describeWithProgram('varnishd', HEADING, () => {
   })
   itIncludesFragmentsOnly('Varnish', {
     gate: () => place.gate,
-    open: (path) => Promise.resolve(addPage(origins.recommended, path)),
+    open: (path) => Promise.resolve(addPage(origins.recommended, undefined, path)),
   })
 
   it('Varnish - an include with two options - asks with & between them', async () => {
     await place.gate.setMode('shown')
-    await openShown(recommended)
+    await openShown({ open: () => recommended.open() })
     expect(place.gate.requests.at(-1)?.url).toMatch(/\?layout=card&limit=3&page=/)
   })
 

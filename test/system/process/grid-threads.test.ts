@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { startBuiltServer } from '../../helpers/built-server.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { useServer } from '../use-server.ts'
 
 /** Makes the threads that read grids stand still while the file `fuse` exists. */
 const HOLD = `
@@ -20,25 +20,31 @@ async function getState(url: string): Promise<string | null> {
   return response.headers.get('vitrine-state')
 }
 
-test.each(['1', '2'])('%s workers - a read of a grid that does not end holds up no box', async (workers) => {
-  const folder = mkdtempSync(join(tmpdir(), 'vitrine-grid-threads-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const [fuse, file] = [join(folder, 'fuse'), join(folder, 'hold.mjs')]
-  writeFileSync(fuse, '')
-  writeFileSync(
-    file,
-    HOLD.replace('FUSE', () => JSON.stringify(fuse)),
-  )
-  const { addresses, stop } = await startBuiltServer({
+const folder = mkdtempSync(join(tmpdir(), 'vitrine-grid-threads-'))
+const file = join(folder, 'hold.mjs')
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe.each(['1', '2'])('%s workers', (workers) => {
+  const fuse = join(folder, `fuse-${workers}`)
+  beforeAll(() => {
+    writeFileSync(fuse, '')
+    writeFileSync(
+      file,
+      HOLD.replace('FUSE', () => JSON.stringify(fuse)),
+    )
+  })
+  const server = useServer({
     VITRINE_WORKERS: workers,
     NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
   })
-  onTestFinished(stop)
-  for (const query of ['', '?q=lamp', '?sort=newest&page=200&limit=60']) {
-    const grid = getState(`${addresses.grid}${query}`)
-    expect(await getState(addresses.box)).toBe('shown')
-    expect(await grid).toBe('unavailable')
-  }
-  rmSync(fuse)
-  await vi.waitFor(async () => expect(await getState(addresses.grid)).toBe('shown'))
+
+  test('a read of a grid that does not end - holds up no box', async () => {
+    for (const query of ['', '?q=lamp', '?sort=newest&page=200&limit=60']) {
+      const grid = getState(`${server.addresses.grid}${query}`)
+      expect(await getState(server.addresses.box)).toBe('shown')
+      expect(await grid).toBe('unavailable')
+    }
+    rmSync(fuse)
+    await vi.waitFor(async () => expect(await getState(server.addresses.grid)).toBe('shown'))
+  })
 })

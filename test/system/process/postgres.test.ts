@@ -4,7 +4,6 @@ import { makeFolder, runBuilt, startBuilt, startRemote } from '../../commands/cl
 import { CHANNEL_ID, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { type TestDatabase, usePostgres } from '../../helpers/postgres.ts'
 import { toGtin } from '../../helpers/products.ts'
-import { findFreePort } from '../includes/program.ts'
 
 const server = usePostgres()
 let database: TestDatabase
@@ -22,14 +21,11 @@ async function makeSettings(): Promise<Readonly<Record<string, string>>> {
 test.each(['1', '2'])(
   'serve with %s worker(s) - walks into the server, and shows what is there',
   async (workers) => {
-    const port = await findFreePort()
-    const settings = { ...(await makeSettings()), VITRINE_PORT: String(port), VITRINE_WORKERS: workers }
+    const settings = { ...(await makeSettings()), VITRINE_WORKERS: workers }
     const running = startBuilt(['serve', '--json'], settings)
-    await running.firstLine
+    const { publicUrl } = JSON.parse(await running.firstLine) as { publicUrl: string }
     const visit = (): Promise<request.Response> =>
-      Promise.resolve(
-        request(`http://127.0.0.1:${port}`).get(`/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`),
-      )
+      Promise.resolve(request(publicUrl).get(`/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`))
     await vi.waitFor(async () => expect((await visit()).headers['vitrine-state']).toBe('shown'))
     const walked = await server.run(database.url, 'select current_walk from vitrine_copy.copies')
     expect(walked).toEqual([{ current_walk: 1 }])

@@ -63,7 +63,8 @@ test.each([
   'told to stop during the start, VITRINE_WORKERS=%s - 0; it neither says that it listens nor begins a walk',
   async (workers, leaving) => {
     const { running, release, countLines } = await startHeld(workers)
-    const ended = once(running.child, 'exit')
+    // Its output, and that of its workers, has ended as well: all that it said is there.
+    const ended = once(running.child, 'close')
     running.child.kill('SIGTERM')
     await vi.waitFor(() => expect(running.said()).toContain('told to stop\n'))
     release()
@@ -85,7 +86,7 @@ test.each([
     running.child.kill('SIGHUP')
     release()
     await vi.waitFor(() => expect(countLines(heeded)).toBe(1))
+    expect((await running.stop('SIGINT')).code).toBe(0)
     expect(countLines('listening')).toBe(1)
-    expect((await running.stop('SIGTERM')).code).toBe(0)
   },
 )

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -43,11 +44,12 @@ test.each(['SIGUSR2', 'SIGUSR1'] as const)(
       .get(PATH)
       .then(({ status, headers }) => [status, headers['vitrine-state']])
     await vi.waitFor(() => expect(held).toHaveLength(1))
+    const closed = once(running.child, 'close')
     running.child.kill(signal)
     await vi.waitFor(() => expect(running.said()).toContain('boom'))
     for (const response of held) sendJson(response, 200, makeWireProduct())
     expect(await answer).toEqual([200, 'shown'])
-    await vi.waitFor(() => expect(running.child.exitCode).toBe(70))
+    expect(await closed).toEqual([70, null])
     const line = running
       .said()
       .split('\n')

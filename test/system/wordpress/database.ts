@@ -11,6 +11,9 @@ const run = promisify(execFile)
 /** A MariaDB that only a socket reaches. */
 export type Database = Readonly<{ socket: string; stop(): Promise<void> }>
 
+/** A database of a server. */
+export type DatabasePlace = Readonly<{ socket: string; name: string }>
+
 /** Nothing of this machine's own settings, and no waiting for a disk that nobody needs. */
 const QUICK = [
   '--innodb-flush-log-at-trx-commit=0',
@@ -19,7 +22,7 @@ const QUICK = [
   '--skip-innodb-doublewrite',
 ]
 
-/** Makes a new MariaDB with one empty database named `wordpress` in a folder. */
+/** Makes a new MariaDB in a folder. */
 export async function startDatabase(folder: string): Promise<Database> {
   const data = join(folder, 'data')
   const socket = join(folder, 'db.sock')
@@ -47,12 +50,6 @@ export async function startDatabase(folder: string): Promise<Database> {
   )
   const ended = once(child, 'exit')
   await waitForLine(child.stderr, 'ready for connections')
-  await run(findProgram('mariadb'), [
-    '--no-defaults',
-    `--socket=${socket}`,
-    '--user=root',
-    '--execute=CREATE DATABASE wordpress CHARACTER SET utf8mb4',
-  ])
   return {
     socket,
     async stop() {
@@ -60,6 +57,35 @@ export async function startDatabase(folder: string): Promise<Database> {
       await ended
     },
   }
+}
+
+/** Executes statements, and gives the lines of what they say. */
+async function execute(socket: string, statements: string): Promise<readonly string[]> {
+  const flags = ['--no-defaults', `--socket=${socket}`, '--user=root', '--batch', '--skip-column-names']
+  const { stdout } = await run(findProgram('mariadb'), [...flags, `--execute=${statements}`])
+  return stdout.split('\n').filter((line) => line !== '')
+}
+
+/** Makes an empty database. */
+export async function makeDatabase({ socket, name }: DatabasePlace): Promise<void> {
+  await execute(socket, `CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
+}
+
+/** Makes a database with the tables and rows of another one. */
+export async function copyDatabase(template: DatabasePlace, name: string): Promise<DatabasePlace> {
+  const tables = await execute(template.socket, `SHOW TABLES FROM ${template.name}`)
+  await makeDatabase({ ...template, name })
+  const copies = tables.flatMap((table) => [
+    `CREATE TABLE ${name}.${table} LIKE ${template.name}.${table}`,
+    `INSERT INTO ${name}.${table} SELECT * FROM ${template.name}.${table}`,
+  ])
+  await execute(template.socket, copies.join('; '))
+  return { ...template, name }
+}
+
+/** Removes a database. */
+export async function dropDatabase({ socket, name }: DatabasePlace): Promise<void> {
+  await execute(socket, `DROP DATABASE ${name}`)
 }
 
 /** Reads until a line says it. What comes after is read too, so that nobody waits for a full pipe. */

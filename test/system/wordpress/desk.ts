@@ -1,4 +1,5 @@
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import type { ServedAddresses } from '../../helpers/built-server.ts'
+import { getSampleServer } from '../use-server.ts'
 import { type Gate, openGate } from './gate.ts'
 import { type Site, type SiteOptions, startSite } from './site.ts'
 
@@ -11,30 +12,27 @@ export const UNSOLD_GTIN = '09521234500005'
 
 /** A server with sample data, a gate before it, and a WordPress that knows the gate as its server. */
 export type Desk = Readonly<{
-  server: BuiltServer
+  server: Readonly<{ addresses: ServedAddresses }>
   gate: Gate
   site: Site
   /** Publishes a post; gives the path of its page. */
   publish(content: string, status?: 'publish' | 'draft'): Promise<string>
   /** The bytes of a fragment, as the server sends them now. */
   fetchFragment(path: string): Promise<string>
-  /** Ends all three; fails when PHP had to complain of anything meanwhile. */
+  /** Ends what is its own; fails when PHP had to complain of anything meanwhile. */
   close(): Promise<void>
 }>
 
 /** Opens all three for a test file. */
 export async function openDesk(options: SiteOptions & Readonly<{ prefix?: string }> = {}): Promise<Desk> {
-  const [server, site] = await Promise.all([startBuiltServer(), startSite(options)])
-  if (!URL.canParse(server.addresses.publicUrl)) {
-    await site.stop()
-    throw new Error('the server did not start')
-  }
-  const gate = await openGate(server.addresses.publicUrl, options.prefix)
+  const addresses = await getSampleServer()
+  const site = await startSite(options)
+  const gate = await openGate(addresses.publicUrl, options.prefix)
   await site.run(
     `update_option( 'vitrine_settings', array( 'server' => '${gate.origin}', 'channel' => '${CHANNEL}' ) ); return 1;`,
   )
   return {
-    server,
+    server: { addresses },
     gate,
     site,
     async publish(content, status = 'publish') {
@@ -44,12 +42,12 @@ export async function openDesk(options: SiteOptions & Readonly<{ prefix?: string
       return `/?p=${String(id)}`
     },
     async fetchFragment(path) {
-      const answer = await fetch(`${server.addresses.publicUrl}/fragments/${CHANNEL}/${path}`)
+      const answer = await fetch(`${addresses.publicUrl}/fragments/${CHANNEL}/${path}`)
       return answer.text()
     },
     async close() {
       const complaints = await site.readComplaints()
-      await Promise.all([site.stop(), gate.close(), server.stop()])
+      await Promise.all([site.stop(), gate.close()])
       if (complaints.length > 0) throw new Error(complaints.join('\n'))
     },
   }

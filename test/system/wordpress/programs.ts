@@ -31,5 +31,11 @@ export function listMissingPrograms(): string[] {
   return existsSync(join(WORDPRESS_FOLDER, 'wp-load.php')) ? missing : [...missing, 'wordpress']
 }
 
+/** @throws Error that names programs of these tests that this machine lacks. */
+export function assertPrograms(): void {
+  const missing = listMissingPrograms()
+  if (missing.length > 0) throw new Error(`not installed: ${missing.join(', ')}`)
+}
+
 /** Whether to skip: something is missing, and nobody said that it has to be there. */
 export const isSkipped: boolean = listMissingPrograms().length > 0 && !isRequired

@@ -1,5 +1,5 @@
 import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,14 +8,15 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { PACKAGE_FOLDER } from '../../../src/paths.ts'
-import { startDatabase, waitForLine } from './database.ts'
-import { WORDPRESS_FOLDER, findProgram, listMissingPrograms } from './programs.ts'
+import { getShared } from '../shared.ts'
+import { type DatabasePlace, copyDatabase, dropDatabase, waitForLine } from './database.ts'
+import { WORDPRESS_FOLDER, assertPrograms, findProgram } from './programs.ts'
 
 const execute = promisify(execFile)
 
 const PLACE = fileURLToPath(new URL('place', import.meta.url))
 
-/** A WordPress of its own: files, database and web server. */
+/** A WordPress of its own: files, web server, and a database on the server that all share. */
 export type Site = Readonly<{
   origin: string
   /** Runs PHP inside WordPress; gives what it returns. */
@@ -32,23 +33,56 @@ export type Site = Readonly<{
 /** What differs between places. */
 export type SiteOptions = Readonly<{ plugin?: boolean; objectCache?: boolean }>
 
-/** Installs WordPress with a user of each role (password: the role) and, unless told otherwise, the plugin. */
+/** Starts a WordPress with a user of each role (password: the role) and, unless told otherwise, the plugin. */
 export async function startSite(options: SiteOptions = {}): Promise<Site> {
-  const missing = listMissingPrograms()
-  if (missing.length > 0) throw new Error(`not installed: ${missing.join(', ')}`)
+  assertPrograms()
+  const template = await getShared<DatabasePlace>('wordpress')
+  const database = await copyDatabase(template, `site_${randomBytes(6).toString('hex')}`)
+  const site = await openSite(database, options).catch(async (error: unknown) => {
+    await dropDatabase(database)
+    throw error
+  })
+  const stop = async (): Promise<void> => {
+    await site.stop()
+    await dropDatabase(database)
+  }
+  if (options.plugin !== false) await site.run("activate_plugin( 'vitrine/vitrine.php' ); return 1;")
+  return { ...site, stop }
+}
+
+/** Installs WordPress in a database, with everything but the plugin. */
+export async function installSite(database: DatabasePlace): Promise<void> {
+  const site = await openSite(database, { isNew: true })
+  const users = ROLES.map(
+    (role) => `wp_insert_user( array( 'user_login' => '${role}',
+    'user_pass' => '${role}', 'role' => '${role}', 'user_email' => '${role}@shelf.example' ) );`,
+  )
+  await site.run(
+    `update_option( 'permalink_structure', '' ); switch_theme( 'classic' ); ${users.join('\n')} return 1;`,
+  )
+  await site.stop()
+}
+
+const ROLES = ['editor', 'author', 'subscriber']
+
+/** Files and a web server over a database, which has WordPress in it unless the site `isNew`. */
+async function openSite(
+  database: DatabasePlace,
+  options: SiteOptions & Readonly<{ isNew?: true }>,
+): Promise<Site> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-wp-'))
   const closers: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })]
   const stop = async (): Promise<void> => {
     for (const close of closers.toReversed()) await close()
   }
   try {
-    const [database] = await Promise.all([startDatabase(join(folder, 'db')), layOut(folder, options)])
-    closers.push(database.stop)
+    await layOut(folder, options)
     const token = randomUUID()
     const environment = {
       PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
       VITRINE_TEST_SITE: folder,
       VITRINE_TEST_SOCKET: database.socket,
+      VITRINE_TEST_DATABASE: database.name,
       VITRINE_TEST_TOKEN: token,
       PHP_CLI_SERVER_WORKERS: '4',
     }
@@ -56,10 +90,9 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     closers.push(() => stopGroup(server))
     const origin = /http:\/\/[\d.:]+/.exec(await waitForLine(server.stderr, 'started'))?.[0] ?? ''
     await writeFile(join(folder, 'origin'), origin)
-    await execute(findProgram('php'), [...PHP_FLAGS, join(PLACE, 'install.php')], { env: environment })
-    const site = createSite({ folder, origin, token, stop })
-    await install(site, options)
-    return site
+    if (options.isNew === true)
+      await execute(findProgram('php'), [...PHP_FLAGS, join(PLACE, 'install.php')], { env: environment })
+    return createSite({ folder, origin, token, stop })
   } catch (error) {
     await stop()
     throw error
@@ -130,17 +163,4 @@ async function runPhp(code: string, { origin, token }: Parts): Promise<unknown> 
   } catch {
     throw new Error(`PHP said:\n${text}`)
   }
-}
-
-const ROLES = ['editor', 'author', 'subscriber']
-
-async function install(site: Site, { plugin = true }: SiteOptions): Promise<void> {
-  const users = ROLES.map(
-    (role) => `wp_insert_user( array( 'user_login' => '${role}',
-    'user_pass' => '${role}', 'role' => '${role}', 'user_email' => '${role}@shelf.example' ) );`,
-  )
-  const activate = plugin ? "activate_plugin( 'vitrine/vitrine.php' );" : ''
-  await site.run(
-    `update_option( 'permalink_structure', '' ); switch_theme( 'classic' ); ${users.join('\n')} ${activate} return 1;`,
-  )
 }

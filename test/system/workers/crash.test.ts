@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { useOnce } from '../../helpers/at-end.ts'
 import { makeFolder, makeSettings, runBuilt, startRemote } from '../../commands/cli-harness.ts'
 import {
   type Fleet,
@@ -39,31 +40,51 @@ async function waitForWorkers(fleet: Fleet, without: readonly number[]): Promise
   })
 }
 
-test('worker killed under load - one line, another one at once, and whoever connects anew is answered', async () => {
-  const fleet = await startFleet()
-  const [victim = 0] = fleet.workerPids()
-  const visitors = startVisitors(fleet.box ?? '')
-  await waitForAnswers(visitors, 200)
-  process.kill(victim, 'SIGKILL')
-  await waitForAnswers(visitors, 500)
-  await waitForWorkers(fleet, [victim])
-  await visitors.stop()
-  // Only what was under way in the killed process may be lost: at most one request of each visitor.
-  const lost = [...visitors.outcomes].filter(([outcome]) => outcome !== '200 shown')
-  expect(lost.every(([outcome]) => outcome === 'ECONNRESET')).toBe(true)
-  expect(lost.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8)
-  await vi.waitFor(() =>
-    expect(fleet.lines(ENDED)).toMatchObject([{ level: 50, pid: victim, signal: 'SIGKILL' }]),
-  )
-  expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
-})
+/** Lines of ended workers that this fleet says from now on. */
+function watchEnds(fleet: Fleet): () => readonly Readonly<Record<string, unknown>>[] {
+  const before = fleet.lines(ENDED).length
+  return () => fleet.lines(ENDED).slice(before)
+}
 
-test('all workers killed at once - they come back on the same port', async () => {
-  const fleet = await startFleet()
-  const before = fleet.workerPids()
-  for (const pid of before) process.kill(pid, 'SIGKILL')
-  await waitForWorkers(fleet, before)
-  await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('200 shown'))
+describe('workers that are killed', () => {
+  const getFleet = useOnce(() => startFleet())
+
+  test('one under load - one line, another one at once, and whoever connects anew is answered', async () => {
+    const fleet = getFleet()
+    const listEnds = watchEnds(fleet)
+    const [victim = 0] = fleet.workerPids()
+    const visitors = startVisitors(fleet.box ?? '')
+    await waitForAnswers(visitors, 200)
+    process.kill(victim, 'SIGKILL')
+    await waitForAnswers(visitors, 500)
+    await waitForWorkers(fleet, [victim])
+    await visitors.stop()
+    // Only what was under way in the killed process may be lost: at most one request of each visitor.
+    const lost = [...visitors.outcomes].filter(([outcome]) => outcome !== '200 shown')
+    expect(lost.every(([outcome]) => outcome === 'ECONNRESET')).toBe(true)
+    expect(lost.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8)
+    await vi.waitFor(() => expect(listEnds()).toMatchObject([{ level: 50, pid: victim, signal: 'SIGKILL' }]))
+  })
+
+  test('event loop of one stands still - it is noticed and replaced', async () => {
+    const fleet = getFleet()
+    const listEnds = watchEnds(fleet)
+    const [victim = 0] = fleet.workerPids()
+    process.kill(victim, 'SIGSTOP')
+    await vi.waitFor(() => expect(isAlive(victim)).toBe(false))
+    await waitForWorkers(fleet, [victim])
+    await vi.waitFor(() => expect(listEnds()).toMatchObject([{ pid: victim, isHung: true }]))
+    expect(await ask(fleet.box ?? '')).toBe('200 shown')
+  })
+
+  test('all at once - they come back on the same port, and the whole ends well', async () => {
+    const fleet = getFleet()
+    const before = fleet.workerPids()
+    for (const pid of before) process.kill(pid, 'SIGKILL')
+    await waitForWorkers(fleet, before)
+    await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('200 shown'))
+    expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
+  })
 })
 
 test('catalog of others, all workers killed twice within moments - the primary waits, and they come back', async () => {
@@ -77,31 +98,66 @@ test('catalog of others, all workers killed twice within moments - the primary w
   for (const pid of second) process.kill(pid, 'SIGKILL')
   await waitForWorkers(fleet, [...first, ...second])
   await vi.waitFor(async () => expect(await ask(`${fleet.publicUrl}/healthz`)).toBe('200 undefined'))
-  expect(fleet.lines(ENDED)).toHaveLength(4)
+  await vi.waitFor(() => expect(fleet.lines(ENDED)).toHaveLength(4))
   expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
 })
 
-test('workers that end again and again - are waited for longer and longer, and come back', async () => {
-  const folder = makeFolder()
-  const { fuse, NODE_OPTIONS } = makeBomb(folder, 'if (existsSync(fuse)) process.exit(9)')
-  const fleet = await startFleet(makeSettings(folder, { NODE_OPTIONS }))
-  const [victim = 0] = fleet.workerPids()
-  writeFileSync(fuse, '')
-  process.kill(victim, 'SIGKILL')
-  await vi.waitFor(() => expect(fleet.lines(ENDED)).toHaveLength(4))
-  const times = fleet.lines(ENDED).map(({ time }) => Date.parse(String(time)))
-  const gapsMs = times.slice(1).map((time, index) => time - (times[index] ?? 0))
-  // At once; then after half a second, and after a second; starting takes its time, too.
-  expect(gapsMs[1]).toBeGreaterThanOrEqual(500)
-  expect(gapsMs[2]).toBeGreaterThanOrEqual(1_000)
-  expect(fleet.lines(ENDED).at(-1)).toMatchObject({ code: 9, signal: null })
-  // The other one answers meanwhile.
-  expect(await ask(fleet.box ?? '')).toBe('200 shown')
-  rmSync(fuse)
-  await vi.waitFor(() => expect(fleet.workerPids()).toHaveLength(2))
-  expect(
-    sumSeries(await read(`${fleet.publicUrl}/metrics`), 'vitrine_worker_restarts_total'),
-  ).toBeGreaterThan(2)
+describe('workers that end by themselves', () => {
+  const getBomb = useOnce(async () => {
+    const folder = makeFolder()
+    const { fuse, NODE_OPTIONS } = makeBomb(
+      folder,
+      `if (existsSync(fuse)) process.exit(9)
+       process.on('SIGUSR2', () => setImmediate(() => { throw new Error('boom') }))`,
+    )
+    return { fuse, fleet: await startFleet(makeSettings(folder, { NODE_OPTIONS })) }
+  })
+
+  test('again and again - are waited for longer and longer, and come back', async () => {
+    const { fleet, fuse } = getBomb()
+    const listEnds = watchEnds(fleet)
+    const [victim = 0] = fleet.workerPids()
+    writeFileSync(fuse, '')
+    process.kill(victim, 'SIGKILL')
+    await vi.waitFor(() => expect(listEnds().length).toBeGreaterThanOrEqual(4))
+    const times = listEnds().map(({ time }) => Date.parse(String(time)))
+    const gapsMs = times.slice(1).map((time, index) => time - (times[index] ?? 0))
+    // At once; then after half a second, and after a second; starting takes its time, too.
+    expect(gapsMs[1]).toBeGreaterThanOrEqual(500)
+    expect(gapsMs[2]).toBeGreaterThanOrEqual(1_000)
+    expect(listEnds().at(-1)).toMatchObject({ code: 9, signal: null })
+    // The other one answers meanwhile.
+    expect(await ask(fleet.box ?? '')).toBe('200 shown')
+    rmSync(fuse)
+    await vi.waitFor(() => expect(fleet.workerPids()).toHaveLength(2))
+    await vi.waitFor(async () =>
+      expect(
+        sumSeries(await read(`${fleet.publicUrl}/metrics`), 'vitrine_worker_restarts_total'),
+      ).toBeGreaterThan(2),
+    )
+  })
+
+  test('error that nobody catches - is logged with its number; another one takes its place', async () => {
+    const { fleet } = getBomb()
+    const listEnds = watchEnds(fleet)
+    const [victim = 0] = fleet.workerPids()
+    process.kill(victim, 'SIGUSR2')
+    await waitForWorkers(fleet, [victim])
+    await vi.waitFor(() =>
+      expect(fleet.lines('boom')).toMatchObject([{ level: 60, worker: expect.any(Number) }]),
+    )
+    await vi.waitFor(() => expect(listEnds()).toMatchObject([{ pid: victim, code: 70 }]))
+  })
+
+  test('primary killed - no worker stays behind, and nobody listens', async () => {
+    const { fleet } = getBomb()
+    const workers = fleet.workerPids()
+    const ended = once(fleet.running.child, 'exit')
+    process.kill(fleet.primaryPid, 'SIGKILL')
+    await ended
+    await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]))
+    await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('ECONNREFUSED'))
+  })
 })
 
 test('worker that does not come up at the start - ends the whole with 1, and says so', async () => {
@@ -113,40 +169,4 @@ test('worker that does not come up at the start - ends the whole with 1, and say
   )
   expect(err).toMatch(/worker \d ended at its start: exit code 9 \(VITRINE_WORKER_FAILED\)/)
   expect(code).toBe(1)
-})
-
-test('error that nobody catches in a worker - is logged with its number; another one takes its place', async () => {
-  const folder = makeFolder()
-  const { NODE_OPTIONS } = makeBomb(
-    folder,
-    `process.on('SIGUSR2', () => setImmediate(() => { throw new Error('boom') }))`,
-  )
-  const fleet = await startFleet(makeSettings(folder, { NODE_OPTIONS }))
-  const [victim = 0] = fleet.workerPids()
-  process.kill(victim, 'SIGUSR2')
-  await waitForWorkers(fleet, [victim])
-  await vi.waitFor(() =>
-    expect(fleet.lines('boom')).toMatchObject([{ level: 60, worker: expect.any(Number) }]),
-  )
-  await vi.waitFor(() => expect(fleet.lines(ENDED)).toMatchObject([{ pid: victim, code: 70 }]))
-})
-
-test('worker whose event loop stands still - is noticed and replaced', async () => {
-  const fleet = await startFleet()
-  const [victim = 0] = fleet.workerPids()
-  process.kill(victim, 'SIGSTOP')
-  await vi.waitFor(() => expect(isAlive(victim)).toBe(false))
-  await waitForWorkers(fleet, [victim])
-  await vi.waitFor(() => expect(fleet.lines(ENDED)).toMatchObject([{ pid: victim, isHung: true }]))
-  expect(await ask(fleet.box ?? '')).toBe('200 shown')
-})
-
-test('primary killed - no worker stays behind, and nobody listens', async () => {
-  const fleet = await startFleet()
-  const workers = fleet.workerPids()
-  const ended = once(fleet.running.child, 'exit')
-  process.kill(fleet.primaryPid, 'SIGKILL')
-  await ended
-  await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]))
-  await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('ECONNREFUSED'))
 })

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { Agent, type IncomingMessage, get } from 'node:http'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { Environment } from '../../../src/config/parse-config.ts'
+import { atEnd } from '../../helpers/at-end.ts'
 import { type Running, makeFolder, makeSettings, startBuilt } from '../../commands/cli-harness.ts'
 
 /** A built server with workers, and what it printed. */
@@ -92,7 +93,7 @@ export function startVisitors(url: string, visitorCount = 8): Visitors {
     done.abort()
     await visiting
   }
-  onTestFinished(stop)
+  atEnd(stop)
   return { outcomes, count: () => count, stop }
 }
 

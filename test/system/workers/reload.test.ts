@@ -1,57 +1,82 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { computeCheckDigit } from '../../../src/offers/gtin.ts'
 import { makeFolder, makeSettings, startRemote } from '../../commands/cli-harness.ts'
+import { useOnce } from '../../helpers/at-end.ts'
 import { CHANNEL_ID, sendJson } from '../../helpers/fake-catalog.ts'
-import { ask, isAlive, startFleet, startVisitors, waitForAnswers } from './fleet-harness.ts'
+import { type Fleet, ask, isAlive, startFleet, startVisitors, waitForAnswers } from './fleet-harness.ts'
 
 const REPLACED = 'every worker was replaced'
 
-/** Visitors without pause leave a starting process little of a small machine. */
-const PATIENTLY = { timeout: 60_000 }
-
-test('SIGHUP under load - every worker is replaced, and no visitor loses an answer', async () => {
-  const fleet = await startFleet()
-  const before = fleet.workerPids()
-  expect(before).toHaveLength(2)
-  const visitors = startVisitors(fleet.box ?? '')
-  await waitForAnswers(visitors, 200)
-  fleet.running.child.kill('SIGHUP')
-  await vi.waitFor(() => expect(fleet.lines(REPLACED)).toHaveLength(1), PATIENTLY)
-  await waitForAnswers(visitors, 200)
-  await visitors.stop()
-  expect([...visitors.outcomes.keys()]).toEqual(['200 shown'])
-  expect(visitors.count()).toBeGreaterThan(400)
-  const after = fleet.workerPids()
-  expect(after).toHaveLength(2)
-  expect(after.filter((pid) => before.includes(pid))).toEqual([])
-  expect(before.filter(isAlive)).toEqual([])
-  expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
-})
-
-test('SIGHUP - while a worker is replaced - /readyz is 200 all the time', async () => {
-  const fleet = await startFleet()
-  const visitors = startVisitors(`${fleet.publicUrl}/readyz`, 2)
-  fleet.running.child.kill('SIGHUP')
-  await vi.waitFor(() => expect(fleet.lines(REPLACED)).toHaveLength(1), PATIENTLY)
-  await visitors.stop()
-  expect([...visitors.outcomes.keys()]).toEqual(['200 undefined'])
-})
-
-test('two SIGHUPs in a row - one reload after the other, never more than one worker too many', async () => {
-  const fleet = await startFleet()
-  const counts = new Set<number>()
-  fleet.running.child.kill('SIGHUP')
-  await vi.waitFor(() => expect(fleet.workerPids()).toHaveLength(3))
-  fleet.running.child.kill('SIGHUP')
+/** Waits until this fleet has said so often more that every worker was replaced; `beside` is done at each look. */
+async function waitForReloads(fleet: Fleet, before: number, beside?: () => void): Promise<void> {
   await vi.waitFor(() => {
-    counts.add(fleet.workerPids().length)
-    expect(fleet.lines(REPLACED)).toHaveLength(2)
-  }, PATIENTLY)
-  expect(Math.max(...counts)).toBeLessThanOrEqual(3)
-  expect(fleet.workerPids()).toHaveLength(2)
+    beside?.()
+    expect(fleet.lines(REPLACED)).toHaveLength(before)
+  })
+}
+
+describe('SIGHUP', () => {
+  const getParts = useOnce(async () => {
+    const folder = makeFolder()
+    const [bomb, fuse] = [join(folder, 'bomb.mjs'), join(folder, 'fuse')]
+    writeFileSync(
+      bomb,
+      `import { existsSync } from 'node:fs'
+       if (process.argv[1].endsWith('worker.js') && existsSync(${JSON.stringify(fuse)})) process.exit(9)`,
+    )
+    const settings = makeSettings(folder, { NODE_OPTIONS: `--import ${pathToFileURL(bomb).href}` })
+    return { fuse, fleet: await startFleet(settings) }
+  })
+
+  test('under load - every worker is replaced, no visitor loses an answer, and /readyz is 200 all the time', async () => {
+    const { fleet } = getParts()
+    const before = fleet.workerPids()
+    expect(before).toHaveLength(2)
+    const visitors = startVisitors(fleet.box ?? '')
+    const balancer = startVisitors(`${fleet.publicUrl}/readyz`, 2)
+    await waitForAnswers(visitors, 200)
+    fleet.running.child.kill('SIGHUP')
+    await waitForReloads(fleet, 1)
+    await waitForAnswers(visitors, 200)
+    await Promise.all([visitors.stop(), balancer.stop()])
+    expect([...visitors.outcomes.keys()]).toEqual(['200 shown'])
+    expect([...balancer.outcomes.keys()]).toEqual(['200 undefined'])
+    expect(visitors.count()).toBeGreaterThan(400)
+    const after = fleet.workerPids()
+    expect(after).toHaveLength(2)
+    expect(after.filter((pid) => before.includes(pid))).toEqual([])
+    expect(before.filter(isAlive)).toEqual([])
+  })
+
+  test('twice in a row - one reload after the other, never more than one worker too many', async () => {
+    const { fleet } = getParts()
+    const reloads = fleet.lines(REPLACED).length
+    const counts = new Set<number>()
+    fleet.running.child.kill('SIGHUP')
+    await vi.waitFor(() => expect(fleet.workerPids()).toHaveLength(3))
+    fleet.running.child.kill('SIGHUP')
+    await waitForReloads(fleet, reloads + 2, () => counts.add(fleet.workerPids().length))
+    expect(Math.max(...counts)).toBeLessThanOrEqual(3)
+    expect(fleet.workerPids()).toHaveLength(2)
+  })
+
+  test('new worker does not come up - the reload stops, the old ones go on, and the whole ends well', async () => {
+    const { fleet, fuse } = getParts()
+    const reloads = fleet.lines(REPLACED).length
+    const before = fleet.workerPids()
+    writeFileSync(fuse, '')
+    const visitors = startVisitors(fleet.box ?? '')
+    fleet.running.child.kill('SIGHUP')
+    await vi.waitFor(() => expect(fleet.lines('the reload stops')).toHaveLength(1))
+    await visitors.stop()
+    expect([...visitors.outcomes.keys()]).toEqual(['200 shown'])
+    expect(fleet.workerPids()).toEqual(before)
+    expect(fleet.lines(REPLACED)).toHaveLength(reloads)
+    expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
+  })
 })
 
 test('new key in its file, SIGHUP - every worker calls with it, without a 401', async () => {
@@ -98,26 +123,4 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
   const keys = new Set(catalog.calls.slice(seenBefore + 1).map(({ headers }) => headers.authorization))
   expect([...keys]).toEqual(['Bearer new-key-of-the-file'])
   expect(fleet.running.said()).not.toMatch(/(?:old|new)-key-of-the-file/)
-})
-
-test('new worker does not come up - the reload stops, and the old ones go on', async () => {
-  const folder = makeFolder()
-  const bomb = join(folder, 'bomb.mjs')
-  const fuse = join(folder, 'fuse')
-  writeFileSync(
-    bomb,
-    `import { existsSync } from 'node:fs'
-     if (process.argv[1].endsWith('worker.js') && existsSync(${JSON.stringify(fuse)})) process.exit(9)`,
-  )
-  const settings = makeSettings(folder, { NODE_OPTIONS: `--import ${pathToFileURL(bomb).href}` })
-  const fleet = await startFleet(settings)
-  const before = fleet.workerPids()
-  writeFileSync(fuse, '')
-  const visitors = startVisitors(fleet.box ?? '')
-  fleet.running.child.kill('SIGHUP')
-  await vi.waitFor(() => expect(fleet.lines('the reload stops')).toHaveLength(1))
-  await visitors.stop()
-  expect([...visitors.outcomes.keys()]).toEqual(['200 shown'])
-  expect(fleet.workerPids()).toEqual(before)
-  expect(fleet.lines(REPLACED)).toEqual([])
 })

@@ -5,7 +5,7 @@
 $vitrine_place  = getenv( 'VITRINE_TEST_SITE' );
 $vitrine_origin = trim( (string) file_get_contents( $vitrine_place . '/origin' ) );
 
-define( 'DB_NAME', 'wordpress' );
+define( 'DB_NAME', getenv( 'VITRINE_TEST_DATABASE' ) );
 define( 'DB_USER', 'root' );
 define( 'DB_PASSWORD', '' );
 define( 'DB_HOST', 'localhost:' . getenv( 'VITRINE_TEST_SOCKET' ) );

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { AdminAttempt } from '../../../src/admin-limiter.ts'
-import { MINUTE_MS } from '../../../src/clock.ts'
-import { UnavailableError } from '../../../src/errors.ts'
-import { createRemoteLimiter } from '../../../src/workers/remote-limiter.ts'
-import { createFakeClock } from '../../helpers/fake-clock.ts'
-import { NOON_MS } from '../../helpers/harness.ts'
+import type { AdminAttempt } from '../../src/admin-limiter.ts'
+import { MINUTE_MS } from '../../src/clock.ts'
+import { UnavailableError } from '../../src/errors.ts'
+import { createRemoteLimiter } from '../../src/workers/remote-limiter.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
 
 const WRONG = { address: 'a', isWrong: true }
 

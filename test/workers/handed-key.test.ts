@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createHandedKey } from '../../../src/workers/handed-key.ts'
+import { createHandedKey } from '../../src/workers/handed-key.ts'
 
 describe('key of a worker', () => {
   test('handed on - is the key from then on', () => {

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
-import { SECOND_MS } from '../../../src/clock.ts'
-import { createMetrics } from '../../../src/metrics.ts'
-import type { MetricValues } from '../../../src/workers/messages.ts'
-import { printSums, retireValues } from '../../../src/workers/sums.ts'
-import { sumSeries } from './fleet-harness.ts'
+import { SECOND_MS } from '../../src/clock.ts'
+import { createMetrics } from '../../src/metrics.ts'
+import type { MetricValues } from '../../src/workers/messages.ts'
+import { printSums, retireValues } from '../../src/workers/sums.ts'
+import { sumSeries } from '../system/workers/fleet-harness.ts'
 
 const ANSWER = { surface: 'fragment', state: 'shown', cache: 'hit' } as const
 

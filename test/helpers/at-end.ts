@@ -1,0 +1,29 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+
+type Cleanup = () => unknown
+
+/** Who ends what is started now, where it is not the test that runs. */
+const owner = new AsyncLocalStorage<(cleanup: Cleanup) => void>()
+
+/** Do this after the test that runs, or after the group whose `useOnce` runs. */
+export function atEnd(cleanup: Cleanup): void {
+  const add = owner.getStore() ?? onTestFinished
+  add(async () => void (await cleanup()))
+}
+
+/** Start something before the tests of a group, once for all of them; what it starts ends after them. */
+export function useOnce<T>(start: () => Promise<T>): () => T {
+  const cleanups: Cleanup[] = []
+  const made: { is?: T } = {}
+  beforeAll(async () => {
+    made.is = await owner.run((cleanup) => void cleanups.push(cleanup), start)
+  })
+  afterAll(async () => {
+    for (const cleanup of cleanups.toReversed()) await cleanup()
+  })
+  return () => {
+    if (made.is === undefined) throw new Error('there is nothing before the tests')
+    return made.is
+  }
+}
