@@ -1,12 +1,13 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { inspect } from 'node:util'
 import request from 'supertest'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { DAY_MS, SECOND_MS } from '../src/clock.ts'
 import { OPERATIONS, TIMEOUT_MS, makeClient, startCatalog } from './catalog/client-harness.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct } from './helpers/fake-catalog.ts'
 import type { FakeClock } from './helpers/fake-clock.ts'
-import { type Harness, createHarness } from './helpers/harness.ts'
+import { startHarness } from './app/visit.ts'
+import type { Harness } from './helpers/harness.ts'
 
 const GTIN = '09521234567899'
 const PASSWORD = 'studio-password'
@@ -70,11 +71,9 @@ const PATHS = [
   '/embed.js',
 ]
 
-async function start(): Promise<Harness> {
+function start(): Promise<Harness> {
   const settings = { VITRINE_ADMIN_PASSWORD: PASSWORD, VITRINE_CATALOG_MAX_BYTES: String(MAX_BYTES) }
-  const harness = await createHarness({ settings })
-  onTestFinished(() => harness.dispose())
-  return harness
+  return startHarness({ settings })
 }
 
 /** Moves time on until the promise is settled, whatever it waits for. */

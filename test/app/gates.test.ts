@@ -6,7 +6,7 @@ import { makePageUrl, getSampleOffers } from '../../src/catalog-service/sample/o
 import { PICTURE_NAMES, findSamplePicture } from '../../src/catalog-service/sample/pictures/pictures.ts'
 import type { Demo } from '../../src/context.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
-import { type Harness, createHarness } from '../helpers/harness.ts'
+import type { Harness } from '../helpers/harness.ts'
 import { BOX, makeSale, readText, startHarness, startStocked, visit } from './visit.ts'
 
 const PUBLIC_URL = 'https://widgets.example'
@@ -211,13 +211,12 @@ describe('health', () => {
   })
 
   test('/readyz - 503 while stopping, and when the store cannot be read', async () => {
-    const harness = await createHarness()
+    const harness = await startHarness()
     const stopping = createApp(harness.context, () => true)
     expect((await visit({ app: stopping }, '/readyz')).text).toContain('stopping')
     const broken = createApp({ ...harness.context, store: { ...harness.context.store, ping } })
     const seen = await visit({ app: broken }, '/readyz')
     expect([seen.status, seen.text]).toEqual([503, expect.stringContaining('stored copy cannot be read')])
-    await harness.dispose()
   })
 
   test('/metrics - Prometheus text that counts answers by closed labels', async () => {

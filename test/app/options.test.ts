@@ -1,7 +1,6 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { WireOffer, WireProduct } from '../../src/catalog/contract.ts'
 import { makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
-import type { Harness } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import {
   BOX,
@@ -15,6 +14,7 @@ import {
   listRows,
   readText,
   startStocked,
+  useWalkedCopy,
   visit,
 } from './visit.ts'
 
@@ -51,14 +51,10 @@ const DEALS: readonly WireProduct[] = [
 )
 
 describe('box', () => {
-  let harness: Harness
+  const getHarness = useWalkedCopy([makeWireProduct({ offers: OFFERS })])
   const ask = async (query: string, path = BOX): Promise<string> =>
-    (await visit(harness, `${path}?${query}`)).text
+    (await visit(getHarness(), `${path}?${query}`)).text
   const listShops = async (query: string): Promise<string[]> => listRows(await ask(query))
-
-  beforeEach(async () => {
-    harness = await startStocked([makeWireProduct({ offers: OFFERS })])
-  })
 
   test('no options - the currency of most offers, in stock first, then by price', async () => {
     expect(await listShops('')).toEqual(['Cheap', 'Middle', 'Dear', 'Gone'])
@@ -75,15 +71,15 @@ describe('box', () => {
 
   test('VITRINE_CURRENCY - is the currency of widgets that name none', async () => {
     const settings = { VITRINE_CURRENCY: 'USD' }
-    harness = await startStocked([makeWireProduct({ offers: OFFERS })], { settings })
-    expect(await listShops('')).toEqual(['Dollars'])
-    expect(await listShops('currency=EUR')).toContain('Cheap')
+    const harness = await startStocked([makeWireProduct({ offers: OFFERS })], { settings })
+    expect(listRows((await visit(harness, BOX)).text)).toEqual(['Dollars'])
+    expect(listRows((await visit(harness, `${BOX}?currency=EUR`)).text)).toContain('Cheap')
   })
 
   test('currencies at a tie - go by alphabet', async () => {
     const offers = [sell('Dollars', '1.00', { currency: 'USD' }), sell('Euros', '9.00')]
-    harness = await startStocked([makeWireProduct({ offers })])
-    expect(await listShops('')).toEqual(['Euros'])
+    const harness = await startStocked([makeWireProduct({ offers })])
+    expect(listRows((await visit(harness, BOX)).text)).toEqual(['Euros'])
   })
 
   test('merchant and exclude - by name without case, repeated', async () => {
@@ -169,14 +165,10 @@ describe('box', () => {
 })
 
 describe('grid', () => {
-  let harness: Harness
+  const getHarness = useWalkedCopy([...DEALS, makeWireProduct({ gtin: toGtin(9), title: 'No sale' })])
   const ask = async (query: string, path = GRID): Promise<string> =>
-    (await visit(harness, `${path}?${query}`)).text
+    (await visit(getHarness(), `${path}?${query}`)).text
   const listCards = async (query: string): Promise<string[]> => listRows(await ask(query))
-
-  beforeEach(async () => {
-    harness = await startStocked([...DEALS, makeWireProduct({ gtin: toGtin(9), title: 'No sale' })])
-  })
 
   test.each([
     ['', ['Half price', 'Big saving', 'Small change'], 'Largest discount first'],
@@ -210,10 +202,11 @@ describe('grid', () => {
 
   test('stock - only what is in stock unless asked otherwise', async () => {
     const offers = [sell('Kopje', '1.00', { old_price: '2.00', availability: 'preorder' })]
-    harness = await startStocked([makeWireProduct({ offers, title: 'Later' })])
-    expect(await listCards('')).toEqual([])
-    expect(await listCards('stock=any')).toEqual(['Later'])
-    expect(readText(await ask('stock=any'))).toContain('Pre-order')
+    const harness = await startStocked([makeWireProduct({ offers, title: 'Later' })])
+    expect(listRows((await visit(harness, GRID)).text)).toEqual([])
+    const any = (await visit(harness, `${GRID}?stock=any`)).text
+    expect(listRows(any)).toEqual(['Later'])
+    expect(readText(any)).toContain('Pre-order')
   })
 
   test('pages - a frame has links to them that keep every option; a fragment has none', async () => {
@@ -229,9 +222,8 @@ describe('grid', () => {
       limit: '1',
       sort: 'price',
     })
-    expect(listRows((await visit(harness, next.replace('https://widgets.example', ''))).text)).toEqual([
-      'Big saving',
-    ])
+    const path = next.replace('https://widgets.example', '')
+    expect(listRows((await visit(getHarness(), path)).text)).toEqual(['Big saving'])
     expect(await ask(`${query}&page=2`)).not.toMatch(/rel="(?:prev|next)"/)
     expect(await ask('limit=3', GRID_EMBED)).not.toMatch(/rel="(?:prev|next)"/)
   })

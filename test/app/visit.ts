@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { type DefaultTreeAdapterMap, parse, parseFragment } from 'parse5'
 import request from 'supertest'
-import { onTestFinished } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
+import { atEnd, useOnce } from '../helpers/at-end.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { type Harness, type HarnessOptions, createHarness } from '../helpers/harness.ts'
 
@@ -21,10 +21,10 @@ export type Seen = Readonly<{
   text: string
 }>
 
-/** A harness that is disposed of after the test. */
+/** A harness that is disposed of after the test, or after the group whose `useOnce` runs. */
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const harness = await createHarness(options)
-  onTestFinished(() => harness.dispose())
+  atEnd(() => harness.dispose())
   return harness
 }
 
@@ -50,6 +50,14 @@ export async function startStocked(
   const harness = await startHarness(options)
   await stock(harness, products)
   return harness
+}
+
+/** A stocked harness for the tests of a group, which only look at it. */
+export function useWalkedCopy(
+  products: readonly WireProduct[] = [makeSale()],
+  options: HarnessOptions = {},
+): () => Harness {
+  return useOnce(() => startStocked(products, options))
 }
 
 /** Asks for an address; the body stays as it travelled. */

@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { type CopyStates, createCopyStates } from '../../src/freshness/copy-states.ts'
-import { createHarness } from '../helpers/harness.ts'
-import { onTestFinished } from 'vitest'
 import { type FakeClock } from '../helpers/fake-clock.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
-import { stock } from '../app/visit.ts'
+import { startHarness, stock } from '../app/visit.ts'
 
 type Made = Readonly<{ states: CopyStates; clock: FakeClock; walk(): Promise<void> }>
 
 async function make(): Promise<Made> {
-  const harness = await createHarness()
-  onTestFinished(() => harness.dispose())
+  const harness = await startHarness()
   const { store } = harness.context
   return { states: createCopyStates(store, harness.clock), clock: harness.clock, walk: () => stock(harness) }
 }

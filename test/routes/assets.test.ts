@@ -1,33 +1,29 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import request from 'supertest'
-import { beforeAll, afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { renderAccentCss } from '../../src/widgets/accent.ts'
-import { visit } from '../app/visit.ts'
-import { type Harness, createHarness } from '../helpers/harness.ts'
+import { startHarness, visit } from '../app/visit.ts'
+import { useOnce } from '../helpers/at-end.ts'
 
-let harness: Harness
-beforeAll(async () => {
-  harness = await createHarness()
-})
-afterAll(() => harness.dispose())
+const getHarness = useOnce(() => startHarness())
 
 const getPaths = (): string[] => {
-  const { path } = harness.context.assets.get('vitrine.css')
+  const { path } = getHarness().context.assets.get('vitrine.css')
   return ['/embed.js', path, path.replace(/[0-9a-f]{8}/, '00000000')]
 }
 
 describe('loader', () => {
   test('/embed.js - five minutes, and a day more while this server is away', async () => {
-    const seen = await visit(harness, '/embed.js')
+    const seen = await visit(getHarness(), '/embed.js')
     expect(seen.headers['cache-control']).toBe(
       'public, max-age=300, stale-while-revalidate=86400, stale-if-error=86400',
     )
-    expect(seen.body.equals(harness.context.assets.get('embed.js').body)).toBe(true)
+    expect(seen.body.equals(getHarness().context.assets.get('embed.js').body)).toBe(true)
   })
 
   test('/embed.js by its hash - is the same script, for a year', async () => {
-    const { path, body } = harness.context.assets.get('embed.js')
-    const seen = await visit(harness, path)
+    const { path, body } = getHarness().context.assets.get('embed.js')
+    const seen = await visit(getHarness(), path)
     expect(seen.body.equals(body)).toBe(true)
     expect(seen.headers).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',
@@ -48,12 +44,12 @@ describe('encodings', () => {
     async (accepted, encoding) => {
       const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
       for (const path of getPaths()) {
-        const whole = (await visit(harness, path)).body
-        const seen = await visit(harness, path, { 'Accept-Encoding': accepted })
+        const whole = (await visit(getHarness(), path)).body
+        const seen = await visit(getHarness(), path, { 'Accept-Encoding': accepted })
         expect(seen.headers['content-encoding']).toBe(encoding)
         expect(seen.headers['vary']).toBe('Accept-Encoding')
         expect(seen.body.equals(whole)).toBe(true)
-        const asset = harness.context.assets.get(path === '/embed.js' ? 'embed.js' : 'vitrine.css')
+        const asset = getHarness().context.assets.get(path === '/embed.js' ? 'embed.js' : 'vitrine.css')
         const stored = { br: asset.brotli, gzip: asset.gzip, none: asset.body }
         const sent = stored[(encoding ?? 'none') as keyof typeof stored]
         expect(seen.headers['content-length']).toBe(String(sent.length))
@@ -66,22 +62,22 @@ describe('encodings', () => {
 describe('validators', () => {
   test('every encoding - one weak tag, which gets 304 without a body and with the same lifetime', async () => {
     for (const path of getPaths()) {
-      const whole = await visit(harness, path)
-      const zipped = await visit(harness, path, { 'Accept-Encoding': 'br' })
+      const whole = await visit(getHarness(), path)
+      const zipped = await visit(getHarness(), path, { 'Accept-Encoding': 'br' })
       const tag = whole.headers['etag'] ?? ''
       expect(tag).toMatch(/^W\/"[\w-]{22}"$/)
       expect(zipped.headers['etag']).toBe(tag)
-      const seen = await visit(harness, path, { 'If-None-Match': tag })
+      const seen = await visit(getHarness(), path, { 'If-None-Match': tag })
       expect([seen.status, seen.body.length]).toEqual([304, 0])
       expect(seen.headers['cache-control']).toBe(whole.headers['cache-control'])
-      expect((await visit(harness, path, { 'If-None-Match': 'W/"other"' })).status).toBe(200)
+      expect((await visit(getHarness(), path, { 'If-None-Match': 'W/"other"' })).status).toBe(200)
     }
   })
 
   test('HEAD - the headers of GET without a body', async () => {
     for (const path of getPaths()) {
-      const { headers } = await visit(harness, path)
-      const seen = await request(harness.app).head(path).set('Accept-Encoding', 'identity')
+      const { headers } = await visit(getHarness(), path)
+      const seen = await request(getHarness().app).head(path).set('Accept-Encoding', 'identity')
       expect(seen.status).toBe(200)
       expect(seen.headers['content-length']).toBe(headers['content-length'])
       expect(seen.headers['cache-control']).toBe(headers['cache-control'])
@@ -92,7 +88,7 @@ describe('validators', () => {
 describe('other origins', () => {
   test('loader, assets and accents - may be read from anywhere, without a sniffed type', async () => {
     for (const path of [...getPaths(), '/accents/aa00cc.css']) {
-      expect((await visit(harness, path)).headers).toMatchObject({
+      expect((await visit(getHarness(), path)).headers).toMatchObject({
         'access-control-allow-origin': '*',
         'cross-origin-resource-policy': 'cross-origin',
         'x-content-type-options': 'nosniff',
@@ -103,7 +99,7 @@ describe('other origins', () => {
 
 describe('accents', () => {
   test('/accents - the rules of the colour for a day, in one form for every case', async () => {
-    const seen = await visit(harness, '/accents/aa00CC.css')
+    const seen = await visit(getHarness(), '/accents/aa00CC.css')
     expect(seen.text).toBe(renderAccentCss('aa00cc'))
     expect(seen.headers['cache-control']).toBe('public, max-age=86400')
     expect(seen.headers['content-length']).toBe(String(seen.body.length))
@@ -112,7 +108,7 @@ describe('accents', () => {
 
 describe('icon', () => {
   test('/favicon.ico - a drawing without script, for a day', async () => {
-    const seen = await visit(harness, '/favicon.ico')
+    const seen = await visit(getHarness(), '/favicon.ico')
     expect(seen.status).toBe(200)
     expect(seen.headers).toMatchObject({
       'content-type': 'image/svg+xml',
@@ -132,13 +128,13 @@ describe('addresses that are not there', () => {
     '/accents/',
     '/embed.js/x',
   ])('%s - 404 that nobody stores', async (path) => {
-    const seen = await visit(harness, path)
+    const seen = await visit(getHarness(), path)
     expect([seen.status, seen.headers['cache-control']]).toEqual([404, 'no-store'])
   })
 
   test('POST - 405 that says what is allowed', async () => {
     for (const path of [...getPaths(), '/accents/aa00cc.css']) {
-      const seen = await request(harness.app).post(path)
+      const seen = await request(getHarness().app).post(path)
       expect([seen.status, seen.headers['allow']]).toEqual([405, 'GET, HEAD'])
     }
   })
