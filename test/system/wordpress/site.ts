@@ -115,7 +115,12 @@ async function layOut(folder: string, { objectCache = false }: SiteOptions): Pro
   await symlink(join(PACKAGE_FOLDER, 'integrations/wordpress/vitrine'), join(content, 'plugins/vitrine'))
 }
 
-const PHP_FLAGS = ['-d', `auto_prepend_file=${join(PLACE, 'prepend.php')}`, '-d', 'display_errors=1']
+/** A file that a test has just written again is read again: on a busy machine the one before may have been cached. */
+const PHP_FLAGS = [
+  `auto_prepend_file=${join(PLACE, 'prepend.php')}`,
+  'display_errors=1',
+  'opcache.revalidate_freq=0',
+].flatMap((flag) => ['-d', flag])
 
 function startWebServer(root: string, env: NodeJS.ProcessEnv): ChildProcessByStdio<null, null, Readable> {
   return spawn(findProgram('php'), [...PHP_FLAGS, '-S', '127.0.0.1:0', '-t', root], {
