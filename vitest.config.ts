@@ -32,7 +32,11 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          globalSetup: ['test/system/build.ts', 'test/system/start-postgres.ts'],
+          globalSetup: [
+            'test/system/build.ts',
+            'test/system/start-postgres.ts',
+            'test/system/shared-programs.ts',
+          ],
           // A browser that stands still on a busy machine, in Playwright's words. Nothing else is tried again, and not on one's own machine.
           retry: IS_CI ? { count: 1, condition: /: Timeout \d+ms exceeded/ } : 0,
           pool: 'forks',

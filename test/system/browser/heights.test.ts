@@ -1,23 +1,17 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { useOwnFonts } from '../../helpers/photographs.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useSampleServer } from '../use-sample-server.ts'
 
 /** Frames without the loader are as high as the server says: sample data in Chromium in one font, phone and article. */
-let browser: Browser
+const browser = useBrowser()
+const server = useSampleServer()
 let page: Page
-let server: BuiltServer
 beforeAll(async () => {
-  browser = await launchChromium()
   // For the fonts alone: the policy of an embed refuses styles of others.
   page = await browser.newPage({ bypassCSP: true })
-  server = await startBuiltServer()
-})
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
 })
 
 /** What the server says of an embed's height, and what it takes. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { LISTS, type LoadedList, describeWithLists, findRules, loadList } from './filter-lists.ts'
+import { useSampleServer } from '../use-sample-server.ts'
 import { type OwnAddress, collectAddresses, fetchOwnPages } from './own-things.ts'
 
 /** Where publishers put the server: on hosts of their own, below a path of their site, or on somebody else's host. */
@@ -29,7 +29,7 @@ const OTHERS = 100
 // Tens of thousands of rules, and every page that there is.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 })
 
-let server: BuiltServer
+const server = useSampleServer()
 let own: readonly OwnAddress[]
 
 /** An address of the sample server as it is at another place. */
@@ -80,10 +80,8 @@ function pickKinds(addresses: readonly OwnAddress[]): readonly OwnAddress[] {
 
 describeWithLists('addresses of the running server', () => {
   beforeAll(async () => {
-    server = await startBuiltServer()
     own = collectAddresses(await fetchOwnPages(server.addresses), server.addresses.publicUrl)
   })
-  afterAll(() => server.stop())
 
   test('collected addresses - every kind is among them, with what it is asked for', () => {
     const { publicUrl } = server.addresses

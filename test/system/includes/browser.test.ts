@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Browser, Page, Request } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { systemClock } from '../../../src/clock.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
+import { useBrowser } from '../use-browser.ts'
 import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
 import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
 import { type Place, openPlace } from './place.ts'
@@ -21,15 +21,13 @@ const FILLING_MS = 1500
 
 describe('Browser fetch', () => {
   let place: Place
-  let browser: Browser
+  const browser = useBrowser()
   let host: PageServer
   beforeAll(async () => {
     place = await openPlace()
-    browser = await launchChromium()
     host = await startPageServer()
   })
   afterAll(async () => {
-    await browser.close()
     await host.close()
     await place.dispose()
   })
