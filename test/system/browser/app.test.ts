@@ -1,5 +1,5 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ServedAddresses } from '../../helpers/built-server.ts'
 import { useOwnFonts } from '../../helpers/photographs.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
@@ -46,9 +46,7 @@ async function openContext(options: BrowserContextOptions = {}): Promise<void> {
 
 /** Waits until the expression gives the value; a page's content policy refuses Playwright's own way. */
 async function waitFor(expression: string, value: unknown): Promise<void> {
-  await vi.waitFor(async () => expect(await page.evaluate<unknown>(expression)).toBe(value), {
-    timeout: 10_000,
-  })
+  await expect.poll(() => page.evaluate<unknown>(expression)).toBe(value)
 }
 
 /** Waits until so many frames have opened to their content. */

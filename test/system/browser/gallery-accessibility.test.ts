@@ -12,13 +12,13 @@ const OPTIONS = {
 
 const gallery = useGallery()
 
-async function findViolations(page: Page, selector = '.ground'): Promise<unknown[]> {
+async function findViolations(page: Page): Promise<unknown[]> {
   await page.evaluate(
     '(function open(root) { for (const element of root.querySelectorAll("*")) { if (element.tagName === "DETAILS") element.open = true; if (element.shadowRoot) open(element.shadowRoot) } })(document)',
   )
   await page.addScriptTag({ path: AXE })
   return page.evaluate<unknown[]>(
-    `axe.run({ include: [[${JSON.stringify(selector)}]] }, ${JSON.stringify(OPTIONS)}).then(({ violations }) =>
+    `axe.run({ include: [['.ground']] }, ${JSON.stringify(OPTIONS)}).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target, failureSummary }) => [id, target, failureSummary])))`,
   )
 }
@@ -50,7 +50,11 @@ describe('axe, WCAG 2.2 AA', () => {
     const page = await gallery.open(`layout=${layout}`)
     expect(await page.locator('.ground').count()).toBeGreaterThan(30)
     // Theme auto is the light one here, to the pixel: the photographs hold that.
-    expect(await findViolations(page, '.ground:not([data-theme="auto"])')).toEqual([])
+    await page.evaluate(
+      'for (const ground of document.querySelectorAll(".ground[data-theme=auto]")) ground.remove()',
+    )
+    expect(await page.locator('.ground').count()).toBeGreaterThan(20)
+    expect(await findViolations(page)).toEqual([])
   })
 
   test.each(LAYOUTS)('%s, theme auto, reader prefers dark - finds nothing', async (layout) => {

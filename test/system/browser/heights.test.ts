@@ -14,30 +14,36 @@ beforeAll(async () => {
   page = await browser.newPage({ bypassCSP: true })
 })
 
-/** What the server says of an embed's height, and what it takes. */
-async function compare(embed: string, widthPx: number): Promise<Readonly<{ said: number; taken: number }>> {
+type Heights = Readonly<{ said: number; taken: number }>
+
+/** What the server says of an embed's height. */
+async function readSaid(embed: string, widthPx: number): Promise<number> {
   const query = new URLSearchParams({ url: embed, maxwidth: String(widthPx) })
-  const answer = await page.request.get(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
+  const answer = await fetch(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
   const { height } = (await answer.json()) as { height: number }
+  return height
+}
+
+/** What the open embed takes at a width. */
+async function measure(widthPx: number): Promise<number> {
   await page.setViewportSize({ width: widthPx, height: 900 })
-  await page.goto(embed)
-  await useOwnFonts(page)
-  const taken = await page.evaluate<number>(
+  await page.waitForFunction(`innerWidth === ${widthPx}`)
+  return page.evaluate<number>(
     "Math.ceil(document.querySelector('.vitrine-content').getBoundingClientRect().height)",
   )
-  return { said: height, taken }
 }
 
 /** Enough, and not so much that the page has a hole: a seventh, and two lines of a title that is shorter. */
-const fits = ({ said, taken }: Readonly<{ said: number; taken: number }>): boolean =>
-  said >= taken && said <= taken * 1.15 + 54
+const fits = ({ said, taken }: Heights): boolean => said >= taken && said <= taken * 1.15 + 54
 
 /** Addresses whose height is said wrongly, with both heights. */
 async function listMisfits(embeds: readonly string[], widths: readonly number[]): Promise<string[]> {
   const misfits: string[] = []
   for (const embed of embeds) {
+    await page.goto(embed)
+    await useOwnFonts(page)
     for (const widthPx of widths) {
-      const heights = await compare(embed, widthPx)
+      const heights = { said: await readSaid(embed, widthPx), taken: await measure(widthPx) }
       if (!fits(heights)) misfits.push(`${embed} at ${widthPx} px: ${JSON.stringify(heights)}`)
     }
   }

@@ -52,7 +52,9 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
   const page = await browser.newPage({ viewport: { width: 700, height: 1_000 } })
   if (onStyle !== undefined) await page.route('**/vitrine.*.css', onStyle)
   await page.addInitScript(
-    `shifts = []; new PerformanceObserver((list) => { for (const entry of list.getEntries()) shifts.push([entry.value, entry.sources.map(({ node, previousRect, currentRect }) => [node?.nodeName, node?.className, previousRect.y, currentRect.y, previousRect.height, currentRect.height].join(' '))]) }).observe({ type: 'layout-shift', buffered: true })`,
+    `shifts = []; noteShifts = (entries) => { for (const entry of entries) shifts.push([entry.value, entry.sources.map(({ node, previousRect, currentRect }) => [node?.nodeName, node?.className, previousRect.y, currentRect.y, previousRect.height, currentRect.height].join(' '))]) }
+    watch = new PerformanceObserver((list) => noteShifts(list.getEntries())); watch.observe({ type: 'layout-shift', buffered: true })
+    said = []; addEventListener('message', ({ data }) => said.push(data?.type))`,
   )
   whenAsked = new Promise((resolve) => {
     pictureAsked = resolve
@@ -65,7 +67,7 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
 async function listShifts(page: Page): Promise<unknown> {
   await page.waitForLoadState('load')
   await page.evaluate(TWO_FRAMES)
-  return page.evaluate('shifts')
+  return page.evaluate('noteShifts(watch.takeRecords()), shifts')
 }
 
 const LAYOUTS = ['list', 'table', 'card', 'button']
@@ -131,8 +133,7 @@ describe('layout shift', () => {
     const page = await openArticle(
       `${empty}${placeholder}<script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
-    await page.locator('iframe').waitFor({ state: 'attached' })
-    await page.waitForLoadState('networkidle')
+    await page.waitForFunction('said.includes("hidden")')
     expect(await listShifts(page)).toEqual([])
     expect(await page.evaluate('document.querySelector("[data-vitrine]").offsetHeight')).toBe(0)
   })
@@ -149,7 +150,7 @@ describe('layout shift', () => {
       `<div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}" data-layout="${layout}" data-height="${heightPx}" style="min-height:${heightPx}px"></div><script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
     await page.waitForFunction('document.querySelector("iframe")?.style.visibility === "visible"')
-    await page.waitForLoadState('networkidle')
+    await page.waitForFunction('said.includes("height")')
     expect(await listShifts(page)).toEqual([])
     expect((await page.locator('iframe').boundingBox())?.height).toBe(heightPx)
   })

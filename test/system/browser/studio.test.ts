@@ -29,8 +29,7 @@ async function open(address = '', options: BrowserContextOptions = {}): Promise<
 }
 
 /** Waits for something to hold; a page's content policy refuses Playwright's own way. */
-const until = (check: () => Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 10_000, interval: 30 })
+const until = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, { interval: 30 })
 
 /** Address of the preview that is seen. */
 const readPreview = async (): Promise<string> =>

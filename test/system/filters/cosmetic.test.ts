@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { OPTION_LIST } from '../../../src/widgets/option-list.ts'
 import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
 import { LISTS, type LoadedList, describeWithLists, loadList } from './filter-lists.ts'
@@ -7,9 +7,6 @@ import { type OwnPage, fetchOwnPages, readSelectors } from './own-things.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useSampleServer } from '../use-sample-server.ts'
 import { countElements, surveyPage } from './survey.ts'
-
-// Tens of thousands of rules, and every page that there is.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 })
 
 const browser = useBrowser()
 const server = useSampleServer()

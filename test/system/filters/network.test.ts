@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { LISTS, type LoadedList, describeWithLists, findRules, loadList } from './filter-lists.ts'
 import { useSampleServer } from '../use-sample-server.ts'
 import { type OwnAddress, collectAddresses, fetchOwnPages } from './own-things.ts'
@@ -25,9 +25,6 @@ const CHANNEL = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
 
 /** Other channels, products and builds that each kind of address is tried with. */
 const OTHERS = 100
-
-// Tens of thousands of rules, and every page that there is.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 })
 
 const server = useSampleServer()
 let own: readonly OwnAddress[]

@@ -24,6 +24,8 @@ export type Gate = Readonly<{
   origin: string
   /** Every request since the start, except those that came while it was down. */
   requests: readonly GateRequest[]
+  /** How it answers now. */
+  readonly mode: GateMode
   /** `down` closes the port, every other mode opens it again. Connections from before are closed. */
   setMode(mode: GateMode): Promise<void>
   /**
@@ -63,6 +65,9 @@ export async function startGate(details: GateDetails): Promise<Gate> {
     port,
     origin: `http://127.0.0.1:${port}`,
     requests,
+    get mode() {
+      return state.mode
+    },
     async setMode(mode) {
       state.mode = mode
       if (mode === 'down') await close(server)
