@@ -90,8 +90,9 @@ async function open(page: Page, url: string, gate: Gate): Promise<Sight> {
   const before = gate.requests.length
   await page.addInitScript(WATCH)
   await page.goto(url, { waitUntil: 'domcontentloaded' })
-  if (gate.mode === 'hang') await expect.poll(() => gate.requests.length).toBeGreaterThan(before)
-  else await page.waitForFunction('isSettled()')
+  const isSettled = (): Promise<boolean> => page.evaluate<boolean>('isSettled()')
+  const isAsked = (): Promise<boolean> => Promise.resolve(gate.requests.length > before)
+  await expect.poll(gate.mode === 'hang' ? isAsked : isSettled).toBe(true)
   return judgePage(Buffer.from(toFilledPage(await page.content())))
 }
 
