@@ -9,8 +9,12 @@ import { PACKAGE_FOLDER } from '../../src/paths.ts'
 /** What `serve --json` prints with sample data: addresses that open. */
 export type ServedAddresses = Readonly<{ publicUrl: string; studio: string; box: string; grid: string }>
 
-/** A built server that runs as users run it. */
-export type BuiltServer = Readonly<{ addresses: ServedAddresses; stop(): Promise<void> }>
+/** A built server that runs as users run it. `ended` resolves when its process exits. */
+export type BuiltServer = Readonly<{
+  addresses: ServedAddresses
+  ended: Promise<unknown>
+  stop(): Promise<void>
+}>
 
 /** Starts the built server with its sample data in a folder of its own, for a whole test file; settings may be added. */
 export async function startBuiltServer(
@@ -36,6 +40,7 @@ export async function startBuiltServer(
   ])) as [string]
   return {
     addresses: JSON.parse(line) as ServedAddresses,
+    ended,
     async stop() {
       // As Ctrl-C: no balancer has to be told before.
       child.kill('SIGINT')

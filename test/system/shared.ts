@@ -1,12 +1,27 @@
-/** Where the things are that files share. */
-export const SHARED_THINGS = 'TEST_SHARED_URL'
+import type { ServedAddresses } from '../helpers/built-server.ts'
+import type { DatabasePlace } from './wordpress/database.ts'
 
-/** Asks for a thing that all files share. @throws Error when it could not be made. */
-export async function getShared<T>(name: string): Promise<T> {
-  // oxlint-disable-next-line node/no-process-env -- where the tests find it, not a setting of the program
-  const url = process.env[SHARED_THINGS]
-  if (url === undefined) throw new Error(`${SHARED_THINGS} is not set: only system tests share things`)
-  const answer = await fetch(`${url}/${name}`)
-  if (!answer.ok) throw new Error(`no shared ${name}: ${await answer.text()}`)
-  return (await answer.json()) as T
+/**
+ * The programs that all files share, and what each is reached by: Playwright's endpoint, the pages of a built server with sample
+ * data, and the database of an installed WordPress, which is only copied.
+ */
+export type SharedPrograms = Readonly<{
+  browser: string
+  server: ServedAddresses
+  wordpress: DatabasePlace
+}>
+
+/** Where the processes of the tests ask for them. */
+export const SHARED_PROGRAMS = 'TEST_PROGRAMS_URL'
+
+/** Get the address of a shared program; the first call of all files starts it. */
+export async function getShared<Name extends keyof SharedPrograms>(
+  name: Name,
+): Promise<SharedPrograms[Name]> {
+  // oxlint-disable-next-line node/no-process-env -- where the tests find their programs, not a setting
+  const url = process.env[SHARED_PROGRAMS]
+  if (url === undefined) throw new Error(`${SHARED_PROGRAMS} is not set: only system tests share programs`)
+  const response = await fetch(`${url}/${name}`)
+  if (!response.ok) throw new Error(`"${name}" did not start: ${await response.text()}`)
+  return (await response.json()) as SharedPrograms[Name]
 }

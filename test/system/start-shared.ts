@@ -2,43 +2,50 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startBuiltServer } from '../helpers/built-server.ts'
-import { SHARED_THINGS } from './shared.ts'
+import { SHARED_PROGRAMS, type SharedPrograms } from './shared.ts'
+import { startChromium } from './start-chromium.ts'
 import { startWordPress } from './wordpress/template.ts'
 
-/** Something that is made once, and how it ends. What files are told of it is JSON. */
-type Made = Readonly<{ told: unknown; stop(): Promise<void> }>
+/** A program that runs beside the tests, and what they need to reach it. `ended` resolves when it ends by itself. */
+type Program<T> = Readonly<{ address: T; ended?: Promise<unknown>; stop(): Promise<void> }>
 
-const MAKERS: Readonly<Record<string, () => Promise<Made>>> = {
+const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program<SharedPrograms[Name]>> } = {
+  browser: startChromium,
   async server() {
-    const { addresses, stop } = await startBuiltServer()
-    return { told: addresses, stop }
+    const { addresses, ended, stop } = await startBuiltServer()
+    return { address: addresses, ended, stop }
   },
   async wordpress() {
     const { template, stop } = await startWordPress()
-    return { told: template, stop }
+    return { address: template, stop }
   },
 }
 
-/** Offer what many files of the system tests share: each thing is made for the first file that asks, and ends after the last. */
+/** Start each shared program when the first test file asks for it, and stop all of them after the last. */
 export async function setup(): Promise<() => Promise<void>> {
-  const made = new Map<string, Promise<Made>>()
+  const running = new Map<string, Promise<Program<unknown>>>()
+  const get = (name: keyof SharedPrograms): Promise<Program<unknown>> => {
+    const known = running.get(name)
+    if (known !== undefined) return known
+    const started: Promise<Program<unknown>> = STARTERS[name]()
+    running.set(name, started)
+    // The next file starts another in place of one that crashed or did not start.
+    const forget = (): void => void running.delete(name)
+    void started.then(({ ended }) => ended?.then(forget, forget), forget)
+    return started
+  }
   const server = createServer((request, response) => {
-    const name = request.url?.slice(1) ?? ''
-    const making = made.get(name) ?? MAKERS[name]?.() ?? Promise.reject(new Error(`nothing is named ${name}`))
-    made.set(name, making)
-    making.then(
-      ({ told }) => response.end(JSON.stringify(told)),
+    get((request.url ?? '').slice(1) as keyof SharedPrograms).then(
+      ({ address }) => response.end(JSON.stringify(address)),
       (error: unknown) => response.writeHead(500).end(String(error)),
     )
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   // oxlint-disable-next-line node/no-process-env -- the processes of the tests read it there
-  process.env[SHARED_THINGS] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  process.env[SHARED_PROGRAMS] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return async () => {
     server.close()
     server.closeAllConnections()
-    const ends = [...made.values()].map(async (making) => (await making).stop())
-    await Promise.allSettled(ends)
+    await Promise.allSettled([...running.values()].map(async (started) => (await started).stop()))
   }
 }

@@ -1,15 +1,15 @@
 import { createRequire } from 'node:module'
-import type { Browser } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/paths.ts'
 import { renderAccentCss } from '../../../src/widgets/accent.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import type { Frame } from '../../../src/widgets/view-models.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { type PageServer, STUDIO_CSP, startPageServer, toPage } from '../../helpers/page-server.ts'
 import { SICK, makeStudio } from '../../helpers/studio-view.ts'
 import { SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../../helpers/views.ts'
+import { useBrowser } from '../use-browser.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -17,11 +17,12 @@ const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-prac
 const assets = loadAssets(BUILT_FOLDER)
 const renderer = createRenderer()
 const styles = [assets.get('vitrine.css').path]
-let browser: Browser
+const browser = useBrowser()
+let page: Page
 let server: PageServer
 
 beforeAll(async () => {
-  browser = await launchChromium()
+  page = await browser.newPage({ bypassCSP: true, viewport: { width: 700, height: 900 } })
   server = await startPageServer()
   for (const name of ['vitrine.css', 'studio.css', 'studio.js', 'embed.js'] as const) {
     const { path, contentType, body } = assets.get(name)
@@ -31,10 +32,7 @@ beforeAll(async () => {
     server.answers.set(`/accents/${hex}.css`, { type: 'text/css', body: renderAccentCss(hex) })
   }
 })
-afterAll(async () => {
-  await browser.close()
-  await server.close()
-})
+afterAll(() => server.close())
 
 const offers = [
   makeOffer({ isBest: true, price: SALE_PRICE }),
@@ -80,23 +78,14 @@ function toHost(frame: Partial<Frame>): string {
 
 async function findViolations(body: string, colorScheme: 'light' | 'dark', csp?: string): Promise<unknown[]> {
   server.answers.set('/', toPage(body, csp))
-  const context = await browser.newContext({
-    colorScheme,
-    bypassCSP: true,
-    viewport: { width: 700, height: 900 },
-  })
-  try {
-    const page = await context.newPage()
-    await page.goto(`${server.origin}/`)
-    await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
-    await page.addScriptTag({ path: AXE })
-    return await page.evaluate<unknown[]>(
-      `axe.run({ exclude: [['iframe']] }, { runOnly: ${JSON.stringify(TAGS)} })
-        .then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`,
-    )
-  } finally {
-    await context.close()
-  }
+  await page.emulateMedia({ colorScheme })
+  await page.goto(`${server.origin}/`)
+  await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
+  await page.addScriptTag({ path: AXE })
+  return await page.evaluate<unknown[]>(
+    `axe.run({ exclude: [['iframe']] }, { runOnly: ${JSON.stringify(TAGS)} })
+      .then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`,
+  )
 }
 
 describe('accessibility', () => {

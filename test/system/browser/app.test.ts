@@ -1,15 +1,16 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type BuiltServer, type ServedAddresses, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { ServedAddresses } from '../../helpers/built-server.ts'
 import { useOwnFonts } from '../../helpers/photographs.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
 import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 
 /** The built server with its sample data, the browser, and a publisher's page on an origin of its own. */
-let server: BuiltServer
+const server = useServer()
+const browser = useBrowser()
 let addresses: ServedAddresses
-let browser: Browser
 let publisher: PageServer
 
 let context: BrowserContext
@@ -19,21 +20,14 @@ let problems: string[]
 let hosts: Set<string>
 
 beforeAll(async () => {
-  browser = await launchChromium()
   publisher = await startPageServer()
-  server = await startBuiltServer()
   addresses = server.addresses
 })
-afterAll(async () => {
-  await browser.close()
-  await publisher.close()
-  await server.stop()
-})
+afterAll(() => publisher.close())
 
 beforeEach(() => openContext())
-afterEach(() => context.close())
 
-async function openContext(options: Parameters<Browser['newContext']>[0] = {}): Promise<void> {
+async function openContext(options: BrowserContextOptions = {}): Promise<void> {
   context = await browser.newContext({ viewport: { width: 1_000, height: 1_200 }, ...options })
   page = await context.newPage()
   problems = []
@@ -52,9 +46,7 @@ async function openContext(options: Parameters<Browser['newContext']>[0] = {}): 
 
 /** Waits until the expression gives the value; a page's content policy refuses Playwright's own way. */
 async function waitFor(expression: string, value: unknown): Promise<void> {
-  await vi.waitFor(async () => expect(await page.evaluate<unknown>(expression)).toBe(value), {
-    timeout: 10_000,
-  })
+  await expect.poll(() => page.evaluate<unknown>(expression)).toBe(value)
 }
 
 /** Waits until so many frames have opened to their content. */
@@ -95,7 +87,6 @@ describe('the server as it is started, in a browser', () => {
       const contentPx = await phone
         .locator('.vitrine')
         .evaluate((element) => element.getBoundingClientRect().height)
-      await phone.close()
       expect(Number(heightPx)).toBeGreaterThanOrEqual(contentPx)
       expect(Number(heightPx)).toBeLessThan(contentPx + 120)
     },
@@ -180,7 +171,6 @@ describe('the server as it is started, in a browser', () => {
   })
 
   test.each(['box', 'grid'] as const)('%s without JavaScript - shows its offers', async (kind) => {
-    await context.close()
     await openContext({ javaScriptEnabled: false })
     await page.goto(addresses[kind])
     const rows = page.locator(kind === 'box' ? '.vitrine-offer' : '.vitrine-deal')

@@ -1,26 +1,20 @@
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import { startTestService } from '../../catalog-service/harness.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
+import { useBrowser } from '../use-browser.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launchChromium()
-})
-afterAll(() => browser.close())
+const browser = useBrowser()
 
 /** Opens the service's first page in a browser of its own, with what was loaded, and what was complained of. */
 async function open(
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; loaded: string[]; complaints: string[]; url: string }> {
   const { url } = await startTestService()
-  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })
-  onTestFinished(() => context.close())
-  const page = await context.newPage()
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, ...options })
   const loaded: string[] = []
   const complaints: string[] = []
   page.on('request', (request) => loaded.push(request.url().replace(url, '')))

@@ -1,41 +1,32 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/paths.ts'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { defer } from '../../helpers/defer.ts'
 import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 
 /** The whole way from another origin: the real server, its loader, its frames. */
-let browser: Browser
-let context: BrowserContext
+const browser = useBrowser()
+const server = useServer()
 let page: Page
 let publisher: PageServer
-let server: BuiltServer
 const problems: string[] = []
 
 beforeAll(async () => {
-  browser = await launchChromium()
   publisher = await startPageServer()
-  server = await startBuiltServer()
 })
-afterAll(async () => {
-  await browser.close()
-  await publisher.close()
-  await server.stop()
-})
+afterAll(() => publisher.close())
 beforeEach(async () => {
-  context = await browser.newContext({ viewport: { width: 800, height: 900 } })
-  page = await context.newPage()
+  page = await browser.newPage({ viewport: { width: 800, height: 900 } })
   problems.length = 0
   page.on('pageerror', (error) => problems.push(error.message))
   page.on('console', (message) => {
     if (message.text().includes('Content Security Policy')) problems.push(message.text())
   })
 })
-afterEach(async () => {
-  await context.close()
+afterEach(() => {
   // Nothing thrown and nothing refused by a content policy, in any test.
   if (problems.length > 0) throw new Error(problems.join('\n'))
 })

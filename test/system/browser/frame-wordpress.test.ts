@@ -1,31 +1,22 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { launchChromium } from '../../helpers/chromium.ts'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 
 /** The frame's half of WordPress's protocol; a real WordPress speaks the other half in test/wordpress/. */
-let browser: Browser
-let context: BrowserContext
+const browser = useBrowser()
+const server = useServer()
 let page: Page
 let publisher: PageServer
-let server: BuiltServer
 
 beforeAll(async () => {
-  browser = await launchChromium()
   publisher = await startPageServer()
-  server = await startBuiltServer()
 })
-afterAll(async () => {
-  await browser.close()
-  await publisher.close()
-  await server.stop()
-})
+afterAll(() => publisher.close())
 beforeEach(async () => {
-  context = await browser.newContext()
-  page = await context.newPage()
+  page = await browser.newPage()
 })
-afterEach(() => context.close())
 
 type Said = Readonly<{ message?: string; value?: number | string; secret?: string; type?: string }>
 
@@ -90,7 +81,7 @@ describe('frame of WordPress', () => {
     const go = String(said?.value)
     expect(new URL(go).origin).toBe(new URL(server.addresses.publicUrl).origin)
     expect(said?.secret).toBe('aB3dE6gH9j')
-    const answer = await context.request.get(go, { maxRedirects: 0 })
+    const answer = await page.request.get(go, { maxRedirects: 0 })
     expect([answer.status(), answer.headers()['location']]).toEqual([302, href])
   })
 

@@ -1,19 +1,18 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/paths.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { EMBED_CSP, type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
 import { makeBox, makeFrame } from '../../helpers/views.ts'
+import { useBrowser } from '../use-browser.ts'
 
-let browser: Browser
+const browser = useBrowser()
 let page: Page
 let publisher: PageServer
 let widgets: PageServer
 
 beforeAll(async () => {
-  browser = await launchChromium()
   page = await browser.newPage()
   publisher = await startPageServer()
   widgets = await startPageServer()
@@ -49,7 +48,6 @@ beforeAll(async () => {
   widgets.answers.set('/mistake', toPage(mistake, EMBED_CSP))
 })
 afterAll(async () => {
-  await browser.close()
   await publisher.close()
   await widgets.close()
 })

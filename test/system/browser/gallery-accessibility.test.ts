@@ -12,13 +12,13 @@ const OPTIONS = {
 
 const gallery = useGallery()
 
-async function findViolations(page: Page, selector = '.ground'): Promise<unknown[]> {
+async function findViolations(page: Page): Promise<unknown[]> {
   await page.evaluate(
     '(function open(root) { for (const element of root.querySelectorAll("*")) { if (element.tagName === "DETAILS") element.open = true; if (element.shadowRoot) open(element.shadowRoot) } })(document)',
   )
   await page.addScriptTag({ path: AXE })
   return page.evaluate<unknown[]>(
-    `axe.run({ include: [[${JSON.stringify(selector)}]] }, ${JSON.stringify(OPTIONS)}).then(({ violations }) =>
+    `axe.run({ include: [['.ground']] }, ${JSON.stringify(OPTIONS)}).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target, failureSummary }) => [id, target, failureSummary])))`,
   )
 }
@@ -47,29 +47,30 @@ async function walkThrough(page: Page): Promise<string[]> {
 
 describe('axe, WCAG 2.2 AA', () => {
   test.each(LAYOUTS)('%s, every theme and case, reader prefers light - finds nothing', async (layout) => {
-    const { page, context } = await gallery.open(`layout=${layout}`)
+    const page = await gallery.open(`layout=${layout}`)
     expect(await page.locator('.ground').count()).toBeGreaterThan(30)
     // Theme auto is the light one here, to the pixel: the photographs hold that.
-    expect(await findViolations(page, '.ground:not([data-theme="auto"])')).toEqual([])
-    await context.close()
+    await page.evaluate(
+      'for (const ground of document.querySelectorAll(".ground[data-theme=auto]")) ground.remove()',
+    )
+    expect(await page.locator('.ground').count()).toBeGreaterThan(20)
+    expect(await findViolations(page)).toEqual([])
   })
 
   test.each(LAYOUTS)('%s, theme auto, reader prefers dark - finds nothing', async (layout) => {
-    const { page, context } = await gallery.open(`layout=${layout}&theme=auto`, { colorScheme: 'dark' })
+    const page = await gallery.open(`layout=${layout}&theme=auto`, { colorScheme: 'dark' })
     const ground = await page.evaluate<string>(
       'getComputedStyle(document.querySelector(".vitrine")).backgroundColor',
     )
     expect(ground).toBe('rgb(27, 26, 24)')
     expect(await findViolations(page)).toEqual([])
-    await context.close()
   })
 
   test.each(['de', 'ar', 'ja', 'pl'])('%s, every layout and theme - finds nothing', async (locale) => {
     for (const caseId of ['usual', 'old-prices']) {
-      const { page, context } = await gallery.open(`case=${caseId}&locale=${locale}`)
+      const page = await gallery.open(`case=${caseId}&locale=${locale}`)
       expect(await page.locator('.ground').count()).toBe(21)
       expect(await findViolations(page)).toEqual([])
-      await context.close()
     }
   })
 
@@ -78,12 +79,11 @@ describe('axe, WCAG 2.2 AA', () => {
     ['target-size', '<a href="#a" style="font-size:6px">one</a> <a href="#b" style="font-size:6px">two</a>'],
     ['link-name', '<a href="#c"></a>'],
   ])('%s - is found out', async (rule, html) => {
-    const { page, context } = await gallery.open('theme=light&case=paged&layout=deals-grid')
+    const page = await gallery.open('theme=light&case=paged&layout=deals-grid')
     await page.evaluate(
       `document.querySelector('.ground').insertAdjacentHTML('beforeend', ${JSON.stringify(html)})`,
     )
     expect(await findViolations(page)).toContainEqual(expect.arrayContaining([rule]))
-    await context.close()
   })
 })
 
@@ -91,7 +91,7 @@ describe('what a screen reader is given', () => {
   test.each(LAYOUTS)(
     '%s - each link names shop and price, or says that the price is at the shop',
     async (layout) => {
-      const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=usual`)
+      const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
       const specimen = (await hear(page)).filter(({ role }) => role === 'link').map(({ name }) => name)
       const shops = specimen.filter((name) => name.includes('€'))
       expect(shops.length).toBeGreaterThanOrEqual(5)
@@ -99,33 +99,28 @@ describe('what a screen reader is given', () => {
         expect(name).toMatch(
           /(?:Novabrück|Tindra|Pfefferkorn|Kestrel|Maison|Velofjell|Quillhaven|Oakmere).*€\d+\.\d\d|€\d+\.\d\d.*(?:Novabrück)/,
         )
-      await context.close()
     },
   )
 
   test.each(LAYOUTS)(
     '%s - old and new price are told apart, and the old one is named the shop’s',
     async (layout) => {
-      const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=usual`)
+      const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
       const text = (await hear(page))
         .filter(({ role }) => role === 'StaticText')
         .map(({ name }) => name.trim())
         .join(' ')
       const [now, was] = layout.startsWith('deals') ? ['€149.00', '€249.00'] : ['€189.00', '€249.00']
       expect(text).toContain(`now ${now} Shop’s former price ${was}`)
-      await context.close()
     },
   )
 
   test.each([1_300, 340])(
     'table in a window of %i px - is a table with heads to its columns and rows',
     async (width) => {
-      const { page, context } = await gallery.open(
-        'layout=where-to-buy-table&theme=light&case=usual&width=article',
-        {
-          viewport: { width, height: 900 },
-        },
-      )
+      const page = await gallery.open('layout=where-to-buy-table&theme=light&case=usual&width=article', {
+        viewport: { width, height: 900 },
+      })
       const nodes = await hear(page)
       expect(nodes.filter(({ role }) => role === 'table')).toHaveLength(1)
       expect(nodes.filter(({ role }) => role === 'columnheader').map(({ name }) => name)).toEqual([
@@ -136,15 +131,13 @@ describe('what a screen reader is given', () => {
       ])
       expect(nodes.filter(({ role }) => role === 'rowheader')).toHaveLength(5)
       expect(nodes.filter(({ role }) => role === 'cell')).toHaveLength(15)
-      await context.close()
     },
   )
 
   test('carousel - its buttons are named in the language of the reader', async () => {
-    const { page, context } = await gallery.open('layout=deals-carousel&theme=light&case=usual&locale=de')
+    const page = await gallery.open('layout=deals-carousel&theme=light&case=usual&locale=de')
     const names = (await hear(page)).filter(({ role }) => role === 'button').map(({ name }) => name)
     expect(names).toContain('Weitere Angebote')
-    await context.close()
   })
 })
 
@@ -158,20 +151,18 @@ describe('keyboard', () => {
     ['deals-list', Array<string>(6).fill('A shown')],
   ])('%s - every control is reached in order, shows its focus, and the fold opens', async (layout, stops) => {
     for (const width of ['phone', 'article']) {
-      const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=usual&width=${width}`)
+      const page = await gallery.open(`layout=${layout}&theme=light&case=usual&width=${width}`)
       expect(await walkThrough(page)).toEqual(stops)
-      await context.close()
     }
   })
 
   test('carousel - each card is scrolled into view when its link has the focus', async () => {
-    const { page, context } = await gallery.open('layout=deals-carousel&theme=light&case=usual', {
+    const page = await gallery.open('layout=deals-carousel&theme=light&case=usual', {
       // Then scrolling is done at once, and where it ends can be looked at.
       reducedMotion: 'reduce',
     })
     const stops = await walkThrough(page)
     expect(stops.filter((stop) => stop === 'A shown')).toHaveLength(6)
     expect(stops.filter((stop) => stop.startsWith('A ') && stop !== 'A shown')).toEqual([])
-    await context.close()
   })
 })

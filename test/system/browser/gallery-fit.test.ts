@@ -26,7 +26,7 @@ const FIND_OVERFLOW = `[...document.querySelectorAll('.ground')].flatMap((ground
 
 describe('in a column of 280 px', () => {
   test.each(LANGUAGE_TAGS)('%s, every layout - nothing reaches out', async (locale) => {
-    const { page, context } = await gallery.open(`case=narrow&theme=light&locale=${locale}`)
+    const page = await gallery.open(`case=narrow&theme=light&locale=${locale}`)
     expect(await page.locator('.vitrine').count()).toBe(LAYOUTS.length)
     expect(
       await page
@@ -36,32 +36,29 @@ describe('in a column of 280 px', () => {
     ).toBe(280)
     await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
     expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
-    await context.close()
   })
 
   test.each(LAYOUTS)('%s, every case - nothing reaches out', async (layout) => {
-    const { page, context } = await gallery.open(`layout=${layout}&theme=light`)
+    const page = await gallery.open(`layout=${layout}&theme=light`)
     await page.addStyleTag({ content: '.specimens[data-width] { --specimen: 304px }' })
     await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
     expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
-    await context.close()
   })
 })
 
 describe('in wider columns', () => {
   test.each(LANGUAGE_TAGS)('%s, every layout in an article - nothing reaches out', async (locale) => {
-    const { page, context } = await gallery.open(`case=usual&theme=light&width=article&locale=${locale}`)
+    const page = await gallery.open(`case=usual&theme=light&width=article&locale=${locale}`)
     for (const widthPx of [664, 604, 544, 464]) {
       await page.addStyleTag({ content: `.specimens[data-width] { --specimen: ${widthPx}px }` })
       expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
     }
-    await context.close()
   })
 
   // Firefox applies it to a row group, and puts a head of 1px outside a table that is right to left; Chromium does not.
   test('a table with its head, right to left - the head has no size of its own', async () => {
     const query = 'layout=where-to-buy-table&case=usual&theme=light&width=article&locale=ar'
-    const { page, context } = await gallery.open(query)
+    const page = await gallery.open(query)
     const read = `(() => {
       const head = document.querySelector('.vitrine-table thead')
       const sizes = ['display', 'inline-size', 'block-size'].map((name) => String(head.computedStyleMap().get(name)))
@@ -69,29 +66,26 @@ describe('in wider columns', () => {
       return [...sizes, inner.left >= outer.left && inner.right <= outer.right]
     })()`
     expect(await page.evaluate(read)).toEqual(['table-header-group', 'auto', 'auto', true])
-    await context.close()
   })
 
   test.each(['phone', 'article', 'page'])(
     '%s, every layout and case - nothing reaches out',
     async (width) => {
-      const { page, context } = await gallery.open(`theme=light&width=${width}`)
+      const page = await gallery.open(`theme=light&width=${width}`)
       expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
-      await context.close()
     },
   )
 
   test.each(['usual', 'shadow'])(
     '%s, text of twice the size - is followed, and nothing reaches out',
     async (id) => {
-      const { page, context } = await gallery.open(`theme=light&case=${id}`)
+      const page = await gallery.open(`theme=light&case=${id}`)
       await page.addStyleTag({ content: ':root { font-size: 200% }' })
       const sizes = await page.evaluate<string[]>(
         `[...document.querySelectorAll('.ground')].map((ground) => getComputedStyle((ground.querySelector('.vitrine-host')?.shadowRoot ?? ground).querySelector('.vitrine')).fontSize)`,
       )
       expect(new Set(sizes)).toEqual(new Set(['32px']))
       expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
-      await context.close()
     },
   )
 })
@@ -108,21 +102,20 @@ describe('where a column has no width of its own', () => {
 
   test.each(PLACES)('%s - no layout falls together, plain or isolated', async (_place, css) => {
     for (const id of ['usual', 'shadow']) {
-      const { page, context } = await gallery.open(`theme=light&case=${id}`)
+      const page = await gallery.open(`theme=light&case=${id}`)
       await page.addStyleTag({ content: `.ground { ${css} } .specimen { overflow: hidden }` })
       const widths = await page.evaluate<number[]>(
         `[...document.querySelectorAll('.ground')].map((ground) => (ground.querySelector('.vitrine-host')?.shadowRoot ?? ground).querySelector('.vitrine').getBoundingClientRect().width)`,
       )
       expect(widths).toHaveLength(LAYOUTS.length)
       expect(widths.filter((width) => width < 279)).toEqual([])
-      await context.close()
     }
   })
 })
 
 describe('text spacing as readers set it (WCAG 1.4.12)', () => {
   test.each(LAYOUTS)('%s - takes effect, and nothing is cut', async (layout) => {
-    const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=usual&locale=de`)
+    const page = await gallery.open(`layout=${layout}&theme=light&case=usual&locale=de`)
     await page.addStyleTag({
       content:
         '* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }',
@@ -132,13 +125,12 @@ describe('text spacing as readers set it (WCAG 1.4.12)', () => {
     )
     expect(Number.parseFloat(spacing)).toBeGreaterThan(1)
     expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
-    await context.close()
   })
 })
 
 describe('from right to left', () => {
   test('arrows point to where they lead', async () => {
-    const { page, context } = await gallery.open('theme=light&case=right-to-left&locale=ar')
+    const page = await gallery.open('theme=light&case=right-to-left&locale=ar')
     const read = (selector: string, pseudo: string, property: string): Promise<string> =>
       page.evaluate(
         `getComputedStyle(document.querySelector(${JSON.stringify(selector)}), ${JSON.stringify(pseudo)})[${JSON.stringify(property)}]`,
@@ -152,11 +144,9 @@ describe('from right to left', () => {
       `[...document.querySelectorAll('.vitrine-name')].slice(1, 4).map((name) => getComputedStyle(name).direction + ' ' + getComputedStyle(name).textAlign)`,
     )
     expect(new Set(latin)).toEqual(new Set(['ltr right']))
-    await context.close()
-    const other = await gallery.open('theme=light&case=usual')
+    await gallery.open('theme=light&case=usual')
     const rotate = 'getComputedStyle(document.querySelector(".vitrine-go"), "::before").rotate'
-    expect(await other.page.evaluate(rotate)).toBe('45deg')
-    await other.context.close()
+    expect(await page.evaluate(rotate)).toBe('45deg')
   })
 
   test.each([
@@ -164,7 +154,7 @@ describe('from right to left', () => {
     ['deals-grid', '.vitrine-name'],
     ['deals-carousel', '.vitrine-deal:nth-child(2) .vitrine-name'],
   ])('%s, a long name in Latin letters - says that it is cut', async (layout, selector) => {
-    const { page, context } = await gallery.open(`layout=${layout}&theme=light&case=long&locale=ar`)
+    const page = await gallery.open(`layout=${layout}&theme=light&case=long&locale=ar`)
     await useOwnFonts(page)
     const name = page.locator(selector).first()
     await name.evaluate((element, title) => (element.textContent = title), LONG_TITLE)
@@ -181,13 +171,12 @@ describe('from right to left', () => {
       await page.screenshot({ fullPage: true, clip: { ...end, width: 10, height: heightPx } }),
     )
     expect(new Set(new Uint32Array(data.buffer, data.byteOffset, data.length / 4)).size).toBeGreaterThan(1)
-    await context.close()
   })
 })
 
 describe('without scripts', () => {
   test('the fold opens, the carousel scrolls, every link is there', async () => {
-    const { page, context } = await gallery.open('theme=light&case=usual', { javaScriptEnabled: false })
+    const page = await gallery.openWithoutScripts('theme=light&case=usual')
     const disclosures = page.locator('details.vitrine-more')
     expect(await disclosures.count()).toBe(4)
     for (const disclosure of await disclosures.all()) {
@@ -201,13 +190,10 @@ describe('without scripts', () => {
     expect(await page.locator('.ground a[rel="sponsored nofollow noopener"][target="_blank"]').count()).toBe(
       4 * 7 + 3 * 6,
     )
-    await context.close()
   })
 
   test('pages of a grid in a frame - its links lead from page to page inside the frame', async () => {
-    const { page, context } = await gallery.open('layout=deals-grid&case=one&theme=light', {
-      javaScriptEnabled: false,
-    })
+    const page = await gallery.openWithoutScripts('layout=deals-grid&case=one&theme=light')
     const [channelId] =
       /[0-9a-f-]{36}/.exec(await (await page.request.get(`${gallery.publicUrl()}/studio`)).text()) ?? []
     await page.goto(`${gallery.publicUrl()}/embeds/${channelId}/deals?limit=3&layout=carousel&theme=dark`)
@@ -221,13 +207,12 @@ describe('without scripts', () => {
     await page.getByRole('link', { name: 'Previous page' }).click()
     await page.waitForURL((url) => !url.search.includes('page='))
     expect(await readTitle()).toBe(first)
-    await context.close()
   })
 })
 
 describe('on paper', () => {
   test('every card of a carousel and every folded shop is there', async () => {
-    const { page, context } = await gallery.open('theme=light&case=usual&width=article')
+    const page = await gallery.open('theme=light&case=usual&width=article')
     await page.emulateMedia({ media: 'print' })
     expect(await page.locator('.vitrine-go:visible, .vitrine-pages:visible').count()).toBe(0)
     const heights = await page.evaluate<number[]>(
@@ -240,6 +225,5 @@ describe('on paper', () => {
         return [...list.children].filter((card) => card.getBoundingClientRect().right > right + 1).length })()`,
     )
     expect(outside).toBe(0)
-    await context.close()
   })
 })

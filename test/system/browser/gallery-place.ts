@@ -1,49 +1,51 @@
-import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core'
+import { beforeAll } from 'vitest'
 import { LAYOUTS as GALLERY_LAYOUTS, toLayoutId } from '../../../src/gallery/specimens.ts'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 
 /** Layouts by the id that the gallery knows them under. */
 export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
 
-/** A page of the gallery, and its context to close. */
-export type Opened = Readonly<{ page: Page; context: BrowserContext }>
+/** What a reader prefers, and their window. */
+type Reader = Pick<BrowserContextOptions, 'colorScheme' | 'reducedMotion' | 'viewport'>
 
 /** The gallery of the built server in a browser, for one test file. */
 export type GalleryPlace = Readonly<{
-  /** Opens a part of the gallery with every picture loaded. */
-  open(query: string, options?: BrowserContextOptions): Promise<Opened>
+  /** Open a part of the gallery with every picture loaded, in the one page that all tests of the file use. */
+  open(query: string, reader?: Reader): Promise<Page>
+  /** The same in a page of its own that runs no scripts. */
+  openWithoutScripts(query: string): Promise<Page>
   publicUrl(): string
-  browser(): Browser
 }>
 
-/** Starts server and browser before the tests of a file, and ends both after them. */
+const VIEWPORT = { width: 1_300, height: 900 }
+
+/** Use the gallery in the tests of a file. */
 export function useGallery(): GalleryPlace {
-  const made: { server?: BuiltServer; browser?: Browser } = {}
+  const browser = useBrowser()
+  const server = useServer()
+  const made: { page?: Page } = {}
   beforeAll(async () => {
-    ;[made.server, made.browser] = await Promise.all([startBuiltServer(), launchChromium()])
+    made.page = await browser.newPage({ bypassCSP: true })
   })
-  afterAll(async () => {
-    await made.browser?.close()
-    await made.server?.stop()
-  })
-  const browser = (): Browser => made.browser as Browser
-  const publicUrl = (): string => (made.server as BuiltServer).addresses.publicUrl
+  const publicUrl = (): string => server.addresses.publicUrl
+  const toUrl = (query: string): string => `${publicUrl()}/studio/gallery?${query}`
   return {
-    browser,
     publicUrl,
-    async open(query, options = {}) {
-      const context = await browser().newContext({
-        bypassCSP: true,
-        viewport: { width: 1_300, height: 900 },
-        ...options,
-      })
-      const page = await context.newPage()
-      await page.goto(`${publicUrl()}/studio/gallery?${query}`)
-      if (options.javaScriptEnabled !== false) await loadPictures(page)
-      return { page, context }
+    async open(query, { colorScheme = 'light', reducedMotion = 'no-preference', viewport } = {}) {
+      const page = made.page as Page
+      await page.emulateMedia({ media: null, colorScheme, reducedMotion })
+      await page.setViewportSize(viewport ?? VIEWPORT)
+      await page.goto(toUrl(query))
+      await loadPictures(page)
+      return page
+    },
+    async openWithoutScripts(query) {
+      const page = await browser.newPage({ javaScriptEnabled: false, viewport: VIEWPORT })
+      await page.goto(toUrl(query))
+      return page
     },
   }
 }

@@ -1,49 +1,49 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { useOwnFonts } from '../../helpers/photographs.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 
 /** Frames without the loader are as high as the server says: sample data in Chromium in one font, phone and article. */
-let browser: Browser
+const browser = useBrowser()
+const server = useServer()
 let page: Page
-let server: BuiltServer
 beforeAll(async () => {
-  browser = await launchChromium()
   // For the fonts alone: the policy of an embed refuses styles of others.
   page = await browser.newPage({ bypassCSP: true })
-  server = await startBuiltServer()
-})
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
 })
 
-/** What the server says of an embed's height, and what it takes. */
-async function compare(embed: string, widthPx: number): Promise<Readonly<{ said: number; taken: number }>> {
+type Heights = Readonly<{ said: number; taken: number }>
+
+/** What the server says of an embed's height. */
+async function readSaid(embed: string, widthPx: number): Promise<number> {
   const query = new URLSearchParams({ url: embed, maxwidth: String(widthPx) })
-  const answer = await page.request.get(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
+  const answer = await fetch(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
   const { height } = (await answer.json()) as { height: number }
+  return height
+}
+
+/** What the open embed takes at a width. */
+async function measure(widthPx: number): Promise<number> {
   await page.setViewportSize({ width: widthPx, height: 900 })
-  await page.goto(embed)
-  await useOwnFonts(page)
-  const taken = await page.evaluate<number>(
+  await page.waitForFunction(`innerWidth === ${widthPx}`)
+  return page.evaluate<number>(
     "Math.ceil(document.querySelector('.vitrine-content').getBoundingClientRect().height)",
   )
-  return { said: height, taken }
 }
 
 /** Enough, and not so much that the page has a hole: a seventh, and two lines of a title that is shorter. */
-const fits = ({ said, taken }: Readonly<{ said: number; taken: number }>): boolean =>
-  said >= taken && said <= taken * 1.15 + 54
+const fits = ({ said, taken }: Heights): boolean => said >= taken && said <= taken * 1.15 + 54
 
 /** Addresses whose height is said wrongly, with both heights. */
 async function listMisfits(embeds: readonly string[], widths: readonly number[]): Promise<string[]> {
   const misfits: string[] = []
   for (const embed of embeds) {
+    await page.goto(embed)
+    await useOwnFonts(page)
     for (const widthPx of widths) {
-      const heights = await compare(embed, widthPx)
+      const heights = { said: await readSaid(embed, widthPx), taken: await measure(widthPx) }
       if (!fits(heights)) misfits.push(`${embed} at ${widthPx} px: ${JSON.stringify(heights)}`)
     }
   }

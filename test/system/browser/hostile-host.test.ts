@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../../src/gallery/cases.ts'
 import { findGalleryPicture } from '../../../src/gallery/pictures.ts'
@@ -7,10 +7,10 @@ import { LAYOUTS, type Layout, makeSpecimen, toLayoutId } from '../../../src/gal
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/paths.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
 import { compareImages, compareWithKept, cutOut, photograph, useOwnFonts } from '../../helpers/photographs.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
+import { useBrowser } from '../use-browser.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -43,13 +43,12 @@ tr:nth-child(even), th { background: #060 !important; position: sticky }
 
 const names = LAYOUTS.map((layout) => [toLayoutId(layout), layout] as const)
 
-let browser: Browser
+const browser = useBrowser()
 let host: PageServer
 const renderer = createRenderer()
 const style = loadAssets(BUILT_FOLDER).get('vitrine.css')
 
 beforeAll(async () => {
-  browser = await launchChromium()
   host = await startPageServer()
   host.answers.set(style.path, { type: style.contentType, body: style.body })
   host.answers.set('/studio/gallery/pictures/square.svg', {
@@ -62,10 +61,7 @@ beforeAll(async () => {
       body: findGalleryPicture(name) ?? '',
     })
 })
-afterAll(async () => {
-  await browser.close()
-  await host.close()
-})
+afterAll(() => host.close())
 
 function toFragment(layout: Layout, isolate: 'none' | 'shadow'): string {
   const [usual] = GALLERY_CASES
@@ -115,7 +111,6 @@ describe('in a page that styles everything with !important', () => {
     const taken = await photograph(page, '#place')
     expect(compareImages(wanted, await cutOut(taken, '.vitrine'))).toBeUndefined()
     expect(await compareWithKept(taken, '.vitrine', `hostile/${name}-shadow`)).toBeUndefined()
-    await page.close()
   })
 
   test.each(names)(
@@ -148,7 +143,6 @@ describe('in a page that styles everything with !important', () => {
       ).toBeUndefined()
       // Last: it scrolls.
       expect(await page.evaluate<unknown[]>(FIND_DEAD_ROWS)).toEqual([])
-      await page.close()
     },
   )
 
@@ -163,7 +157,6 @@ describe('in a page that styles everything with !important', () => {
       HOSTILE,
     )
     expect(await readStyles(page)).toEqual(before)
-    await page.close()
   })
 })
 
@@ -182,7 +175,6 @@ describe('in a page of its own type and colours', () => {
       })()`)
       expect(ground).toBe('rgb(253, 240, 240)')
       expect(family?.startsWith(isolate === 'none' ? 'monospace' : 'system-ui')).toBe(true)
-      await page.close()
     }
   })
 
@@ -193,7 +185,6 @@ describe('in a page of its own type and colours', () => {
     const above = await page.locator('h1').boundingBox()
     expect([place?.x, place?.width]).toEqual([70, 320])
     expect(place?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0) + 40)
-    await page.close()
   })
 
   test.each(['list', 'card', 'carousel'])(
@@ -205,7 +196,6 @@ describe('in a page of its own type and colours', () => {
       await alone.close()
       const page = await openArticle(`<div data-layout="${word}">${fragment}</div>`, '')
       expect(await page.locator('.vitrine').boundingBox()).toEqual(wanted)
-      await page.close()
     },
   )
 })

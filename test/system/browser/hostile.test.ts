@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import request from 'supertest'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { launchChromium } from '../../helpers/chromium.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { createHarness } from '../../helpers/harness.ts'
 import { startPageServer, toPage } from '../../helpers/page-server.ts'
 import { toGtin } from '../../helpers/products.ts'
+import { useBrowser } from '../use-browser.ts'
 
 /** What would run if any of it became markup: in text, in an attribute, in a comment, in a script, in a template. */
 const HOSTILE = [
@@ -47,11 +47,7 @@ const products = HOSTILE.map((text, index) =>
   }),
 )
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launchChromium()
-})
-afterAll(() => browser.close())
+const browser = useBrowser()
 
 /** The widget server over a hostile catalog, on a port of its own. */
 async function startServer(): Promise<string> {
@@ -92,9 +88,7 @@ function watchRefusals(page: Page): string[] {
 
 /** A page whose dialogs are what an attack would show. */
 async function openWatched(): Promise<Readonly<{ page: Page; attacks: string[] }>> {
-  const context = await browser.newContext({ httpCredentials: { username: 'admin', password: 'pass' } })
-  onTestFinished(() => context.close())
-  const page = await context.newPage()
+  const page = await browser.newPage({ httpCredentials: { username: 'admin', password: 'pass' } })
   const attacks: string[] = []
   page.on('dialog', (dialog) => {
     attacks.push(`${dialog.type()} on ${page.url()}`)

@@ -1,19 +1,19 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, Page, Route } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
 import { defer } from '../../helpers/defer.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 
 const LOREM = '<p>An article goes on below the box, and its lines must stay where they are.</p>'.repeat(12)
 const TWO_FRAMES = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
 const PICTURE =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 400" width="90" height="400"><path d="M0 0h90v400H0z"/></svg>'
 
-let server: BuiltServer
-let browser: Browser
+const server = useServer()
+const browser = useBrowser()
 let publisher: Server
 let origin = ''
 /** What the publisher's server has at `/`. */
@@ -23,7 +23,6 @@ let deliver: () => void = () => undefined
 let whenAsked: Promise<void>
 
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startBuiltServer(), launchChromium()])
   publisher = createServer((request, response) => {
     if (request.url === '/late.svg') {
       response.setHeader('content-type', 'image/svg+xml')
@@ -36,21 +35,14 @@ beforeAll(async () => {
   })
   origin = `http://127.0.0.1:${(publisher.address() as AddressInfo).port}`
 })
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
+afterAll(() => {
   publisher.closeAllConnections()
   publisher.close()
 })
 
 let pictureAsked: () => void = () => undefined
 
-const getText = async (url: string): Promise<string> => {
-  const context = await browser.newContext()
-  const text = await (await context.request.get(url)).text()
-  await context.close()
-  return text
-}
+const getText = async (url: string): Promise<string> => (await fetch(url)).text()
 const toFragmentUrl = (query = ''): string =>
   `${server.addresses.box.replace('/embeds/', '/fragments/')}?${query}`
 
@@ -60,7 +52,9 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
   const page = await browser.newPage({ viewport: { width: 700, height: 1_000 } })
   if (onStyle !== undefined) await page.route('**/vitrine.*.css', onStyle)
   await page.addInitScript(
-    `shifts = []; new PerformanceObserver((list) => { for (const entry of list.getEntries()) shifts.push([entry.value, entry.sources.map(({ node, previousRect, currentRect }) => [node?.nodeName, node?.className, previousRect.y, currentRect.y, previousRect.height, currentRect.height].join(' '))]) }).observe({ type: 'layout-shift', buffered: true })`,
+    `shifts = []; noteShifts = (entries) => { for (const entry of entries) shifts.push([entry.value, entry.sources.map(({ node, previousRect, currentRect }) => [node?.nodeName, node?.className, previousRect.y, currentRect.y, previousRect.height, currentRect.height].join(' '))]) }
+    watch = new PerformanceObserver((list) => noteShifts(list.getEntries())); watch.observe({ type: 'layout-shift', buffered: true })
+    said = []; addEventListener('message', ({ data }) => said.push(data?.type))`,
   )
   whenAsked = new Promise((resolve) => {
     pictureAsked = resolve
@@ -73,7 +67,7 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
 async function listShifts(page: Page): Promise<unknown> {
   await page.waitForLoadState('load')
   await page.evaluate(TWO_FRAMES)
-  return page.evaluate('shifts')
+  return page.evaluate('noteShifts(watch.takeRecords()), shifts')
 }
 
 const LAYOUTS = ['list', 'table', 'card', 'button']
@@ -86,7 +80,6 @@ describe('layout shift', () => {
       await page.locator('.vitrine').waitFor()
       expect(await listShifts(page)).toEqual([])
       expect((await page.locator('.vitrine').boundingBox())?.height).toBeGreaterThan(150)
-      await page.close()
     },
   )
 
@@ -107,7 +100,6 @@ describe('layout shift', () => {
     // The parser goes on when the sheet is there, and may pause within a row: that row may move, an unstyled box would do more.
     const shifts = (await listShifts(page)) as readonly [number][]
     expect(shifts.reduce((sum, [value]) => sum + value, 0)).toBeLessThan(0.005)
-    await page.close()
   })
 
   test.each(['list', 'card'])('picture that arrives late, %s - none', async (layout) => {
@@ -118,14 +110,12 @@ describe('layout shift', () => {
     deliver()
     await page.waitForFunction('document.images[0].complete && document.images[0].naturalWidth > 0')
     expect(await listShifts(page)).toEqual([])
-    await page.close()
   })
 
   test('picture that never comes - none', async () => {
     const html = await getText(toFragmentUrl())
     const page = await openArticle(html.replace(/<img src="[^"]*"/, '<img src="http://127.0.0.1:9/none.png"'))
     expect(await listShifts(page)).toEqual([])
-    await page.close()
   })
 
   test.each(['grid', 'list', 'carousel'])('deals as a fragment, %s - none', async (layout) => {
@@ -133,7 +123,6 @@ describe('layout shift', () => {
     const page = await openArticle(await getText(url))
     await page.locator('.vitrine').waitFor()
     expect(await listShifts(page)).toEqual([])
-    await page.close()
   })
 
   test('nothing to show, as a fragment and as a frame - none', async () => {
@@ -144,11 +133,9 @@ describe('layout shift', () => {
     const page = await openArticle(
       `${empty}${placeholder}<script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
-    await page.locator('iframe').waitFor({ state: 'attached' })
-    await page.waitForLoadState('networkidle')
+    await page.waitForFunction('said.includes("hidden")')
     expect(await listShifts(page)).toEqual([])
     expect(await page.evaluate('document.querySelector("[data-vitrine]").offsetHeight')).toBe(0)
-    await page.close()
   })
 
   test.each(['list', 'card'])('frame with data-height, %s - none', async (layout) => {
@@ -163,10 +150,9 @@ describe('layout shift', () => {
       `<div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}" data-layout="${layout}" data-height="${heightPx}" style="min-height:${heightPx}px"></div><script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
     await page.waitForFunction('document.querySelector("iframe")?.style.visibility === "visible"')
-    await page.waitForLoadState('networkidle')
+    await page.waitForFunction('said.includes("height")')
     expect(await listShifts(page)).toEqual([])
     expect((await page.locator('iframe').boundingBox())?.height).toBe(heightPx)
-    await page.close()
   })
 
   test('a box that comes after the words below it - is found out', async () => {
@@ -175,7 +161,6 @@ describe('layout shift', () => {
     await page.evaluate(TWO_FRAMES)
     await page.evaluate('document.querySelector("#late").style.height = "300px"')
     expect(await listShifts(page)).not.toEqual([])
-    await page.close()
   })
 })
 
@@ -197,7 +182,6 @@ describe('requests', () => {
       expect(known.filter((request) => request.startsWith('stylesheet'))).toHaveLength(1)
       expect(known.filter((request) => request.startsWith('script'))).toHaveLength(1)
       expect(kinds).toContain('image')
-      await page.close()
     },
   )
 })

@@ -1,18 +1,17 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/paths.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { EMBED_CSP, type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
 import { makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../../helpers/views.ts'
+import { useBrowser } from '../use-browser.ts'
 
 const CHANNEL = '6f0c1f7e-0000-4000-8000-000000000001'
 /** A server below a path prefix, as behind a proxy. */
 const PREFIX = '/widgets'
 
-let browser: Browser
-let context: BrowserContext
+const browser = useBrowser()
 let page: Page
 let publisher: PageServer
 let widgets: PageServer
@@ -20,19 +19,16 @@ const problems: string[] = []
 const warnings: string[] = []
 
 beforeAll(async () => {
-  browser = await launchChromium()
   publisher = await startPageServer()
   widgets = await startPageServer()
   serveWidgets()
 })
 afterAll(async () => {
-  await browser.close()
   await publisher.close()
   await widgets.close()
 })
 beforeEach(async () => {
-  context = await browser.newContext({ viewport: { width: 800, height: 900 } })
-  page = await context.newPage()
+  page = await browser.newPage({ viewport: { width: 800, height: 900 } })
   problems.length = 0
   warnings.length = 0
   page.on('pageerror', (error) => problems.push(error.message))
@@ -41,8 +37,7 @@ beforeEach(async () => {
     if (message.text().includes('Content Security Policy')) problems.push(message.text())
   })
 })
-afterEach(async () => {
-  await context.close()
+afterEach(() => {
   // Nothing thrown and nothing refused by a content policy, in any test.
   if (problems.length > 0) throw new Error(problems.join('\n'))
 })

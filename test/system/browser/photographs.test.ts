@@ -32,14 +32,13 @@ describe('the gallery', () => {
   test.each([...IN_A_PHONE, ...ELSEWHERE])(
     '$set, $query - looks as it did',
     async ({ set, query, specimens }) => {
-      const { page, context } = await gallery.open(query)
+      const page = await gallery.open(query)
       await useOwnFonts(page)
       const taken = await photograph(page)
       const compare = (id: string): Promise<string | undefined> =>
         compareWithKept(taken, `#${id}`, `${set}/${id}`)
       const differences = await Promise.all(specimens.map(compare))
       expect(differences.filter((difference) => difference !== undefined)).toEqual([])
-      await context.close()
     },
   )
 })
@@ -49,14 +48,13 @@ describe('theme auto', () => {
     ['light', 'phone'],
     ['dark', 'dark'],
   ] as const)('reader prefers %s - looks as that theme does', async (colorScheme, set) => {
-    const { page, context } = await gallery.open('theme=auto&case=usual', { colorScheme })
+    const page = await gallery.open('theme=auto&case=usual', { colorScheme })
     await useOwnFonts(page)
     const taken = await photograph(page)
     for (const layout of LAYOUTS)
       expect(
         await compareWithKept(taken, `#${layout}-usual-auto`, `${set}/${layout}-usual-${colorScheme}`),
       ).toBeUndefined()
-    await context.close()
   })
 })
 
@@ -67,7 +65,7 @@ describe('photographs', () => {
     ['other colours', '.vitrine { --vitrine-accent-text: #b00; --vitrine-ink: #00b }'],
     ['no picture', '.vitrine-picture img { visibility: hidden }'],
   ])('%s - is found out', async (_what, rule) => {
-    const { page, context } = await gallery.open('layout=where-to-buy-card&case=usual&theme=light')
+    const page = await gallery.open('layout=where-to-buy-card&case=usual&theme=light')
     await useOwnFonts(page)
     await page.addStyleTag({ content: rule })
     const specimen = '#where-to-buy-card-usual-light'
@@ -77,6 +75,5 @@ describe('photographs', () => {
       'phone/where-to-buy-card-usual-light',
     )
     expect(difference).toMatch(/differ|was/)
-    await context.close()
   })
 })

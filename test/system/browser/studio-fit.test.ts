@@ -1,28 +1,18 @@
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
-let browser: Browser
-let server: BuiltServer
-beforeAll(async () => {
-  browser = await launchChromium()
-  server = await startBuiltServer()
-})
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
-})
+const browser = useBrowser()
+const server = useServer()
 
 /** Opens the studio in a browser of its own until the end of the test. */
 async function open(query: string, options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  onTestFinished(() => context.close())
-  const page = await context.newPage()
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options })
   await page.goto(`${server.addresses.publicUrl}/studio${query}`)
   return page
 }

@@ -2,33 +2,21 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Browser, BrowserContext, BrowserContextOptions, Page, Route } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
+import type { BrowserContextOptions, Page, Route } from 'playwright-core'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startPageServer, toPage } from '../../helpers/page-server.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 
-let browser: Browser
-let server: BuiltServer
-let context: BrowserContext
+const browser = useBrowser()
+const server = useServer()
 let page: Page
 /** Whatever went wrong in the browser during a test. */
 let problems: string[]
 
-beforeAll(async () => {
-  browser = await launchChromium()
-  server = await startBuiltServer()
-})
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
-})
-afterEach(() => context.close())
-
 /** Opens the studio, or another address, in a browser of its own. */
 async function open(address = '', options: BrowserContextOptions = {}): Promise<void> {
-  context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  page = await context.newPage()
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options })
   problems = []
   page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
   page.on('console', (message) => {
@@ -41,8 +29,7 @@ async function open(address = '', options: BrowserContextOptions = {}): Promise<
 }
 
 /** Waits for something to hold; a page's content policy refuses Playwright's own way. */
-const until = (check: () => Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 10_000, interval: 30 })
+const until = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, { interval: 30 })
 
 /** Address of the preview that is seen. */
 const readPreview = async (): Promise<string> =>
@@ -337,7 +324,7 @@ describe('copying', () => {
     async (label) => {
       await open('', CLIPBOARD)
       const html = `<!doctype html><title>Mine</title><link rel="icon" href="data:,"><p>Text</p>\n${await copySnippet(label)}`
-      await context.close()
+      await page.close()
       const folder = await mkdtemp(join(tmpdir(), 'vitrine-newcomer-'))
       onTestFinished(() => rm(folder, { recursive: true, force: true }))
       await writeFile(join(folder, 'article.html'), html)
@@ -354,7 +341,7 @@ describe('copying', () => {
           ).toBe(true),
         )
         expect([address, ...problems]).toEqual([address])
-        await context.close()
+        await page.close()
       }
     },
   )

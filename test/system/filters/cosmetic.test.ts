@@ -1,20 +1,16 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { OPTION_LIST } from '../../../src/widgets/option-list.ts'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
 import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
 import { LISTS, type LoadedList, describeWithLists, loadList } from './filter-lists.ts'
 import { type OwnPage, fetchOwnPages, readSelectors } from './own-things.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
 import { countElements, surveyPage } from './survey.ts'
 
-// Tens of thousands of rules, and every page that there is.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 })
-
-let server: BuiltServer
+const browser = useBrowser()
+const server = useServer()
 let publisher: PageServer
-let browser: Browser
-let context: BrowserContext
 let page: Page
 let lists: readonly LoadedList[]
 let pages: readonly OwnPage[]
@@ -65,24 +61,14 @@ function otherThan(kind: 'where-to-buy' | 'deals'): string {
 
 describeWithLists('markup of the running server, in a browser with the hiding rules', () => {
   beforeAll(async () => {
-    ;[server, publisher, browser] = await Promise.all([
-      startBuiltServer(),
-      startPageServer(),
-      launchChromium(),
-    ])
+    publisher = await startPageServer()
     lists = LISTS.map(loadList)
     pages = await fetchOwnPages(server.addresses)
   })
-  afterAll(async () => {
-    await browser.close()
-    await publisher.close()
-    await server.stop()
-  })
+  afterAll(() => publisher.close())
   beforeEach(async () => {
-    context = await browser.newContext({ bypassCSP: true, viewport: { width: 1_000, height: 1_200 } })
-    page = await context.newPage()
+    page = await browser.newPage({ bypassCSP: true, viewport: { width: 1_000, height: 1_200 } })
   })
-  afterEach(() => context.close())
 
   test('every fragment - in an article - all elements and links stay as they are', async () => {
     const fragments = pages.filter(({ kind }) => kind === 'fragment')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { LISTS, type LoadedList, describeWithLists, findRules, loadList } from './filter-lists.ts'
+import { useServer } from '../use-server.ts'
 import { type OwnAddress, collectAddresses, fetchOwnPages } from './own-things.ts'
 
 /** Where publishers put the server: on hosts of their own, below a path of their site, or on somebody else's host. */
@@ -26,10 +26,7 @@ const CHANNEL = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
 /** Other channels, products and builds that each kind of address is tried with. */
 const OTHERS = 100
 
-// Tens of thousands of rules, and every page that there is.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 })
-
-let server: BuiltServer
+const server = useServer()
 let own: readonly OwnAddress[]
 
 /** An address of the sample server as it is at another place. */
@@ -80,10 +77,8 @@ function pickKinds(addresses: readonly OwnAddress[]): readonly OwnAddress[] {
 
 describeWithLists('addresses of the running server', () => {
   beforeAll(async () => {
-    server = await startBuiltServer()
     own = collectAddresses(await fetchOwnPages(server.addresses), server.addresses.publicUrl)
   })
-  afterAll(() => server.stop())
 
   test('collected addresses - every kind is among them, with what it is asked for', () => {
     const { publicUrl } = server.addresses

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Browser, Page, Request } from 'playwright-core'
-import { systemClock } from '../../../src/clock.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
+import type { Page } from 'playwright-core'
+import { useBrowser } from '../use-browser.ts'
 import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
 import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
+import type { Gate } from './gate.ts'
 import { type Place, openPlace } from './place.ts'
 import { readRecipe } from './recipe.ts'
 import { type Sight, judgePage, toHostPage } from './sight.ts'
@@ -15,21 +15,33 @@ const PLAIN = `<div id="place"></div>
   document.querySelector('#place').innerHTML = await answer.text()
 </script>`
 
-/** A reader has read on after this, box or no box, and an answer is in the page within that. */
-const READING_MS = 3000
-const FILLING_MS = 1500
+/**
+ * Counts what a page waits for: answers and their texts. Each counts until what the page does next is done, so that none is
+ * under way between the two.
+ */
+const WATCH = `(() => {
+  let [begun, ended] = [0, 0]
+  const follow = (waiting) => {
+    begun += 1
+    const end = () => setTimeout(() => (ended += 1))
+    waiting.then(end, end)
+    return waiting
+  }
+  const [ask, read] = [fetch, Response.prototype.text]
+  window.fetch = (...all) => follow(ask(...all))
+  Response.prototype.text = function () { return follow(read.call(this)) }
+  window.isSettled = () => begun > 0 && begun === ended
+})()`
 
 describe('Browser fetch', () => {
   let place: Place
-  let browser: Browser
+  const browser = useBrowser()
   let host: PageServer
   beforeAll(async () => {
     place = await openPlace()
-    browser = await launchChromium()
     host = await startPageServer()
   })
   afterAll(async () => {
-    await browser.close()
     await host.close()
     await place.dispose()
   })
@@ -41,7 +53,7 @@ describe('Browser fetch', () => {
     return async () => {
       const page = await browser.newPage()
       try {
-        return await open(page, host.origin + path)
+        return await open(page, host.origin + path, place.gate)
       } finally {
         await page.close()
       }
@@ -67,23 +79,20 @@ describe('Browser fetch', () => {
     const errors: string[] = []
     page.on('pageerror', (error) => errors.push(error.message))
     host.answers.set('/quiet', toPage(toHostPage(toRecommended(place.gate.origin + place.path))))
-    await open(page, `${host.origin}/quiet`)
+    await open(page, `${host.origin}/quiet`, place.gate)
     await page.close()
     expect(errors).toEqual([])
   })
 })
 
-/** What is seen once the fetch has ended and its answer had time to be put in, or when a reader has read on. */
-async function open(page: Page, url: string): Promise<Sight> {
-  const ended = Promise.race([
-    page.waitForEvent('requestfinished', { predicate: isFragment, timeout: 0 }),
-    page.waitForEvent('requestfailed', { predicate: isFragment, timeout: 0 }),
-  ]).catch(() => null)
+/** What is seen once the answer was put in or has failed; of an answer that never comes, once the gate was asked for it. */
+async function open(page: Page, url: string, gate: Gate): Promise<Sight> {
+  const before = gate.requests.length
+  await page.addInitScript(WATCH)
   await page.goto(url, { waitUntil: 'domcontentloaded' })
-  // Readers begin when the page is there, however long a busy machine took for it.
-  const seen = await Promise.race([ended, systemClock.wait(READING_MS)])
-  if (typeof seen === 'object' && seen !== null)
-    await page.waitForSelector('.vitrine', { timeout: FILLING_MS }).catch(() => null)
+  const isSettled = (): Promise<boolean> => page.evaluate<boolean>('isSettled()')
+  const isAsked = (): Promise<boolean> => Promise.resolve(gate.requests.length > before)
+  await expect.poll(gate.mode === 'hang' ? isAsked : isSettled).toBe(true)
   return judgePage(Buffer.from(toFilledPage(await page.content())))
 }
 
@@ -98,8 +107,4 @@ function toRecommended(url: string): string {
   return readRecipe({ heading: 'Plain fetch', language: 'html' }, [
     ['https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN', url],
   ])
-}
-
-function isFragment(request: Request): boolean {
-  return request.url().includes('/fragments/')
 }

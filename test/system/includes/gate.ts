@@ -22,6 +22,8 @@ export type GateRequest = Readonly<{ url: string; headers: IncomingMessage['head
 export type Lane = Readonly<{
   /** Every request since the start, except those that came while the gate was down. */
   requests: readonly GateRequest[]
+  /** How it answers now. */
+  readonly mode: GateMode
   /** `down` closes the port, every other mode opens it again. Connections from before are closed. */
   setMode(mode: GateMode): Promise<void>
   /**
@@ -73,6 +75,9 @@ export async function startGate(details: GateDetails): Promise<Gate> {
   const { port } = server.address() as AddressInfo
   return {
     ...createLane(common),
+    get mode() {
+      return common.mode
+    },
     port,
     origin: `http://127.0.0.1:${port}`,
     async setMode(mode) {
@@ -86,6 +91,9 @@ export async function startGate(details: GateDetails): Promise<Gate> {
       lanes.set(name, state)
       return {
         ...createLane(state),
+        get mode() {
+          return state.mode
+        },
         name,
         async setMode(mode) {
           state.mode = mode

@@ -1,9 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
-import { launchChromium } from '../../helpers/chromium.ts'
+import { useBrowser } from '../use-browser.ts'
 import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
@@ -21,15 +20,13 @@ const KINDS = [
 
 describeWithProgram('nginx', HEADING, () => {
   let place: Place
-  let browser: Browser
+  const browser = useBrowser()
   const hosts = new Map<string, OwnHost>()
   beforeAll(async () => {
     place = await openPlace()
-    browser = await launchChromium()
     for (const [kind, target] of KINDS) hosts.set(kind, await start(place, target))
   })
   afterAll(async () => {
-    await browser.close()
     for (const { server } of hosts.values()) await server.stop()
     await place.dispose()
   })
@@ -60,7 +57,6 @@ describeWithProgram('nginx', HEADING, () => {
       expect(asked.length).toBeGreaterThan(4)
       expect(asked.filter((url) => !url.startsWith(`${origin}/`))).toEqual([])
       expect(asked.filter((url) => !url.startsWith(`${origin}/shops/`))).toEqual([`${origin}/article.html`])
-      await page.close()
     },
   )
 

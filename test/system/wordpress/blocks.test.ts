@@ -1,6 +1,6 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { launchChromium } from '../../helpers/chromium.ts'
+import { useBrowser } from '../use-browser.ts'
 import { type Desk, GTIN, UNSOLD_GTIN, openDesk } from './desk.ts'
 import { isSkipped } from './programs.ts'
 import { readContent, visitAs } from './visitor.ts'
@@ -18,12 +18,12 @@ const BLOCKS = `wp.data.select('core/block-editor').getBlocks().map(
 
 describe.skipIf(isSkipped)('the blocks in the editor', () => {
   let desk: Desk
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
   const problems: string[] = []
 
   beforeAll(async () => {
-    ;[desk, browser] = await Promise.all([openDesk(), launchChromium()])
+    desk = await openDesk()
     page = await browser.newPage({ viewport: { width: 1300, height: 900 } })
     page.on('pageerror', (error) => problems.push(error.message))
     await page.goto(`${desk.site.origin}/wp-login.php`)
@@ -32,10 +32,7 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     await page.click('#wp-submit')
     await page.waitForURL(/wp-admin/)
   })
-  afterAll(async () => {
-    await browser.close()
-    await desk.close()
-  })
+  afterAll(() => desk.close())
 
   /** A new post with one block. */
   const openEditor = async (block: string): Promise<void> => {

@@ -1,6 +1,6 @@
-import type { Browser, BrowserContext, Frame, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { launchChromium } from '../../helpers/chromium.ts'
+import type { Frame, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { useBrowser } from '../use-browser.ts'
 import { CHANNEL, type Desk, GTIN, UNSOLD_GTIN, openDesk } from './desk.ts'
 import { isSkipped } from './programs.ts'
 import { readContent, visitAs } from './visitor.ts'
@@ -12,22 +12,16 @@ const LAST_TOP = '[...document.querySelectorAll("main p")].at(-1).getBoundingCli
 
 describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () => {
   let desk: Desk
-  let browser: Browser
-  let context: BrowserContext
+  const browser = useBrowser()
   let page: Page
 
   beforeAll(async () => {
-    ;[desk, browser] = await Promise.all([openDesk({ plugin: false }), launchChromium()])
+    desk = await openDesk({ plugin: false })
   })
-  afterAll(async () => {
-    await browser.close()
-    await desk.close()
-  })
+  afterAll(() => desk.close())
   beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 900, height: 900 } })
-    page = await context.newPage()
+    page = await browser.newPage({ viewport: { width: 900, height: 900 } })
   })
-  afterEach(() => context.close())
 
   const toLink = (path: string): string => `${desk.server.addresses.publicUrl}/embeds/${CHANNEL}/${path}`
 

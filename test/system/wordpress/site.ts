@@ -36,7 +36,7 @@ export type SiteOptions = Readonly<{ plugin?: boolean; objectCache?: boolean }>
 /** Starts a WordPress with a user of each role (password: the role) and, unless told otherwise, the plugin. */
 export async function startSite(options: SiteOptions = {}): Promise<Site> {
   assertPrograms()
-  const template = await getShared<DatabasePlace>('wordpress')
+  const template = await getShared('wordpress')
   const database = await copyDatabase(template, `site_${randomBytes(6).toString('hex')}`)
   const site = await openSite(database, options).catch(async (error: unknown) => {
     await dropDatabase(database)

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Browser, chromium } from 'playwright-core'
+import { chromium } from 'playwright-core'
 
 /** Reaches this machine only: every other name is not found, and nothing runs in the background. */
 const FLAGS = [
@@ -21,7 +21,9 @@ const FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ]
 
-const INSTALLED = '/usr/bin/chromium'
+/** Opens a page in a fifth of the time of the whole Chromium, which has windows, profiles and tabs as well. */
+const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell'
+const WHOLE = '/usr/bin/chromium'
 
 /** Version of @sparticuz/chromium in package.json: its unpacked files are shared by runs of the same version only. */
 const PACKED_VERSION = '147.0.0'
@@ -33,30 +35,39 @@ const LIBRARY_PLACES = [
   '/usr/lib/libnss3.so',
 ]
 
-/**
- * A headless Chromium: `CHROMIUM_PATH`, else the installed one, else the one packed in @sparticuz/chromium. Close it
- * in `afterAll`.
- */
-export async function launchChromium(): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: await findChromium(), args: FLAGS })
-  browser.on('context', (context) => context.setDefaultTimeout(LOADING_MS))
-  const close = browser.close.bind(browser)
-  // A browser that does not end by itself is ended with the process of the tests; nothing else may wait for it.
-  browser.close = () => Promise.race([close(), wait(PATIENCE_MS, undefined, { ref: false })])
-  return browser
-}
-
-/** A page that is not there by then never comes: machines of CI have stood still for half a minute. */
-const LOADING_MS = 120_000
-
 /** Seen once on a busy machine: a browser that had answered everything and never closed. */
-const PATIENCE_MS = 20_000
+const CLOSING_MS = 20_000
+
+/** A headless Chromium that test files connect to. */
+export type SharedChromium = Readonly<{ address: string; ended: Promise<unknown>; stop(): Promise<void> }>
+
+/** Start it: `CHROMIUM_PATH`, else the installed headless shell, else the one packed in @sparticuz/chromium. */
+export async function startChromium(): Promise<SharedChromium> {
+  const server = await chromium.launchServer({
+    executablePath: await findChromium(),
+    args: FLAGS,
+    host: '127.0.0.1',
+  })
+  return {
+    address: server.wsEndpoint(),
+    ended: new Promise<unknown>((resolve) => server.on('close', () => resolve(undefined))),
+    async stop() {
+      const isClosed = await Promise.race([
+        server.close().then(() => true),
+        wait(CLOSING_MS, false, { ref: false }),
+      ])
+      if (!isClosed) await server.kill()
+    },
+  }
+}
 
 async function findChromium(): Promise<string> {
   // oxlint-disable-next-line node/no-process-env -- a path of the machine that tests run on, not a setting
   const named = process.env['CHROMIUM_PATH']
   if (named !== undefined && named !== '') return named
-  return existsSync(INSTALLED) ? INSTALLED : unpackChromium()
+  if (existsSync(HEADLESS_SHELL)) return HEADLESS_SHELL
+  // The package has a program for this architecture only.
+  return process.arch === 'x64' ? unpackChromium() : WHOLE
 }
 
 /** Unpacks into a folder of its own version, once; two test files that start together wait for each other. */
@@ -89,7 +100,6 @@ function restoreTemporaryFolder(before: string | undefined): void {
 }
 
 async function takeLock(lock: string): Promise<void> {
-  const { setTimeout: wait } = await import('node:timers/promises')
   for (let triesLeft = 600; triesLeft > 0; triesLeft -= 1) {
     try {
       await mkdir(lock)
