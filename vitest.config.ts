@@ -1,26 +1,9 @@
-import { accessSync, constants, statfsSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 // oxlint-disable-next-line node/no-process-env -- whose machine it is, not a setting
 const IS_CI = process.env['CI'] !== undefined
 const CORES = availableParallelism()
-
-/** A file system in memory, on Linux. SQLite waits for the disk at every commit, which says nothing of the program. */
-const MEMORY_FOLDER = '/dev/shm'
-/** Free bytes there from which on the tests have enough; they use about a tenth. Containers often have 64 MB. */
-const MEMORY_BYTES = 1_000_000_000
-
-/** Where tests have their files: in memory if there is room, unless somebody chose another folder. */
-function findTemporaryFolder(): string {
-  try {
-    accessSync(MEMORY_FOLDER, constants.W_OK)
-    const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
-    return bavail * bsize >= MEMORY_BYTES && tmpdir() === '/tmp' ? MEMORY_FOLDER : tmpdir()
-  } catch {
-    return tmpdir()
-  }
-}
 
 export default defineConfig({
   test: {
@@ -36,8 +19,7 @@ export default defineConfig({
           name: 'fast',
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/clients/**'],
-          globalSetup: ['test/helpers/bundle-page.ts'],
-          env: { TMPDIR: findTemporaryFolder() },
+          globalSetup: ['test/helpers/bundle-page.ts', 'test/helpers/temporary-folder.ts'],
           pool: 'threads',
           isolate: false,
           // Half of the time passes in waits for the network and for timers.
