@@ -100,9 +100,9 @@ async function stop(child) {
   await killed
 }
 
-/** Ports that no system hands out by itself: no connection gets one before the program opens it. */
-const FIRST_PORT = 20_000
-const PORTS = 12_000
+/** Ports that no system hands out by itself, so that no connection gets one before the program opens it. The tests have those from 20,000 on. */
+const FIRST_PORT = 10_000
+const PORTS = 10_000
 
 /** A port that nobody listens on now. */
 export async function findFreePort() {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
 type Cleanup = () => unknown
 
-/** Who ends what is started now, where it is not the test that runs. */
+/** The `useOnce` that runs now: it ends what is started in it. */
 const owner = new AsyncLocalStorage<(cleanup: Cleanup) => void>()
 
 /** Do this after the test that runs, or after the group whose `useOnce` runs. */
@@ -20,7 +20,15 @@ export function useOnce<T>(start: () => Promise<T>): () => T {
     made.is = await owner.run((cleanup) => void cleanups.push(cleanup), start)
   })
   afterAll(async () => {
-    for (const cleanup of cleanups.toReversed()) await cleanup()
+    const errors: unknown[] = []
+    for (const cleanup of cleanups.toReversed()) {
+      try {
+        await cleanup()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, 'not everything that was started has ended')
   })
   return () => {
     if (made.is === undefined) throw new Error('there is nothing before the tests')

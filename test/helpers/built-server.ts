@@ -34,7 +34,8 @@ export async function startBuiltServer(
   const ended = once(child, 'exit')
   const [line] = (await Promise.race([
     once(createInterface({ input: child.stdout }), 'line'),
-    ended.then(([code]) => {
+    ended.then(async ([code]) => {
+      await rm(folder, { recursive: true, force: true })
       throw new Error(`the server ended at its start: ${String(code)}`)
     }),
   ])) as [string]

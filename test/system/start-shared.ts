@@ -21,17 +21,19 @@ const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program
   },
 }
 
+const start = async (name: keyof SharedPrograms): Promise<Program<unknown>> => STARTERS[name]()
+
 /** Start each shared program when the first test file asks for it, and stop all of them after the last. */
 export async function setup(): Promise<() => Promise<void>> {
   const running = new Map<string, Promise<Program<unknown>>>()
   const get = (name: keyof SharedPrograms): Promise<Program<unknown>> => {
     const known = running.get(name)
     if (known !== undefined) return known
-    const started: Promise<Program<unknown>> = STARTERS[name]()
+    const started = start(name)
     running.set(name, started)
     // The next file starts another in place of one that crashed or did not start.
     const forget = (): void => void running.delete(name)
-    void started.then(({ ended }) => ended?.then(forget, forget), forget)
+    void started.then(({ ended, stop }) => ended?.then(forget, forget).then(stop), forget).catch(() => {})
     return started
   }
   const server = createServer((request, response) => {
@@ -46,6 +48,6 @@ export async function setup(): Promise<() => Promise<void>> {
   return async () => {
     server.close()
     server.closeAllConnections()
-    await Promise.allSettled([...running.values()].map(async (started) => (await started).stop()))
+    await Promise.all([...running.values()].map(async (started) => (await started).stop()))
   }
 }

@@ -1,11 +1,6 @@
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  type Page,
-  chromium,
-} from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { type BrowserContext, type BrowserContextOptions, type Page, chromium } from 'playwright-core'
+import { afterEach, beforeEach } from 'vitest'
+import { atEnd, useOnce } from '../helpers/at-end.ts'
 import { getShared } from './shared.ts'
 
 /** A page that is not there by then never comes: machines of CI have stood still for half a minute. */
@@ -21,21 +16,20 @@ export type FileBrowser = Readonly<{
 
 /** Connect to the browser before the tests of a file, and leave it after them. */
 export function useBrowser(): FileBrowser {
-  const made: { browser?: Browser } = {}
-  let opened: BrowserContext[] = []
-  beforeAll(async () => {
-    made.browser = await chromium.connect(await getShared('browser'))
+  const getBrowser = useOnce(async () => {
+    const browser = await chromium.connect(await getShared('browser'))
+    atEnd(() => browser.close())
+    return browser
   })
+  let opened: BrowserContext[] = []
   beforeEach(() => {
     opened = []
   })
   afterEach(async () => {
     await Promise.all(opened.map((context) => context.close()))
   })
-  afterAll(() => made.browser?.close())
   const newContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
-    if (made.browser === undefined) throw new Error('there is no browser before the tests')
-    const context = await made.browser.newContext(options)
+    const context = await getBrowser().newContext(options)
     context.setDefaultTimeout(LOADING_MS)
     opened.push(context)
     return context

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll } from 'vitest'
 import type { PostgresAddress } from '../../src/config/postgres-address.ts'
-import { type TestDatabase, usePostgres } from '../helpers/postgres.ts'
+import { atEnd, useOnce } from '../helpers/at-end.ts'
+import { usePostgres } from '../helpers/postgres.ts'
 
 /** A database of a test file's own. It is there from `beforeAll` on. */
 export type FileDatabase = Readonly<{
@@ -14,15 +14,11 @@ export type FileDatabase = Readonly<{
 /** Makes a database before the tests of a file, on the server that all share, and drops it after them; `parameters` are put behind its address. */
 export function useDatabase(parameters?: string): FileDatabase {
   const server = usePostgres()
-  const made: { database?: TestDatabase } = {}
-  const get = (): TestDatabase => {
-    if (made.database === undefined) throw new Error('there is no database before the tests')
-    return made.database
-  }
-  beforeAll(async () => {
-    made.database = await server.makeDatabase(parameters)
+  const get = useOnce(async () => {
+    const database = await server.makeDatabase(parameters)
+    atEnd(() => database.drop())
+    return database
   })
-  afterAll(() => made.database?.drop())
   return {
     get url() {
       return get().url

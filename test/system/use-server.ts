@@ -1,5 +1,5 @@
-import { afterAll, beforeAll } from 'vitest'
-import { type BuiltServer, type ServedAddresses, startBuiltServer } from '../helpers/built-server.ts'
+import { atEnd, useOnce } from '../helpers/at-end.ts'
+import { type ServedAddresses, startBuiltServer } from '../helpers/built-server.ts'
 import { getShared } from './shared.ts'
 
 /** Addresses of the built server with its sample data that all system tests share; nobody stops it or changes what it has. */
@@ -12,16 +12,15 @@ export const getSampleServer = (): Promise<ServedAddresses> => getShared('server
 export function useServer(
   settings?: Readonly<Record<string, string>>,
 ): Readonly<{ readonly addresses: ServedAddresses }> {
-  const made: { addresses?: ServedAddresses; own?: BuiltServer } = {}
-  beforeAll(async () => {
-    if (settings !== undefined) made.own = await startBuiltServer(settings)
-    made.addresses = made.own?.addresses ?? (await getSampleServer())
+  const get = useOnce(async () => {
+    if (settings === undefined) return getSampleServer()
+    const own = await startBuiltServer(settings)
+    atEnd(() => own.stop())
+    return own.addresses
   })
-  afterAll(() => made.own?.stop())
   return {
     get addresses() {
-      if (made.addresses === undefined) throw new Error('there is no server before the tests')
-      return made.addresses
+      return get()
     },
   }
 }
