@@ -41,7 +41,7 @@ const CLOSING_MS = 20_000
 /** A headless Chromium that test files connect to. */
 export type SharedChromium = Readonly<{ address: string; ended: Promise<unknown>; stop(): Promise<void> }>
 
-/** Start it: `CHROMIUM_PATH`, else the installed headless shell, else the one packed in @sparticuz/chromium. */
+/** Start it: `CHROMIUM_PATH`, else the installed headless shell, else the one packed in @sparticuz/chromium, which is for x64; elsewhere the whole Chromium. */
 export async function startChromium(): Promise<SharedChromium> {
   const server = await chromium.launchServer({
     executablePath: await findChromium(),
