@@ -4,7 +4,7 @@ import { type PageServer, startPageServer, toPage } from '../../helpers/page-ser
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** The frame's half of WordPress's protocol; a real WordPress speaks the other half in test/wordpress/. */
+/** The frame's half of WordPress's protocol; a real WordPress is the other half in test/system/wordpress/. */
 const browser = useBrowser()
 const server = useServer()
 let page: Page

@@ -23,9 +23,6 @@ import { toGtin } from '../../helpers/products.ts'
 /** Products of a page here: fewer than a walk asks for, which the contract allows, so that ten pages are soon walked. */
 export const PAGE_PRODUCTS = 40
 
-/** How long a real process may take for anything, on a machine that does something else as well. */
-export const IN_TIME = { timeout: 20_000, interval: 5 } as const
-
 /** A call is held for as long as a test needs, and the first look-up of a process may take its time. */
 const PATIENCE = { VITRINE_CATALOG_TIMEOUT_MS: '600000', VITRINE_VISITOR_TIMEOUT_MS: '10000' }
 
@@ -184,13 +181,13 @@ export async function startListening(
 ): Promise<Readonly<{ running: Running; url: string }>> {
   const running = startBuilt(['serve', '--json'], settings)
   const findUrl = (): string | undefined => /"publicUrl":"([^"]+)"/.exec(running.said())?.[1]
-  await vi.waitFor(() => expect(findUrl(), running.said()).toBeDefined(), IN_TIME)
+  await vi.waitFor(() => expect(findUrl(), running.said()).toBeDefined())
   return { running, url: findUrl() ?? '' }
 }
 
 /** Waits for a page to be asked for, and kills the process before it is answered. */
 export async function killAt(running: Running, page: HeldPage): Promise<void> {
-  await vi.waitFor(() => expect(page.isAsked(), running.said()).toBe(true), IN_TIME)
+  await vi.waitFor(() => expect(page.isAsked(), running.said()).toBe(true))
   await running.stop('SIGKILL')
   page.letGo()
 }

@@ -8,7 +8,6 @@ import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-c
 import { toGtin } from '../../helpers/products.ts'
 import {
   type CrashPlace,
-  IN_TIME,
   type Seen,
   expectWhole,
   makeCrashPlace,
@@ -25,7 +24,7 @@ const OLD = '49.90'
 const NEW = '39.90'
 
 /** Polled without a pause: a migration takes a few milliseconds. */
-const AT_ONCE = { ...IN_TIME, interval: 1 } as const
+const AT_ONCE = { interval: 1 } as const
 
 /** A statement before which the process is killed: its name, its text, and the how-manieth. */
 type Moment = readonly [string, RegExp, number]

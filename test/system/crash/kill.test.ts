@@ -4,7 +4,6 @@ import { runBuilt, startBuilt } from '../../commands/cli-harness.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import {
   type CrashPlace,
-  IN_TIME,
   PAGE_PRODUCTS,
   expectAllShown,
   expectWhole,
@@ -87,9 +86,8 @@ async function expectWalked(place: CrashPlace, pages: readonly number[]): Promis
 /** A server believes for a moment that no other process has walked (ADR 0014). */
 async function waitForGrids(url: string, price: string): Promise<void> {
   for (const page of [1, 2])
-    await vi.waitFor(
-      async () => expect(await visit(url, toGrid(page))).toEqual({ state: 'shown', prices: [price] }),
-      IN_TIME,
+    await vi.waitFor(async () =>
+      expect(await visit(url, toGrid(page))).toEqual({ state: 'shown', prices: [price] }),
     )
 }
 
@@ -100,7 +98,7 @@ describe('kill -9 in the middle of a walk that changes every price', () => {
       const place = await makeWalked()
       const held = holdPage(place, page)
       const first = await startListening({ ...place.settings, ...EACH_SECOND })
-      await vi.waitFor(() => expect(held.isAsked()).toBe(true), IN_TIME)
+      await vi.waitFor(() => expect(held.isAsked()).toBe(true))
       await expectAllShown(first.url, SAMPLE, OLD)
       await killAt(first.running, held)
       expect(takePages(place)).toEqual(pagesFrom(1).slice(0, page))
@@ -138,10 +136,10 @@ describe('kill -9 in the middle of a walk that changes every price', () => {
     const place = await makeWalked()
     const { running } = await startListening({ ...place.settings, ...EACH_SECOND })
     const held = holdPage(place, PAGES)
-    await vi.waitFor(() => expect(held.isAsked()).toBe(true), IN_TIME)
+    await vi.waitFor(() => expect(held.isAsked()).toBe(true))
     held.letGo()
     running.child.kill('SIGKILL')
-    await vi.waitFor(() => expect(running.child.signalCode).toBe('SIGKILL'), IN_TIME)
+    await vi.waitFor(() => expect(running.child.signalCode).toBe('SIGKILL'))
     expectWhole(place.path)
     const [price = ''] = await listDealPrices(place)
     expect([OLD, NEW]).toContain(price)
@@ -178,7 +176,7 @@ describe('kill -9 in the middle of the first walk', () => {
       const place = await makeCrashPlace(PRODUCTS, OLD)
       const held = holdPage(place, page)
       const first = await startListening(place.settings)
-      await vi.waitFor(() => expect(held.isAsked()).toBe(true), IN_TIME)
+      await vi.waitFor(() => expect(held.isAsked()).toBe(true))
       const walked = SAMPLE.filter((index) => index < (page - 1) * PAGE_PRODUCTS)
       const shown = { state: 'shown', prices: [OLD] }
       for (const index of walked) expect(await visit(first.url, toBox(index))).toEqual(shown)
@@ -190,7 +188,7 @@ describe('kill -9 in the middle of the first walk', () => {
 
       const again = holdPage(place, page)
       const second = await startListening(place.settings)
-      await vi.waitFor(() => expect(again.isAsked()).toBe(true), IN_TIME)
+      await vi.waitFor(() => expect(again.isAsked()).toBe(true))
       for (const index of walked) expect(await visit(second.url, toBox(index))).toEqual(shown)
       expect((await visit(second.url, toGrid())).state).toBe('unavailable')
       expect(place.catalog.countCalls(/products\/\d/)).toBe(0)

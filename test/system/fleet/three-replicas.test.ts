@@ -17,6 +17,8 @@ const VISIT_EVERY_MS = 40
 const FRESH_SECONDS = 5
 /** Longer than all that a server knows is fresh. */
 const AWAY_MS: number = (FRESH_SECONDS + 2) * SECOND_MS
+/** No call for this long: none is under way. Longer than a replica stands still on a busy machine. */
+const SILENCE_MS: number = 3 * SECOND_MS
 const DAILY_LIMIT = 40_000
 const PATIENT = 'statement_timeout_ms=4000&connect_timeout_ms=4000'
 
@@ -101,7 +103,7 @@ async function isCutOff(port: number): Promise<boolean> {
 async function countSettledCalls({ calls }: SlowCatalog): Promise<number> {
   for (;;) {
     const before = calls.length
-    await systemClock.wait(2 * PAGE_MS)
+    await systemClock.wait(SILENCE_MS)
     if (calls.length === before) return before
   }
 }

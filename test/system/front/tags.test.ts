@@ -44,7 +44,7 @@ function itForgetsAPrice(name: string, { front }: Fronted, purge: Purge): void {
           expect((await ask(`http://127.0.0.1:${port}${path}`)).body).toContain('39.90')
         }
       },
-      { timeout: 20_000, interval: 200 },
+      { interval: 200 },
     )
     expect((await ask(front().origin + path)).body).toContain('49.90')
     await purge(`product-${gtin}`)

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import type { Gate, GateMode, Lane, PageLane } from './gate.ts'
 import type { Place } from './place.ts'
 import { readTable } from './recipe.ts'
-import { PATIENCE_MS, type Sight, WAITING_MS } from './sight.ts'
+import { HANG_PATIENCE_MS, type Sight, WAITING_MS } from './sight.ts'
 import { VISITOR_HEADERS, findVisitorHeaders } from './visitor.ts'
 
 /** Heading of the table of pages that nothing is kept for yet. */
@@ -23,7 +23,11 @@ const MODES: Readonly<Record<string, GateMode>> = {
 }
 
 /** A consumer whose pages each have a lane of the gate: its tests run at once. */
-type Apart = Readonly<{ place(): Pick<Place, 'gate' | 'nextName'> }>
+type Apart = Readonly<{
+  place(): Pick<Place, 'gate' | 'nextName'>
+  /** How long a page may take from the moment at which the server hangs; more than usual where it goes on building. */
+  patienceMs?: number
+}>
 
 /** A consumer whose pages share the gate: its tests run one after the other. */
 type Together = Readonly<{ gate(): Gate }>
@@ -39,11 +43,19 @@ export function itIsAsTheTableSays(row: string, subject: Subject): void {
     const cell = readCell(COLD_TABLE, row, column)
     itAtOnce(mode, subject)(`${row} - ${column} - ${cell}`, async ({ onTestFinished }) => {
       const open = (): Promise<Sight> => openIn(mode, { subject, cell, onTestFinished })
-      // A consumer on a machine that stands still takes the server for one that does not answer.
-      if (cell === 'box') await vi.waitFor(async () => expect(await open()).toBe(cell))
-      else expect(await open()).toBe(cell)
+      expect(await (cell === 'box' ? openUntilBox(open) : open())).toBe(cell)
     })
   }
+}
+
+/**
+ * A consumer on a machine that stands still takes the server for one that does not answer. The next two pages must show the box
+ * then: one that is there every second time is none.
+ */
+async function openUntilBox(open: () => Promise<Sight>): Promise<Sight> {
+  if ((await open()) === 'box') return 'box'
+  const second = await open()
+  return second === 'box' ? open() : second
 }
 
 type AtEnd = (end: () => Promise<void>) => void
@@ -60,7 +72,7 @@ async function openIn(
   }
   await subject.gate().setMode(mode)
   const first = await subject.open()
-  // A machine that does something else for three seconds is no consumer that waits.
+  // A busy machine can stand still for longer than a reader waits, so a page that should not wait is opened once more.
   return first === 'waits' && cell !== 'waits' ? subject.open() : first
 }
 
@@ -69,9 +81,9 @@ const itAtOnce = (mode: GateMode, subject: Apart | Together): typeof it =>
   'place' in subject && mode !== 'down' ? (it.concurrent as typeof it) : it
 
 /** A lane of a page of its own, which is cut off when the test is over; the gate is up then, whatever the test did. */
-function openLane({ place }: Apart, atEnd: AtEnd, cell?: string): PageLane {
+function openLane({ place, patienceMs = HANG_PATIENCE_MS }: Apart, atEnd: AtEnd, cell?: string): PageLane {
   const { gate, nextName } = place()
-  const lane = gate.openLane(nextName(), cell === 'waits' ? WAITING_MS : PATIENCE_MS)
+  const lane = gate.openLane(nextName(), cell === 'waits' ? WAITING_MS : patienceMs)
   atEnd(async () => {
     await lane.setMode('shown')
     lane.close()
@@ -196,8 +208,10 @@ export function itSeesAfterTheLimit(row: string, keeper: Keeper, sight: Sight): 
 export function itKeepsVisitorsOut(row: string, keeper: Keeper): void {
   const title = `${row} - a visitor's own headers - never reach the server, nor change the box`
   itAtOnce('shown', keeper)(title, async ({ onTestFinished }) => {
+    const lanes = new Set<Lane>()
     const ask = async (): Promise<KeptPage> => {
       const asked = 'place' in keeper ? openLane(keeper, onTestFinished) : keeper.gate()
+      lanes.add(asked)
       await asked.setMode('shown')
       const see = await keeper.open(asked as PageLane)
       expect(await see(VISITOR_HEADERS)).toBe('box')
@@ -205,7 +219,8 @@ export function itKeepsVisitorsOut(row: string, keeper: Keeper): void {
     }
     const { asked, see } = await vi.waitFor(ask)
     expect(asked.requests.length).toBeGreaterThan(0)
-    expect(asked.requests.flatMap(findVisitorHeaders)).toEqual([])
+    // Of every page that was tried, also of one that did not show its box.
+    expect([...lanes].flatMap(({ requests }) => requests.flatMap(findVisitorHeaders))).toEqual([])
     expect(await see()).toBe('box')
   })
 }

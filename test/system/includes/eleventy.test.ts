@@ -55,9 +55,15 @@ describe('Eleventy', () => {
   })
   itIsAsTheTableSays('Eleventy, recommended', {
     place: () => place,
+    patienceMs: PATIENCE_MS,
     open: async (lane) => (await addRecommended(lane))(),
   })
-  itKeepsAsTheTableSays('Eleventy', { isSettledAtOnce: true, place: () => place, open: addRecommended })
+  itKeepsAsTheTableSays('Eleventy', {
+    isSettledAtOnce: true,
+    place: () => place,
+    patienceMs: PATIENCE_MS,
+    open: addRecommended,
+  })
 
   it.each(['text', 'drip'] as const)('vitrine.js - the server answers %s - nothing is seen', async (mode) => {
     await place.gate.setMode(mode)

@@ -57,7 +57,7 @@ export async function startProgram(details: ProgramDetails): Promise<Running> {
         if (child.exitCode !== null) return
         await connectOnce(details.port)
       },
-      { timeout: 20_000, interval: 20 },
+      { interval: 20 },
     )
   } catch (error) {
     await running.stop()

@@ -6,8 +6,11 @@ export type Sight = 'box' | 'nothing' | 'error text' | 'garbage' | 'waits' | 'pa
 /** How long a reader waits for a server that hangs, where the page says that the reader waits. */
 export const WAITING_MS = 3000
 
-/** A second for the box and room for a busy machine, and still less than programs wait that have no limit of their own. */
+/** How long one waits for a page, from its opening on: a build is slow on a busy machine. */
 export const PATIENCE_MS = 20_000
+
+/** How long a reader waits from the moment at which the server hangs, where the page says that nobody waits: limits are a second or two. */
+export const HANG_PATIENCE_MS = 8000
 
 /** The page of a publisher around an include. */
 export function toHostPage(include: string): string {

@@ -89,7 +89,7 @@ describe.skipIf(isSkipped).each([
     desk.gate.set('hanging')
     desk.gate.takeCalls()
     const first = reader.get(path)
-    await vi.waitFor(() => expect(desk.gate.countHanging()).toBe(1), { timeout: 5000, interval: 5 })
+    await vi.waitFor(() => expect(desk.gate.countHanging()).toBe(1), { interval: 5 })
     const others = await Promise.all([reader.get(path), reader.get(path)])
     desk.gate.set('pass')
     expect(others.map(readWords)).toEqual(['old', 'old'])
@@ -104,7 +104,7 @@ describe.skipIf(isSkipped).each([
     desk.gate.set('hanging')
     desk.gate.takeCalls()
     const first = reader.get(path)
-    await vi.waitFor(() => expect(desk.gate.countHanging()).toBe(1), { timeout: 5000, interval: 5 })
+    await vi.waitFor(() => expect(desk.gate.countHanging()).toBe(1), { interval: 5 })
     expect(readWords(await reader.get(path))).toBe('')
     desk.gate.set('pass')
     await first

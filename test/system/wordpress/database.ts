@@ -49,13 +49,16 @@ export async function startDatabase(folder: string): Promise<Database> {
     { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } },
   )
   const ended = once(child, 'exit')
-  await waitForLine(child.stderr, 'ready for connections')
-  return {
-    socket,
-    async stop() {
-      child.kill('SIGKILL')
-      await ended
-    },
+  const stop = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  try {
+    await waitForLine(child.stderr, 'ready for connections')
+    return { socket, stop }
+  } catch (error) {
+    await stop()
+    throw error
   }
 }
 

@@ -38,16 +38,19 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   assertPrograms()
   const template = await getShared('wordpress')
   const database = await copyDatabase(template, `site_${randomBytes(6).toString('hex')}`)
-  const site = await openSite(database, options).catch(async (error: unknown) => {
-    await dropDatabase(database)
-    throw error
-  })
+  const closers = [() => dropDatabase(database)]
   const stop = async (): Promise<void> => {
-    await site.stop()
-    await dropDatabase(database)
+    for (const close of closers.toReversed()) await close()
   }
-  if (options.plugin !== false) await site.run("activate_plugin( 'vitrine/vitrine.php' ); return 1;")
-  return { ...site, stop }
+  try {
+    const site = await openSite(database, options)
+    closers.push(site.stop)
+    if (options.plugin !== false) await site.run("activate_plugin( 'vitrine/vitrine.php' ); return 1;")
+    return { ...site, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
 }
 
 /** Installs WordPress in a database, with everything but the plugin. */
@@ -57,10 +60,13 @@ export async function installSite(database: DatabasePlace): Promise<void> {
     (role) => `wp_insert_user( array( 'user_login' => '${role}',
     'user_pass' => '${role}', 'role' => '${role}', 'user_email' => '${role}@shelf.example' ) );`,
   )
-  await site.run(
-    `update_option( 'permalink_structure', '' ); switch_theme( 'classic' ); ${users.join('\n')} return 1;`,
-  )
-  await site.stop()
+  try {
+    await site.run(
+      `update_option( 'permalink_structure', '' ); switch_theme( 'classic' ); ${users.join('\n')} return 1;`,
+    )
+  } finally {
+    await site.stop()
+  }
 }
 
 const ROLES = ['editor', 'author', 'subscriber']

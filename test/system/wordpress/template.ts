@@ -12,13 +12,14 @@ export type WordPress = Readonly<{ template: DatabasePlace; stop(): Promise<void
 export async function startWordPress(): Promise<WordPress> {
   assertPrograms()
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-wp-db-'))
-  const database = await startDatabase(folder)
+  const closers = [() => rm(folder, { recursive: true, force: true })]
   const stop = async (): Promise<void> => {
-    await database.stop()
-    await rm(folder, { recursive: true, force: true })
+    for (const close of closers.toReversed()) await close()
   }
-  const template = { socket: database.socket, name: 'template' }
   try {
+    const database = await startDatabase(folder)
+    closers.push(database.stop)
+    const template = { socket: database.socket, name: 'template' }
     await makeDatabase(template)
     await installSite(template)
     return { template, stop }

@@ -40,6 +40,18 @@ async function waitForWorkers(fleet: Fleet, without: readonly number[]): Promise
   })
 }
 
+/** Until each worker answers the primary, which one that ends at its start never does. */
+async function waitUntilEachAnswers({ publicUrl }: Fleet): Promise<void> {
+  await vi.waitFor(async () => {
+    const page = await read(`${publicUrl}/metrics`)
+    for (const number of [1, 2]) expect(page).toContain(`process="worker-${number}"`)
+  })
+}
+
+/** Lines that say how this worker ended. */
+const findEnds = (fleet: Fleet, worker: number): readonly Readonly<Record<string, unknown>>[] =>
+  fleet.lines(ENDED).filter(({ pid }) => pid === worker)
+
 /** Lines of ended workers that this fleet says from now on. */
 function watchEnds(fleet: Fleet): () => readonly Readonly<Record<string, unknown>>[] {
   const before = fleet.lines(ENDED).length
@@ -51,7 +63,6 @@ describe('workers that are killed', () => {
 
   test('one under load - one line, another one at once, and whoever connects anew is answered', async () => {
     const fleet = getFleet()
-    const listEnds = watchEnds(fleet)
     const [victim = 0] = fleet.workerPids()
     const visitors = startVisitors(fleet.box ?? '')
     await waitForAnswers(visitors, 200)
@@ -63,17 +74,16 @@ describe('workers that are killed', () => {
     const lost = [...visitors.outcomes].filter(([outcome]) => outcome !== '200 shown')
     expect(lost.every(([outcome]) => outcome === 'ECONNRESET')).toBe(true)
     expect(lost.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8)
-    await vi.waitFor(() => expect(listEnds()).toMatchObject([{ level: 50, pid: victim, signal: 'SIGKILL' }]))
+    await vi.waitFor(() => expect(findEnds(fleet, victim)).toMatchObject([{ level: 50, signal: 'SIGKILL' }]))
   })
 
   test('event loop of one stands still - it is noticed and replaced', async () => {
     const fleet = getFleet()
-    const listEnds = watchEnds(fleet)
     const [victim = 0] = fleet.workerPids()
     process.kill(victim, 'SIGSTOP')
     await vi.waitFor(() => expect(isAlive(victim)).toBe(false))
     await waitForWorkers(fleet, [victim])
-    await vi.waitFor(() => expect(listEnds()).toMatchObject([{ pid: victim, isHung: true }]))
+    await vi.waitFor(() => expect(findEnds(fleet, victim)).toMatchObject([{ isHung: true }]))
     expect(await ask(fleet.box ?? '')).toBe('200 shown')
   })
 
@@ -129,7 +139,7 @@ describe('workers that end by themselves', () => {
     // The other one answers meanwhile.
     expect(await ask(fleet.box ?? '')).toBe('200 shown')
     rmSync(fuse)
-    await vi.waitFor(() => expect(fleet.workerPids()).toHaveLength(2))
+    await waitUntilEachAnswers(fleet)
     await vi.waitFor(async () =>
       expect(
         sumSeries(await read(`${fleet.publicUrl}/metrics`), 'vitrine_worker_restarts_total'),
@@ -139,14 +149,13 @@ describe('workers that end by themselves', () => {
 
   test('error that nobody catches - is logged with its number; another one takes its place', async () => {
     const { fleet } = getBomb()
-    const listEnds = watchEnds(fleet)
     const [victim = 0] = fleet.workerPids()
     process.kill(victim, 'SIGUSR2')
     await waitForWorkers(fleet, [victim])
     await vi.waitFor(() =>
       expect(fleet.lines('boom')).toMatchObject([{ level: 60, worker: expect.any(Number) }]),
     )
-    await vi.waitFor(() => expect(listEnds()).toMatchObject([{ pid: victim, code: 70 }]))
+    await vi.waitFor(() => expect(findEnds(fleet, victim)).toMatchObject([{ code: 70 }]))
   })
 
   test('primary killed - no worker stays behind, and nobody listens', async () => {
