@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -79,7 +79,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     ['-D', data, '-U', 'owner', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'],
     options,
   )
-  if (made.status !== 0) throw new Error(`initdb failed: ${String(made.stderr)}`)
+  if (made.status !== 0) {
+    rmSync(folder, { recursive: true, force: true })
+    throw new Error(`initdb failed: ${String(made.stderr)}`)
+  }
   const port = await findFreePort()
   const url = `postgres://owner@127.0.0.1:${port}/postgres`
   let server: ChildProcess | undefined

@@ -110,7 +110,11 @@ describeWithProgram('apache2', HEADING, () => {
     await place.gate.setMode('shown')
     const see = await openShown({ open: () => recommended.open() })
     await place.gate.setMode('unavailable')
-    await vi.waitFor(async () => expect(await see()).toBe('nothing'), { interval: 100 })
+    // On a busy machine Apache gives up a refresh now and then, and shows the kept box at the next look.
+    const lookOften = async (): Promise<string[]> => [await see(), await see(), await see()]
+    await vi.waitFor(async () => expect(await lookOften()).toEqual(['nothing', 'nothing', 'nothing']), {
+      interval: 100,
+    })
     await place.gate.setMode('500')
     expect(await see()).toBe('nothing')
   })
