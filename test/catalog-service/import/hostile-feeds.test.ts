@@ -36,19 +36,22 @@ async function* repeat(head: string, piece: string, { count, end = '' }: Repeat)
   yield Buffer.from(end)
 }
 
-/** Passes a feed on, and notes by how much memory grew at most while it was read. */
+async function* noteEach(chunks: AsyncIterable<Buffer>, note: () => void): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    note()
+    yield chunk
+  }
+  note()
+}
+
+/** Notes by how much memory grows at most while the feed is read. */
 function watchMemory(chunks: AsyncIterable<Buffer>): { chunks: AsyncIterable<Buffer>; growthBytes: number } {
   const before = measureBytes()
-  const watched = { chunks: pass(), growthBytes: 0 }
-  const note = (): void => {
-    watched.growthBytes = Math.max(watched.growthBytes, measureBytes() - before)
-  }
-  async function* pass(): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
-      note()
-      yield chunk
-    }
-    note()
+  const watched = {
+    growthBytes: 0,
+    chunks: noteEach(chunks, () => {
+      watched.growthBytes = Math.max(watched.growthBytes, measureBytes() - before)
+    }),
   }
   return watched
 }
