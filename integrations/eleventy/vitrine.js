@@ -39,7 +39,7 @@ async function getBox(url, { folder, failed }) {
 
 /** Nothing when there is no answer, or one that is no box: what is kept stays. */
 async function fetchBox(url, failed) {
-  const origin = URL.canParse(url) ? new URL(url).origin : undefined
+  const origin = readOrigin(url)
   if (origin === undefined || failed.has(origin)) return undefined
   try {
     const response = await globalThis.fetch(url, {
@@ -51,6 +51,15 @@ async function fetchBox(url, failed) {
   } catch (error) {
     failed.add(origin)
     console.warn(`vitrine: ${url}: ${error.message}; its boxes are as they were at the last build`)
+    return undefined
+  }
+}
+
+// Not by URL.canParse, which in Node 20 and 22 refuses hosts such as "preise.münchen.example" once it is compiled.
+function readOrigin(url) {
+  try {
+    return new URL(url).origin
+  } catch {
     return undefined
   }
 }

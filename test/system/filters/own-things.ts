@@ -80,9 +80,11 @@ export function collectAddresses(pages: readonly OwnPage[], publicUrl: string): 
 
 /** The studio names its own addresses from where it stands. */
 function resolve(address: OwnAddress, pageUrl: string): OwnAddress {
-  return URL.canParse(address.url, pageUrl)
-    ? { ...address, url: new URL(address.url, pageUrl).href }
-    : address
+  try {
+    return { ...address, url: new URL(address.url, pageUrl).href }
+  } catch {
+    return address
+  }
 }
 
 type Element = DefaultTreeAdapterTypes.Element

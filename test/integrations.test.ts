@@ -1,0 +1,14 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { getVitrineBox } from '../integrations/nextjs/vitrine.ts'
+
+// Node compiles a function that is called often, and its own `URL.canParse` then refuses such hosts.
+test('Next.js, a server whose host has letters beyond ASCII - its box is shown at every visit', async () => {
+  const fetched = vi
+    .spyOn(globalThis, 'fetch')
+    .mockImplementation(() => Promise.resolve(new Response('<p>box</p>')))
+  onTestFinished(() => fetched.mockRestore())
+  const seen = new Set<string>()
+  for (let visits = 0; visits < 100_000; visits += 1)
+    seen.add(await getVitrineBox('https://preise.münchen.example/fragments/1/deals'))
+  expect(seen).toEqual(new Set(['<p>box</p>']))
+})
