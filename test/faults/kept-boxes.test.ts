@@ -58,6 +58,7 @@ const PAGE_PRODUCTS = 40
 const PERIOD_MS = HOUR_MS
 const SLACK_MS = MINUTE_MS
 const RESCUE_MS = 604_800 * SECOND_MS
+const NOT_FOUND_MS = 5 * MINUTE_MS
 
 const steps: Arbitrary<Step[]> = array(
   record({
@@ -96,6 +97,7 @@ class Expected {
   /** Walks of the products that found the same, in a row. */
   #streak: Readonly<{ finding: string; startedAtMs: number }>[] = []
   readonly #withdrawn = new Set<string>()
+  readonly #notFoundAtMs = new Map<string, number>()
   /** When a walk of all products was last believed; `null`: one of fewer, or without their prices, may have been since. */
   #wholeAtMs: number | null = null
 
@@ -128,11 +130,14 @@ class Expected {
   }
 
   /** The catalog answered 404 for one of them. */
-  noteNotFound(gtin: string): void {
+  noteNotFound(gtin: string, nowMs: number): void {
     this.#withdrawn.add(gtin)
+    this.#notFoundAtMs.set(gtin, nowMs)
   }
 
   isShown(gtin: string, nowMs: number): boolean {
+    // Such an answer holds for five minutes, also after a walk that finds the product; a clock that is set back brings them together.
+    if (Math.abs(nowMs - (this.#notFoundAtMs.get(gtin) ?? Infinity)) <= NOT_FOUND_MS) return false
     return !this.#withdrawn.has(gtin) && nowMs - (this.#goodAtMs.get(gtin) ?? 0) <= RESCUE_MS
   }
 
@@ -327,7 +332,8 @@ class Story {
       const isShown = await this.#server.visit(gtin)
       for (const asked of this.#server.takeLookups())
         // Where no channel is listed, a 404 is not to be believed.
-        if (!listProducts(kind).some((product) => product.gtin === asked)) this.#expected.noteNotFound(asked)
+        if (!listProducts(kind).some((product) => product.gtin === asked))
+          this.#expected.noteNotFound(asked, clock.nowMs())
       if (!isShown && this.#expected.isShown(gtin, clock.nowMs())) this.#note(`product ${gtin} is not shown`)
     }
     const dealCount = await this.#server.visitGrid()
