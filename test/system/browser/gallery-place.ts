@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core'
-import { beforeAll } from 'vitest'
 import { LAYOUTS as GALLERY_LAYOUTS, toLayoutId } from '../../../src/gallery/specimens.ts'
+import { useOnce } from '../../helpers/at-end.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
@@ -26,16 +26,13 @@ const VIEWPORT = { width: 1_300, height: 900 }
 export function useGallery(): GalleryPlace {
   const browser = useBrowser()
   const server = useServer()
-  const made: { page?: Page } = {}
-  beforeAll(async () => {
-    made.page = await browser.newPage({ bypassCSP: true })
-  })
+  const getPage = useOnce(() => browser.newPage({ bypassCSP: true }))
   const publicUrl = (): string => server.addresses.publicUrl
   const toUrl = (query: string): string => `${publicUrl()}/studio/gallery?${query}`
   return {
     publicUrl,
     async open(query, { colorScheme = 'light', reducedMotion = 'no-preference', viewport } = {}) {
-      const page = made.page as Page
+      const page = getPage()
       await page.emulateMedia({ media: null, colorScheme, reducedMotion })
       await page.setViewportSize(viewport ?? VIEWPORT)
       await page.goto(toUrl(query))

@@ -9,7 +9,7 @@ import type { Environment } from '../../../src/config/parse-config.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
 import { PACKAGE_FOLDER } from '../../../src/paths.ts'
 import { runBuilt, runHere } from '../../commands/cli-harness.ts'
-import { tryAtOnce } from '../../helpers/once.ts'
+import { tryAtOnce } from '../../helpers/lazily.ts'
 import { SPOIL_INDEX, damageTables } from '../../copy/damage.ts'
 import {
   type CrashPlace,

@@ -4,7 +4,7 @@ import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { ask, judge } from './ask.ts'
-import { once } from '../../helpers/once.ts'
+import { lazily } from '../../helpers/lazily.ts'
 import { toBox } from './place.ts'
 import { type Front, startHaproxy, startNginx, startVarnish } from './programs.ts'
 import { PRODUCTS, type Replicas, openReplicas } from './replicas.ts'
@@ -140,9 +140,9 @@ async function cutAllOff(): Promise<ReadonlyMap<Program, string>> {
 }
 
 /** What happens to the servers happens once, when the first program asks what its visitors saw. */
-const restarted = once(restartEach)
-const oneCutOff = once(cutOneOff)
-const allCutOff = once(cutAllOff)
+const restarted = lazily(restartEach)
+const oneCutOff = lazily(cutOneOff)
+const allCutOff = lazily(cutAllOff)
 
 for (const program of PROGRAMS)
   describeWithProgram(program, `${program} before three servers of one database`, () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { ask, judge } from './ask.ts'
-import { once } from '../../helpers/once.ts'
+import { lazily } from '../../helpers/lazily.ts'
 import { type FrontPlace, openFrontPlace, toBox } from './place.ts'
 import { type Front, startNginx, startVarnish } from './programs.ts'
 
@@ -58,7 +58,7 @@ function startVisitors(front: Front, over: AbortSignal): Visitors {
 }
 
 /** One server is stopped, and then another, under load. */
-const twoStopped = once(async (): Promise<ReadonlyMap<Program, Seen>> => {
+const twoStopped = lazily(async (): Promise<ReadonlyMap<Program, Seen>> => {
   const over = new AbortController()
   const visitors = new Map(
     [...fronts].map(([program, front]) => [program, startVisitors(front, over.signal)]),
@@ -83,7 +83,7 @@ async function waitForVisits({ seen, count }: Visitors): Promise<void> {
 }
 
 /** The last one is stopped as well: what visitors of a front had before of the first box, and have then of it and of another. */
-const allStopped = once(async (): Promise<ReadonlyMap<Program, readonly string[]>> => {
+const allStopped = lazily(async (): Promise<ReadonlyMap<Program, readonly string[]>> => {
   const [kept, cold] = [toBox(place.nextGtin()), toBox(place.nextGtin())]
   const seen = new Map<Program, string[]>()
   for (const [program, { origin }] of fronts)
