@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { isRunByNpm, readEnvironment } from './config/env.ts'
-import type { CommandIo } from './commands/command.ts'
-import { runCommandLine } from './commands/program.ts'
-import { runWalkInThread } from './copy/walk-runner.ts'
-import { createEnding } from './ending.ts'
-import { createLogger } from './logger.ts'
+import type { CommandIo } from './cli/command.ts'
+import { runCommandLine } from './cli/program.ts'
+import { runWalkInThread } from './sync/walk-runner.ts'
+import { createEnding } from './lib/shutdown.ts'
+import { createLogger } from './observability/logger.ts'
 
 /** A second Ctrl-C does not wait for anything. */
 const EXIT_INTERRUPTED = 130

@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseAddress } from '../../dist/config/readers.js'
-import { openSqlStore } from '../../dist/copy/sql-store.js'
+import { openSqlStore } from '../../dist/storage/sql-store.js'
 
 const order = JSON.parse(process.argv[2])
 const { catalog, channelId, gtins, seconds, atOnce } = order

@@ -6,12 +6,12 @@ import { createGovernor } from '../../dist/catalog/governor.js'
 import { createMemoryLedger } from '../../dist/catalog/quota-ledger.js'
 import { computeLeft, countCall, divideLimit, judgeCall, toDay } from '../../dist/catalog/quota.js'
 import { parseConfig } from '../../dist/config/parse-config.js'
-import { computePeriodMs } from '../../dist/copy/schedule.js'
-import { isWalkDue } from '../../dist/copy/walk-due.js'
+import { computePeriodMs } from '../../dist/sync/schedule.js'
+import { isWalkDue } from '../../dist/sync/walk-schedule.js'
 import { judgeAge } from '../../dist/freshness/age.js'
-import { createMemory } from '../../dist/freshness/memory.js'
+import { createMemory } from '../../dist/lib/lru-cache.js'
 import { toCacheControl } from '../../dist/http/cache-headers.js'
-import { shareBounds } from '../../dist/memories.js'
+import { shareBounds } from '../../dist/caches.js'
 
 export {
   computeLeft,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createAdminLimiter } from '../admin-limiter.ts'
+import { createAdminLimiter } from '../http/admin-limiter.ts'
 import type { Clock } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { refuseUnlessAdmin } from '../http/admin-password.ts'

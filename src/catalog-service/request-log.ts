@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../clock.ts'
-import { createLineBudget } from '../line-budget.ts'
+import { createLineBudget } from '../observability/log-rate-limiter.ts'
 import { findOperation } from './operations.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 

@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { SECOND_MS } from '../clock.ts'
-import { LOOP_LOOK_MS } from '../metrics.ts'
+import { LOOP_LOOK_MS } from '../observability/metrics.ts'
 
 /** Upper bounds of response times, in seconds. A look-up takes about a millisecond. */
 const BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5]

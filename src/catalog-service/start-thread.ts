@@ -4,9 +4,9 @@ import type { DatabaseAddress } from '../config/config.ts'
 import { toDatabaseText } from '../config/database-text.ts'
 import type { Secret } from '../config/secrets.ts'
 import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../errors.ts'
-import type { Logger } from '../logger.ts'
-import { createQuestions } from '../questions.ts'
-import { type RestartWaits, createRestartWaits } from '../restart-waits.ts'
+import type { Logger } from '../observability/logger.ts'
+import { createQuestions } from '../lib/rpc-channel.ts'
+import { type RestartWaits, createRestartWaits } from '../cluster/restart-backoff.ts'
 import type { CatalogContent } from './store/sample-state.ts'
 
 /** What the thread is given; the key, and the password of a database, go there and nowhere else. */

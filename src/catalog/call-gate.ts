@@ -5,7 +5,7 @@ import { type Breaker, type BreakerState, createBreaker } from './breaker.ts'
 import { type Governor, type GovernorOptions, type QuotaReport, createGovernor } from './governor.ts'
 import { type KeyPause, createKeyPause } from './key-pause.ts'
 import type { CallPurpose } from './quota.ts'
-import { createSlots } from './slots.ts'
+import { createSlots } from '../lib/semaphore.ts'
 
 /** Calls of one purpose under way or in line: beyond, a visitor gets the copy at once instead of a place in the line. */
 const MAX_UNDER_WAY = 500

@@ -1,4 +1,4 @@
-import { describeBug } from '../bugs.ts'
+import { describeBug } from '../lib/bugs.ts'
 import { CallNotMadeError, CatalogError, CatalogInvalidError, CatalogUnreachableError } from '../errors.ts'
 import type { Answer, CatalogClientOptions, Operation } from './client.ts'
 import type { CallPurpose } from './quota.ts'

@@ -1,5 +1,5 @@
 import type { CacheTagHeader } from '../http/cache-tags.ts'
-import type { LogLevel } from '../logger.ts'
+import type { LogLevel } from '../observability/logger.ts'
 import type { PostgresAddress } from './postgres-address.ts'
 
 /** A SQLite file. */

@@ -1,4 +1,4 @@
-import { parseUrl } from '../urls.ts'
+import { parseUrl } from '../lib/urls.ts'
 import { Secret } from './secrets.ts'
 
 /** How the connection is protected, in the words of PostgreSQL's own clients; `verify-full` also checks the server's name. */

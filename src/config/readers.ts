@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { Cron } from 'croner'
-import { parseUrl } from '../urls.ts'
+import { parseUrl } from '../lib/urls.ts'
 import type { DatabaseAddress, Disclosure } from './config.ts'
 import { POSTGRES_FORM, explainPostgresAddress, parsePostgresAddress } from './postgres-address.ts'
 

@@ -1,6 +1,6 @@
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../clock.ts'
 import { CACHE_TAG_HEADERS } from '../http/cache-tags.ts'
-import { LOG_LEVELS } from '../logger.ts'
+import { LOG_LEVELS } from '../observability/logger.ts'
 import {
   type Reader,
   anyText,

@@ -1,7 +1,7 @@
 import { SECOND_MS, isFuture } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { Channel } from '../catalog/contract.ts'
-import type { ChannelList } from '../copy/store.ts'
+import type { ChannelList } from '../storage/store.ts'
 
 /**
  * Where an age stands on the three clocks. `gone`: it may not be shown any more. `unknown`: it was dated while a clock was

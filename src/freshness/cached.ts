@@ -1,4 +1,4 @@
-import type { Watch } from './memory.ts'
+import type { Watch } from '../lib/lru-cache.ts'
 
 /**
  * - `hit`: younger than `freshSeconds`

@@ -3,13 +3,13 @@ import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import { UNKNOWN_TIME_MS } from '../copy/held-walk.ts'
-import type { ChannelList, CopyStore } from '../copy/store.ts'
+import { UNKNOWN_TIME_MS } from '../sync/held-walk.ts'
+import type { ChannelList, CopyStore } from '../storage/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
 import { judgeAge, listShown } from './age.ts'
 import type { Failures } from './failures.ts'
-import { createFlights } from './flights.ts'
-import { waitInTime } from './in-time.ts'
+import { createFlights } from '../lib/single-flight.ts'
+import { waitInTime } from '../lib/in-time.ts'
 
 /**
  * A served channel. `isGone`: it was served and is no longer listed for longer than a copy may be shown. `isCurrent`: it is

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { type Clock, ENOUGH, SECOND_MS, isWithin, systemClock } from '../clock.ts'
-import type { LookupWriter } from '../copy/lookup-writer.ts'
-import type { CopyEntry, CopyStore } from '../copy/store.ts'
+import type { LookupWriter } from '../storage/lookup-writer.ts'
+import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { CallNotMadeError } from '../errors.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { type Clock, SECOND_MS } from '../clock.ts'
-import type { CopyState, CopyStore } from '../copy/store.ts'
+import type { CopyState, CopyStore } from '../storage/store.ts'
 
 /** Another process may walk: how long what was last seen of a copy is believed by those who do not look themselves. */
 const BELIEVED_MS: number = SECOND_MS

@@ -1,14 +1,20 @@
 import { type Clock, SECOND_MS, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import { type CopyState, type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../copy/store.ts'
+import {
+  type CopyState,
+  type CopyStore,
+  type DealEntry,
+  type DealQuery,
+  isShortRead,
+} from '../storage/store.ts'
 import { UnavailableError } from '../errors.ts'
 import { judgeAge } from './age.ts'
 import type { Cached, Hold } from './cached.ts'
 import { type CopyStates, createCopyStates } from './copy-states.ts'
-import { createFairQueue } from './fair-queue.ts'
-import { createFlights } from './flights.ts'
-import { waitInTime } from './in-time.ts'
-import type { Memory } from './memory.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
+import { createFlights } from '../lib/single-flight.ts'
+import { waitInTime } from '../lib/in-time.ts'
+import type { Memory } from '../lib/lru-cache.ts'
 
 /** A page of deals as it was read from the copy at `readAtMs`. `hasNext`: there are more behind it. */
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; readAtMs: number }>

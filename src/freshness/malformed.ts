@@ -1,10 +1,10 @@
 import type { ParsedProduct } from '../catalog/parse.ts'
 import type { Clock } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import type { CopyEntry, CopyStore } from '../copy/store.ts'
+import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { CatalogInvalidError } from '../errors.ts'
 import { judgeAge } from './age.ts'
-import type { Memory } from './memory.ts'
+import type { Memory } from '../lib/lru-cache.ts'
 
 type Details = Readonly<{
   memory: Memory<CopyEntry>

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { AdminLimiter } from '../admin-limiter.ts'
+import type { AdminLimiter } from './admin-limiter.ts'
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 

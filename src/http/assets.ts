@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { KEPT_FOLDER } from '../paths.ts'
+import { KEPT_FOLDER } from '../lib/paths.ts'
 
 /** What `npm run build` makes for browsers. */
 export type AssetName = 'vitrine.css' | 'frame.js' | 'embed.js' | 'studio.js' | 'studio.css'

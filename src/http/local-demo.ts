@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Config } from '../config/config.ts'
-import { parseUrl } from '../urls.ts'
+import { parseUrl } from '../lib/urls.ts'
 
 /** Does nobody but this machine reach a listener of that name? The name as in settings or in an address. */
 export function isLoopback(host: string): boolean {

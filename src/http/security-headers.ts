@@ -1,6 +1,6 @@
 import helmet from 'helmet'
 import type { Request, RequestHandler, Response } from 'express'
-import { parseUrl } from '../urls.ts'
+import { parseUrl } from '../lib/urls.ts'
 
 /** Who may frame an embed: what the operator allowed, this server, the channel's own site, and a local demonstration. */
 export type FrameRules = Readonly<{

@@ -1,6 +1,6 @@
 // oxlint-disable-next-line no-restricted-imports -- compares addresses, and opens no connection
 import { BlockList, isIPv4 } from 'node:net'
-import { parseUrl } from '../urls.ts'
+import { parseUrl } from '../lib/urls.ts'
 
 /** Longest address that is used; affiliate links carry long query strings. */
 export const MAX_LINK_CHARACTERS = 4_096

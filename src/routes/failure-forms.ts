@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isUnreached } from '../copy/away.ts'
+import { isUnreached } from '../storage/unavailable.ts'
 import {
   type VitrineError,
   BadOptionError,

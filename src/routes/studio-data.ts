@@ -1,7 +1,7 @@
 import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
-import type { CopyState, DealCounts } from '../copy/store.ts'
-import { computePeriodMs } from '../copy/schedule.ts'
+import type { CopyState, DealCounts } from '../storage/store.ts'
+import { computePeriodMs } from '../sync/schedule.ts'
 import { UnavailableError, VitrineError } from '../errors.ts'
 import { findGtin } from '../offers/gtin.ts'
 import { type StudioChoice, judgeOptions, parseStudioChoice } from '../studio/choice.ts'
@@ -13,7 +13,7 @@ import { toDealQuery } from '../widgets/deals.ts'
 import { toBoxSize, toGridSize } from '../widgets/heights.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import { readServerState } from './read-state.ts'
+import { readServerState } from '../observability/server-status.ts'
 
 /** Products that a search of the studio shows. */
 const MAX_MATCHES = 8

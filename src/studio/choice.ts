@@ -7,7 +7,7 @@ import {
   toOptionsKey,
   toQuery,
 } from '../widgets/options.ts'
-import type { StudioKind, StudioTab } from '../widgets/studio-views.ts'
+import type { StudioKind, StudioTab } from './views.ts'
 import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
 
 /** The pages of the studio. */

@@ -1,6 +1,6 @@
-import type { DealCounts, DealFacet } from '../copy/store.ts'
+import type { DealCounts, DealFacet } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
-import type { DealsPanelView, FacetView } from '../widgets/studio-views.ts'
+import type { DealsPanelView, FacetView } from './views.ts'
 
 /** Entries of one filter that the page prints. */
 const MAX_ENTRIES = 12

@@ -1,15 +1,15 @@
 import type { Channel, Product } from '../catalog/contract.ts'
 import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import type { ChannelList, CopyEntry, CopyState } from '../copy/store.ts'
-import { pluralize } from '../plural.ts'
+import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
+import { pluralize } from '../lib/plural.ts'
 import { judgeAge, listShown } from '../freshness/age.ts'
 import { findCorrectedGtin, isCheckDigitRight } from '../offers/gtin.ts'
 import { formatTime } from '../widgets/format.ts'
 import { GONE_REASON, explainHiddenBox } from '../widgets/hidden-reasons.ts'
 import { selectOffers } from '../widgets/offer-choice.ts'
 import type { CommonOptions, OptionDefaults } from '../widgets/options.ts'
-import type { ExplanationView } from '../widgets/studio-views.ts'
+import type { ExplanationView } from './views.ts'
 import { listFacts, listOfferFacts } from './explain-facts.ts'
 
 /** What the catalog says of the product now, or why it was not asked. */

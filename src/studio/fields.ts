@@ -2,7 +2,7 @@ import type { OptionRow } from '../widgets/option-list.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import { type JudgedOptions, listOptions } from './choice.ts'
 import { toCountKey } from './deals-panel.ts'
-import type { FieldGroupView, FieldView, StudioKind } from '../widgets/studio-views.ts'
+import type { FieldGroupView, FieldView, StudioKind } from './views.ts'
 
 /** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
 export type FieldDetails = Readonly<{

@@ -1,11 +1,11 @@
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
-import { HOLD_REMEDY, describeHold } from '../copy/held-walk.ts'
-import type { CopyState } from '../copy/store.ts'
+import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
+import type { CopyState } from '../storage/store.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatWhen } from '../widgets/format.ts'
-import type { HealthChannelView, HealthLineView, HealthView } from '../widgets/studio-views.ts'
+import type { HealthChannelView, HealthLineView, HealthView } from './views.ts'
 
 /** Channels that the table has; each is one read of the copy. */
 export const MAX_HEALTH_CHANNELS = 50

@@ -5,7 +5,7 @@ import type {
   StudioLive,
   StudioView,
   StudioWidgetView,
-} from '../widgets/studio-views.ts'
+} from './views.ts'
 
 type Entry = readonly [key: string, text: string]
 

@@ -1,8 +1,8 @@
 import { type Clock, isNewer } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { computePeriodMs } from '../copy/schedule.ts'
-import type { CopyEntry, CopyStore } from '../copy/store.ts'
-import type { Memory } from '../freshness/memory.ts'
+import { computePeriodMs } from '../sync/schedule.ts'
+import type { CopyEntry, CopyStore } from '../storage/store.ts'
+import type { Memory } from '../lib/lru-cache.ts'
 import { findCompleteWalkTime } from '../freshness/products.ts'
 import type { CatalogAnswer, Known } from './explain.ts'
 

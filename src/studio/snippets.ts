@@ -1,4 +1,4 @@
-import type { FrameAttribute, SnippetView } from '../widgets/studio-views.ts'
+import type { FrameAttribute, SnippetView } from './views.ts'
 
 /** What a snippet is made of: addresses of one widget, and the options that are not as by default. */
 export type SnippetDetails = Readonly<{

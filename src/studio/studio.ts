@@ -1,5 +1,5 @@
 import type { Channel, Product } from '../catalog/contract.ts'
-import type { CopyState, DealCounts } from '../copy/store.ts'
+import type { CopyState, DealCounts } from '../storage/store.ts'
 import { cleanText } from '../offers/text.ts'
 import type { BoxSize, GridSize } from '../widgets/heights.ts'
 import { findSpeech } from '../widgets/presentation.ts'
@@ -7,7 +7,7 @@ import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from
 import { formatDeals, toDealsPanel } from './deals-panel.ts'
 import { type Choosable, listFields } from './fields.ts'
 import { type HealthData, toHealth } from './health.ts'
-import type { ExplanationView, FieldGroupView, StudioTab, StudioView } from '../widgets/studio-views.ts'
+import type { ExplanationView, FieldGroupView, StudioTab, StudioView } from './views.ts'
 import { type EmbeddedWidget, type EmbeddingPlace, toStudioWidget, toSuffix } from './widget.ts'
 
 /** Longest address of a channel that the studio prints; it comes as the catalog has it. */

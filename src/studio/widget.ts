@@ -2,7 +2,7 @@ import { type BoxSize, type GridSize, estimateBoxHeightPx, estimateGridHeightPx 
 import type { OptionDefaults } from '../widgets/options.ts'
 import { toFrameQuery } from './choice.ts'
 import { listSnippets } from './snippets.ts'
-import type { FrameAttribute, StageView, StudioWidgetView } from '../widgets/studio-views.ts'
+import type { FrameAttribute, StageView, StudioWidgetView } from './views.ts'
 
 /** Width of a phone's and of an article's column, in pixels. */
 const PHONE_PX = 360

@@ -1,6 +1,6 @@
 import type { DropReason } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
-import { pluralize } from '../plural.ts'
+import { pluralize } from '../lib/plural.ts'
 import { formatCount } from './format.ts'
 
 /** What was left out and why, in words. */

@@ -1,5 +1,5 @@
 import { OembedError } from '../errors.ts'
-import { parseUrl } from '../urls.ts'
+import { parseUrl } from '../lib/urls.ts'
 import { type ParameterReader, createParameterReader } from './parameters.ts'
 import { findQuery, parseQueryString } from './query.ts'
 

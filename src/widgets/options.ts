@@ -1,5 +1,5 @@
-import type { DealSort } from '../copy/store.ts'
-import { DEAL_SORTS } from '../copy/store.ts'
+import type { DealSort } from '../storage/store.ts'
+import { DEAL_SORTS } from '../storage/store.ts'
 import { foldCase } from '../offers/text.ts'
 import { createParameterReader, type ParameterReader } from './parameters.ts'
 

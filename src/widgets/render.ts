@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
-import { VIEWS_FOLDER } from '../paths.ts'
-import type { StudioView } from './studio-views.ts'
+import { VIEWS_FOLDER } from '../lib/paths.ts'
+import type { StudioView } from '../studio/views.ts'
 import type {
   BoxView,
   DemoShopView,

@@ -3,7 +3,7 @@ import { type IncomingMessage, type OutgoingHttpHeaders, type RequestListener, r
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { createApp, createRouted } from '../../src/app.ts'
-import { createLogger } from '../../src/logger.ts'
+import { createLogger } from '../../src/observability/logger.ts'
 import { openFront } from '../faults/front.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'

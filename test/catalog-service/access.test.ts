@@ -4,7 +4,7 @@ import { fetchApiKeys, revokeApiKey } from '../../src/catalog-service/store/keys
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
-import { createLogger } from '../../src/logger.ts'
+import { createLogger } from '../../src/observability/logger.ts'
 import {
   type ServiceUnderTest,
   importRows,

@@ -1,7 +1,7 @@
 import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { Secret, hideSecrets } from '../../src/config/secrets.ts'
-import { createLogger } from '../../src/logger.ts'
+import { createLogger } from '../../src/observability/logger.ts'
 
 const VALUE = 'hunter2-0123456789'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
-import type { CopyStore, WalkStore } from '../../src/copy/store.ts'
+import type { CopyStore, WalkStore } from '../../src/storage/store.ts'
 import { StoreError } from '../../src/errors.ts'
 import {
   type DealSource,
@@ -8,8 +8,8 @@ import {
   type WantedDeals,
   createDealSource,
 } from '../../src/freshness/deals.ts'
-import { type Memory, createMemory } from '../../src/freshness/memory.ts'
-import { makeQuery, walkAll } from '../copy/conformance/subject.ts'
+import { type Memory, createMemory } from '../../src/lib/lru-cache.ts'
+import { makeQuery, walkAll } from '../storage/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { PACKAGE_FOLDER } from '../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 
 /** What `serve --json` prints with sample data: addresses that open. */
 export type ServedAddresses = Readonly<{ publicUrl: string; studio: string; box: string; grid: string }>

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openCopyDatabase } from '../../src/copy/dialects.ts'
+import { openCopyDatabase } from '../../src/storage/dialects.ts'
 
 /** A SQLite file for a stored copy, in a folder of its own. */
 export type CopyFile = Readonly<{ folder: string; path: string; remove(): Promise<void> }>

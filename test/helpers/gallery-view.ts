@@ -1,4 +1,4 @@
-import { type GalleryDetails, parseGalleryChoice, toGalleryView } from '../../src/gallery/gallery.ts'
+import { type GalleryDetails, parseGalleryChoice, toGalleryView } from '../../src/studio/gallery/gallery.ts'
 import type { GalleryView } from '../../src/widgets/view-models.ts'
 
 /** The gallery for a query string; `render` makes the HTML of a specimen. */

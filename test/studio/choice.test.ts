@@ -14,7 +14,7 @@ import {
   parseGridOptions,
   toOptionsKey,
 } from '../../src/widgets/options.ts'
-import type { StudioKind } from '../../src/widgets/studio-views.ts'
+import type { StudioKind } from '../../src/studio/views.ts'
 import { makeChoice } from '../helpers/studio-view.ts'
 import { toRuns } from '../helpers/property-runs.ts'
 

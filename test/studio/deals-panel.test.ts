@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { DealCounts } from '../../src/copy/store.ts'
+import type { DealCounts } from '../../src/storage/store.ts'
 import { toDealsPanel } from '../../src/studio/deals-panel.ts'
-import type { DealsPanelView } from '../../src/widgets/studio-views.ts'
+import type { DealsPanelView } from '../../src/studio/views.ts'
 import { COUNTS } from '../helpers/studio-view.ts'
 
 const toPanel = (typed = '', over: Partial<DealCounts> = {}): DealsPanelView =>

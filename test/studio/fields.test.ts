@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { judgeOptions, listOptions } from '../../src/studio/choice.ts'
 import { type FieldDetails, listFields } from '../../src/studio/fields.ts'
-import type { FieldView, StudioKind } from '../../src/widgets/studio-views.ts'
+import type { FieldView, StudioKind } from '../../src/studio/views.ts'
 
 const KINDS = ['where-to-buy', 'deals'] as const
 

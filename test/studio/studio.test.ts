@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type StudioData, toStudioView } from '../../src/studio/studio.ts'
-import type { FieldView, StudioView } from '../../src/widgets/studio-views.ts'
+import type { FieldView, StudioView } from '../../src/studio/views.ts'
 import { OPTION_LIST } from '../../src/widgets/option-list.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { judgeOptions } from '../../src/studio/choice.ts'
 import { type EmbeddedWidget, toStudioWidget, toSuffix } from '../../src/studio/widget.ts'
 import { estimateBoxHeightPx, estimateGridHeightPx } from '../../src/widgets/heights.ts'
-import type { StageView, StudioWidgetView } from '../../src/widgets/studio-views.ts'
+import type { StageView, StudioWidgetView } from '../../src/studio/views.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { LOOP_LOOK_MS } from '../../src/metrics.ts'
-import { PACKAGE_FOLDER } from '../../src/paths.ts'
+import { LOOP_LOOK_MS } from '../../src/observability/metrics.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { BOX, startStocked, visit } from '../app/visit.ts'
 import { readYaml } from './deploy/manifests.ts'
-import { read, startFleet } from './workers/fleet-harness.ts'
+import { read, startFleet } from './cluster/fleet-harness.ts'
 
 type Panel = Readonly<{
   id: number

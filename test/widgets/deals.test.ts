@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { DealEntry } from '../../src/copy/store.ts'
+import type { DealEntry } from '../../src/storage/store.ts'
 import { type GridData, toDealQuery, toGridView } from '../../src/widgets/deals.ts'
 import { parseGridOptions } from '../../src/widgets/options.ts'
 import type { Presentation } from '../../src/widgets/presentation.ts'

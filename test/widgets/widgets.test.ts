@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/clock.ts'
-import type { CopyEntry } from '../../src/copy/store.ts'
+import type { CopyEntry } from '../../src/storage/store.ts'
 import { BadOptionError, InvalidGtinError, UnknownChannelError } from '../../src/errors.ts'
 import type { Surface } from '../../src/widgets/options.ts'
 import type { BoxView, GridView } from '../../src/widgets/view-models.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
-import { CATALOG_STYLE_FILE, VIEWS_FOLDER } from '../../paths.ts'
+import { CATALOG_STYLE_FILE, VIEWS_FOLDER } from '../../lib/paths.ts'
 import { createOpenApiDocument } from './document.ts'
 import { toPageView } from './page-view.ts'
 

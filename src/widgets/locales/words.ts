@@ -1,4 +1,4 @@
-import type { DealSort } from '../../copy/store.ts'
+import type { DealSort } from '../../storage/store.ts'
 
 /** How a shop says that it has the product; `other` covers unknown words. */
 export type AvailabilityWord =

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'bench-test-'))
 // PostgreSQL runs as somebody else where the tests run as root.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { importBench } from '../../bench/bench-library.ts'
 import {
   type Found,

@@ -1,5 +1,5 @@
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core'
-import { LAYOUTS as GALLERY_LAYOUTS, toLayoutId } from '../../../src/gallery/specimens.ts'
+import { LAYOUTS as GALLERY_LAYOUTS, toLayoutId } from '../../../src/studio/gallery/specimens.ts'
 import { useOnce } from '../../helpers/at-end.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
 import { useBrowser } from '../use-browser.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { GALLERY_CASES } from '../../../src/gallery/cases.ts'
+import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
 import { compareWithKept, photograph, useOwnFonts } from '../../helpers/photographs.ts'
 import { LAYOUTS, useGallery } from './gallery-place.ts'
 

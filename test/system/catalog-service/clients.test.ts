@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import request from 'supertest'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { useOnce } from '../../helpers/at-end.ts'
 import type { Visit } from '../../clients/visit.ts'
 import {

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
-import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../commands/cli-harness.ts'
-import { ask as askFleet, read, startFleet } from '../workers/fleet-harness.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/cli-harness.ts'
+import { ask as askFleet, read, startFleet } from '../cluster/fleet-harness.ts'
 import { ask } from '../../catalog-service/valid-answers.ts'
 
 /** Loaded into every thread: tells the key and port of the catalog's own, and makes it throw when the fuse is there. */

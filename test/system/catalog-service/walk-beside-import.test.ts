@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { computeCheckDigit } from '../../../src/offers/gtin.ts'
 import { toDatabaseText } from '../../../src/config/database-text.ts'
-import { runBuilt } from '../../commands/cli-harness.ts'
+import { runBuilt } from '../../cli/cli-harness.ts'
 import {
   type ServiceUnderTest,
   importRows,

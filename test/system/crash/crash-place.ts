@@ -5,11 +5,11 @@ import request from 'supertest'
 import { expect, onTestFinished, vi } from 'vitest'
 import { HOUR_MS, systemClock } from '../../../src/clock.ts'
 import type { Environment } from '../../../src/config/parse-config.ts'
-import { openSqlStore } from '../../../src/copy/sql-store.ts'
-import type { CopyStore } from '../../../src/copy/store.ts'
-import { runWalkHere } from '../../../src/copy/walk-here.ts'
+import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import type { CopyStore } from '../../../src/storage/store.ts'
+import { runWalkHere } from '../../../src/sync/walk-here.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
-import { type Running, makeFolder, startBuilt, startRemote } from '../../commands/cli-harness.ts'
+import { type Running, makeFolder, startBuilt, startRemote } from '../../cli/cli-harness.ts'
 import {
   CHANNEL_ID,
   FAKE_KEY,

@@ -7,10 +7,10 @@ import request from 'supertest'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Environment } from '../../../src/config/parse-config.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
-import { runBuilt, runHere } from '../../commands/cli-harness.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
+import { runBuilt, runHere } from '../../cli/cli-harness.ts'
 import { tryAtOnce } from '../../helpers/lazily.ts'
-import { SPOIL_INDEX, damageTables } from '../../copy/damage.ts'
+import { SPOIL_INDEX, damageTables } from '../../storage/damage.ts'
 import {
   type CrashPlace,
   makeCrashPlace,

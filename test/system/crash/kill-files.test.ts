@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 import { openSqlite } from '../../../src/database/sqlite.ts'
-import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../commands/cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/cli-harness.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import {

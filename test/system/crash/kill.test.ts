@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Environment } from '../../../src/config/parse-config.ts'
-import { runBuilt, startBuilt } from '../../commands/cli-harness.ts'
+import { runBuilt, startBuilt } from '../../cli/cli-harness.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import {
   type CrashPlace,

@@ -7,12 +7,12 @@ import { HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { type Environment, parseConfig } from '../../../src/config/parse-config.ts'
 import { Secret } from '../../../src/config/secrets.ts'
 import { type Context, createContext } from '../../../src/context.ts'
-import { openSqlStore } from '../../../src/copy/sql-store.ts'
-import type { CopyStore } from '../../../src/copy/store.ts'
-import { runWalkHere } from '../../../src/copy/walk-here.ts'
+import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import type { CopyStore } from '../../../src/storage/store.ts'
+import { runWalkHere } from '../../../src/sync/walk-here.ts'
 import { CatalogRateLimitedError, StoreError } from '../../../src/errors.ts'
-import { createLogger } from '../../../src/logger.ts'
-import { makeFolder, makeSettings, runBuilt } from '../../commands/cli-harness.ts'
+import { createLogger } from '../../../src/observability/logger.ts'
+import { makeFolder, makeSettings, runBuilt } from '../../cli/cli-harness.ts'
 import {
   CHANNEL_ID,
   FAKE_KEY,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../../src/config/parse-config.ts'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 /**
  * Stands before the SQLite module of the real program, in its walk's thread as well, and kills the process just before

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqlite } from '../../../src/database/sqlite.ts'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 it('three processes at once on a new file - all end well, each migration ran once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-migrate-'))

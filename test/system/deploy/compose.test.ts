@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../../src/config/parse-config.ts'
-import { PACKAGE_FOLDER, VERSION } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER, VERSION } from '../../../src/lib/paths.ts'
 import { readStart } from './dockerfile.ts'
 import { readYaml } from './manifests.ts'
 

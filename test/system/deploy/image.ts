@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlin
 import { homedir, tmpdir } from 'node:os'
 import { basename, dirname, join, posix, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { findProgram } from '../includes/program.ts'
 import { isLetIn } from './context-files.ts'
 import { type Stage, type Step, readStages } from './dockerfile.ts'

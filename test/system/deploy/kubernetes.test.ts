@@ -9,7 +9,7 @@ import type { ConfigMap, EnvVar, Secret, Service } from 'kubernetes-types/core/v
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.d.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseConfig } from '../../../src/config/parse-config.ts'
-import { PACKAGE_FOLDER, VERSION } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER, VERSION } from '../../../src/lib/paths.ts'
 import { findFreePort } from '../includes/program.ts'
 import { readStart } from './dockerfile.ts'
 import { MANIFESTS, checkTypes, readYaml } from './manifests.ts'

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 /** One of the image's line; the package is the program of that version and nothing else. */
 const VERSION = '24.21.0'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 /** The unit, from the top of the repository. */
 export const UNIT_FILE = 'deploy/systemd/vitrine.service'

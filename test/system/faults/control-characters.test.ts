@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { isAway, isValueRefused } from '../../../src/copy/away.ts'
+import { isAway, isValueRefused } from '../../../src/storage/unavailable.ts'
 import { GRID, GRID_EMBED, makeSale, stock, visit } from '../../app/visit.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { type Harness, createHarness } from '../../helpers/harness.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
-import { type Running, makeFolder, makeSettings, startBuilt } from '../../commands/cli-harness.ts'
+import { type Running, makeFolder, makeSettings, startBuilt } from '../../cli/cli-harness.ts'
 import { CHANNEL_ID, FAKE_KEY } from '../../helpers/fake-catalog.ts'
 import { type PostgresServer, type TestDatabase, startPostgres } from '../../helpers/postgres.ts'
 import { toGtin } from '../../helpers/products.ts'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
 import {
   CHANNEL_ID,

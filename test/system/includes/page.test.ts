@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { COLD_TABLE, KEPT_TABLE } from './cases.ts'
 import { PAGE, listHeadings, readRecipe, readTable } from './recipe.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PACKAGE_FOLDER } from '../../../src/paths.ts'
+import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 /** The page whose recipes are run here, word for word. */
 export const PAGE: string = readFileSync(join(PACKAGE_FOLDER, 'docs/embedding.md'), 'utf8')

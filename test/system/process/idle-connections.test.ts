@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeFolder, makeSettings, startBuilt } from '../../commands/cli-harness.ts'
+import { makeFolder, makeSettings, startBuilt } from '../../cli/cli-harness.ts'
 
 const CONNECTIONS = 10_000
 /** Opened together: less than the listener's queue. */

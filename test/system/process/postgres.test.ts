@@ -1,6 +1,6 @@
 import request from 'supertest'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { makeFolder, runBuilt, startBuilt, startRemote } from '../../commands/cli-harness.ts'
+import { makeFolder, runBuilt, startBuilt, startRemote } from '../../cli/cli-harness.ts'
 import { CHANNEL_ID, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { type TestDatabase, usePostgres } from '../../helpers/postgres.ts'
 import { toGtin } from '../../helpers/products.ts'

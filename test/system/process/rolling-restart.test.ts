@@ -1,6 +1,6 @@
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
-import { type Running, makeFolder, startBuilt, startRemote } from '../../commands/cli-harness.ts'
+import { type Running, makeFolder, startBuilt, startRemote } from '../../cli/cli-harness.ts'
 import { CHANNEL_ID, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { findFreePort } from '../includes/program.ts'

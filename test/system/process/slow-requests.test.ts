@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeFolder, makeSettings, startBuilt } from '../../commands/cli-harness.ts'
+import { makeFolder, makeSettings, startBuilt } from '../../cli/cli-harness.ts'
 
 /** What such a connection sends at first, and whether it goes on with a byte again and again. */
 const SLOW: readonly (readonly [string, string, boolean])[] = [

@@ -3,13 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test, vi } from 'vitest'
-import {
-  type Running,
-  makeFolder,
-  makeSettings,
-  startBuilt,
-  startRemote,
-} from '../../commands/cli-harness.ts'
+import { type Running, makeFolder, makeSettings, startBuilt, startRemote } from '../../cli/cli-harness.ts'
 
 type Starting = Readonly<{
   running: Running

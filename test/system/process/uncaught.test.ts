@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import request from 'supertest'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Running, makeFolder, startBuilt, startRemote } from '../../commands/cli-harness.ts'
+import { type Running, makeFolder, startBuilt, startRemote } from '../../cli/cli-harness.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../../helpers/fake-catalog.ts'
 
 const GTIN = '09521234567899'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openCatalogStore } from '../../../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../../../src/clock.ts'
-import { makeFolder, makeSettings, runBuilt, runHere, startBuilt } from '../../../commands/cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt, runHere, startBuilt } from '../../../cli/cli-harness.ts'
 import { findFreePort } from '../../includes/program.ts'
 import { type PostgresServer, startPostgres } from '../../../helpers/postgres.ts'
 import { addApiKey } from '../../../catalog-service/harness.ts'

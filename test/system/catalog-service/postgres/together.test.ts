@@ -8,9 +8,9 @@ import { openCatalogStore } from '../../../../src/catalog-service/store/open-sto
 import { systemClock } from '../../../../src/clock.ts'
 import { toDatabaseText } from '../../../../src/config/database-text.ts'
 import type { PostgresAddress } from '../../../../src/config/postgres-address.ts'
-import { createLogger } from '../../../../src/logger.ts'
+import { createLogger } from '../../../../src/observability/logger.ts'
 import { usePostgres } from '../../../helpers/postgres.ts'
-import { makeSettings, startBuilt } from '../../../commands/cli-harness.ts'
+import { makeSettings, startBuilt } from '../../../cli/cli-harness.ts'
 import {
   addApiKey,
   importRows,

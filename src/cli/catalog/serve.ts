@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import { createCatalogService } from '../../catalog-service/service.ts'
+import { fetchApiKeys } from '../../catalog-service/store/keys.ts'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
+import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
+import type { DatabaseAddress } from '../../config/config.ts'
+import { StoreError } from '../../errors.ts'
+import { isLoopback } from '../../http/local-demo.ts'
+import type { CommandContext, ExitCode } from '../command.ts'
+import { toPlain } from '../plain-text.ts'
+import { toStoreError } from '../with-catalog.ts'
+
+/**
+ * `vitrine catalog serve`: the catalog service alone, on the host and port of the settings, until the process is told
+ * to stop.
+ * @throws UsageError when the address cannot be listened on.
+ */
+export async function runCatalogServe(context: CommandContext): Promise<ExitCode> {
+  const { clock, config, io, logger } = context
+  const { adminPassword } = context.secrets
+  const store = await openCatalogStore({
+    database: config.catalogDatabase,
+    clock,
+    role: 'alone',
+  })
+  try {
+    const alone = { adminPassword, isLocal: isLoopback(config.host), logger }
+    const service = createCatalogService({ store, clock, logger, alone })
+    const hint = await findHint(store, config.catalogDatabase)
+    const { url } = await service.listen(config.host, config.port)
+    io.out(context.json ? JSON.stringify({ url }) : `catalog service: ${url}`)
+    if (hint !== undefined) io.err(`${toPlain(hint)}\n`)
+    if (!io.signal.aborted) await once(io.signal, 'abort')
+    await service.close()
+    return 0
+  } finally {
+    await store.close()
+  }
+}
+
+/** What its owner may want to do first. A server that is away is no reason to stop: the service answers when it is back. */
+async function findHint(store: CatalogStore, { kind }: DatabaseAddress): Promise<string | undefined> {
+  if (store.failure !== undefined) return toHint(store.failure)
+  try {
+    const keys = await fetchApiKeys(store)
+    if (keys.some((key) => key.revokedAtMs === null)) return undefined
+    return 'There is no API key yet. Make one with: vitrine catalog keys add NAME'
+  } catch (error) {
+    const failure = toStoreError(error)
+    if (kind === 'sqlite' || !(failure instanceof StoreError)) throw error
+    return toHint(failure)
+  }
+}
+
+function toHint({ message }: Error): string {
+  return `Until this is mended, every request is answered with 503: ${message}`
+}

@@ -1,0 +1,178 @@
+import { type Context, type CatalogPlace } from '../context.ts'
+import {
+  BadOptionError,
+  CallNotMadeError,
+  CatalogError,
+  CatalogKeyRefusedError,
+  CatalogRateLimitedError,
+  CatalogUnreachableError,
+  UsageError,
+  VitrineError,
+} from '../errors.ts'
+import { findGtin } from '../offers/gtin.ts'
+import { listOptions } from '../studio/choice.ts'
+import { type CatalogAnswer, type Known, explainBox } from '../studio/explain.ts'
+import { readKnown } from '../studio/read-known.ts'
+import { formatTime } from '../widgets/format.ts'
+import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
+import { parseQueryString } from '../widgets/query.ts'
+import type { ExplanationView } from '../studio/views.ts'
+import { createCommandClient } from './command-client.ts'
+import type { CommandContext, CommandIo, ExitCode } from './command.ts'
+import { findCallRemedy, findCures } from './cures.ts'
+import { quote, toPlain, toPlainJson } from './plain-text.ts'
+import { openForCommand } from './sync.ts'
+
+/** The arguments of the command: options as words such as `stock=in`, or as the query of the address of a box. */
+export type ExplainOrder = Readonly<{
+  channel: string
+  gtin: string
+  options: readonly string[]
+  /** May the catalog be asked? */
+  mayCall: boolean
+}>
+
+/**
+ * `vitrine explain`: why a box shows what it shows, or nothing. Exit code 0 when a box is shown, 1 when not.
+ * @throws UsageError when the GTIN is none or an option has a wrong value.
+ */
+export async function runExplain(command: CommandContext, order: ExplainOrder): Promise<ExitCode> {
+  const gtin = findGtin(order.gtin.trim())
+  if (gtin === undefined) throw new UsageError('a GTIN is 1 to 14 digits, without spaces or hyphens')
+  const query = parseWords(order.options)
+  const wanted = { channelId: order.channel.trim().toLowerCase(), gtin }
+  const context = await openForCommand(command)
+  try {
+    const { defaults } = context.widgets
+    const options = parseOptions(query, defaults)
+    const known = await gather(command, context, { ...wanted, mayCall: order.mayCall })
+    const names = new Set(listOptions('where-to-buy').map(({ name }) => name))
+    const ignored = [...new Set(query.keys())].filter((name) => !names.has(name))
+    const { config, clock } = command
+    const view = explainBox(known, { options, defaults, ignored, config, nowMs: clock.nowMs() })
+    command.io.err(
+      `A running server may answer from its memory for up to ${config.freshness.freshSeconds} more seconds.\n`,
+    )
+    if (command.json) command.io.out(toPlainJson({ ...wanted, ...view }))
+    else print(command.io, view)
+    return view.isShown ? 0 : 1
+  } finally {
+    await context.dispose()
+  }
+}
+
+/** A word with `?` or `&` is a query as in an address; any other is one option as it is typed. */
+function parseWords(words: readonly string[]): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const word of words) {
+    const isQuery = word.startsWith('?') || /&[a-z_]+=/.test(word)
+    const equals = word.indexOf('=')
+    if (equals < 1 && word !== '?')
+      throw new UsageError(`${quote(word)} is no option: write NAME=VALUE, as in stock=in`)
+    const pairs = isQuery
+      ? parseQueryString(word.replace(/^\?/, ''))
+      : [[word.slice(0, equals), word.slice(equals + 1)] as const]
+    for (const [name, value] of pairs) query.append(name, value)
+  }
+  return query
+}
+
+function parseOptions(query: URLSearchParams, defaults: OptionDefaults): BoxOptions {
+  try {
+    return parseBoxOptions(query, defaults, 'fragment')
+  } catch (error) {
+    if (error instanceof BadOptionError) throw new UsageError(error.publicMessage.replace(/\.$/, ''))
+    throw error
+  }
+}
+
+type CommandParts = Context & Readonly<{ catalog: CatalogPlace }>
+type Wanted = Readonly<{ channelId: string; gtin: string; mayCall: boolean }>
+
+/** As a visit does: the list of channels where none or another one is known, then the product, with one call. */
+async function gather(command: CommandContext, context: CommandParts, wanted: Wanted): Promise<Known> {
+  const { channelId, mayCall } = wanted
+  if (!mayCall) return readKnown(context, wanted, { kind: 'not-asked', why: '--no-call' })
+  const failed = await context.channels.getChannel(channelId).then(
+    () => undefined,
+    (error: unknown) => {
+      if (!(error instanceof VitrineError)) throw error
+      return error
+    },
+  )
+  const before = await readKnown(context, wanted, { kind: 'not-asked', why: 'the channel is not listed' })
+  if (failed !== undefined)
+    return before.list === undefined ? { ...before, catalog: await probe(command, context) } : before
+  return { ...before, catalog: await askForProduct(command, context, before) }
+}
+
+/** Why there is no list of channels: the visit before has not waited long for it. */
+async function probe(command: CommandContext, context: CommandParts): Promise<CatalogAnswer> {
+  return ask(command, context, async (client) => {
+    await client.fetchChannels()
+    return { kind: 'not-asked', why: 'its channels came only now: try again' }
+  })
+}
+
+async function askForProduct(
+  command: CommandContext,
+  context: CommandParts,
+  { channelId, gtin, entry }: Known,
+): Promise<CatalogAnswer> {
+  const purpose = (entry?.product ?? null) === null ? 'lookup' : 'refresh'
+  return ask(command, context, async (client) => {
+    const { value } = await client.findProduct({ channelId, gtin, purpose })
+    return value === undefined ? { kind: 'absent' } : { kind: 'product', product: value.product }
+  })
+}
+
+type Client = ReturnType<typeof createCommandClient>
+
+async function ask(
+  command: CommandContext,
+  { catalog, gate }: CommandParts,
+  call: (client: Client) => Promise<CatalogAnswer>,
+): Promise<CatalogAnswer> {
+  const client = createCommandClient(command, catalog, { gate })
+  try {
+    return await call(client)
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    if (error instanceof CallNotMadeError) return await describePause(gate, command)
+    const { config } = command
+    const isEmbedded = config.catalog.kind === 'embedded'
+    const remedy = findCallRemedy(error, { cures: findCures(config), isEmbedded }) ?? null
+    return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
+  } finally {
+    await client.close()
+  }
+}
+
+async function describePause(
+  gate: Context['gate'],
+  { config, clock }: CommandContext,
+): Promise<CatalogAnswer> {
+  const { quota, keyRefusedUntilMs, breaker } = await gate.readState()
+  const cures = findCures(config)
+  const nowMs = clock.nowMs()
+  const pause = (why: string, code: string): CatalogAnswer => ({
+    kind: 'failed',
+    text: `not asked: ${why}`,
+    remedy: cures[code] ?? null,
+  })
+  if (keyRefusedUntilMs > nowMs) return pause('it refused the key a moment ago', CatalogKeyRefusedError.code)
+  if (quota.limitedUntilMs > nowMs)
+    return pause(
+      `the request limit is reached until ${formatTime(quota.limitedUntilMs, 'en')}`,
+      CatalogRateLimitedError.code,
+    )
+  if (breaker !== 'closed') return pause('it did not answer a moment ago', CatalogUnreachableError.code)
+  return pause("the hour's first look-ups, or the day's, are used up", CallNotMadeError.code)
+}
+
+function print(io: CommandIo, { verdict, remedy, facts, offers }: ExplanationView): void {
+  io.out(toPlain(verdict))
+  if (remedy !== null) io.out(`       ${toPlain(remedy)}`)
+  for (const { label, value } of facts) io.out(toPlain(`${label}: ${value}`))
+  for (const { text, outcome } of offers) io.out(toPlain(`Offer: ${text}: ${outcome}`))
+}

@@ -1,0 +1,112 @@
+import type { Request, RequestHandler, Response } from 'express'
+import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
+import { isPublicHost } from '../offers/links.ts'
+import { type AdminRefusal, refuseUnlessAdmin } from './admin-password.ts'
+import { isAskedLocally, isLocalDemo } from './local-demo.ts'
+import type { Secret } from '../config/secrets.ts'
+import { findClientAddress } from '../routes/client-address.ts'
+
+/** Told to those who ask through a proxy that no setting names; `vitrine check` looks for it. */
+export const PROXY_NOT_TRUSTED =
+  'X-Forwarded-For was ignored: VITRINE_TRUST_PROXY does not name the proxy that sent it. Everybody behind that proxy counts as one address.'
+
+/**
+ * Who may see `/studio` and `/metrics`: with an admin password whoever knows it; without one only a local demonstration
+ * that is not reached through a proxy. To everybody else the address does not exist.
+ */
+export type AdminGate = Readonly<{
+  /** Answers 401, 429 or 404 to everybody else. */
+  protect: RequestHandler
+  /** The same question without an answer of its own; a wrong password counts here too, none at all never does. */
+  isAdmin(request: Request): Promise<boolean>
+  /** Does the studio exist for this request? Passwords are not looked at. */
+  hasStudio(request: Request): boolean
+}>
+
+/** Create the one gate of an app. */
+export function createAdminGate(context: Context): AdminGate {
+  const password = context.secrets.adminPassword
+  const hasStudio = (request: Request): boolean => password !== null || isOpen(context, request)
+  if (password === null) {
+    return {
+      protect: (request, _response, next) => next(hasStudio(request) ? undefined : createUnknown()),
+      isAdmin: (request) => Promise.resolve(hasStudio(request)),
+      hasStudio,
+    }
+  }
+  const authenticate = createAuthenticator(context, password)
+  return {
+    async protect(request, response, next) {
+      // The peer has reset the connection: there is nobody to answer.
+      if (request.socket.remoteAddress === undefined) {
+        response.destroy()
+        return
+      }
+      const refusal = await authenticate(request)
+      if (refusal === null) next()
+      else refuse(context, { request, response }, refusal)
+    },
+    async isAdmin(request) {
+      return request.get('authorization') ? (await authenticate(request)) === null : false
+    },
+    hasStudio,
+  }
+}
+
+/** Is the studio's address worth printing? */
+export function isStudioReachable(context: Pick<Context, 'config' | 'secrets'>): boolean {
+  return context.secrets.adminPassword !== null || isLocalDemo(context.config)
+}
+
+function isOpen({ config }: Context, { headers }: Request): boolean {
+  return isLocalDemo(config) && isAskedLocally(headers)
+}
+
+function createUnknown(): UnknownAddressError {
+  return new UnknownAddressError('closed without an admin password')
+}
+
+/** Logs once when a proxy is not trusted. */
+function createAuthenticator(
+  context: Context,
+  password: Secret,
+): (request: Request) => Promise<AdminRefusal | null> {
+  let isProxyLogged = false
+  return (request) => {
+    if (isProxyIgnored(context, request) && !isProxyLogged) {
+      isProxyLogged = true
+      context.logger.warn(PROXY_NOT_TRUSTED)
+    }
+    const { authorization } = request.headers
+    const address = findClientAddress(context, request)
+    return refuseUnlessAdmin({ limiter: context.adminLimiter, password }, { authorization, address })
+  }
+}
+
+/** Did a proxy in this network say for whom it asks, without being trusted? A visitor from outside may send the header, too. */
+function isProxyIgnored({ config }: Context, { headers, ips, socket }: Request): boolean {
+  if (headers['x-forwarded-for'] === undefined || config.trustProxy === true) return false
+  // Express lists the addresses that trusted proxies name.
+  return ips.length === 0 && !isPublicHost(toHost(socket.remoteAddress ?? ''))
+}
+
+/** An address of a socket as `URL` writes it. */
+function toHost(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/, '')
+  return plain.includes(':') ? `[${plain}]` : plain
+}
+
+/** 429 while the address is locked, else 401, which makes browsers ask for the password. */
+function refuse(
+  context: Context,
+  { request, response }: Readonly<{ request: Request; response: Response }>,
+  { status, headers, message }: AdminRefusal,
+): void {
+  const lines = isProxyIgnored(context, request) ? [message, PROXY_NOT_TRUSTED] : [message]
+  response
+    .status(status)
+    .set({ 'Cache-Control': 'no-store', ...headers })
+    .type('text')
+    .send(`${lines.join('\n')}\n`)
+}

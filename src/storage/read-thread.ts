@@ -1,0 +1,38 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { readWithin } from '../database/read-deadline.ts'
+import { openReader } from './dialects.ts'
+import { giveWay } from '../sync/thread-priority.ts'
+import type { ReadRequest, ReadResponse, ReadThreadData, ToReadThread } from './read-threads.ts'
+import { createLongReads, createReadCopy } from './sql-reads.ts'
+
+/** Body of a thread that makes the long reads of a SQLite file, one after the other. */
+const { path, catalog } = workerData as ReadThreadData
+const reader = openReader({ kind: 'sqlite', path })
+const reads = createLongReads(createReadCopy(reader, catalog))
+
+giveWay()
+
+async function respond({ id, method, parameters, withinMs }: ReadRequest): Promise<ReadResponse> {
+  try {
+    const read = reads[method] as (...given: readonly unknown[]) => Promise<unknown>
+    const value = await readWithin(withinMs, () => read(...parameters))
+    return value === undefined ? { id, failure: null } : { id, value }
+  } catch (error) {
+    return { id, failure: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+async function take(message: ToReadThread): Promise<void> {
+  if (message !== 'close') {
+    parentPort?.postMessage(await respond(message))
+    return
+  }
+  await reader.destroy()
+  parentPort?.close()
+}
+
+let last: Promise<void> = Promise.resolve()
+
+parentPort?.on('message', (message: ToReadThread) => {
+  last = last.then(() => take(message))
+})

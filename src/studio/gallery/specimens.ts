@@ -1,0 +1,137 @@
+import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../clock.ts'
+import type { Product } from '../../catalog/contract.ts'
+import type { DealEntry } from '../../storage/store.ts'
+import { collectDeals } from '../../offers/deals.ts'
+import { compareTexts } from '../../offers/ranking.ts'
+import { type GridPages, toGridView } from '../../widgets/deals.ts'
+import {
+  BOX_LAYOUTS,
+  type BoxLayout,
+  GRID_LAYOUTS,
+  type GridLayout,
+  type GridOptions,
+  type OptionDefaults,
+  type Theme,
+  parseBoxOptions,
+  parseGridOptions,
+} from '../../widgets/options.ts'
+import type { Presentation } from '../../widgets/presentation.ts'
+import type { BoxView, GridView } from '../../widgets/view-models.ts'
+import { toBoxView } from '../../widgets/where-to-buy.ts'
+import type { GalleryCase } from './cases.ts'
+import { CHECKED_AT_MS } from './fixtures.ts'
+
+/** A layout of either widget. */
+export type Layout =
+  Readonly<{ widget: 'where-to-buy'; name: BoxLayout }> | Readonly<{ widget: 'deals'; name: GridLayout }>
+
+/** Every layout of both widgets. */
+export const LAYOUTS: readonly Layout[] = [
+  ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
+  ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
+]
+
+/** `where-to-buy-list`: both widgets have a list. */
+export function toLayoutId({ widget, name }: Layout): string {
+  return `${widget}-${name}`
+}
+
+/** What a specimen is made with, beside its case. */
+export type SpecimenDetails = Readonly<{
+  publicUrl: string
+  stylePath: string
+  theme: Theme
+  /** For cases that name no language of their own. */
+  locale: string
+}>
+
+/** A widget as the gallery shows it, ready for its template. */
+export type Specimen =
+  Readonly<{ widget: 'where-to-buy'; view: BoxView }> | Readonly<{ widget: 'deals'; view: GridView }>
+
+/** A day and a bit: the prices of a case about old ones were checked that long ago. */
+const TOO_OLD_MS: number = 36 * HOUR_MS
+
+/** A case in a layout, made by the widgets' own functions from the options that the case names. */
+export function makeSpecimen(layout: Layout, entry: GalleryCase, details: SpecimenDetails): Specimen {
+  const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
+  query.set('layout', layout.name)
+  query.set('theme', details.theme)
+  // The page brings the style sheet itself, once.
+  query.set('css', 'none')
+  const defaults = { locale: details.locale, currency: null }
+  const presentation: Presentation = {
+    publicUrl: details.publicUrl,
+    stylePath: details.stylePath,
+    disclosure: { kind: 'locale' },
+    priceMaxAgeSeconds: DAY_SECONDS,
+    nowMs: CHECKED_AT_MS + (entry.isOld ? TOO_OLD_MS : MINUTE_MS),
+    surface: 'fragment',
+  }
+  return layout.widget === 'deals'
+    ? { widget: 'deals', view: makeGridView(entry, query, { defaults, presentation }) }
+    : { widget: 'where-to-buy', view: makeBoxView(entry, query, { defaults, presentation }) }
+}
+
+type Surroundings = Readonly<{ defaults: OptionDefaults; presentation: Presentation }>
+
+function makeBoxView(
+  { product }: GalleryCase,
+  query: URLSearchParams,
+  { defaults, presentation }: Surroundings,
+): BoxView {
+  const options = parseBoxOptions(query, defaults, 'fragment')
+  const data = { product: toPictured(product, presentation.publicUrl), asOfMs: CHECKED_AT_MS }
+  return toBoxView(data, options, presentation) ?? fail('a box')
+}
+
+function makeGridView(
+  { onSale, isPaged }: GalleryCase,
+  query: URLSearchParams,
+  { defaults, presentation }: Surroundings,
+): GridView {
+  const options = parseGridOptions(query, defaults, 'fragment')
+  const { publicUrl } = presentation
+  const deals = onSale
+    .flatMap((product) => findDeal(toPictured(product, publicUrl), options))
+    .sort(byDiscount)
+  const start = (options.page - 1) * options.limit
+  const shown = deals.slice(start, start + options.limit).map(({ entry }) => entry)
+  const hasNext = deals.length > start + options.limit
+  const pages: GridPages | null = isPaged ? { path: `${publicUrl}/studio/gallery`, defaults } : null
+  const data = { deals: shown, hasNext, asOfMs: CHECKED_AT_MS }
+  return toGridView(data, options, { presentation, pages }) ?? fail('a grid')
+}
+
+type Found = Readonly<{ entry: DealEntry; ratioKey: string }>
+
+function byDiscount(a: Found, b: Found): number {
+  return compareTexts(a.ratioKey, b.ratioKey)
+}
+
+/** A product's best deal in the currency that the case names, euros without one. */
+function findDeal(product: Product, options: GridOptions): readonly Found[] {
+  const { gtin, title, brand, images, offers } = product
+  const own = offers.filter(({ currency }) => currency === (options.currency ?? 'EUR'))
+  const deal = collectDeals(own).find(({ isBest, isBestInStock }) =>
+    options.stock === 'in' ? isBestInStock : isBest,
+  )
+  if (deal === undefined) return []
+  const entry = {
+    gtin,
+    title,
+    brand,
+    imageUrl: images[0] ?? null,
+    offer: deal.offer,
+    asOfMs: CHECKED_AT_MS,
+  }
+  return [{ entry, ratioKey: deal.ratioKey }]
+}
+
+function toPictured(product: Product, publicUrl: string): Product {
+  return { ...product, images: product.images.map((name) => `${publicUrl}/studio/gallery/pictures/${name}`) }
+}
+
+function fail(what: string): never {
+  throw new TypeError(`a case of the gallery leaves ${what} with nothing to show`)
+}

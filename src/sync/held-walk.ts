@@ -1,0 +1,126 @@
+import type { DropReason } from '../catalog/contract.ts'
+import type { Drops } from '../catalog/parse.ts'
+import { MINUTE_MS, isFuture } from '../clock.ts'
+import { pluralize } from '../lib/plural.ts'
+import type { CopyState, HeldWalk, HoldReason } from '../storage/store.ts'
+
+/** Which walks are held instead of becoming the current one (ADR 0031). Pure. */
+
+/** Copies smaller than this may shrink freely: in a small channel a halved selection is ordinary. */
+const MIN_GUARDED_PRODUCTS = 100
+/** A walk that leaves a smaller part of the products is held. */
+const MIN_KEPT_SHARE = 0.5
+/** Two walks agree when their products differ by no more than the larger of these. */
+const AGREEING = { share: 0.1, products: 10 } as const
+/** Schedules have some jitter: a walk this part of a period, and at most a minute, early still counts as a later one. */
+const EARLY_SHARE = 0.1
+
+/** What a walk has found. `isMalformed`: most of its offers were. Times are Unix milliseconds. */
+export type WalkFindings = Readonly<{
+  startedAtMs: number
+  foundAtMs: number
+  productCount: number
+  isMalformed: boolean
+}>
+
+/** The copy before a walk. */
+export type GuardedCopy = Pick<CopyState, 'currentWalk' | 'productCount' | 'isMalformed' | 'held'>
+
+/**
+ * `confirmAfterMs`: how much later than the first a walk has to begin to confirm what it found. `isClockDoubtful`: another clock
+ * contradicts this machine's, so that its times confirm nothing.
+ */
+export type HoldRules = Readonly<{ confirmAfterMs: number; isClockDoubtful: boolean }>
+
+/** When nobody knows by a reliable clock when something was found: in the future of every clock, so that a later walk begins anew. */
+export const UNKNOWN_TIME_MS = 8_640_000_000_000_000
+
+/** Return the walk as it is held; `null`: it is believed. */
+export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: HoldRules): HeldWalk | null {
+  const reason = findHoldReason(copy, findings)
+  if (reason === null) return null
+  const { startedAtMs, productCount } = findings
+  const { held } = copy
+  // A hold of the future was noted by a clock that was wrong: it starts anew. A doubtful clock cannot tell.
+  const isSameFinding =
+    held !== null &&
+    held.reason === reason &&
+    (rules.isClockDoubtful || !isFuture(held.sinceMs, findings.foundAtMs)) &&
+    isNearlySame(held.productCount, productCount)
+  if (!isSameFinding) return { reason, sinceMs: computeSinceMs(findings, rules), startedAtMs, productCount }
+  return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
+}
+
+/** A walk may take longer than a period: what a later one confirms was found at least half a period before. */
+function computeSinceMs(
+  { startedAtMs, foundAtMs }: WalkFindings,
+  { confirmAfterMs, isClockDoubtful }: HoldRules,
+): number {
+  return isClockDoubtful ? UNKNOWN_TIME_MS : Math.max(startedAtMs, foundAtMs - confirmAfterMs / 2)
+}
+
+/**
+ * Return when the last walk began that was read to its end, whether it was believed or held; Unix milliseconds. `null`: there is no
+ * copy, or a clock that was ahead has dated it.
+ */
+export function findLastWalkStart(
+  { completedStartedAtMs, completedAtMs, held }: CopyState,
+  nowMs: number,
+): number | null {
+  const heldAtMs = held === null || isFuture(held.startedAtMs, nowMs) ? null : held.startedAtMs
+  if (completedStartedAtMs === null || completedAtMs === null) return null
+  if (isFuture(completedAtMs, nowMs)) return heldAtMs
+  return Math.max(completedStartedAtMs, heldAtMs ?? completedStartedAtMs)
+}
+
+/** Is a finding that was first made at `sinceMs` confirmed by one at `nowMs`? */
+export function isLater(
+  sinceMs: number,
+  nowMs: number,
+  { confirmAfterMs, isClockDoubtful }: HoldRules,
+): boolean {
+  if (isClockDoubtful) return false
+  return nowMs - sinceMs >= confirmAfterMs - Math.min(MINUTE_MS, confirmAfterMs * EARLY_SHARE)
+}
+
+/** Are there more malformed offers or products than usable ones? */
+export function isMostlyMalformed(
+  drops: Drops,
+  { offerCount, productCount }: Readonly<{ offerCount: number; productCount: number }>,
+): boolean {
+  return countMalformedOffers(drops) > offerCount || (drops.product ?? 0) > productCount
+}
+
+/** Offers that could not be used. Products, and offers beyond the limit of one product, are not among them. */
+export function countMalformedOffers(drops: Drops): number {
+  return MALFORMED_REASONS.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0)
+}
+
+const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency', 'link', 'shape']
+
+/** Say why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
+export function describeHold(held: HeldWalk, copyProductCount: number): string {
+  return held.reason === 'few_products'
+    ? `it found ${pluralize(held.productCount, 'product')} where the copy has ${copyProductCount.toLocaleString('en')}`
+    : 'most of what it found was malformed'
+}
+
+/** What to do about a held walk or list. */
+export const HOLD_REMEDY =
+  'If the catalog is right, run "vitrine sync --accept", or wait: a walk that finds nearly the same at least one walk period later is accepted. Otherwise correct the catalog.'
+
+/** Return why a walk is suspicious; `null`: it is not. */
+export function findHoldReason(
+  copy: GuardedCopy,
+  findings: Pick<WalkFindings, 'productCount' | 'isMalformed'>,
+): HoldReason | null {
+  if (copy.currentWalk === 0) return null
+  const isGuarded = copy.productCount >= MIN_GUARDED_PRODUCTS
+  if (isGuarded && findings.productCount < copy.productCount * MIN_KEPT_SHARE) return 'few_products'
+  return findings.isMalformed && !copy.isMalformed ? 'malformed_offers' : null
+}
+
+function isNearlySame(one: number, other: number): boolean {
+  const allowed = Math.max(AGREEING.products, Math.max(one, other) * AGREEING.share)
+  return Math.abs(one - other) <= allowed
+}

@@ -1,0 +1,92 @@
+import type { CatalogClient } from '../catalog/client.ts'
+import type { Channel } from '../catalog/contract.ts'
+import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { pluralize } from '../lib/plural.ts'
+import { NoChannelsError, WalkHeldError } from '../errors.ts'
+import { UNKNOWN_TIME_MS, isLater } from './held-walk.ts'
+import type { CopyStore, WalkStore } from '../storage/store.ts'
+import type { WalkClock } from './walk-clock.ts'
+import { withRetries } from './walk-retries.ts'
+
+/** What of the store the list is taken from and put into. */
+export type ListStore = Pick<CopyStore, 'findChannelList' | 'claimLookup'> &
+  Pick<WalkStore, 'putChannelList' | 'holdChannelList'>
+
+type ListDetails = Readonly<{
+  client: Pick<CatalogClient, 'fetchChannels'>
+  store: ListStore
+  clock: Clock
+  owner: string
+  signal: AbortSignal
+  /** `null`: the list is asked for, whoever may have done so. */
+  walkedSinceMs: number | null
+  isListAccepted: boolean
+  checkClock(): Promise<WalkClock>
+  /** Ids to walk; `null`: every channel of the key. */
+  channels: readonly string[] | null
+  confirmAfterMs: number
+}>
+
+/** In the place of a product, among the claims. */
+const LIST_CLAIM = { channelId: '', gtin: 'channels' } as const
+
+/** How long one machine has the list to itself, and how often the others look for it; of the machine's clock. */
+const CLAIM_MS: number = 5 * SECOND_MS
+const LOOK_EVERY_MS = 50
+
+/** A list that another machine has fetched so lately is that of the same occasion. */
+const SHARED_MS: number = 30 * SECOND_MS
+
+/**
+ * Return the channels to walk.
+ * @throws CatalogError, WalkHeldError, NoChannelsError
+ */
+export async function listWalkedChannels(details: ListDetails): Promise<readonly Channel[]> {
+  const listed = await getChannelList(details)
+  const walked = listed.filter(({ id }) => details.channels === null || details.channels.includes(id))
+  if (walked.length > 0) return walked
+  throw listed.length === 0
+    ? new NoChannelsError('the catalog lists no channels for this key')
+    : new NoChannelsError(
+        `the catalog lists ${pluralize(listed.length, 'channel')}, and none that this server serves`,
+      )
+}
+
+/** The list of channels, from the catalog or, where several machines begin a walk at the same time, from the one who asked. */
+async function getChannelList(details: ListDetails): Promise<readonly Channel[]> {
+  const shared = details.walkedSinceMs === null ? undefined : await findShared(details)
+  if (shared !== undefined) return shared
+  const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels('walk'))
+  if (value.length === 0) await judgeEmptyList(details, asOfMs)
+  await details.store.putChannelList(value, asOfMs)
+  return value
+}
+
+/**
+ * Hold a list without channels where there were some, until a later walk finds the same.
+ * @throws WalkHeldError when it is held
+ */
+async function judgeEmptyList(details: ListDetails, asOfMs: number): Promise<void> {
+  const { store, isListAccepted, confirmAfterMs } = details
+  const list = await store.findChannelList()
+  if (isListAccepted || list === undefined || list.channels.length === 0) return
+  const { heldSinceMs } = list
+  const { isDoubtful: isClockDoubtful } = await details.checkClock()
+  const isEarlier = heldSinceMs !== null && heldSinceMs <= asOfMs
+  if (isEarlier && isLater(heldSinceMs, asOfMs, { confirmAfterMs, isClockDoubtful })) return
+  await store.holdChannelList(isClockDoubtful ? UNKNOWN_TIME_MS : asOfMs)
+  throw new WalkHeldError(
+    `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay`,
+  )
+}
+
+async function findShared(details: ListDetails): Promise<readonly Channel[] | undefined> {
+  const { store, clock, owner, signal } = details
+  for (let leftMs = CLAIM_MS; leftMs > 0 && !signal.aborted; leftMs -= LOOK_EVERY_MS) {
+    const list = await store.findChannelList()
+    if (list !== undefined && isWithin(list.asOfMs, SHARED_MS, clock.nowMs())) return list.channels
+    if (await store.claimLookup(LIST_CLAIM, { owner, forMs: CLAIM_MS })) return undefined
+    await systemClock.wait(LOOK_EVERY_MS, signal)
+  }
+  return undefined
+}

@@ -1,0 +1,240 @@
+import type { CallGate } from '../catalog/call-gate.ts'
+import type { KeySource } from '../catalog/key-source.ts'
+import type { ClockWatch } from '../observability/clock-watch.ts'
+import { type Clock, HOUR_MS, MINUTE_MS } from '../clock.ts'
+import { toDatabaseText } from '../config/database-text.ts'
+import type { Config } from '../config/config.ts'
+import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
+import type { Logger } from '../observability/logger.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import { createLeaseOwner } from '../storage/lease-owner.ts'
+import { type Schedule, computePeriodMs, startSchedule } from './schedule.ts'
+import { JUST_WALKED_MS, isWalkDue } from './walk-schedule.ts'
+import type { CopyStore } from '../storage/store.ts'
+import { noteReport } from './walk-report.ts'
+import type { WalkReport, WalkRunner } from './walk-runner.ts'
+import { type UrgentWalk, findUrgent, watchOthers } from './walk-supervisor.ts'
+import type { WalkProgress } from './walk.ts'
+
+/** The walks of one process: on a schedule, at a start without a copy, and on demand. */
+export type Walks = Readonly<{
+  /**
+   * Starts the schedule, and at once a walk when a served channel has no copy. Resolves when that walk has ended, or waits
+   * for its share of the daily limit.
+   */
+  start(): Promise<void>
+  /** What the schedule does: walks when the daily limit allows it. */
+  runIfDue(): Promise<void>
+  /** Walks when a served channel has no copy, as at a start: the store may be another one now. */
+  ensureCopied(): Promise<void>
+  /** Goes on with walks whose process has died, and walks copies whose time is of the future. Answers whether there were any. */
+  takeOver(): Promise<boolean>
+  /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
+  runNow(options?: WalkNowOptions): Promise<WalkReport>
+  /** Ends the schedule and the walk under way; what it has stored stays and is resumed. */
+  stop(): Promise<void>
+}>
+
+/**
+ * `isAccepted`: the walk is believed, however little of the copy it leaves. `channelIds`: only these are walked, and a list without
+ * channels is not accepted.
+ */
+export type WalkNowOptions = Readonly<{
+  onProgress?: (progress: WalkProgress) => void
+  isAccepted?: boolean
+  channelIds?: readonly string[] | undefined
+}>
+
+/** What the walks are made of. */
+export type WalksDetails = Readonly<{
+  config: Config
+  clock: Clock
+  logger: Logger
+  metrics: Metrics
+  gate: CallGate
+  store: CopyStore
+  clocks: Pick<ClockWatch, 'note'>
+  catalog: Readonly<{ baseUrl: string; key: KeySource; identity: string }>
+  ownOrigin: string
+  /** `null`: another process makes the walks. */
+  walkRunner: WalkRunner | null
+}>
+
+/** Waits after failed first walks, until one succeeds: without a copy there are no grids. */
+const FIRST_RETRY_MS: number = MINUTE_MS
+const LONGEST_RETRY_MS: number = 15 * MINUTE_MS
+
+/** Makes the walks; nothing runs before `start` or `runNow`. */
+export function createWalks(details: WalksDetails): Walks {
+  const stopping = new AbortController()
+  let schedule: Schedule | undefined
+  let isRetrying = false
+
+  const { run, runQuietly, waitUntilDone } = createRunner(details, stopping.signal)
+  const runIfDue = async (): Promise<void> => {
+    if (await isWalkDue(details)) await runQuietly({ why: 'scheduled' })
+  }
+
+  const takeOver = async (): Promise<boolean> => {
+    const occasion = await findUrgent(details)
+    if (occasion === undefined) return false
+    await runQuietly(occasion)
+    return true
+  }
+
+  const ensureCopied = async (): Promise<void> => {
+    if (details.config.syncCron === null || details.walkRunner === null) return
+    const isCopied = await hasCopies(details).catch(() => undefined)
+    if (isCopied === true) return
+    // What cannot be read now may be there: the retries look again.
+    if (isCopied === false) await runQuietly({ why: 'scheduled' })
+    if (isRetrying) return
+    isRetrying = true
+    void retryUntilCopied(details, stopping.signal, () => runQuietly({ why: 'scheduled' })).finally(() => {
+      isRetrying = false
+    })
+  }
+
+  return {
+    runIfDue,
+    ensureCopied,
+    takeOver,
+    runNow: ({ onProgress, isAccepted = false, channelIds } = {}) =>
+      run({ why: 'told', isAccepted, channelIds }, onProgress),
+    async start() {
+      const pattern = details.config.syncCron
+      if (pattern !== null && details.walkRunner !== null) {
+        schedule = startSchedule(pattern, details.clock, runIfDue)
+        void watchOthers(stopping.signal, takeOver)
+      }
+      await ensureCopied()
+    },
+    async stop() {
+      stopping.abort()
+      schedule?.stop()
+      await waitUntilDone()
+    },
+  }
+}
+
+/** Why a walk is made: an operator ordered it, it is scheduled, or it is urgent. */
+type Occasion =
+  | Readonly<
+      { why: 'told'; isAccepted: boolean; channelIds: readonly string[] | undefined } | { why: 'scheduled' }
+    >
+  | UrgentWalk
+
+type Runner = Readonly<{
+  /** Joins the walk under way, else begins one. */
+  run(occasion: Occasion, onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
+  runQuietly(occasion: Occasion): Promise<void>
+  waitUntilDone(): Promise<void>
+}>
+
+function createRunner(details: WalksDetails, signal: AbortSignal): Runner {
+  let running: Promise<WalkReport> | undefined
+  const run: Runner['run'] = (occasion, onProgress = () => {}) => {
+    running ??= runWithFreshKey(details, { signal, onProgress, occasion })
+      .then((report) => noteReport(details, report))
+      .finally(() => {
+        running = undefined
+      })
+    return running
+  }
+  /** Resolves as soon as the walk waits, too: it may do so for hours. */
+  const runQuietly = (occasion: Occasion): Promise<void> =>
+    new Promise((resolve) => {
+      let hasWaited = false
+      run(occasion, ({ isWaiting, channel, productCount }) => {
+        if (!isWaiting || hasWaited) return
+        hasWaited = true
+        const walk = { channelId: channel.id, productCount }
+        details.logger.info({ walk }, 'the walk waits for its share of the daily limit')
+        resolve()
+      })
+        .catch((error: unknown) => details.logger.error({ err: error }, 'the walk failed'))
+        .finally(resolve)
+    })
+  return {
+    run,
+    runQuietly,
+    async waitUntilDone() {
+      await running?.catch(() => {})
+    },
+  }
+}
+
+/** Has every served channel of the last list a complete copy? */
+async function hasCopies({ store, config }: WalksDetails): Promise<boolean> {
+  const list = await store.findChannelList()
+  const served = (list?.channels ?? []).filter(
+    ({ id }) => config.channels === null || config.channels.includes(id),
+  )
+  const states = await Promise.all(served.map(({ id }) => store.getCopyState(id)))
+  return states.length > 0 && states.every((state) => state.currentWalk > 0)
+}
+
+async function retryUntilCopied(
+  details: WalksDetails,
+  signal: AbortSignal,
+  run: () => Promise<void>,
+): Promise<void> {
+  for (let waitMs = FIRST_RETRY_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+    if (await hasCopies(details).catch(() => false)) return
+    await details.clock.wait(waitMs, signal)
+    if (!signal.aborted) await run()
+  }
+}
+
+type Watch = Parameters<WalkRunner>[1] & Readonly<{ occasion: Occasion }>
+
+/** A refused key is read again, and if it is another one than the walk had, the walk is tried once more with it. */
+async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<WalkReport> {
+  const { key } = details.catalog
+  const used = key.current()
+  const report = await runOnce(details, watch)
+  const refused = CatalogKeyRefusedError.code
+  const isRefused = report.failure === refused || report.walks.some((walk) => walk.failure === refused)
+  if (!isRefused) return report
+  await key.refresh()
+  if (key.current().reveal() === used.reveal()) return report
+  details.gate.liftKeyPause()
+  return runOnce(details, watch)
+}
+
+function runOnce(details: WalksDetails, watch: Watch): Promise<WalkReport> {
+  const { config, catalog, walkRunner } = details
+  if (walkRunner === null) return Promise.reject(new WalkError('another process makes the walks'))
+  if (watch.signal.aborted) return Promise.reject(new WalkError('the server is stopping'))
+  const { occasion } = watch
+  const isAccepted = occasion.why === 'told' && occasion.isAccepted
+  const channelIds = 'channelIds' in occasion ? occasion.channelIds : undefined
+  const order = {
+    database: toDatabaseText(config.database),
+    catalog: catalog.identity,
+    baseUrl: catalog.baseUrl,
+    key: catalog.key.current().reveal(),
+    timeoutMs: config.catalogTimeoutMs,
+    maxBytes: config.catalogMaxBytes,
+    ownOrigin: details.ownOrigin,
+    channels: channelIds ?? config.channels,
+    pausedUntilMs: details.gate.limitedUntilMs(),
+    dailyLimit: config.catalogDailyLimit,
+    mayWait: occasion.why !== 'told',
+    isTakeOver: occasion.why === 'taken-over',
+    walkedSinceMs: computeWalkedSinceMs(details, occasion),
+    owner: createLeaseOwner(),
+    isAccepted,
+    isListAccepted: isAccepted && channelIds === undefined,
+    confirmAfterMs: computePeriodMs(config.syncCron, details.clock.nowMs()) ?? HOUR_MS,
+  }
+  return walkRunner(order, watch)
+}
+
+/** What was walked since then needs no walk now. */
+function computeWalkedSinceMs({ clock, config }: WalksDetails, { why }: Occasion): number | null {
+  if (why === 'told') return null
+  const nowMs = clock.nowMs()
+  const periodMs = computePeriodMs(config.syncCron, nowMs) ?? 0
+  return nowMs - Math.min(JUST_WALKED_MS, periodMs / 2)
+}

@@ -1,0 +1,237 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { type CatalogImportOptions, runCatalogImport } from '../../../src/cli/catalog/import.ts'
+import { SECOND_MS, systemClock } from '../../../src/clock.ts'
+import { runHere } from '../cli-harness.ts'
+import { type CommandUnderTest, makeCommandContext, withJson } from './harness.ts'
+
+const OFFER = {
+  merchant: { name: 'Shop' },
+  network: 'Net',
+  price: '1.00',
+  currency: 'EUR',
+  availability: 'in_stock',
+  affiliate_url: 'https://a.example/',
+}
+const ROW = JSON.stringify({ gtin: '17', title: 'T', offers: [OFFER, { ...OFFER, currency: 'USD' }] })
+
+function run(
+  under: CommandUnderTest,
+  content: string,
+  options: Partial<CatalogImportOptions> = {},
+): Promise<number> {
+  const file = join(under.folder, 'feed.ndjson')
+  writeFileSync(file, content)
+  return runCatalogImport(under.context, { file, ...options })
+}
+
+describe('catalog import', () => {
+  it('feed - good - ends with the line of counts and channel', async () => {
+    const under = makeCommandContext()
+    expect(await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)).toBe(0)
+    expect(under.out).toHaveLength(1)
+    expect(under.out[0]).toMatch(/^2 products, 4 offers, 0 rejected; channel [0-9a-f-]{36}$/)
+    expect(under.err.join('')).toContain('set VITRINE_FRAME_ANCESTORS')
+  })
+
+  it('site may frame - by the settings or by the address of the channel - no hint', async () => {
+    const under = makeCommandContext()
+    const config = { ...under.context.config, frameAncestors: ['https://magazine.example'] }
+    await run({ ...under, context: { ...under.context, config } }, ROW)
+    expect(under.err).toEqual(['Read as ndjson.\n'])
+  })
+
+  it('table of a shop - links without tracking - says so, and how to make tracking links of them', async () => {
+    const under = makeCommandContext()
+    const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
+    expect(await run(under, table)).toBe(0)
+    expect(under.err.join('')).toContain('shops are named after the hosts of their links')
+    expect(under.err.join('')).toContain('Links of "feed" lead to the shops\' own pages, without tracking')
+    expect(under.err.join('')).toContain('vitrine catalog networks set "feed" --template')
+    expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; /)
+  })
+
+  it('table of a shop - a template for a publisher that nobody named - says so, until somebody does', async () => {
+    const under = makeCommandContext()
+    const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
+    await run(under, table)
+    const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
+    const template = 'https://net.example/?p={publisher}&u={url}'
+    await runHere(['catalog', 'networks', 'set', 'feed', '--template', template], path)
+    await run(under, table)
+    expect(under.err.join('')).toContain('has no publisher reference yet')
+    expect(under.err.join('')).toContain('1 older offer of the same shops removed')
+    const [, channel = ''] = / channel (\S+)$/.exec(under.out[0] ?? '') ?? []
+    await runHere(['catalog', 'networks', 'assign', 'feed', '--channel', channel, '--publisher', '47'], path)
+    under.err.length = 0
+    await run(under, table)
+    expect(under.err.join('')).not.toContain('publisher')
+  })
+
+  it('second feed of the same shop - says how much of the first it removed', async () => {
+    const under = makeCommandContext()
+    await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
+    await run(under, ROW)
+    expect(under.err).toContain(
+      '2 older offers of the same shops removed: the file has them no more, or with other links, or they were rejected.\n',
+    )
+    expect(under.out[1]).toMatch(/^1 product, 2 offers, /)
+  })
+
+  it.each(['', '   ', 'x'.repeat(101), 'a\u001bb', 'a\nb'])(
+    'network or merchant %j - UsageError, before the file is opened',
+    async (name) => {
+      const { context, folder } = makeCommandContext()
+      for (const option of ['network', 'merchant'])
+        await expect(
+          runCatalogImport(context, { file: join(folder, 'missing'), [option]: name }),
+        ).rejects.toMatchObject({
+          code: 'VITRINE_USAGE',
+          message: `--${option} needs a name of 1 to 100 characters on one line`,
+        })
+      expect(existsSync(join(folder, 'catalog.db'))).toBe(false)
+    },
+  )
+
+  it('names of a feed - with controls - move no cursor, in lines and in JSON', async () => {
+    const under = makeCommandContext()
+    const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
+    const row = ROW.replaceAll('"Net"', '"Net\\u009b2J"')
+    expect(await run(under, row)).toBe(0)
+    const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
+    const { out } = await runHere(['catalog', 'networks', '--json'], path)
+    expect(out).toContain(String.raw`"Net\u009b2J"`)
+    expect(JSON.parse(out)).toMatchObject([{ name: 'Net\u009b2J' }])
+    await run(under, table, { network: '  N  ' })
+    expect([...under.err, ...under.out].join('')).not.toMatch(/[\u0080-\u009f]/)
+    expect(under.err.join('')).toContain('Links of "N" lead')
+  })
+
+  it('catalog that another holds - the plain words of every command; one that fails - those of the database', async () => {
+    const under = makeCommandContext()
+    await run(under, ROW)
+    const store = await openCatalogStore({
+      database: under.context.config.catalogDatabase,
+      clock: systemClock,
+    })
+    onTestFinished(() => store.close())
+    await store.write(async (transaction) => {
+      await transaction.updateTable('products').set({ title: 'T' }).execute()
+      await expect(run(under, ROW)).rejects.toMatchObject({
+        code: 'VITRINE_STORE_FAILED',
+        message: expect.stringMatching(/^another import is running.*Nothing was changed; try again/),
+      })
+    })
+    await store.write((database) => database.schema.dropTable('approvals').execute())
+    await expect(run(under, ROW)).rejects.toMatchObject({
+      code: 'VITRINE_STORE_FAILED',
+      message: expect.stringMatching(/no such table: |does not exist/),
+    })
+  })
+
+  it('import that something else than the database ends - says what, and that nothing was changed', async () => {
+    const { context, clock, folder } = makeCommandContext()
+    const { nowMs } = context.clock
+    const broken = {
+      ...context,
+      clock: {
+        ...context.clock,
+        nowMs: () => {
+          clock.advance(2 * SECOND_MS)
+          return nowMs()
+        },
+      },
+      io: {
+        ...context.io,
+        err: () => {
+          throw new Error('no space left on device')
+        },
+      },
+    }
+    const file = join(folder, 'feed.ndjson')
+    writeFileSync(file, Array.from({ length: 1_100 }, () => ROW).join('\n'))
+    await expect(runCatalogImport(broken, { file })).rejects.toMatchObject({
+      code: 'VITRINE_STORE_FAILED',
+      message: 'the feed could not be imported: no space left on device. Nothing was changed',
+    })
+  })
+
+  it('feed - over a thousand, with rejects - thousands are marked, the path is said before', async () => {
+    const under = makeCommandContext()
+    await run(under, `${'x\n'.repeat(1_200)}${ROW}\n`)
+    expect(under.out[0]).toBe(`rejected rows: ${join(under.folder, 'feed.ndjson.rejects')}`)
+    expect(under.out[1]).toMatch(/^1 product, 2 offers, 1,200 rejected; channel /)
+  })
+
+  it('json - one object', async () => {
+    const under = withJson(makeCommandContext())
+    await run(under, `x\n${ROW}\n`)
+    expect(under.out).toHaveLength(1)
+    expect(JSON.parse(under.out[0] ?? '')).toEqual({
+      format: 'ndjson',
+      products: 1,
+      offers: 2,
+      removedOffers: 0,
+      rejected: 1,
+      channel: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      rejects: join(under.folder, 'feed.ndjson.rejects'),
+      replacedSample: false,
+      untrackedNetworks: [],
+      unassignedNetworks: [],
+    })
+  })
+
+  it.each(['csv', 'NDJSON', ''])('format - "%s" - UsageError that says what is accepted', async (format) => {
+    const under = makeCommandContext()
+    await expect(run(under, ROW, { format })).rejects.toMatchObject({
+      code: 'VITRINE_USAGE',
+      message: '--format accepts ndjson, google-xml, google-tsv, google-csv, awin-csv',
+    })
+  })
+
+  it('format, channel, network and merchant - named - are used', async () => {
+    const under = makeCommandContext()
+    const channel = '952a0000-0000-4000-8000-00000000000a'
+    await run(under, ROW, { format: 'ndjson', channel, network: 'N', merchant: 'M' })
+    expect(under.out[0]).toBe(`1 product, 2 offers, 0 rejected; channel ${channel}`)
+  })
+
+  it('progress - time passes - plain lines, or one line redrawn on a terminal', async () => {
+    for (const isTerminal of [false, true]) {
+      const under = makeCommandContext({ isTerminal })
+      const nowMs = under.context.clock.nowMs
+      const clock = {
+        ...under.context.clock,
+        nowMs: () => {
+          under.clock.advance(2 * SECOND_MS)
+          return nowMs()
+        },
+      }
+      const rows = Array.from({ length: 1_100 }, () => ROW).join('\n')
+      await run({ ...under, context: { ...under.context, clock } }, rows)
+      const text = under.err.join('')
+      expect(text).toMatch(/\d+ % read, 200 products, 0 rejected; \d+ rows\/s, \d+ s left/)
+      expect(text.includes('\r')).toBe(isTerminal)
+      expect(text.includes('\r\u001b[2KRead as ndjson')).toBe(isTerminal)
+    }
+  })
+
+  it('feed - that names no shop - is told by its first bytes, and the shop by its links', async () => {
+    const under = makeCommandContext()
+    const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/t,1.00 EUR\n'
+    expect(await run(under, table)).toBe(0)
+    expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; channel /)
+    expect(under.err.slice(0, 2)).toEqual([
+      'Read as google-csv.\n',
+      'The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.\n',
+    ])
+  })
+
+  it('file - missing - ImportError', async () => {
+    const { context, folder } = makeCommandContext()
+    const missing = runCatalogImport(context, { file: join(folder, 'missing') })
+    await expect(missing).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
+  })
+})

@@ -1,0 +1,256 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'supertest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createCatalogService } from '../../../src/catalog-service/service.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { createLogger } from '../../../src/observability/logger.ts'
+import { ask as askValid } from '../../catalog-service/valid-answers.ts'
+import { runHere } from '../cli-harness.ts'
+import { importFor, makeOwner, makeRow, type Owner } from '../owner-harness.ts'
+
+const A = '952a0000-0000-4000-8000-0000000000a1'
+const B = '952a0000-0000-4000-8000-0000000000b2'
+const GTIN = '00000000000017'
+
+/** Asks a service with somebody's key. */
+type Ask = (path: string, key: string) => Test
+
+async function startService(owner: Owner): Promise<Ask> {
+  const store = await owner.open()
+  const service = createCatalogService({
+    store,
+    clock: systemClock,
+    logger: createLogger({ level: 'silent' }),
+  })
+  const { url } = await service.listen('127.0.0.1', 0)
+  onTestFinished(() => service.close())
+  return (path, key) => askValid(url).get(path).set('Authorization', `Bearer ${key}`)
+}
+
+type Key = { id: string; key: string }
+
+/** Two organizations with a key, a channel and offers each, made by commands alone, and a service over them. */
+async function makeTwo(): Promise<{ owner: Owner; ask: Ask; first: Key; second: Key }> {
+  const owner = makeOwner()
+  const keys: Key[] = []
+  for (const [name, id] of [
+    ['First', A],
+    ['Second', B],
+  ] as const) {
+    await owner.ask('organizations', 'add', name)
+    keys.push(await owner.ask<Key>('keys', 'add', 'web', '--organization', name))
+    await owner.ask('channels', 'add', 'Site', '--organization', name, '--id', id)
+  }
+  await owner.ask('networks', 'add', 'Net', '--template', 'https://net.example/?p={publisher}&u={url}')
+  await owner.ask('merchants', 'add', 'Shop', '--network', 'Net', '--reference', '77')
+  await owner.ask('networks', 'assign', 'Net', '--channel', A, '--publisher', 'p1')
+  await owner.ask('networks', 'assign', 'Net', '--channel', B, '--publisher', 'p2')
+  await owner.ask('approvals', 'add', 'Shop', '--channel', A)
+  await importFor(owner, A, [makeRow('17', ['Shop'], ['Net'])])
+  await importFor(owner, B, [makeRow('24', ['Shop', 'Other'], ['Net'])])
+  const [first, second] = keys as [Key, Key]
+  return { owner, ask: await startService(owner), first, second }
+}
+
+const look = (channel: string, gtin = GTIN): string => `/v0/channels/${channel}/products/${gtin}`
+
+describe('catalog built by commands alone, asked over HTTP', () => {
+  it('two organizations - each sees its own channel, its own offers, and not those of the other', async () => {
+    const { ask, first, second } = await makeTwo()
+    expect((await ask('/v0/channels', first.key)).body.items).toEqual([
+      { id: A, name: 'Site', kind: 'website', url: null },
+    ])
+    expect((await ask('/v0/channels', second.key)).body.items).toMatchObject([{ id: B }])
+    expect((await ask(look(A), first.key)).body).toMatchObject({ gtin: GTIN, offers: [{ network: 'Net' }] })
+    expect((await ask(look(A, '24'), first.key)).status).toBe(404)
+    expect((await ask(look(B, '24'), second.key)).body.offers).toHaveLength(2)
+    expect((await ask(look(A), second.key)).status).toBe(404)
+    expect((await ask(look(B, '24'), first.key)).status).toBe(404)
+  })
+
+  it('approval revoked - gone at once; approved again - back', async () => {
+    const { owner, ask, first } = await makeTwo()
+    await owner.ask('approvals', 'revoke', 'Shop', '--channel', A)
+    expect((await ask(look(A), first.key)).status).toBe(404)
+    expect((await ask(`/v0/channels/${A}/products`, first.key)).body.items).toEqual([])
+    await owner.ask('merchants', 'approve', 'Shop', '--channel', A)
+    expect((await ask(look(A), first.key)).status).toBe(200)
+  })
+
+  it('key revoked - 401 at once, also when it is removed; the other goes on', async () => {
+    const { owner, ask, first, second } = await makeTwo()
+    await owner.ask('keys', 'revoke', first.id)
+    expect((await ask('/v0/channels', first.key)).status).toBe(401)
+    await owner.ask('keys', 'remove', first.id)
+    expect((await ask('/v0/channels', first.key)).status).toBe(401)
+    expect((await ask('/v0/channels', second.key)).status).toBe(200)
+  })
+
+  it('network unassigned - its offers are gone; assigned again - back, with their approvals', async () => {
+    const { owner, ask, first } = await makeTwo()
+    await owner.ask('networks', 'unassign', 'Net', '--channel', A)
+    expect((await ask(look(A), first.key)).status).toBe(404)
+    await owner.ask('networks', 'assign', 'Net', '--channel', A)
+    expect((await ask(look(A), first.key)).status).toBe(200)
+  })
+
+  it('channel removed - 404, and not in the list; a new one gets its network channel', async () => {
+    const { owner, ask, first } = await makeTwo()
+    await owner.ask('channels', 'remove', A)
+    expect((await ask(`/v0/channels/${A}/products`, first.key)).status).toBe(404)
+    expect((await ask('/v0/channels', first.key)).body.items).toEqual([])
+    const { id } = await owner.ask<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
+    await owner.ask('networks', 'assign', 'Net', '--channel', id)
+    expect((await ask(look(id), first.key)).body.offers).toHaveLength(1)
+  })
+
+  it('merchant, network, organization removed - their offers are gone; nothing of them comes back under a new name', async () => {
+    const { owner, ask, first, second } = await makeTwo()
+    await owner.ask('merchants', 'remove', 'Other', '--yes')
+    expect((await ask(look(B, '24'), second.key)).body.offers).toHaveLength(1)
+    await owner.ask('organizations', 'remove', 'Second', '--yes')
+    expect((await ask('/v0/channels', second.key)).status).toBe(401)
+    const { id } = await owner.ask<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
+    await owner.ask('networks', 'assign', 'Net', '--channel', id, '--publisher', 'p3')
+    await owner.ask('approvals', 'add', '--all', '--channel', id)
+    expect((await ask(look(id, '24'), first.key)).status).toBe(404)
+    await owner.ask('networks', 'remove', 'Net', '--yes')
+    expect((await ask(look(A), first.key)).status).toBe(404)
+  })
+
+  it('daily limit - holds from the next request on, and the list shows what was used', async () => {
+    const { owner, ask, first } = await makeTwo()
+    expect((await ask('/v0/channels', first.key)).status).toBe(200)
+    await owner.ask('organizations', 'set', 'First', '--daily-limit', '1')
+    expect((await ask('/v0/channels', first.key)).status).toBe(429)
+    await owner.ask('organizations', 'set', 'First', '--daily-limit', 'none')
+    expect((await ask('/v0/channels', first.key)).status).toBe(200)
+    expect(await owner.ask('organizations')).toMatchObject([{ requestsToday: 2 }, { requestsToday: 0 }])
+  })
+})
+
+describe('docs/catalog.md', () => {
+  it('its worked example - every line ends with 0, and both keys see the product, each with links of its own', async () => {
+    const owner = makeOwner()
+    const [, table = '', example = ''] =
+      /## From nothing[^]*?```csv\n([^`]*)```[^`]*```sh\n([^`]*)```/.exec(
+        readFileSync('docs/catalog.md', 'utf8'),
+      ) ?? []
+    const feed = join(owner.folder, 'shop.csv')
+    writeFileSync(feed, table)
+    const said: string[] = []
+    for (const line of example.trim().split('\n')) {
+      const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+      const typed = words.slice(2).map((word) => (word === 'shop.csv' ? feed : word))
+      const { code, out, err } = await owner.type(...typed)
+      expect(code, `${line}: ${err}`).toBe(0)
+      said.push(out)
+    }
+    const [first = '', second = ''] = said.slice(-2)
+    const ask = await startService(owner)
+    expect((await ask('/v0/channels', second)).body.items).toEqual([
+      { id: B, name: 'Lenses', kind: 'website', url: 'https://lenses.example/' },
+    ])
+    for (const [channel, key, publisher] of [
+      [A, first, '67890'],
+      [B, second, '67891'],
+    ] as const) {
+      const { items } = (await ask(`/v0/channels/${channel}/products`, key)).body
+      expect(items).toHaveLength(2)
+      const page = encodeURIComponent('https://kopje.example/arne-2')
+      expect(items[0].offers).toMatchObject([
+        {
+          merchant: { name: 'Kopje' },
+          affiliate_url: `https://www.awin1.com/cread.php?awinmid=12345&awinaffid=${publisher}&ued=${page}`,
+        },
+      ])
+    }
+    expect(await owner.ask('approvals')).toMatchObject([{ channelId: A }, { channelId: B }])
+  })
+
+  it('its templates - can all be used', async () => {
+    const templates = [...readFileSync('docs/catalog.md', 'utf8').matchAll(/\| `(https:[^`]*\{url\}[^`]*)`/g)]
+    expect(templates.length).toBeGreaterThan(2)
+    const owner = makeOwner()
+    for (const [index, [, template = '']] of templates.entries())
+      expect(await owner.type('networks', 'add', `n${index}`, '--template', template)).toMatchObject({
+        code: 0,
+        err: '',
+      })
+  })
+})
+
+describe('catalog that an import holds', () => {
+  it('lists - answer at once; changes - end with 1 and say why, and nothing is changed', async () => {
+    const { owner } = await makeTwo()
+    const store = await owner.open()
+    await store.write(async (transaction) => {
+      await transaction.updateTable('products').set({ title: 'T' }).execute()
+      for (const noun of ['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])
+        expect((await owner.type(noun)).code).toBe(0)
+      const { code, out, err } = await owner.type('networks', 'add', 'Late')
+      expect([code, out]).toEqual([1, ''])
+      expect(err).toMatch(/^vitrine: another import is running.*try again.*\(VITRINE_STORE_FAILED\)\n$/)
+    })
+    expect(await owner.ask('networks')).toHaveLength(1)
+  })
+
+  it('folder that cannot be used, file that is none - 1, in the words of the store', async () => {
+    const owner = makeOwner()
+    const settings = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${owner.folder}`, VITRINE_LOG_LEVEL: 'silent' }
+    expect(await runHere(['catalog', 'networks'], settings)).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('VITRINE_STORE_FAILED'),
+    })
+  })
+
+  it('table that is damaged - 1, and what the database said', async () => {
+    const owner = makeOwner()
+    await owner.ask('networks', 'add', 'Net')
+    const store = await owner.open()
+    await store.write((database) => database.schema.alterTable('network_channels').renameTo('gone').execute())
+    const { code, err } = await owner.type('networks')
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/no such table: network_channels|"network_channels" does not exist/),
+    ])
+  })
+})
+
+describe('catalog, help of every noun', () => {
+  it.each(['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])(
+    '%s --help - 0, verbs, what it does alone, and examples',
+    async (noun) => {
+      const { code, out, err } = await runHere(['catalog', noun, '--help'], {
+        VITRINE_PORT: 'not read for help',
+      })
+      expect([code, err]).toEqual([0, ''])
+      for (const words of ['list', 'add', 'remove', `"${noun}" alone is`, `\n  vitrine catalog ${noun} `])
+        expect(out).toContain(words)
+    },
+  )
+
+  it('help of a verb - its options and its examples', async () => {
+    const { code, out } = await runHere(['catalog', 'networks', 'assign', '--help'])
+    expect(code).toBe(0)
+    for (const words of [
+      '--publisher',
+      '--network-channel',
+      '--json',
+      'vitrine catalog networks assign awin',
+    ])
+      expect(out).toContain(words)
+  })
+
+  it.each([
+    ['networks', 'nonsense'],
+    ['networks', 'add'],
+    ['merchants', 'approve', 'Shop'],
+    ['organizations', '--nonsense'],
+    ['approvals', 'list', 'extra'],
+  ])('catalog %s %s - 64, and nothing on output', async (...words) => {
+    expect(await runHere(['catalog', ...words])).toMatchObject({ code: 64, out: '' })
+  })
+})

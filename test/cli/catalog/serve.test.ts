@@ -1,0 +1,130 @@
+import request from 'supertest'
+import { describe, expect, it, vi } from 'vitest'
+import { runCatalogChannels } from '../../../src/cli/catalog/channels.ts'
+import { runCatalogKeys } from '../../../src/cli/catalog/keys.ts'
+import { runCatalogServe } from '../../../src/cli/catalog/serve.ts'
+import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
+import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { ask } from '../../catalog-service/valid-answers.ts'
+import { type CommandUnderTest, makeCommandContext, withJson } from './harness.ts'
+
+async function putSample({ context }: CommandUnderTest): Promise<void> {
+  const store = await openCatalogStore({
+    database: context.config.catalogDatabase,
+    clock: context.clock,
+  })
+  await putSampleData(store, 'http://127.0.0.1:3000')
+  await store.close()
+}
+
+describe('catalog serve', () => {
+  it('serve - until the signal - prints its address, says how to make a key, and ends with 0', async () => {
+    const under = makeCommandContext()
+    const running = runCatalogServe(under.context)
+    await vi.waitFor(() => expect(under.err).toHaveLength(1))
+    expect(under.err[0]).toContain('vitrine catalog keys add NAME')
+    const url = under.out[0]?.replace('catalog service: ', '') ?? ''
+    expect((await ask(url).get('/v0/channels')).status).toBe(401)
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      expect([path, (await request(url).get(path)).status]).toEqual([path, 200])
+    under.stop.abort()
+    expect(await running).toBe(0)
+  })
+
+  it('serve - with a key, json - the address as an object, nothing else; the key works', async () => {
+    const under = withJson(makeCommandContext())
+    await runCatalogKeys(under.context, { action: 'add', name: 'shop' })
+    const { key } = JSON.parse(under.out[0] ?? '') as { key: string }
+    await putSample(under)
+    const running = runCatalogServe(under.context)
+    await vi.waitFor(() => expect(under.out).toHaveLength(2))
+    const { url } = JSON.parse(under.out[1] ?? '') as { url: string }
+    const { body } = await ask(url).get('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
+    expect(body.items).toHaveLength(3)
+    expect(under.err).toEqual([])
+    under.stop.abort()
+    expect(await running).toBe(0)
+  })
+
+  it('serve - told to stop before - ends at once', async () => {
+    const under = makeCommandContext()
+    under.stop.abort()
+    expect(await runCatalogServe(under.context)).toBe(0)
+  })
+})
+
+describe('catalog keys', () => {
+  it('keys - add, list, revoke, list - the key is shown once', async () => {
+    const under = makeCommandContext()
+    await runCatalogKeys(under.context, { action: 'add', name: ' web ' })
+    const key = under.out[0] ?? ''
+    expect(key).toMatch(/^vk_[\w-]{43}$/)
+    const id = /[0-9a-f-]{36}/.exec(under.err.join(''))?.[0] ?? ''
+    await runCatalogKeys(under.context, { action: 'list' })
+    expect(under.out.slice(1)).toEqual([
+      `${id}  web`,
+      `    ${key.slice(0, 8)}…  My organization`,
+      '    made 2026-05-01, never used, valid',
+    ])
+    await runCatalogKeys(under.context, { action: 'revoke', id })
+    expect(under.out[4]).toBe(`revoked ${id}`)
+    await runCatalogKeys(under.context, { action: 'list' })
+    expect(under.out[7]).toContain('revoked 2026-05-01')
+    expect([...under.out.slice(1), ...under.err].join('')).not.toContain(key)
+  })
+
+  it('keys - json - objects', async () => {
+    const under = withJson(makeCommandContext())
+    await runCatalogKeys(under.context, { action: 'add', name: 'web' })
+    const { id } = JSON.parse(under.out[0] ?? '') as { id: string }
+    await runCatalogKeys(under.context, { action: 'revoke', id })
+    expect(JSON.parse(under.out[1] ?? '')).toEqual({ id, revoked: true })
+    await runCatalogKeys(under.context, { action: 'list' })
+    expect(JSON.parse(under.out[2] ?? '')).toEqual([
+      {
+        id,
+        name: 'web',
+        prefix: expect.stringMatching(/^vk_.{5}$/),
+        organizationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        organization: 'My organization',
+        createdAt: '2026-05-01T00:00:00.000Z',
+        lastUsedAt: null,
+        revokedAt: '2026-05-01T00:00:00.000Z',
+      },
+    ])
+  })
+
+  it('keys - none yet - says how to make one', async () => {
+    const under = makeCommandContext()
+    await runCatalogKeys(under.context, { action: 'list' })
+    expect(under.out).toEqual([])
+    expect(under.err.join('')).toContain('keys add')
+  })
+
+  it('keys - empty name, unknown id - UsageError', async () => {
+    const { context } = makeCommandContext()
+    const refused = { code: 'VITRINE_USAGE' }
+    await expect(runCatalogKeys(context, { action: 'add', name: ' ' })).rejects.toMatchObject(refused)
+    await expect(runCatalogKeys(context, { action: 'revoke', id: 'x' })).rejects.toMatchObject(refused)
+  })
+})
+
+describe('catalog channels', () => {
+  it('channels - none - says what makes one', async () => {
+    const under = makeCommandContext()
+    expect(await runCatalogChannels(under.context)).toBe(0)
+    expect(under.err.join('')).toContain('catalog import')
+  })
+
+  it('channels - sample - three lines each, or an array', async () => {
+    const under = makeCommandContext()
+    await putSample(under)
+    await runCatalogChannels(under.context)
+    expect(under.out).toHaveLength(9)
+    expect(under.out[6]).toMatch(/^952a0000-0000-4000-8000-000000000003  youtube +Bench & Bean$/)
+    expect(under.out[7]).toBe('    (no address)')
+    expect(under.out[8]).toMatch(/^ {4}My organization; [A-Z]/)
+    await runCatalogChannels(withJson(under).context)
+    expect(JSON.parse(under.out[9] ?? '')).toHaveLength(3)
+  })
+})

@@ -1,0 +1,360 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { QuotaChange } from '../../src/catalog/quota-ledger.ts'
+import { DAY_MS, HOUR_MS, nextMidnightUtcMs } from '../../src/clock.ts'
+import type { Environment } from '../../src/config/parse-config.ts'
+import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { formatTime } from '../../src/widgets/format.ts'
+import {
+  CHANNEL_ID,
+  FAKE_KEY,
+  type FakeCatalog,
+  makeWireOffer,
+  makeWireProduct,
+  sendJson,
+} from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
+import { makeFolder, runHere, startRemote } from './cli-harness.ts'
+
+type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
+
+async function check(
+  settings: Environment,
+): Promise<{ code: number | null; bad: Finding[]; subjects: string[] }> {
+  const { code, out } = await runHere(['check', '--json'], settings)
+  const findings = JSON.parse(out) as Finding[]
+  expect(findings.every(({ isGood, cure }) => isGood === (cure === null))).toBe(true)
+  expect(out).not.toContain(FAKE_KEY)
+  return {
+    code,
+    bad: findings.filter(({ isGood }) => !isGood),
+    subjects: findings.map(({ subject }) => subject),
+  }
+}
+
+const FOREIGN = '11111111-2222-4333-8444-555555555555'
+
+describe('check', () => {
+  it('all good - 0, and a line for each thing that was tried', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const { code, bad, subjects } = await check(settings)
+    expect([code, bad]).toEqual([0, []])
+    expect(subjects).toEqual([
+      'settings',
+      'listener',
+      'stored copy',
+      'catalog and key',
+      'request limit',
+      `channel Test magazine (${CHANNEL_ID})`,
+    ])
+  })
+
+  it('more than a fifth of a channel malformed at the last walk - 1, with what, and how to find which', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    const stock = async (malformed: number): Promise<Finding[]> => {
+      const offers = Array.from({ length: 10 }, (_, index) =>
+        makeWireOffer({ merchant: { name: `Shop ${index}` }, price: index < malformed ? '12,50' : '12.50' }),
+      )
+      catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers })])
+      await runHere(['sync'], settings)
+      return (await check(settings)).bad
+    }
+    expect(await stock(2)).toEqual([])
+    const [finding, ...others] = await stock(3)
+    expect([finding?.subject, others]).toEqual([`channel Test magazine (${CHANNEL_ID})`, []])
+    expect(finding?.found).toContain(
+      '30 % of what the last walk found was malformed: 3 offers without a usable price',
+    )
+    expect(finding?.cure).toContain('vitrine explain CHANNEL GTIN')
+  })
+
+  it.each([
+    [2, /: 2 products, 0 with a deal, walked /],
+    [1, /: 1 product, 0 with a deal, walked /],
+    [0, /: no products, walked /],
+  ])('channel of %i products - good, in words', async (productCount, line) => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    const products = Array.from({ length: productCount }, (_, index) =>
+      makeWireProduct({ gtin: toGtin(index) }),
+    )
+    catalog.products.set(CHANNEL_ID, products)
+    await runHere(['sync'], settings)
+    const { code, out } = await runHere(['check'], settings)
+    expect([code, out]).toEqual([0, expect.stringMatching(line)])
+  })
+
+  it('all good - as sentences - good before each', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const { code, out, err } = await runHere(['check'], settings)
+    expect([code, err]).toEqual([0, ''])
+    expect(out.split('\n').every((line) => line.startsWith('good '))).toBe(true)
+  })
+
+  it('key refused - 1, with a cure and without the key', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const { code, bad } = await check({ ...settings, VITRINE_CATALOG_KEY: 'another-key' })
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([{ subject: 'catalog and key' }])
+    expect(bad[0]?.found).toContain('VITRINE_CATALOG_KEY_REFUSED')
+    expect(bad[0]?.cure).toContain('VITRINE_CATALOG_KEY')
+    const { out } = await runHere(['check'], { ...settings, VITRINE_CATALOG_KEY: 'another-key' })
+    expect(out).toContain('WRONG')
+    expect(out).not.toContain('another-key')
+  })
+
+  it('no channels for the key - 1, with a cure', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.channels = []
+    const { code, bad } = await check(settings)
+    expect([code, bad]).toMatchObject([1, [{ subject: 'channels' }]])
+    expect(bad[0]?.found).toContain('lists none for this key')
+    expect(bad[0]?.cure).toContain('belongs to the organization that has the channel')
+  })
+
+  it('held walk, and no channels where there were some - 1, with what stays and what to do', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.products.set(
+      CHANNEL_ID,
+      Array.from({ length: 100 }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
+    )
+    await runHere(['sync'], settings)
+    catalog.products.set(CHANNEL_ID, [])
+    await runHere(['sync'], settings)
+    catalog.channels = []
+    const { code, bad } = await check(settings)
+    expect([code, bad]).toMatchObject([
+      1,
+      [{ subject: 'channels' }, { subject: `channel Test magazine (${CHANNEL_ID})` }],
+    ])
+    expect(bad[0]?.found).toContain('the channel that it listed before is still shown')
+    expect(bad[1]?.found).toContain('because it found 0 products where the copy has 100')
+    expect(bad.every(({ cure }) => cure?.includes('vitrine sync --accept'))).toBe(true)
+  })
+
+  it('catalog that fails by itself - 1, not blamed on the address; the copy is said to be new', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(503).end() }
+    const { out } = await runHere(['check'], settings)
+    expect(out).toContain('The catalog answers with an error of its own')
+    expect(out).toMatch(/good {3}stored copy: .* opens; it has nothing of this catalog yet/)
+    // An error that no walk tries again.
+    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(400).end() }
+    await runHere(['sync'], settings)
+    catalog.fault = null
+    await runHere(['sync'], settings)
+    expect((await runHere(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens$/m)
+  })
+
+  it('catalog down - 1, with a cure', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.fault = { matches: /./, does: (request) => void request.socket.destroy() }
+    const { code, bad } = await check(settings)
+    expect([code, bad.length]).toEqual([1, 1])
+    expect(bad[0]?.found).toContain('VITRINE_CATALOG_UNREACHABLE')
+    expect(bad[0]?.cure).toContain('VITRINE_CATALOG_URL')
+  })
+
+  it.each([
+    ['something else answers', 200, '<html>', 'VITRINE_CATALOG_INVALID'],
+    ['too deep an address', 404, '{}', 'VITRINE_CATALOG_STATUS'],
+    ['daily limit', 429, '{}', 'VITRINE_CATALOG_RATE_LIMITED'],
+    ['redirect', 301, '', 'VITRINE_CATALOG_REDIRECT'],
+  ])('%s - 1, with a cure of its own', async (...[, status, body, code]) => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(status).end(body) }
+    const result = await check(settings)
+    expect(result).toMatchObject({ code: 1 })
+    expect(result.bad[0]).toMatchObject({
+      subject: 'catalog and key',
+      found: expect.stringContaining(code),
+    })
+    expect(result.bad[0]?.cure).not.toContain('docs/errors.md')
+  })
+
+  it('channel that the catalog does not list - 1, names it and VITRINE_CHANNELS', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const { code, bad } = await check({ ...settings, VITRINE_CHANNELS: `${CHANNEL_ID},${FOREIGN}` })
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([
+      { subject: `channel ${FOREIGN}`, cure: expect.stringContaining('VITRINE_CHANNELS') },
+    ])
+  })
+
+  it('no channel at all - 1', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.channels = []
+    expect(await check(settings)).toMatchObject({ code: 1, bad: [{ subject: 'channels' }] })
+  })
+
+  it('last walk failed - 1, with its code', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    await store.beginWalk(CHANNEL_ID, { nowMs: 1, resumableSinceMs: 0 })
+    await store.failWalk(CHANNEL_ID, 'VITRINE_CATALOG_INVALID', 2)
+    await store.close()
+    const { code, bad } = await check(settings)
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([{ found: expect.stringContaining('VITRINE_CATALOG_INVALID') }])
+  })
+
+  it('catalog an hour ahead, copy walked tomorrow - 1, with both', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.nowMs = () => Date.now() + HOUR_MS
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    const { walk } = await store.beginWalk(CHANNEL_ID, { nowMs: 1, resumableSinceMs: 0 })
+    await store.completeWalk(CHANNEL_ID, walk, { nowMs: Date.now() + DAY_MS, isMalformed: false })
+    await store.close()
+    const { code, bad } = await check(settings)
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([
+      { subject: 'clock', found: expect.stringContaining('ahead of that of this machine') },
+      { found: expect.stringContaining('time unknown: the clock was wrong') },
+    ])
+  })
+
+  it('stored copy cannot be opened - 1, and the rest is tried all the same', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'file'), '')
+    const { settings } = await startRemote(folder)
+    const { code, bad, subjects } = await check({
+      ...settings,
+      VITRINE_DATABASE_URL: `sqlite:${folder}/file/x.db`,
+    })
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([
+      { subject: 'stored copy', found: expect.stringContaining('VITRINE_STORE_FAILED') },
+    ])
+    expect(subjects).toContain('catalog and key')
+  })
+
+  it('key file that is not there - 78, in the words of every other command', async () => {
+    const folder = makeFolder()
+    const settings = {
+      ...(await startRemote(folder)).settings,
+      VITRINE_CATALOG_KEY: undefined,
+      VITRINE_CATALOG_KEY_FILE: join(folder, 'missing'),
+    }
+    const expected = {
+      code: 78,
+      out: '',
+      err: 'vitrine: settings are not usable:\n  VITRINE_CATALOG_KEY_FILE: the file cannot be read (VITRINE_CONFIG_INVALID)\n',
+    }
+    for (const words of [['check'], ['check', '--json'], ['sync']])
+      expect(await runHere(words, settings)).toEqual(expected)
+  })
+
+  it('key refused, channels that were listed and never walked - no line says that they are good', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    await store.putChannelList(
+      [{ id: CHANNEL_ID, name: 'Test magazine', kind: 'website', url: null }],
+      Date.now(),
+    )
+    await store.close()
+    const { subjects } = await check({ ...settings, VITRINE_CATALOG_KEY: 'another-key' })
+    expect(subjects).toEqual(['settings', 'listener', 'stored copy', 'catalog and key', 'request limit'])
+  })
+
+  it('answer with the key in it - is not printed', async () => {
+    const { catalog, settings } = await startRemote(makeFolder())
+    catalog.fault = {
+      matches: /./,
+      does: (_request, response) => sendJson(response, 500, { error: FAKE_KEY }),
+    }
+    expect((await check(settings)).code).toBe(1)
+  })
+})
+
+describe('check, the request limit', () => {
+  type Remote = Readonly<{ catalog: FakeCatalog; settings: Environment }>
+
+  /** What the command says about the limit; `over` are more settings. */
+  async function readLimit(
+    { settings }: Remote,
+    over: Environment = {},
+  ): Promise<Finding & Readonly<{ code: number | null }>> {
+    const { code, out } = await runHere(['check', '--json'], { ...settings, ...over })
+    const findings = (JSON.parse(out) as Finding[]).filter(({ subject }) => subject === 'request limit')
+    expect(findings).toHaveLength(1)
+    return { code, subject: '', isGood: false, found: '', cure: null, ...findings[0] }
+  }
+
+  /** What a server beside it has stored. */
+  async function storeQuota({ catalog, settings }: Remote, change: QuotaChange): Promise<void> {
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    await store.updateQuota(Date.now(), change)
+    await store.close()
+  }
+
+  it('none known - the calls of the day, this one among them', async () => {
+    const { code, isGood, found } = await readLimit(await startRemote(makeFolder()))
+    expect([code, isGood]).toEqual([0, true])
+    expect(found).toBe('none known; calls today: walks 0, refreshes 0, first look-ups 1')
+  })
+
+  it('set - how much of each share is used', async () => {
+    const remote = await startRemote(makeFolder())
+    await storeQuota(remote, (state) => ({ ...state, calls: { walk: 1_200, refresh: 7, lookup: 0 } }))
+    const { isGood, found } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '10000' })
+    expect(isGood).toBe(true)
+    expect(found).toBe(
+      '10,000 a day; calls today: walks 1,200 of 5,000, refreshes 7 of 4,000, first look-ups 1 of 1,000',
+    )
+  })
+
+  it('learned - says from what', async () => {
+    const remote = await startRemote(makeFolder())
+    await storeQuota(remote, (state) => ({
+      ...state,
+      limitedAtMs: Date.now() - DAY_MS,
+      learnedCalls: 2_000,
+    }))
+    const { isGood, found } = await readLimit(remote)
+    expect(isGood).toBe(true)
+    expect(found).toBe(
+      'about 2,000 a day, learned from a 429; calls today: walks 0 of 1,000, refreshes 0 of 800, first look-ups 1 of 200',
+    )
+  })
+
+  it('reached - 1, until when, with a cure, and nothing is called', async () => {
+    const remote = await startRemote(makeFolder())
+    // No pause outlasts the day that it belongs to.
+    const untilMs = Math.min(Date.now() + HOUR_MS, nextMidnightUtcMs(Date.now()))
+    await storeQuota(remote, (state) => ({ ...state, limitedUntilMs: untilMs }))
+    const { code, isGood, found, cure } = await readLimit(remote)
+    expect([code, isGood]).toEqual([1, false])
+    expect(found).toContain(
+      `reached: no call leaves until ${formatTime(untilMs, 'en')}; calls today: walks 0`,
+    )
+    expect(cure).toContain('VITRINE_CATALOG_DAILY_LIMIT')
+    expect(remote.catalog.calls).toEqual([])
+    expect((await check(remote.settings)).bad[0]?.found).toContain('VITRINE_CALL_NOT_MADE')
+  })
+
+  it('429 met by the check itself - is reached, for the server beside it, too', async () => {
+    const remote = await startRemote(makeFolder())
+    remote.catalog.fault = {
+      matches: /./,
+      does: (_request, response) => response.writeHead(429, { 'retry-after': '60' }).end('{}'),
+    }
+    const { code, found } = await readLimit(remote)
+    expect([code, found.startsWith('reached: ')]).toEqual([1, true])
+    await readLimit(remote)
+    expect(remote.catalog.calls).toHaveLength(1)
+  })
+
+  it('share of the look-ups spent - nothing is called, and the line shows it', async () => {
+    const remote = await startRemote(makeFolder())
+    await storeQuota(remote, (state) => ({ ...state, calls: { walk: 0, refresh: 0, lookup: 10 } }))
+    const { code, found, cure } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '100' })
+    expect(code).toBe(1)
+    expect(cure).toBe('Spent until 00:00 UTC: what first look-ups may use.')
+    expect(found).toContain('first look-ups 10 of 10')
+    expect(remote.catalog.calls).toEqual([])
+  })
+})

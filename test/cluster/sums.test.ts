@@ -1,0 +1,150 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { describe, expect, test } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import { createMetrics } from '../../src/observability/metrics.ts'
+import type { MetricValues } from '../../src/cluster/messages.ts'
+import { printSums, retireValues } from '../../src/cluster/sums.ts'
+import { sumSeries } from '../system/cluster/fleet-harness.ts'
+
+const ANSWER = { surface: 'fragment', state: 'shown', cache: 'hit' } as const
+
+async function countAnswers(times: number): Promise<MetricValues> {
+  const metrics = createMetrics()
+  for (let turn = 0; turn < times; turn += 1) metrics.countAnswer(ANSWER)
+  return metrics.readValues()
+}
+
+/** A counter, a histogram and gauges of each kind. */
+function makeValues(value: number): Promise<MetricValues> {
+  const registry = new Registry()
+  const registers = [registry]
+  new Counter({ name: 'c_total', help: 'c', labelNames: ['kind'], registers }).inc({ kind: 'a' }, value)
+  new Histogram({ name: 'h_seconds', help: 'h', buckets: [1, 10], registers }).observe(value)
+  for (const aggregator of ['sum', 'min', 'max'] as const)
+    new Gauge({ name: `g_${aggregator}`, help: 'g', aggregator, registers }).set(value)
+  return registry.getMetricsAsJSON()
+}
+
+/** What a worker has measured of the state. */
+function measure(clockDifferencesMs: Readonly<Record<string, number>>): Promise<MetricValues> {
+  const metrics = createMetrics()
+  metrics.measureState({
+    isStoreUp: true,
+    isStoreWritable: true,
+    callsToday: { walk: 7 },
+    callsLeft: { walk: 90 },
+    dailyLimit: { set: 100 },
+    limitedUntilMs: 5_000,
+    keyRefusedUntilMs: 0,
+    breaker: 'closed',
+    copies: [{ channel: 'c', ageMs: 2_000, productCount: 10, dealCount: 4, held: null }],
+    channelCount: 1,
+    areChannelsHeld: false,
+    clockDifferencesMs,
+    caches: { entries: { products: 3 }, bytes: { products: 300 } },
+  })
+  return metrics.readValues()
+}
+
+describe('sums over processes', () => {
+  test('counters and histograms - are summed, gauges as each says', async () => {
+    const { text, contentType } = await printSums([
+      { process: 'worker-1', values: await makeValues(3) },
+      { process: 'worker-2', values: await makeValues(5) },
+    ])
+    expect(contentType).toMatch(/^text\/plain/)
+    expect(text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'c_total{kind="a"} 8',
+        'h_seconds_bucket{le="1"} 0',
+        'h_seconds_bucket{le="10"} 2',
+        'h_seconds_bucket{le="+Inf"} 2',
+        'h_seconds_sum 8',
+        'h_seconds_count 2',
+        'g_sum 8',
+        'g_min 3',
+        'g_max 5',
+      ]),
+    )
+    expect(text.match(/^# TYPE c_total/gm)).toHaveLength(1)
+  })
+
+  test('clocks compared by one worker, and not yet by another - are told of each', async () => {
+    const parts = [-110 * SECOND_MS, 0].map(async (database, index) => ({
+      process: `worker-${index}`,
+      values: await measure({ database }),
+    }))
+    const { text } = await printSums(await Promise.all(parts))
+    expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-0"} -110')
+    expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-1"} 0')
+  })
+
+  test('memory and event loop - have the name of their process; one that leaves tells only what it counted', async () => {
+    const { text } = await printSums([
+      { process: 'primary', values: await countAnswers(0) },
+      { process: 'worker-1', values: await countAnswers(2) },
+      { process: null, values: await countAnswers(3) },
+    ])
+    const memory = text.split('\n').filter((line) => line.startsWith('process_resident_memory_bytes{'))
+    expect(memory.map((line) => line.split(' ')[0])).toEqual([
+      'process_resident_memory_bytes{process="primary"}',
+      'process_resident_memory_bytes{process="worker-1"}',
+    ])
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds\{process="worker-1"\} /m)
+    expect(text).toMatch(/^process_start_time_seconds\{process="worker-1"\} /m)
+    expect(sumSeries(text, 'vitrine_answers_total', 'surface="fragment"')).toBe(5)
+  })
+
+  test('state that all share - is told once', async () => {
+    const values = await measure({ catalog: 90_000 })
+    const { text } = await printSums([
+      { process: 'worker-1', values },
+      { process: 'worker-2', values },
+    ])
+    expect(text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'vitrine_store_up 1',
+        'vitrine_catalog_calls_today{share="walk"} 7',
+        'vitrine_catalog_calls_left{share="walk"} 90',
+        'vitrine_catalog_daily_limit{known="set"} 100',
+        'vitrine_catalog_paused_until_timestamp_seconds{cause="limit"} 5',
+        'vitrine_catalog_breaker_state 0',
+        'vitrine_copy_age_seconds{channel="c"} 2',
+        'vitrine_copy_products{channel="c"} 10',
+        'vitrine_copy_deals{channel="c"} 4',
+        'vitrine_clock_difference_seconds{with="catalog",process="worker-1"} 90',
+        'vitrine_cache_entries{cache="products"} 6',
+        'vitrine_cache_bytes{cache="products"} 600',
+      ]),
+    )
+  })
+
+  test('processes that have gone - stay in counters and histograms, and in nothing else', async () => {
+    const first = retireValues([], await makeValues(3))
+    const both = retireValues(first, await makeValues(5))
+    const { text } = await printSums([
+      { process: 'worker-1', values: await makeValues(1) },
+      { process: null, values: both },
+    ])
+    expect(text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'c_total{kind="a"} 9',
+        'h_seconds_sum 9',
+        'h_seconds_count 3',
+        'g_sum 1',
+        'g_max 1',
+      ]),
+    )
+    expect(retireValues([], await countAnswers(1)).map(({ name }) => name)).not.toContainEqual(
+      expect.stringMatching(/^(?:process|nodejs)_|vitrine_cache/),
+    )
+  })
+
+  test('a process that is told of twice - retired values change neither those before nor the process', async () => {
+    const ended = await makeValues(3)
+    const first = retireValues([], ended)
+    retireValues(first, ended)
+    const { text } = await printSums([{ process: null, values: first }])
+    expect(sumSeries(text, 'c_total')).toBe(3)
+  })
+})

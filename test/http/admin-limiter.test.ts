@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { createAdminLimiter } from '../../src/http/admin-limiter.ts'
+import { MINUTE_MS } from '../../src/clock.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+
+const WRONG = { address: 'a', isWrong: true }
+const RIGHT = { address: 'a', isWrong: false }
+
+test('ten wrong ones - locked for the rest of fifteen minutes since the first', async () => {
+  const clock = createFakeClock(NOON_MS)
+  const limiter = createAdminLimiter(clock)
+  for (let tries = 0; tries < 10; tries += 1) {
+    expect(await limiter.admit(WRONG)).toBe(0)
+    clock.advance(MINUTE_MS)
+  }
+  for (const attempt of [WRONG, RIGHT]) expect(await limiter.admit(attempt)).toBe(5 * MINUTE_MS)
+  expect(await limiter.admit({ ...WRONG, address: 'b' })).toBe(0)
+  clock.advance(5 * MINUTE_MS)
+  expect(await limiter.admit(RIGHT)).toBe(0)
+})
+
+test('right ones - count nothing', async () => {
+  const limiter = createAdminLimiter(createFakeClock(NOON_MS))
+  for (let visits = 0; visits < 100; visits += 1) expect(await limiter.admit(RIGHT)).toBe(0)
+})
+
+test('twelve thousand addresses - the ones seen least recently are forgotten, the locked one in use is not', async () => {
+  const limiter = createAdminLimiter(createFakeClock(NOON_MS))
+  const guessFrom = async (address: string): Promise<void> => {
+    for (let tries = 0; tries < 10; tries += 1) await limiter.admit({ address, isWrong: true })
+  }
+  for (const address of ['idle', 'used']) await guessFrom(address)
+  for (let index = 0; index < 12_000; index += 1) {
+    await limiter.admit({ address: `other ${index}`, isWrong: true })
+    if (index % 1_000 === 0) await limiter.admit({ address: 'used', isWrong: false })
+  }
+  expect(await limiter.admit({ address: 'idle', isWrong: false })).toBe(0)
+  expect(await limiter.admit({ address: 'used', isWrong: false })).toBeGreaterThan(0)
+})
+
+test('clock set back by an hour - a lock is over and does not last an hour longer', async () => {
+  const clock = createFakeClock(NOON_MS)
+  const limiter = createAdminLimiter(clock)
+  for (let tries = 0; tries < 10; tries += 1) await limiter.admit(WRONG)
+  clock.advance(-60 * MINUTE_MS)
+  expect(await limiter.admit(RIGHT)).toBe(0)
+})

@@ -1,0 +1,71 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { createFairQueue } from '../../src/lib/fair-queue.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+import { defer } from '../helpers/defer.ts'
+
+const visitor = (name: string) => ({ visitor: name, withinMs: 10 })
+
+describe('fair queue', () => {
+  test('several tasks - run one after the other, and visitors take turns', async () => {
+    const queue = createFairQueue(createFakeClock(0))
+    const order: string[] = []
+    let running = 0
+    const run = (who: string, name: string): Promise<string> =>
+      queue.run(visitor(who), async () => {
+        order.push(name)
+        expect((running += 1)).toBe(1)
+        await setImmediate()
+        running -= 1
+        return name
+      })
+    const names = await Promise.all([
+      run('a', 'a1'),
+      run('a', 'a2'),
+      run('a', 'a3'),
+      run('b', 'b1'),
+      run('b', 'b2'),
+    ])
+    expect(names).toEqual(['a1', 'a2', 'a3', 'b1', 'b2'])
+    expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2'])
+  })
+
+  test('task that fails - fails for its own caller alone', async () => {
+    const queue = createFairQueue(createFakeClock(0))
+    const failed = queue.run(visitor('a'), () => Promise.reject(new Error('broken')))
+    const after = queue.run(visitor('a'), () => Promise.resolve('fine'))
+    await expect(failed).rejects.toThrow('broken')
+    expect(await after).toBe('fine')
+  })
+
+  test('time passes - who waits is refused, what waits is never run, and the queue goes on', async () => {
+    const clock = createFakeClock(0)
+    const queue = createFairQueue(clock)
+    const read = defer<string>()
+    const told: number[] = []
+    const slow = queue.run(visitor('a'), (leftMs) => (told.push(leftMs), read.promise))
+    let isRun = false
+    const late = queue.run(visitor('a'), () => Promise.resolve((isRun = true)))
+    clock.advance(10)
+    await expect(slow).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    await expect(late).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    const next = queue.run(visitor('b'), () => Promise.resolve('in time'))
+    read.resolve('too late')
+    expect(await next).toBe('in time')
+    expect([told, isRun]).toEqual([[10], false])
+  })
+
+  test('one visitor with many requests - is refused before others are', async () => {
+    const queue = createFairQueue(createFakeClock(0))
+    const read = defer<string>()
+    const run = (who: string): Promise<string> => queue.run(visitor(who), () => read.promise)
+    // One runs, and 32 wait.
+    const taken = Array.from({ length: 33 }, () => run('a'))
+    await expect(run('a')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    const others = ['b', 'c', 'd'].flatMap((who) => Array.from({ length: 32 }, () => run(who)))
+    await expect(run('e')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    read.resolve('read')
+    expect(new Set(await Promise.all([...taken, ...others]))).toEqual(new Set(['read']))
+    expect(await run('e')).toBe('read')
+  })
+})

@@ -1,0 +1,68 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Watch, createMemory } from '../../src/lib/lru-cache.ts'
+
+describe('memory', () => {
+  test('value - is given again until it is deleted or replaced', () => {
+    const memory = createMemory<{ n: number }>({ maxEntries: 2, maxBytes: 10_000 })
+    memory.set('a', { n: 1 }, 0)
+    memory.set('a', { n: 2 }, 0)
+    expect([memory.get('a'), memory.get('b'), memory.entryCount()]).toEqual([{ n: 2 }, undefined, 1])
+    memory.delete('a')
+    expect([memory.get('a'), memory.entryCount(), memory.byteCount()]).toEqual([undefined, 0, 0])
+  })
+
+  test('more entries than allowed - what was used longest ago goes', () => {
+    const memory = createMemory<object>({ maxEntries: 2, maxBytes: 10_000 })
+    memory.set('a', {}, 0)
+    memory.set('b', {}, 0)
+    memory.get('a')
+    memory.set('c', {}, 0)
+    expect(['a', 'b', 'c'].map((key) => memory.get(key) !== undefined)).toEqual([true, false, true])
+  })
+
+  test('value larger than all of the memory - is not kept, and costs nothing else its place', () => {
+    const memory = createMemory<object>({ maxEntries: 10, maxBytes: 10_000 })
+    memory.set('a', {}, 100)
+    memory.set('b', {}, 10_001)
+    expect([memory.get('a'), memory.get('b')]).toEqual([{}, undefined])
+  })
+
+  test('long keys - count, too', () => {
+    const memory = createMemory<object>({ maxEntries: 10, maxBytes: 10_000 })
+    memory.set('k'.repeat(2_000), {}, 0)
+    expect(memory.byteCount()).toBeGreaterThanOrEqual(4_000)
+  })
+
+  test('watch of a value - ends when it is replaced, deleted or dropped, and with no use of others', () => {
+    const memory = createMemory<object>({ maxEntries: 2, maxBytes: 10_000 })
+    const watchNew = (key: string): Watch | undefined => {
+      memory.set(key, {}, 0)
+      return memory.watch(key)
+    }
+    const [first, deleted] = [watchNew('a'), watchNew('b')]
+    memory.get('a')
+    expect([first, deleted]).toEqual([{ isThere: true }, { isThere: true }])
+    const replaced = first
+    const second = watchNew('a')
+    memory.delete('b')
+    expect([replaced, deleted, second].map((watch) => watch?.isThere)).toEqual([false, false, true])
+    watchNew('c')
+    watchNew('d')
+    expect([second?.isThere, memory.watch('a')]).toEqual([false, undefined])
+  })
+
+  test('anything put in - never more entries or bytes than allowed', () => {
+    const entry = fc.tuple(fc.string(), fc.nat(4_000))
+    fc.assert(
+      fc.property(fc.array(entry), fc.integer({ min: 1, max: 5 }), (entries, maxEntries) => {
+        const memory = createMemory<object>({ maxEntries, maxBytes: 6_000 })
+        for (const [key, bytes] of entries) {
+          memory.set(key, {}, bytes)
+          expect(memory.entryCount()).toBeLessThanOrEqual(maxEntries)
+          expect(memory.byteCount()).toBeLessThanOrEqual(6_000)
+        }
+      }),
+    )
+  })
+})

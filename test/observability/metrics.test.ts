@@ -1,0 +1,277 @@
+import { describe, expect, test } from 'vitest'
+import { SECOND_MS } from '../../src/clock.ts'
+import { LOOP_LOOK_MS, type Metrics, createMetrics } from '../../src/observability/metrics.ts'
+import type { MeasuredState } from '../../src/observability/state-metrics.ts'
+
+/** The values of our own series, without help and type. */
+async function readSeries(metrics: Metrics, name = 'vitrine_'): Promise<string[]> {
+  const { text } = await metrics.print()
+  return text.split('\n').filter((line) => line.startsWith(name))
+}
+
+describe('metrics, page', () => {
+  test('nothing happened - no series but those without labels, which are zero', async () => {
+    expect(await readSeries(createMetrics())).toEqual([
+      'vitrine_store_failures_total 0',
+      'vitrine_store_up 0',
+      'vitrine_store_writable 0',
+      'vitrine_catalog_breaker_state 0',
+      'vitrine_channels 0',
+      'vitrine_channel_list_held 0',
+    ])
+  })
+
+  test('page - printed - Prometheus text, each own metric with help and type, and the process itself', async () => {
+    const { contentType, text } = await createMetrics().print()
+    expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect([...text.matchAll(/^# TYPE (vitrine_.*)$/gm)].map(([, type]) => type)).toEqual([
+      'vitrine_answers_total counter',
+      'vitrine_catalog_calls_total counter',
+      'vitrine_dropped_total counter',
+      'vitrine_store_failures_total counter',
+      'vitrine_walks_total counter',
+      'vitrine_walk_duration_seconds gauge',
+      'vitrine_copy_completed_timestamp_seconds gauge',
+      'vitrine_store_up gauge',
+      'vitrine_store_writable gauge',
+      'vitrine_catalog_calls_today gauge',
+      'vitrine_catalog_calls_left gauge',
+      'vitrine_catalog_daily_limit gauge',
+      'vitrine_catalog_paused_until_timestamp_seconds gauge',
+      'vitrine_catalog_breaker_state gauge',
+      'vitrine_channels gauge',
+      'vitrine_channel_list_held gauge',
+      'vitrine_walk_held gauge',
+      'vitrine_copy_age_seconds gauge',
+      'vitrine_copy_products gauge',
+      'vitrine_copy_deals gauge',
+      'vitrine_clock_difference_seconds gauge',
+      'vitrine_cache_entries gauge',
+      'vitrine_cache_bytes gauge',
+    ])
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(23)
+    expect(text).toMatch(/^process_cpu_seconds_total \d/m)
+    expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
+  })
+
+  test('event loop - idle - reads how often it is looked at, the rest of a reading is delay', async () => {
+    const metrics = createMetrics()
+    const readMedianMs = async (): Promise<number> => {
+      const [line = ''] = await readSeries(metrics, 'nodejs_eventloop_lag_p50_seconds')
+      return Number(line.split(' ')[1]) * SECOND_MS
+    }
+    // The first reading is of the loading of this file, and each begins anew.
+    await readMedianMs()
+    await expect.poll(readMedianMs, { interval: 5 * LOOP_LOOK_MS }).toBeGreaterThan(LOOP_LOOK_MS * 0.8)
+  })
+
+  test('two processes in one - each counts for itself', async () => {
+    const [one, other] = [createMetrics(), createMetrics()]
+    one.countStoreFailure()
+    expect(await readSeries(one)).toContain('vitrine_store_failures_total 1')
+    expect(await readSeries(other)).toContain('vitrine_store_failures_total 0')
+  })
+})
+
+describe('metrics, counters', () => {
+  test('answers - alike and not - one series for each surface, state and cache status', async () => {
+    const metrics = createMetrics()
+    const answer = { surface: 'embed deals', state: 'shown', cache: 'hit' }
+    for (const change of [{}, {}, { state: 'empty' }, { cache: 'stale' }, { surface: 'page' }])
+      metrics.countAnswer({ ...answer, ...change })
+    expect(await readSeries(metrics, 'vitrine_answers_total')).toEqual([
+      'vitrine_answers_total{surface="embed deals",state="shown",cache="hit"} 2',
+      'vitrine_answers_total{surface="embed deals",state="empty",cache="hit"} 1',
+      'vitrine_answers_total{surface="embed deals",state="shown",cache="stale"} 1',
+      'vitrine_answers_total{surface="page",state="shown",cache="hit"} 1',
+    ])
+  })
+
+  test('calls - one, then several at once - are added up by operation and outcome', async () => {
+    const metrics = createMetrics()
+    metrics.countCall({ operation: 'products', outcome: 'ok' })
+    metrics.countCall({ operation: 'products', outcome: 'ok' }, 41)
+    metrics.countCall({ operation: 'products', outcome: 'VITRINE_CATALOG_DEADLINE' }, 1)
+    expect(await readSeries(metrics, 'vitrine_catalog_calls_total')).toEqual([
+      'vitrine_catalog_calls_total{operation="products",outcome="ok"} 42',
+      'vitrine_catalog_calls_total{operation="products",outcome="VITRINE_CATALOG_DEADLINE"} 1',
+    ])
+  })
+
+  test('drops - of several pages - are added up by channel and reason; none - make no series', async () => {
+    const metrics = createMetrics()
+    metrics.countDrops({}, 'a')
+    expect(await readSeries(metrics, 'vitrine_dropped_total')).toEqual([])
+    metrics.countDrops({ price: 3, link: 1 }, 'a')
+    metrics.countDrops({ price: 2 }, 'a')
+    metrics.countDrops({ price: 7 }, 'b')
+    expect(await readSeries(metrics, 'vitrine_dropped_total')).toEqual([
+      'vitrine_dropped_total{channel="a",reason="price"} 5',
+      'vitrine_dropped_total{channel="a",reason="link"} 1',
+      'vitrine_dropped_total{channel="b",reason="price"} 7',
+    ])
+  })
+
+  test('label - with quotes and line ends - stays one line', async () => {
+    const metrics = createMetrics()
+    metrics.countCall({ operation: 'a"b\\c\nd', outcome: 'ok' })
+    expect(await readSeries(metrics, 'vitrine_catalog_calls_total')).toEqual([
+      String.raw`vitrine_catalog_calls_total{operation="a\"b\\c\nd",outcome="ok"} 1`,
+    ])
+  })
+})
+
+const readWalks = (metrics: Metrics): Promise<string[]> =>
+  readSeries(metrics, 'vitrine_walk').then(async (walks) => [
+    ...walks,
+    ...(await readSeries(metrics, 'vitrine_copy_completed')),
+  ])
+
+describe('metrics, walks', () => {
+  const walk = { channel: 'a', outcome: 'complete', durationMs: 1_234, completedAtMs: 1_790_000_000_500 }
+
+  test('complete walk - counted, and measured in seconds', async () => {
+    const metrics = createMetrics()
+    metrics.measureWalk(walk)
+    expect(await readWalks(metrics)).toEqual([
+      'vitrine_walks_total{channel="a",outcome="complete"} 1',
+      'vitrine_walk_duration_seconds{channel="a"} 1.234',
+      'vitrine_copy_completed_timestamp_seconds{channel="a"} 1790000000.5',
+    ])
+  })
+
+  test('failed walk after a complete one - the time of the copy stays, the duration is the last', async () => {
+    const metrics = createMetrics()
+    metrics.measureWalk(walk)
+    metrics.measureWalk({ ...walk, outcome: 'failed', durationMs: 0, completedAtMs: null })
+    expect(await readWalks(metrics)).toEqual([
+      'vitrine_walks_total{channel="a",outcome="complete"} 1',
+      'vitrine_walks_total{channel="a",outcome="failed"} 1',
+      'vitrine_walk_duration_seconds{channel="a"} 0',
+      'vitrine_copy_completed_timestamp_seconds{channel="a"} 1790000000.5',
+    ])
+  })
+
+  test('failed walk of a new channel - no time of a copy that is not there', async () => {
+    const metrics = createMetrics()
+    metrics.measureWalk({ ...walk, channel: 'b', outcome: 'failed', completedAtMs: null })
+    expect(await readSeries(metrics, 'vitrine_copy_completed')).toEqual([])
+  })
+})
+
+/** Series that `measureState` sets. */
+async function readState(metrics: Metrics): Promise<string[]> {
+  const series = await readSeries(metrics)
+  return series.filter((line) => !line.startsWith('vitrine_store_failures_total'))
+}
+
+const HELD = { reason: 'few_products', sinceMs: 1, startedAtMs: 1, productCount: 0 } as const
+
+describe('metrics, state', () => {
+  const STATE: MeasuredState = {
+    isStoreUp: true,
+    isStoreWritable: true,
+    callsToday: { walk: 12, refresh: 5, lookup: 1 },
+    callsLeft: { walk: 38, refresh: 35, lookup: 9 },
+    dailyLimit: { set: 100 },
+    limitedUntilMs: 1_790_000_000_500,
+    keyRefusedUntilMs: 0,
+    breaker: 'probing',
+    copies: [
+      { channel: 'a', ageMs: 90_500, productCount: 1_000, dealCount: 40, held: null },
+      { channel: 'b', ageMs: 0, productCount: 0, dealCount: 0, held: HELD },
+    ],
+    channelCount: 2,
+    areChannelsHeld: false,
+    clockDifferencesMs: { catalog: -250, database: 90_000 },
+    caches: {
+      entries: { products: 3, deals: 2, answers: 4 },
+      bytes: { products: 300, deals: 200, answers: 400 },
+    },
+  }
+
+  test('measured - every gauge, times and ages in seconds', async () => {
+    const metrics = createMetrics()
+    metrics.measureState(STATE)
+    expect(await readState(metrics)).toEqual([
+      'vitrine_store_up 1',
+      'vitrine_store_writable 1',
+      'vitrine_catalog_calls_today{share="walk"} 12',
+      'vitrine_catalog_calls_today{share="refresh"} 5',
+      'vitrine_catalog_calls_today{share="lookup"} 1',
+      'vitrine_catalog_calls_left{share="walk"} 38',
+      'vitrine_catalog_calls_left{share="refresh"} 35',
+      'vitrine_catalog_calls_left{share="lookup"} 9',
+      'vitrine_catalog_daily_limit{known="set"} 100',
+      'vitrine_catalog_paused_until_timestamp_seconds{cause="limit"} 1790000000.5',
+      'vitrine_catalog_paused_until_timestamp_seconds{cause="key"} 0',
+      'vitrine_catalog_breaker_state 1',
+      'vitrine_channels 2',
+      'vitrine_channel_list_held 0',
+      'vitrine_walk_held{channel="a"} 0',
+      'vitrine_walk_held{channel="b"} 1',
+      'vitrine_copy_age_seconds{channel="a"} 90.5',
+      'vitrine_copy_age_seconds{channel="b"} 0',
+      'vitrine_copy_products{channel="a"} 1000',
+      'vitrine_copy_products{channel="b"} 0',
+      'vitrine_copy_deals{channel="a"} 40',
+      'vitrine_copy_deals{channel="b"} 0',
+      'vitrine_clock_difference_seconds{with="catalog"} -0.25',
+      'vitrine_clock_difference_seconds{with="database"} 90',
+      'vitrine_cache_entries{cache="products"} 3',
+      'vitrine_cache_entries{cache="deals"} 2',
+      'vitrine_cache_entries{cache="answers"} 4',
+      'vitrine_cache_bytes{cache="products"} 300',
+      'vitrine_cache_bytes{cache="deals"} 200',
+      'vitrine_cache_bytes{cache="answers"} 400',
+    ])
+  })
+
+  test('copy of unknown age - its series is absent, and not 0', async () => {
+    const metrics = createMetrics()
+    const copies = STATE.copies.slice(0, 1).map((copy) => ({ ...copy, ageMs: null }))
+    metrics.measureState({ ...STATE, copies })
+    const series = await readState(metrics)
+    expect(series.filter((line) => line.startsWith('vitrine_copy_'))).toEqual([
+      'vitrine_copy_products{channel="a"} 1000',
+      'vitrine_copy_deals{channel="a"} 40',
+    ])
+  })
+
+  test('limit no longer known, a channel gone - their series go with them', async () => {
+    const metrics = createMetrics()
+    metrics.measureState({ ...STATE, dailyLimit: { learned: 80 } })
+    expect(await readSeries(metrics, 'vitrine_catalog_daily_limit')).toEqual([
+      'vitrine_catalog_daily_limit{known="learned"} 80',
+    ])
+    metrics.measureState(STATE)
+    expect(await readSeries(metrics, 'vitrine_catalog_daily_limit')).toEqual([
+      'vitrine_catalog_daily_limit{known="set"} 100',
+    ])
+    metrics.measureState({
+      ...STATE,
+      callsLeft: undefined,
+      dailyLimit: undefined,
+      copies: [],
+      channelCount: null,
+      isStoreUp: false,
+    })
+    const series = await readState(metrics)
+    expect(
+      series.filter((line) => /calls_left|daily_limit|vitrine_copy_|vitrine_channels/.test(line)),
+    ).toEqual([])
+    expect(series).toContain('vitrine_store_up 0')
+  })
+
+  test.each([
+    ['closed', 0],
+    ['probing', 1],
+    ['open', 2],
+  ] as const)('breaker %s - is %i', async (breaker, value) => {
+    const metrics = createMetrics()
+    metrics.measureState({ ...STATE, breaker })
+    expect(await readSeries(metrics, 'vitrine_catalog_breaker')).toEqual([
+      `vitrine_catalog_breaker_state ${value}`,
+    ])
+  })
+})

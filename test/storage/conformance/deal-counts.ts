@@ -1,0 +1,156 @@
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { foldCase } from '../../../src/offers/text.ts'
+import type { Offer, Product } from '../../../src/catalog/contract.ts'
+import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealQuery } from '../../../src/storage/store.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import { dealCatalog, dealQuery } from './deals-property.ts'
+import {
+  type Copy,
+  type Place,
+  type Subject,
+  begin,
+  makePage,
+  makeQuery,
+  walkAll,
+  CHANNEL,
+} from './subject.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
+
+/** Cards over all pages of a grid. */
+async function countCards(copy: Copy, query: DealQuery): Promise<number> {
+  let count = 0
+  for (;;) {
+    const { length } = await copy.findDeals({ ...query, limit: 3, offset: count })
+    count += length
+    if (length < 3) return count
+  }
+}
+
+/** What the counts have to be, by asking for every grid. */
+async function countByGrids(
+  copy: Copy,
+  query: DealQuery,
+  names: Readonly<{ brands: readonly string[]; merchants: readonly string[] }>,
+): Promise<DealCounts> {
+  const countAll = async (
+    list: readonly string[],
+    toQuery: (name: string) => Partial<DealQuery>,
+  ): Promise<{ name: string; count: number }[]> => {
+    const facets = []
+    for (const name of list)
+      facets.push({ name, count: await countCards(copy, { ...query, ...toQuery(name) }) })
+    return facets
+      .filter(({ count }) => count > 0)
+      .toSorted((a, b) => b.count - a.count || (foldCase(a.name) < foldCase(b.name) ? -1 : 1))
+  }
+  const discounts = []
+  for (const minPercent of DISCOUNT_STEPS_PERCENT)
+    discounts.push({
+      minPercent,
+      count: await countCards(copy, { ...query, minDiscountPercent: minPercent }),
+    })
+  return {
+    total: await countCards(copy, query),
+    isBounded: false,
+    brands: await countAll(names.brands, (brand) => ({ brand })),
+    merchants: await countAll(names.merchants, (name) => ({ merchants: [name], excluded: [] })),
+    discounts,
+  }
+}
+
+const lowerNames = (counts: DealCounts): DealCounts => ({
+  ...counts,
+  brands: counts.brands.map(({ name, count }) => ({ name: foldCase(name), count })),
+  merchants: counts.merchants.map(({ name, count }) => ({ name: foldCase(name), count })),
+})
+
+const makeOffers = (count: number): Offer[] =>
+  Array.from({ length: count }, (_, shop) =>
+    makeParsedOffer({ merchant: `Shop ${String(shop).padStart(2, '0')}`, oldPrice: '99.00' }),
+  )
+
+const makeSale = (index: number, currency: string): Product =>
+  makeProduct({
+    gtin: toGtin(index),
+    offers: [makeParsedOffer({ price: '80.00', oldPrice: '100.00', currency })],
+  })
+
+/** Counts beside the grids that they are the counts of. */
+export function describeDealCounts(subject: Subject): void {
+  describe(`${subject.name}: counts of deals`, () => {
+    let place: Place
+    let copy: Copy
+    beforeEach(async () => {
+      place = await subject.start()
+      copy = await place.open('https://one.example')
+    })
+    afterEach(() => place.dispose())
+
+    test('counts - any catalog and any question - are what the grids themselves have', async () => {
+      const names = {
+        brands: ['lumen', 'flambé'],
+        merchants: ['kopje', 'zaal', 'ärger', 'alpha'],
+      }
+      await fc.assert(
+        fc.asyncProperty(dealCatalog, dealQuery, async (products, query) => {
+          const { dispose, open } = await subject.start()
+          try {
+            const own = await open('https://one.example')
+            await walkAll(own, products, 100)
+            expect(lowerNames(await own.countDeals(query))).toEqual(await countByGrids(own, query, names))
+          } finally {
+            await dispose()
+          }
+        }),
+        { numRuns: toRuns(40) },
+      )
+    })
+
+    test('names - written in several ways, empty, many - are the own of the catalog, and thirty', async () => {
+      const products = Array.from({ length: 40 }, (_, index) =>
+        makeProduct({
+          gtin: toGtin(index),
+          brand: index < 2 ? null : `Brand É ${index}`,
+          offers: makeOffers(1),
+        }),
+      )
+      const best = makeParsedOffer({ oldPrice: '499.00' })
+      await walkAll(
+        copy,
+        [
+          ...products,
+          makeProduct({ gtin: toGtin(40), brand: 'BRAND é 39', offers: [best] }),
+          makeProduct({ gtin: toGtin(41), brand: null, offers: makeOffers(32) }),
+        ],
+        100,
+      )
+      const { brands, merchants, total } = await copy.countDeals(makeQuery())
+      expect(total).toBe(42)
+      expect(brands[0]).toEqual({ name: 'BRAND é 39', count: 2 })
+      expect(brands[1]).toEqual({ name: 'Brand É 10', count: 1 })
+      expect([brands.length, merchants.length]).toEqual([30, 30])
+      expect(merchants.slice(0, 3)).toEqual([
+        { name: 'Shop 00', count: 41 },
+        { name: 'Kopje', count: 1 },
+        { name: 'Shop 01', count: 1 },
+      ])
+    })
+
+    test('walk under way, other currency, unknown channel - are not counted', async () => {
+      const nothing = await copy.countDeals(makeQuery())
+      expect(nothing).toMatchObject({ total: 0, isBounded: false, brands: [], merchants: [] })
+      expect(nothing.discounts).toHaveLength(DISCOUNT_STEPS_PERCENT.length)
+      await walkAll(copy, [makeSale(1, 'EUR'), makeSale(2, 'USD')], 100)
+      const walk = await begin(copy, 200)
+      await copy.applyPage(CHANNEL, makePage(walk, [makeSale(3, 'EUR'), makeSale(4, 'EUR')], { asOfMs: 200 }))
+      const { total, discounts } = await copy.countDeals(makeQuery())
+      expect(total).toBe(1)
+      expect(discounts.map(({ count }) => count)).toEqual([1, 1, 1, 0, 0, 0, 0, 0])
+      await copy.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
+      expect(await copy.countDeals(makeQuery())).toMatchObject({ total: 2 })
+      const elsewhere = makeQuery({ channelId: '00000000-0000-4000-8000-000000000002' })
+      expect(await copy.countDeals(elsewhere)).toEqual(nothing)
+    })
+  })
+}

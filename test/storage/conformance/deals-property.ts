@@ -1,0 +1,196 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Offer, Product } from '../../../src/catalog/contract.ts'
+import type { DealQuery } from '../../../src/storage/store.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import { type Subject, makeQuery, walkAll } from './subject.ts'
+import { toRuns } from '../../helpers/property-runs.ts'
+
+/** Prices with few values, so that equal ratios, prices and savings are common. */
+const price = fc
+  .tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom('', '.5', '.50', '.3333'))
+  .map(([whole, decimals]) => `${whole}${decimals}`)
+
+const offer: fc.Arbitrary<Offer> = fc
+  .record({
+    merchant: fc.constantFrom('Kopje', 'KOPJE', 'Zaal', 'Ärger', 'alpha'),
+    network: fc.constantFrom('a', 'b'),
+    price,
+    oldPrice: fc.option(price),
+    currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'USD'),
+    availability: fc.constantFrom('in_stock', 'in_stock', 'out_of_stock', ''),
+    link: fc.constantFrom('1', '2'),
+  })
+  .map(({ link, ...over }) => makeParsedOffer({ ...over, affiliateUrl: `https://links.example/${link}` }))
+
+/** Small catalogs with many equals. */
+export const dealCatalog: fc.Arbitrary<Product[]> = fc
+  .array(
+    fc.record({
+      title: fc.constantFrom('Lamp', 'Crème 100%', 'a_b Lamp', 'Kettle'),
+      brand: fc.constantFrom(null, 'Lumen', 'LUMEN', 'Flambé'),
+      offers: fc.array(offer, { maxLength: 6 }),
+    }),
+    { maxLength: 8 },
+  )
+  .map((products) => products.map((over, index) => makeProduct({ ...over, gtin: toGtin(index) })))
+
+/** Questions for them. */
+export const dealQuery: fc.Arbitrary<DealQuery> = fc
+  .record({
+    isInStockOnly: fc.boolean(),
+    merchants: fc.constantFrom([], [], ['kopje'], ['ärger', 'ZAAL']),
+    excluded: fc.constantFrom([], [], ['Kopje'], ['alpha', 'nobody']),
+    minDiscountPercent: fc.constantFrom(1, 1, 20, 50),
+    maxPrice: fc.constantFrom(null, null, '6', '6.3333'),
+    brand: fc.constantFrom(null, null, 'lumen'),
+    words: fc.constantFrom(null, null, 'LAMP', 'lam', 'amp', '0%', '_', 'creme 1', '1%', 'a_b', '-lamp'),
+    sort: fc.constantFrom('discount', 'saving', 'price'),
+    limit: fc.constantFrom(2, 61),
+    offset: fc.constantFrom(0, 0, 2),
+  })
+  .map((over) => makeQuery(over as Partial<DealQuery>))
+
+/** Prices as whole ten-thousandths. */
+function toSteps(text: string): bigint {
+  const [whole = '', decimals = ''] = text.split('.')
+  return BigInt(whole) * 10_000n + BigInt(decimals.padEnd(4, '0'))
+}
+
+const sign = (difference: bigint): number => (difference < 0n ? -1 : difference > 0n ? 1 : 0)
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+
+const isInStock = (one: Offer): boolean => one.availability === 'in_stock'
+const isReduced = (one: Offer): boolean => toSteps(one.oldPrice ?? '0') > toSteps(one.price)
+const toLower = (list: readonly string[]): string[] => list.map((name) => name.toLowerCase())
+
+/** The shops' offers by the rule "the cheapest in stock, at equal price the one on sale", written down as plainly as can be. */
+function pickShops(offers: readonly Offer[]): Offer[] {
+  const ranked = offers.toSorted(
+    (a, b) =>
+      Number(isInStock(b)) - Number(isInStock(a)) ||
+      sign(toSteps(a.price) - toSteps(b.price)) ||
+      Number(isReduced(b)) - Number(isReduced(a)) ||
+      compareText(a.network, b.network) ||
+      compareText(a.affiliateUrl, b.affiliateUrl) ||
+      sign(toSteps(a.oldPrice ?? '0') - toSteps(b.oldPrice ?? '0')) ||
+      compareText(describeOffer(a), describeOffer(b)),
+  )
+  const shops = new Map<string, Offer>()
+  for (const one of ranked) {
+    const shop = one.merchant.toLowerCase()
+    if (!shops.has(shop)) shops.set(shop, one)
+  }
+  return [...shops.values()]
+}
+
+type Card = Readonly<{ gtin: string; price: bigint; old: bigint; offer: Offer }>
+
+function compareRatio(a: Card, b: Card): number {
+  return sign(a.price * b.old - b.price * a.old) || sign(a.price - b.price)
+}
+
+function findCard(product: Product, wanted: DealQuery): Card | undefined {
+  const cards = pickShops(product.offers.filter((one) => one.currency === wanted.currency))
+    .flatMap((one): Card[] =>
+      one.oldPrice === null
+        ? []
+        : [{ gtin: product.gtin, price: toSteps(one.price), old: toSteps(one.oldPrice), offer: one }],
+    )
+    .filter((card) => card.old > card.price)
+    .filter((card) => {
+      const percent = Math.round(Number(((card.old - card.price) * 1_000_000n) / card.old) / 10_000)
+      const shop = card.offer.merchant.toLowerCase()
+      return (
+        percent >= wanted.minDiscountPercent &&
+        (!wanted.isInStockOnly || isInStock(card.offer)) &&
+        (wanted.merchants.length === 0 || toLower(wanted.merchants).includes(shop)) &&
+        !toLower(wanted.excluded).includes(shop) &&
+        (wanted.maxPrice === null || card.price <= toSteps(wanted.maxPrice))
+      )
+    })
+  return cards.toSorted((a, b) => compareRatio(a, b) || compareText(a.offer.merchant, b.offer.merchant))[0]
+}
+
+const ORDERS = {
+  discount: compareRatio,
+  saving: (a: Card, b: Card) => sign(b.old - b.price - (a.old - a.price)) || sign(a.price - b.price),
+  price: (a: Card, b: Card) => sign(a.price - b.price) || compareRatio(a, b),
+  newest: compareRatio,
+}
+
+const split = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
+const toText = (product: Product): string => fold(`${product.title} ${product.brand ?? ''}`)
+
+const filterByText = (products: readonly Product[], wanted: readonly string[]): readonly Product[] =>
+  products.filter((product) => wanted.every((word) => toText(product).includes(word)))
+
+/** Products whose words begin so, with their signs, or, where there are none, those that have the text anywhere. */
+function filterByWords(products: readonly Product[], text: string | null): readonly Product[] {
+  if (text === null) return products
+  const words = split(text)
+  const found = products.filter((product) =>
+    words.every((word) => split(toText(product)).some((own) => own.startsWith(word))),
+  )
+  const typed = fold(text).split(' ')
+  return words.length > 0 && found.length > 0
+    ? filterByText(
+        found,
+        typed.filter((word) => split(word)[0] !== word),
+      )
+    : filterByText(products, typed)
+}
+
+/** A grid computed over plain arrays: the GTIN and offer of each card. */
+export function computeGrid(products: readonly Product[], wanted: DealQuery): string[] {
+  return filterByWords(products, wanted.words)
+    .filter((one) => wanted.brand === null || one.brand?.toLowerCase() === wanted.brand.toLowerCase())
+    .flatMap((one) => findCard(one, wanted) ?? [])
+    .toSorted((a, b) => ORDERS[wanted.sort](a, b) || compareText(a.gtin, b.gtin))
+    .slice(wanted.offset, wanted.offset + wanted.limit)
+    .map((card) => `${card.gtin} ${describeOffer(card.offer)}`)
+}
+
+/** An offer as `computeGrid` writes it. */
+export function describeOffer(one: Offer | undefined): string {
+  return one === undefined
+    ? 'nothing'
+    : JSON.stringify([
+        one.availability,
+        one.merchant,
+        one.price,
+        one.oldPrice ?? '0',
+        one.network,
+        one.affiliateUrl,
+      ])
+}
+
+/** The database's grids against a plain computation. */
+export function describeDealsProperty(subject: Subject): void {
+  describe(`${subject.name}: deals over random catalogs`, () => {
+    test('grid - any catalog and any question - is what a plain computation gives', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          dealCatalog,
+          fc.array(dealQuery, { minLength: 1, maxLength: 8 }),
+          async (products, queries) => {
+            const place = await subject.start()
+            try {
+              const copy = await place.open('https://one.example')
+              await walkAll(copy, products, 100)
+              for (const wanted of queries) {
+                const deals = await copy.findDeals(wanted)
+                const found = deals.map((deal) => `${deal.gtin} ${describeOffer(deal.offer)}`)
+                expect(found).toEqual(computeGrid(products, wanted))
+              }
+            } finally {
+              await place.dispose()
+            }
+          },
+        ),
+        { numRuns: toRuns(60) },
+      )
+    })
+  })
+}

@@ -1,0 +1,259 @@
+import { EventEmitter, once } from 'node:events'
+import { sql } from 'kysely'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Product } from '../../src/catalog/contract.ts'
+import { openCopyDatabase } from '../../src/storage/dialects.ts'
+import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
+import { tendSearchIndex } from '../../src/storage/sqlite-search.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
+import { makeCopyFile } from '../helpers/copy-file.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { SPOIL_INDEX, damageTables } from './damage.ts'
+import { CHANNEL, begin, makePage, walkAll } from './conformance/subject.ts'
+
+const COUNT = 250
+const DAMAGED = { code: 'VITRINE_STORE_FAILED', cause: { message: expect.stringMatching(/^fts5: corrupt/) } }
+
+/** Kinds of damage that SQLite notices: of the list of parts, of the words themselves, and of both. */
+const DAMAGES = [
+  ['list of parts overwritten', SPOIL_INDEX],
+  ['list of parts gone', 'delete from product_words_data where id = 10'],
+  ['words overwritten', `update product_words_data set block = x'ffffffffffffffffff' where id > 10`],
+  ['words gone', 'delete from product_words_data where id > 10'],
+  ['everything gone', 'delete from product_words_data'],
+] as const
+
+let path: string
+let store: SqlStore
+
+beforeEach(async () => {
+  const file = await makeCopyFile()
+  path = file.path
+  onTestFinished(file.remove)
+  store = await openStore()
+  await walkAll(store, makeLamps(COUNT), 100)
+})
+
+async function openStore(): Promise<SqlStore> {
+  const opened = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+const damage = (statement: string): void => damageTables(path, statement)
+
+const makeNamed = (index: number, title: string): Product =>
+  makeProduct({ gtin: toGtin(index), title, brand: null, offers: [makeParsedOffer({ oldPrice: '99.00' })] })
+
+const makeLamps = (count: number): Product[] =>
+  Array.from({ length: count }, (_, index) => makeNamed(index, `Lamp x${index}y`))
+
+const search = async (text: string): Promise<string[]> =>
+  (await store.searchProducts(CHANNEL, text, 300)).flatMap(({ product }) => product?.title ?? [])
+
+const putNew = (index: number): Promise<void> =>
+  store.putLookups([
+    {
+      channelId: CHANNEL,
+      gtin: toGtin(index),
+      entry: { product: makeNamed(index, `New x${index}y`), asOfMs: 200 },
+    },
+  ])
+
+const putGone = (index: number): Promise<void> =>
+  store.putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry: { product: null, asOfMs: 200 } }])
+
+/** Waits until every product has its entry and no entry is left over, and has SQLite compare the index with itself. */
+async function expectFilled(): Promise<void> {
+  const database = openSqlite({ path, role: 'writer' })
+  onTestFinished(() => database.close())
+  await vi.waitFor(
+    () => {
+      expect(database.prepare('select below_id from search_backlog').all([])).toEqual([])
+      expect(database.prepare('select copy_id << 40 | id as id from products order by 1').all([])).toEqual(
+        database.prepare('select id from product_words_docsize order by 1').all([]),
+      )
+    },
+    { timeout: 20_000, interval: 20 },
+  )
+  database.prepare(`insert into product_words(product_words) values ('integrity-check')`).run([])
+  expect(await store.findDamage()).toBeNull()
+}
+
+describe('damaged index of words', () => {
+  test.each(DAMAGES)(
+    '%s - search - finds, and everything once it is filled again',
+    async (_name, statement) => {
+      damage(statement)
+      expect(await search('x7y')).toEqual(['Lamp x7y'])
+      await expectFilled()
+      expect(await search('x1')).toHaveLength(111)
+      expect(await search('x24')).toHaveLength(11)
+    },
+  )
+
+  test.each(DAMAGES)('%s - look-up of a new product, and a 404 - are stored', async (_name, statement) => {
+    damage(statement)
+    // Damaged words are met by whoever reads them; what is written meets the list of parts.
+    await putNew(900)
+    await putGone(3)
+    expect((await store.findProduct(CHANNEL, toGtin(900)))?.product?.title).toBe('New x900y')
+    expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
+    expect(await search('x900')).toEqual(['New x900y'])
+    expect(await search('x3y')).toEqual([])
+    await expectFilled()
+    expect(await search('x4y')).toEqual(['Lamp x4y'])
+  })
+
+  test('list of parts overwritten - a 404 as the first to meet it - is stored', async () => {
+    damage(SPOIL_INDEX)
+    await putGone(3)
+    expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
+    await expectFilled()
+  })
+
+  test('list of parts that lacks those that are there - look-up - is stored', async () => {
+    // FTS5 then gives a new part the number of one that exists, and says no more than that a constraint failed.
+    damage(`update product_words_data set block = x'00000000ff000001000000' where id = 10`)
+    await putNew(900)
+    await expectFilled()
+    expect(await search('x4y')).toEqual(['Lamp x4y'])
+  })
+
+  test('walk on a connection of its own - stores its pages, completes, and removes what ended', async () => {
+    const walker = await openStore()
+    damage(SPOIL_INDEX)
+    const walk = await begin(walker, 200)
+    const products = [...makeLamps(20), makeNamed(700, 'Torch'), makeNamed(701, 'Kettle')]
+    await walker.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 200 }))
+    await walker.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
+    await walker.close()
+    // The walk has gone, perhaps before the index was filled: the store that serves goes on with it.
+    await expectFilled()
+    expect(await search('torch')).toEqual(['Torch'])
+    expect(await search('lamp')).toHaveLength(20)
+  })
+
+  test('removal of what ended as the first to meet it - walk completes', async () => {
+    const walk = await begin(store, 200)
+    await store.applyPage(CHANNEL, makePage(walk, makeLamps(20), { asOfMs: 200 }))
+    damage(SPOIL_INDEX)
+    await store.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
+    expect(await store.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 2, productCount: 20 })
+    await expectFilled()
+    expect(await search('lamp')).toHaveLength(20)
+  })
+
+  test('many at the same time - all are stored, over an index that was made anew once', async () => {
+    damage(SPOIL_INDEX)
+    const puts = Array.from({ length: 20 }, (_, index) => putNew(900 + index))
+    const searches = ['x1y', 'x2y', 'x3y'].map((text) => search(text))
+    await Promise.all(puts)
+    expect(await Promise.all(searches)).toEqual([['Lamp x1y'], ['Lamp x2y'], ['Lamp x3y']])
+    await expectFilled()
+    expect(await search('new')).toHaveLength(20)
+  })
+
+  test('damaged again at once - is not made anew in a loop, but reported; the next store makes it anew', async () => {
+    damage(SPOIL_INDEX)
+    await putNew(900)
+    await expectFilled()
+    damage(SPOIL_INDEX)
+    await expect(putNew(901)).rejects.toMatchObject(DAMAGED)
+    await expect(search('lamp')).rejects.toMatchObject(DAMAGED)
+    expect(await store.findDamage()).toContain('product_words')
+    expect((await store.findProduct(CHANNEL, toGtin(900)))?.product?.title).toBe('New x900y')
+    await store.close()
+    store = await openStore()
+    await putNew(901)
+    await expectFilled()
+  })
+
+  test('another process writes - the look-up says so, and is stored when it is tried again', async () => {
+    const timeouts = { openingMs: 0, openMs: 0 }
+    const serving = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts })
+    onTestFinished(() => serving.close())
+    damage(SPOIL_INDEX)
+    const other = openSqlite({ path, role: 'writer' })
+    onTestFinished(() => other.close())
+    other.prepare('begin immediate').run([])
+    await expect(serving.searchProducts(CHANNEL, 'lamp', 8)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('locked') },
+    })
+    other.prepare('rollback').run([])
+    expect(await serving.searchProducts(CHANNEL, 'lamp', 8)).toHaveLength(8)
+  })
+})
+
+/** Runs actions over a damaged index at the same time, each failing once; how often the tables of the database changed. */
+async function mendTogether(actions: readonly (() => Promise<void>)[]): Promise<number> {
+  const { writer, close } = await openCopyDatabase({ kind: 'sqlite', path })
+  const index = tendSearchIndex(writer)
+  const readVersion = async (): Promise<number> =>
+    (await sql<{ schema_version: number }>`pragma schema_version`.execute(writer)).rows[0]?.schema_version ??
+    0
+  const before = await readVersion()
+  try {
+    await Promise.all(actions.map((action) => index.mend(action)))
+    return (await readVersion()) - before
+  } finally {
+    await index.stop()
+    await close()
+  }
+}
+
+const failOnce = (before: () => Promise<void> = () => Promise.resolve()): (() => Promise<void>) => {
+  let isFirst = true
+  return async () => {
+    if (!isFirst) return
+    isFirst = false
+    await before()
+    throw new Error('fts5: corrupt structure record for table "product_words"')
+  }
+}
+
+describe('failures over one damaged index', () => {
+  test('two at the same time - it is made anew once', async () => {
+    const alone = await mendTogether([failOnce()])
+    expect(alone).toBeGreaterThan(0)
+    expect(await mendTogether([failOnce(), failOnce()])).toBe(alone)
+  })
+
+  test('one that began before, and fails after, it was made anew - is done again without another', async () => {
+    const alone = await mendTogether([failOnce()])
+    const rebuilt = new EventEmitter()
+    const first = failOnce()
+    let calls = 0
+    const early = async (): Promise<void> => {
+      await first()
+      calls++
+      rebuilt.emit('done')
+    }
+    expect(await mendTogether([early, failOnce(async () => void (await once(rebuilt, 'done')))])).toBe(alone)
+    expect(calls).toBe(1)
+  })
+})
+
+describe('index that is not what is damaged', () => {
+  test('table of products without a column - is reported, and the index of words stays', async () => {
+    damage('alter table products rename column search_text to lost_text')
+    await expect(search('lamp')).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
+    await expect(putNew(900)).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
+    const database = openSqlite({ path, role: 'reader' })
+    onTestFinished(() => database.close())
+    expect(database.prepare('select * from search_backlog').all([])).toEqual([])
+    expect(database.prepare('select count(*) as count from product_words_docsize').all([])).toEqual([
+      { count: COUNT },
+    ])
+  })
+
+  test('letters that SQLite sees two words in - are no damage: looked for without the index', async () => {
+    await store.putLookups([
+      { channelId: CHANNEL, gtin: toGtin(900), entry: { product: makeNamed(900, 'a\u19B0b'), asOfMs: 200 } },
+    ])
+    expect(await search('a\u19B0b')).toEqual(['a\u19B0b'])
+    const database = openSqlite({ path, role: 'reader' })
+    onTestFinished(() => database.close())
+    expect(database.prepare('select * from search_backlog').all([])).toEqual([])
+  })
+})

@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { MACHINE, createLeaseOwner, isOwnerGone } from '../../src/storage/lease-owner.ts'
+
+/** The number of a process that has just ended. */
+const endedPid = spawnSync(process.execPath, ['-e', '']).pid
+
+test('owner of this process - lives, and has a name of its own', () => {
+  expect(isOwnerGone(createLeaseOwner())).toBe(false)
+  expect(createLeaseOwner()).not.toBe(createLeaseOwner())
+})
+
+test.each([
+  ['process that ended, this machine', `x ${endedPid} ${MACHINE}`, true],
+  ['process that ended, another machine', `x ${endedPid} ${MACHINE}-2`, false],
+  ['process that lives', `x ${process.pid} ${MACHINE}`, false],
+  ['first process of the machine', `x 1 ${MACHINE}`, false],
+  ['no number', `x -1 ${MACHINE}`, false],
+  ['name of an earlier version', '0c7a4c7e-2d2f-4a8e-9d5e-0c9f6c1f0a3b', false],
+  ['empty', '', false],
+])('%s - is gone: %s %s', (_name, owner, isGone) => {
+  expect(isOwnerGone(owner)).toBe(isGone)
+})

@@ -1,0 +1,105 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { SECOND_MS, systemClock } from '../../src/clock.ts'
+import { openFleetStore } from '../../src/storage/remote-store.ts'
+import type { CopyStore } from '../../src/storage/store.ts'
+import { StoreError } from '../../src/errors.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { makeQuery } from './conformance/subject.ts'
+import { openStore } from '../freshness/sources.ts'
+import { defer } from '../helpers/defer.ts'
+
+const fail = (code: string): Promise<never> =>
+  Promise.reject(new StoreError('refused', { cause: Object.assign(new Error('refused'), { code }) }))
+
+const findSlowly = async (): Promise<readonly []> => {
+  await systemClock.wait(800)
+  return []
+}
+
+test('only read, and no connection left to check whether writes work - reads go on, and writes wait', async () => {
+  const checks: string[] = []
+  const told: string[] = []
+  // A failover: the old primary only reads, then the server has no room, then it takes writes.
+  const states = ['53300', '57014', '25006', '08006']
+  const sql = await openStore()
+  const inner: CopyStore = {
+    ...sql,
+    putLookups: () => fail('25006'),
+    checkWritable: () => {
+      const state = states[checks.length] ?? 'writable'
+      checks.push(state)
+      return state === 'writable' ? Promise.resolve() : fail(state)
+    },
+  }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 800,
+    open: () => Promise.resolve(inner),
+    onFailure: () => told.push('away'),
+    onHealed: () => told.push('back'),
+    onReadOnly: () => told.push('only reads'),
+    onWritable: () => told.push('writable'),
+  })
+  onTestFinished(() => store.close())
+  await expect(store.putLookups([])).rejects.toThrow('refused')
+  await vi.waitFor(
+    async () => {
+      expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
+      expect(checks.at(-1)).toBe('writable')
+      expect(told).toEqual(['only reads', 'writable'])
+    },
+    { timeout: 30 * SECOND_MS, interval: 50 },
+  )
+  expect(checks).toEqual([...states, 'writable'])
+})
+
+test('write that waits too long for a lock - fails, and reads go on', async () => {
+  const told: string[] = []
+  const inner: CopyStore = { ...(await openStore()), updateQuota: () => fail('57014') }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 800,
+    open: () => Promise.resolve(inner),
+    onFailure: () => told.push('away'),
+  })
+  onTestFinished(() => store.close())
+  await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('refused')
+  expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
+  expect(told).toEqual([])
+})
+
+test('grid that takes longer than other reads, with patient visitors - is waited for', async () => {
+  const inner: CopyStore = { ...(await openStore()), findDeals: findSlowly }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 5_000,
+    open: () => Promise.resolve(inner),
+    onFailure: () => {},
+  })
+  onTestFinished(() => store.close())
+  expect(await store.findDeals(makeQuery())).toEqual([])
+})
+
+test('grid that gets no answer - fails in time, too', async () => {
+  const inner: CopyStore = { ...(await openStore()), findDeals: () => new Promise(() => {}) }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 80,
+    open: () => Promise.resolve(inner),
+    onFailure: () => {},
+  })
+  onTestFinished(() => store.close())
+  await expect(store.findDeals(makeQuery())).rejects.toThrow('said nothing for 70 ms')
+})
+
+test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
+  const ending = defer<never>()
+  const told: string[] = []
+  const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending.promise }
+  const store = await openFleetStore({
+    visitorTimeoutMs: 80,
+    open: () => Promise.resolve(inner),
+    onFailure: () => told.push('away'),
+  })
+  onTestFinished(() => store.close())
+  await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('said nothing for 70 ms')
+  expect(told).toEqual([])
+  ending.reject(new Error('Connection terminated'))
+  await vi.waitFor(() => expect(told).toEqual(['away']))
+})

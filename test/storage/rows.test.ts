@@ -1,0 +1,262 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Offer, Product } from '../../src/catalog/contract.ts'
+import { findDealInRow, findProductInRow, parseDrops, toStoredShape } from '../../src/storage/rows.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { closePrice } from '../offers/prices.ts'
+
+/** Offers that differ in what tells offers apart; few values, so that most of it meets. */
+const anyOffers: fc.Arbitrary<Offer[]> = fc.uniqueArray(
+  fc.record({
+    merchant: fc.constantFrom('Kopje', 'kopje', 'Zwart', 'Ä'),
+    network: fc.constantFrom('a', 'b'),
+    price: closePrice,
+    oldPrice: fc.option(closePrice),
+    currency: fc.constantFrom('EUR', 'USD'),
+    availability: fc.constantFrom('in_stock', 'sold_out'),
+    affiliateUrl: fc.constantFrom('https://a.example/', 'https://b.example/'),
+  }),
+  {
+    selector: (offer) => JSON.stringify(offer),
+    maxLength: 8,
+  },
+)
+
+/** Two orders of the same offers. */
+const anyOrders = anyOffers.chain((offers) =>
+  fc.tuple(fc.constant(offers), fc.shuffledSubarray(offers, { minLength: offers.length })),
+)
+
+const digestOf = (product: Product, knownBrand: string | null = null): string =>
+  toStoredShape(product, knownBrand).content.digest
+
+const SALE = makeParsedOffer({ price: '75.00', oldPrice: '100.00' })
+
+describe('stored shape, product', () => {
+  test('product - every column - as it is read and searched', () => {
+    const product = makeProduct({ title: 'Crème  Straße', brand: 'LUMEN', images: ['https://a.example/"'] })
+    expect(toStoredShape(product, 'ignored')).toEqual({
+      content: {
+        gtin: toGtin(1),
+        digest: expect.stringMatching(/^[\w-]{43}$/),
+        title: 'Crème  Straße',
+        brand: 'LUMEN',
+        search_text: 'creme strasse lumen',
+        images: String.raw`["https://a.example/\""]`,
+        offers: JSON.stringify([makeParsedOffer()]),
+        drops: null,
+      },
+      deals: [],
+    })
+  })
+
+  test('brand absent - the known one stands in, in row, search text and digest; none known - none', () => {
+    const product = makeProduct({ brand: null })
+    expect(toStoredShape(product, 'Known').content).toMatchObject({
+      brand: 'Known',
+      search_text: 'lumen arc desk lamp known',
+    })
+    expect(toStoredShape(product, null).content).toMatchObject({
+      brand: null,
+      search_text: 'lumen arc desk lamp',
+    })
+    expect(digestOf(product, 'Known')).toBe(digestOf(makeProduct({ brand: 'Known' })))
+    expect(digestOf(product, 'Known')).not.toBe(digestOf(product))
+  })
+
+  test.each<Partial<Product>>([
+    { title: 'Lumen Arc Desk lamp' },
+    { brand: 'lumen' },
+    { images: [] },
+    { images: ['https://pictures.example/lamp.jpg', 'https://pictures.example/2.jpg'] },
+    { offers: [] },
+    { offers: [makeParsedOffer(), makeParsedOffer()] },
+    ...Object.keys(makeParsedOffer()).map((field) => ({
+      offers: [makeParsedOffer({ [field]: field === 'oldPrice' ? '60.00' : 'changed' })],
+    })),
+  ])('%j - changed - another digest', (change) => {
+    expect(digestOf(makeProduct(change))).not.toBe(digestOf(makeProduct()))
+  })
+
+  test('title and brand - a word moved from one to the other - another digest', () => {
+    const moved = makeProduct({ title: 'Lumen Arc desk', brand: 'lamp Lumen' })
+    expect(digestOf(moved)).not.toBe(digestOf(makeProduct()))
+  })
+
+  test('order of the offers - currency, merchant, on sale first, network, price, link, each as text', () => {
+    const sorted = [
+      makeParsedOffer({ currency: 'CHF', merchant: 'z' }),
+      makeParsedOffer({ merchant: 'Z' }),
+      makeParsedOffer({ merchant: 'a', network: 'z', price: '10', oldPrice: '11' }),
+      makeParsedOffer({ merchant: 'a', network: 'm', price: '9' }),
+      makeParsedOffer({ merchant: 'a', network: 'n', price: '10', affiliateUrl: 'https://x.example/' }),
+      makeParsedOffer({ merchant: 'a', network: 'n', price: '9', affiliateUrl: 'https://a.example/' }),
+      makeParsedOffer({ merchant: 'a', network: 'n', price: '9', affiliateUrl: 'https://b.example/' }),
+    ]
+    const offers = sorted.toReversed()
+    expect(toStoredShape(makeProduct({ offers }), null).content.offers).toBe(JSON.stringify(sorted))
+    expect(offers).toEqual(sorted.toReversed())
+  })
+
+  test('any offers, in any order - the same rows', () => {
+    fc.assert(
+      fc.property(anyOrders, ([offers, others]) => {
+        const shape = toStoredShape(makeProduct({ offers }), null)
+        expect(toStoredShape(makeProduct({ offers: others }), null)).toEqual(shape)
+      }),
+    )
+  })
+})
+
+describe('stored shape, deals', () => {
+  test('offer on sale - every column - with the keys that grids sort and filter by', () => {
+    const offers = [{ ...SALE, merchant: 'ÉTÉ  Shop' }, makeParsedOffer({ merchant: 'A' })]
+    expect(toStoredShape(makeProduct({ brand: 'LUMEN', offers }), null).deals).toEqual([
+      {
+        gtin: toGtin(1),
+        offer_index: 1,
+        offer: JSON.stringify(offers[0]),
+        offer_key: '["brightlink","ÉTÉ  Shop","EUR"]',
+        currency: 'EUR',
+        merchant_key: 'été shop',
+        brand_key: 'lumen',
+        search_text: 'lumen arc desk lamp lumen',
+        is_in_stock: 1,
+        is_best: 1,
+        is_best_in_stock: 1,
+        discount_percent: 25,
+        ratio_key: `075${'0'.repeat(32)}`,
+        price_key: '0000000000750000',
+        saving_key: '0000000000250000',
+      },
+    ])
+  })
+
+  test('brand - unknown, then known - an empty key, then the known one', () => {
+    const product = makeProduct({ brand: null, offers: [SALE] })
+    expect(toStoredShape(product, null).deals).toMatchObject([{ brand_key: '' }])
+    expect(toStoredShape(product, 'Known')).toMatchObject({
+      deals: [{ brand_key: 'known', search_text: 'lumen arc desk lamp known' }],
+    })
+  })
+
+  test('best deal sold out - is not the best in stock', () => {
+    const offers = [{ ...SALE, merchant: 'A', price: '10.00', availability: 'sold_out' }, SALE]
+    const flags = toStoredShape(makeProduct({ offers }), null).deals.map((deal) => [
+      deal.offer_index,
+      deal.is_in_stock,
+      deal.is_best,
+      deal.is_best_in_stock,
+    ])
+    expect(flags).toEqual([
+      [0, 0, 1, 0],
+      [1, 1, 0, 1],
+    ])
+  })
+
+  test('any offers - each deal points to its offer in the row, and reads back as it', () => {
+    fc.assert(
+      fc.property(anyOffers, (offers) => {
+        const { content, deals } = toStoredShape(makeProduct({ offers }), null)
+        const stored = JSON.parse(content.offers) as Offer[]
+        const row = { ...content, brand: content.brand ?? null }
+        for (const deal of deals) {
+          expect(deal.offer).toBe(JSON.stringify(stored[deal.offer_index]))
+          expect(findDealInRow({ ...row, offer: deal.offer })?.offer).toEqual(stored[deal.offer_index])
+        }
+      }),
+    )
+  })
+})
+
+const ROW = {
+  gtin: toGtin(1),
+  title: 'Lamp',
+  brand: null,
+  images: '["https://a.example/1.jpg","https://a.example/2.jpg"]',
+  offers: JSON.stringify([SALE]),
+  drops: null,
+  offer: JSON.stringify(SALE),
+}
+
+/** What an offer in the file may not be. */
+const DAMAGED: readonly unknown[] = [
+  null,
+  'x',
+  { ...SALE, merchant: '' },
+  { ...SALE, merchant: undefined },
+  { ...SALE, network: null },
+  { ...SALE, price: '0' },
+  { ...SALE, price: 75 },
+  { ...SALE, price: '1,00' },
+  { ...SALE, oldPrice: '' },
+  { ...SALE, oldPrice: undefined },
+  { ...SALE, currency: 'eur' },
+  { ...SALE, currency: 'EUR\n' },
+  { ...SALE, availability: 7 },
+  { ...SALE, affiliateUrl: 'javascript:alert(1)' },
+]
+
+const store = (drops: Product['drops']): ReturnType<typeof toStoredShape>['content'] =>
+  toStoredShape({ ...makeProduct(), ...(drops && { drops }) }).content
+
+describe('row that is read', () => {
+  test('any product - stored and read - is the same, its offers in order', () => {
+    fc.assert(
+      fc.property(anyOffers, fc.array(fc.string()), fc.string(), (offers, images, title) => {
+        const product = makeProduct({ title, images, offers })
+        const { content } = toStoredShape(product, null)
+        const read = findProductInRow({ ...content, brand: content.brand ?? null })
+        expect(read).toEqual({ ...product, offers: JSON.parse(content.offers) as Offer[] })
+        expect(read?.offers).toHaveLength(offers.length)
+      }),
+    )
+  })
+
+  test('what was left out of the offers - is read as it was stored, and changes the digest in no order of its own', () => {
+    const stored = store({ price: 2, link: 1 })
+    expect(findProductInRow(stored)?.drops).toEqual({ link: 1, price: 2 })
+    expect(store({ link: 1, price: 2 })).toEqual(stored)
+    expect(new Set([stored, store(undefined), store({ price: 3 })].map(({ digest }) => digest)).size).toBe(3)
+    expect(findProductInRow(store(undefined))).not.toHaveProperty('drops')
+  })
+
+  test('card - several pictures, then none - the first one, then none', () => {
+    const card = { gtin: toGtin(1), title: 'Lamp', brand: null, offer: SALE }
+    expect(findDealInRow(ROW)).toEqual({ ...card, imageUrl: 'https://a.example/1.jpg' })
+    expect(findDealInRow({ ...ROW, images: '[]' })).toEqual({ ...card, imageUrl: null })
+  })
+
+  test.each(DAMAGED.map((offer) => [offer]))('offer %j in the file - is no product and no card', (offer) => {
+    expect(findProductInRow({ ...ROW, offers: JSON.stringify([SALE, offer]) })).toBeUndefined()
+    expect(findDealInRow({ ...ROW, offer: JSON.stringify(offer) })).toBeUndefined()
+  })
+
+  test.each(['', '{', 'null', '{}', '[1]'])(
+    'pictures or offers "%s" in the file - nothing, no error',
+    (json) => {
+      expect(findProductInRow({ ...ROW, images: json })).toBeUndefined()
+      expect(findDealInRow({ ...ROW, images: json })).toBeUndefined()
+      expect(findProductInRow({ ...ROW, offers: json })).toBeUndefined()
+      expect(findDealInRow({ ...ROW, offer: json })).toBeUndefined()
+    },
+  )
+
+  test('field of a later version in the file - is left out', () => {
+    const offer = JSON.stringify({ ...SALE, commission: '12 %' })
+    expect(findDealInRow({ ...ROW, offer })?.offer).toEqual(SALE)
+  })
+
+  test.each([
+    ['{"price":2,"link":1}', { price: 2, link: 1 }],
+    ['{}', {}],
+    ['', {}],
+    ['{"price":', {}],
+    ['null', {}],
+    ['[3]', {}],
+    ['{"price":"2"}', {}],
+    ['{"price":2,"link":null}', {}],
+  ])('counts %s - %j', (json, expected) => {
+    expect(parseDrops(json)).toEqual(expected)
+  })
+})

@@ -1,0 +1,224 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { type Kysely, sql } from 'kysely'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { Product } from '../../src/catalog/contract.ts'
+import { openCopyDatabase } from '../../src/storage/dialects.ts'
+import type { CopyTables } from '../../src/storage/schema.ts'
+import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { CHANNEL, type Copy, begin, makePage, walkAll } from './conformance/subject.ts'
+import { undoMigrationsFrom0008 } from './undo-migrations.ts'
+import { toRuns } from '../helpers/property-runs.ts'
+
+const CATALOG = 'https://one.example'
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'vitrine-pages-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+})
+
+type Opened = Readonly<{ copy: Copy; database: Kysely<CopyTables>; close(): Promise<void> }>
+
+async function open(name: string): Promise<Opened> {
+  const database = { kind: 'sqlite', path: join(folder, name) } as const
+  const copy = await openSqlStore({ database, catalog: CATALOG })
+  const opened = await openCopyDatabase(database)
+  const close = async (): Promise<void> => {
+    await opened.close()
+    await copy.close()
+  }
+  return { copy, database: opened.writer, close }
+}
+
+/** Walks a catalog in pages of a size; each page twice where `isRepeated`, with `between` after each. */
+async function walkInPages(
+  copy: Copy,
+  products: readonly Product[],
+  how: Readonly<{ nowMs: number; size: number; isRepeated: boolean; between?: () => Promise<void> }>,
+): Promise<void> {
+  const walk = await begin(copy, how.nowMs)
+  let afterGtin = ''
+  for (let start = 0; start === 0 || start < products.length; start += how.size) {
+    const page = products.slice(start, start + how.size)
+    const nextCursor = start + how.size < products.length ? 'more' : null
+    for (let time = 0; time < (how.isRepeated ? 2 : 1); time += 1)
+      await copy.applyPage(CHANNEL, makePage(walk, page, { afterGtin, nextCursor, asOfMs: how.nowMs }))
+    afterGtin = page.at(-1)?.gtin ?? afterGtin
+    await how.between?.()
+  }
+  await copy.completeWalk(CHANNEL, walk, { nowMs: how.nowMs, isMalformed: false })
+}
+
+/** Everything that readers could see, whatever numbers rows and walks have. */
+async function readTables({ database }: Opened): Promise<unknown> {
+  const products = await sql`select gtin, digest, title, brand, search_text, images, offers, until_walk
+    from products order by gtin`.execute(database)
+  const deals =
+    await sql`select d.gtin, d.offer_index, d.offer, d.offer_key, d.currency, d.merchant_key, d.brand_key,
+    d.search_text, d.is_in_stock, d.is_best, d.is_best_in_stock, d.discount_percent, d.ratio_key, d.price_key, d.saving_key,
+    d.until_walk, d.from_walk = p.from_walk as is_same from deals d join products p on p.id = d.product_id
+    order by d.gtin, d.offer_index`.execute(database)
+  const words =
+    await sql`select p.gtin from product_words w join products p on w.rowid = (p.copy_id << 40 | p.id)
+    where product_words match 'lamp' order by p.gtin`.execute(database)
+  return { products: products.rows, deals: deals.rows, words: words.rows }
+}
+
+const offers = fc.array(
+  fc
+    .record({
+      merchant: fc.constantFrom('Kopje', 'Zaal', 'alpha'),
+      price: fc.constantFrom('5.00', '7.5', '9'),
+      oldPrice: fc.constantFrom(null, '8.00', '12'),
+      availability: fc.constantFrom('in_stock', 'out_of_stock'),
+    })
+    .map((over) => makeParsedOffer(over)),
+  { maxLength: 4 },
+)
+const products = fc
+  .uniqueArray(
+    fc.record({ index: fc.nat(11), title: fc.constantFrom('Lamp', 'Blue Lamp', 'Kettle'), offers }),
+    { selector: ({ index }) => index, maxLength: 12 },
+  )
+  .map((list) =>
+    list
+      .sort((a, b) => a.index - b.index)
+      .map(({ index, ...over }) => makeProduct({ ...over, gtin: toGtin(index), brand: 'Lumen' })),
+  )
+const lookup = fc.record({ index: fc.nat(11), product: fc.option(offers) })
+const walks = fc.array(
+  fc.record({
+    products,
+    size: fc.integer({ min: 1, max: 5 }),
+    isRepeated: fc.boolean(),
+    lookups: fc.array(lookup, { maxLength: 3 }),
+  }),
+  { minLength: 1, maxLength: 4 },
+)
+
+describe('pages of walks', () => {
+  test('any catalogs one after the other, with look-ups between - leave what one walk of the last leaves', async () => {
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(walks, products, async (before, last) => {
+        run += 1
+        const [used, fresh] = [await open(`used${run}.db`), await open(`fresh${run}.db`)]
+        try {
+          let nowMs = 100
+          for (const walk of before) {
+            nowMs += 100
+            const left = [...walk.lookups]
+            await walkInPages(used.copy, walk.products, {
+              ...walk,
+              nowMs,
+              async between() {
+                const one = left.pop()
+                if (one === undefined) return
+                const gtin = toGtin(one.index)
+                const product = one.product && makeProduct({ gtin, brand: 'Lumen', offers: one.product })
+                await used.copy.putLookups([
+                  { channelId: CHANNEL, gtin, entry: { product, asOfMs: nowMs + 1 } },
+                ])
+              },
+            })
+          }
+          await walkInPages(used.copy, last, { nowMs: nowMs + 100, size: 3, isRepeated: false })
+          await walkInPages(fresh.copy, last, { nowMs: 100, size: 200, isRepeated: false })
+          expect(await readTables(used)).toEqual(await readTables(fresh))
+        } finally {
+          await used.close()
+          await fresh.close()
+        }
+      }),
+      { numRuns: toRuns(25) },
+    )
+  })
+
+  test('second walk with 3 of 300 products changed - writes the rows of these three and of no other', async () => {
+    const { copy, database, close } = await open('copy.db')
+    onTestFinished(close)
+    const sale = [makeParsedOffer({ oldPrice: '99.00' })]
+    const make = (changed: readonly number[]): Product[] =>
+      Array.from({ length: 300 }, (_, index) =>
+        makeProduct({ gtin: toGtin(index), title: changed.includes(index) ? 'New' : 'Old', offers: sale }),
+      )
+    await walkAll(copy, make([]), 100)
+    await sql`create table written (gtin text)`.execute(database)
+    for (const table of ['products', 'deals'])
+      for (const [event, row] of [
+        ['insert', 'new'],
+        ['update', 'new'],
+        ['delete', 'old'],
+      ] as const)
+        await sql`create trigger ${sql.ref(`watch_${table}_${event}`)} after ${sql.raw(event)} on ${sql.table(table)}
+          begin insert into written values (${sql.ref(`${row}.gtin`)}); end`.execute(database)
+    const listWritten = async (): Promise<unknown> => {
+      const { rows } = await sql<{ gtin: string }>`select distinct gtin from written order by gtin`.execute(
+        database,
+      )
+      return rows.map(({ gtin }) => gtin)
+    }
+    await walkAll(copy, make([]), 200)
+    expect(await listWritten()).toEqual([])
+    await walkAll(copy, make([0, 150, 299]), 300)
+    expect(await listWritten()).toEqual([toGtin(0), toGtin(150), toGtin(299)])
+    const { rows } = await sql<{ count: number }>`select count(*) as count from written`.execute(database)
+    // A version and its deal are made; those before end, and are removed.
+    expect(rows[0]?.count).toBe(3 * 2 * 3)
+  })
+
+  test('gap of more products than one step looks at - all of them end', async () => {
+    const { copy, database, close } = await open('gap.db')
+    onTestFinished(close)
+    const many = Array.from({ length: 1_201 }, (_, index) => makeProduct({ gtin: toGtin(index) }))
+    await walkAll(copy, many, 100)
+    await walkAll(copy, [...many.slice(0, 1), ...many.slice(-1)], 200)
+    const left = await database.selectFrom('products').select('gtin').orderBy('gtin').execute()
+    expect(left.map(({ gtin }) => gtin)).toEqual([toGtin(0), toGtin(1_200)])
+  })
+})
+
+test('indexes of grids - missing while the first copy is walked, and there as migrated once it is complete', async () => {
+  const { copy, database, close } = await open('indexes.db')
+  onTestFinished(close)
+  const readIndexes = async (): Promise<readonly unknown[]> => {
+    const { rows } =
+      await sql`select i.name, x.seqno, x.name as column, x.desc from sqlite_master i, pragma_index_xinfo(i.name) x
+      where i.type = 'index' and i.name like 'deals_by_%' and x.key order by i.name, x.seqno`.execute(
+        database,
+      )
+    return rows
+  }
+  const migrated = await readIndexes()
+  const walk = await begin(copy, 100)
+  expect([migrated.length > 0, await readIndexes()]).toEqual([true, []])
+  await copy.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
+  expect(await readIndexes()).toEqual(migrated)
+  await copy.beginWalk('00000000-0000-4000-8000-000000000002', { nowMs: 200, resumableSinceMs: 200 })
+  expect(await readIndexes()).toEqual(migrated)
+})
+
+test('copy of an earlier version - has the indexes of grids as soon as it is opened', async () => {
+  const { copy, database, close } = await open('earlier.db')
+  await walkAll(copy, [makeProduct()], 100)
+  await sql`drop index deals_by_discount`.execute(database)
+  await sql`drop index deals_by_brand`.execute(database)
+  await sql`create index deals_by_ratio on deals (copy_id, currency, ratio_key, price_key, gtin)`.execute(
+    database,
+  )
+  await undoMigrationsFrom0008(database)
+  await sql`delete from kysely_migration where name = '0007-deal-filters'`.execute(database)
+  await close()
+  const again = await open('earlier.db')
+  onTestFinished(again.close)
+  const { rows } = await sql<{
+    name: string
+  }>`select name from sqlite_master where name like 'deals_by_%' order by name`.execute(again.database)
+  expect(rows.map(({ name }) => name)).toEqual(
+    ['brand', 'discount', 'merchant', 'newest', 'price', 'saving'].map((order) => `deals_by_${order}`),
+  )
+})

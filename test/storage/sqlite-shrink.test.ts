@@ -1,0 +1,107 @@
+import { statSync } from 'node:fs'
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { type CopyDatabase, openCopyDatabase } from '../../src/storage/dialects.ts'
+import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { shrinkFile } from '../../src/storage/sqlite-shrink.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from '../sync/walk-place.ts'
+
+const toAddress = ({ order }: WalkPlace): Readonly<{ kind: 'sqlite'; path: string }> => ({
+  kind: 'sqlite',
+  path: order.database.slice('sqlite:'.length),
+})
+
+/** Opens the copy with a table that has so many pages, all of them removed again. */
+async function openWithFreePages(place: WalkPlace, pages: number): Promise<CopyDatabase> {
+  const opened = await openCopyDatabase(toAddress(place))
+  onTestFinished(() => opened.close())
+  await sql`create table filler as with recursive n (i) as (select 1 union all select i + 1 from n where i < ${pages})
+    select i, zeroblob(4000) as bytes from n`.execute(opened.writer)
+  await sql`drop table filler`.execute(opened.writer)
+  return opened
+}
+
+async function countPages({ writer }: CopyDatabase): Promise<Readonly<{ all: number; free: number }>> {
+  const { rows } = await sql<{ all: number; free: number }>`
+    select page_count as "all", freelist_count as free from pragma_page_count, pragma_freelist_count`.execute(
+    writer,
+  )
+  return rows[0] ?? { all: 0, free: 0 }
+}
+
+test('catalog that became small - the walk gives the space back, and what is left can be read', async () => {
+  const place = await makeWalkPlace()
+  const { path } = toAddress(place)
+  stock(place.catalog, makeWireProducts(4_000))
+  await place.walk()
+  const before = statSync(path).size
+  stock(place.catalog, makeWireProducts(2_100))
+  await place.walk()
+  stock(place.catalog, makeWireProducts(1_300, 'Vase'))
+  await place.walk()
+  stock(place.catalog, makeWireProducts(700))
+  await place.walk()
+  await place.walk()
+  const { all, free } = await openCopyDatabase(toAddress(place)).then(async (opened) => {
+    onTestFinished(() => opened.close())
+    // What the walk gave back may still be in the log.
+    await sql`pragma wal_checkpoint(truncate)`.execute(opened.writer)
+    return countPages(opened)
+  })
+  expect(free).toBeLessThanOrEqual(all / 2 + 128)
+  expect(statSync(path).size).toBeLessThan(before)
+  expect((await place.copy.findProduct(CHANNEL_ID, toGtin(699)))?.product?.title).toBe('Lamp 699')
+  const store = await openSqlStore({ database: toAddress(place), catalog: 'c' })
+  onTestFinished(() => store.close())
+  expect(await store.findDamage()).toBeNull()
+})
+
+test('free pages - half of the file stays free; a second time changes nothing', async () => {
+  const opened = await openWithFreePages(await makeWalkPlace(), 4_000)
+  await shrinkFile(opened.writer)
+  const once = await countPages(opened)
+  expect(once.free / once.all).toBeCloseTo(1 / 2, 1)
+  await shrinkFile(opened.writer)
+  expect(await countPages(opened)).toEqual(once)
+})
+
+test('told to stop - gives nothing back', async () => {
+  const opened = await openWithFreePages(await makeWalkPlace(), 1_000)
+  const before = await countPages(opened)
+  await shrinkFile(opened.writer, AbortSignal.abort())
+  expect(await countPages(opened)).toEqual(before)
+})
+
+test('space is given back in steps - another connection that does not wait writes between them', async () => {
+  const place = await makeWalkPlace()
+  const opened = await openWithFreePages(place, 8_000)
+  const other = openSqlite({ path: toAddress(place).path, role: 'writer', busyTimeoutMs: 0 })
+  onTestFinished(() => other.close())
+  const state = { isOver: false }
+  const shrinking = shrinkFile(opened.writer).finally(() => void (state.isOver = true))
+  let writes = 0
+  while (!state.isOver) {
+    other.prepare('update search_backlog set below_id = below_id').run([])
+    writes += 1
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await shrinking
+  expect(writes).toBeGreaterThan(10)
+})
+
+test('file that an older version made - is walked as before', async () => {
+  const place = await makeWalkPlace()
+  const address = toAddress({
+    ...place,
+    order: { ...place.order, database: `${place.order.database}.older` },
+  })
+  const older = openSqlite({ path: address.path, role: 'writer' })
+  older.prepare('create table older (id integer)').run([])
+  older.close()
+  stock(place.catalog, makeWireProducts(250))
+  const report = await place.walk({ order: { database: `sqlite:${address.path}` } })
+  expect(report.walks).toMatchObject([{ outcome: 'complete', productCount: 250 }])
+})

@@ -1,0 +1,199 @@
+import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { DAY_MS } from '../../src/clock.ts'
+import type { Product } from '../../src/catalog/contract.ts'
+import { openCopyDatabase } from '../../src/storage/dialects.ts'
+import type { CopyTables } from '../../src/storage/schema.ts'
+import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
+import type { WalkStore } from '../../src/storage/store.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
+import { makeCopyFile } from '../helpers/copy-file.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { CHANNEL, type Copy, makePage, readBox, readGrid, walkAll } from './conformance/subject.ts'
+
+/** What product.md and the comments of sql-walk.ts promise of one transaction. */
+const MAX_ROWS = 500
+
+const CATALOG = 'https://one.example'
+let path: string
+let copy: Copy
+let database: Kysely<CopyTables>
+
+beforeEach(async () => {
+  const file = await makeCopyFile()
+  path = file.path
+  copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
+  const opened = await openCopyDatabase({ kind: 'sqlite', path })
+  database = opened.writer
+  onTestFinished(async () => {
+    await opened.close()
+    await copy.close()
+    await file.remove()
+  })
+})
+
+/** Counts the rows that each transaction, or statement outside of one, writes. */
+function watchWrites(inner: SqliteDatabase, rowCounts: number[]): SqliteDatabase {
+  let isOpen = false
+  const count = (rows: number): void => {
+    if (!isOpen) rowCounts.push(0)
+    rowCounts.push((rowCounts.pop() ?? 0) + rows)
+  }
+  return {
+    close: () => inner.close(),
+    prepare(text) {
+      const statement = inner.prepare(text)
+      const isWrite = /^\s*(?:insert|update|delete)\b/i.test(text)
+      const watched: SqliteStatement = {
+        reader: statement.reader,
+        iterate: (parameters) => statement.iterate(parameters),
+        all(parameters) {
+          const rows = statement.all(parameters)
+          if (isWrite) count(rows.length)
+          return rows
+        },
+        run(parameters) {
+          if (text === 'begin') rowCounts.push(0)
+          if (text === 'begin' || text === 'commit' || text === 'rollback') isOpen = text === 'begin'
+          const result = statement.run(parameters)
+          if (isWrite) count(Number(result.changes))
+          return result
+        },
+      }
+      return watched
+    },
+  }
+}
+
+/** A walk store on a connection of its own that tells how many rows each transaction wrote. */
+function openWatched(): Readonly<{ store: Omit<WalkStore, 'close' | 'updateQuota'>; rowCounts: number[] }> {
+  const rowCounts: number[] = []
+  const watched = watchWrites(openSqlite({ path, role: 'writer' }), rowCounts)
+  const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database: watched }) })
+  onTestFinished(() => connection.destroy())
+  return { store: createSqlWalkStore(connection, CATALOG), rowCounts }
+}
+
+/** Products with many offers on sale each. */
+function makeWideProducts(count: number, offerCount: number, oldPrice: string): Product[] {
+  const offers = Array.from({ length: offerCount }, (_, shop) =>
+    makeParsedOffer({ merchant: `Shop ${shop}`, price: `${10 + shop}.00`, oldPrice }),
+  )
+  return Array.from({ length: count }, (_, index) => makeProduct({ gtin: toGtin(index), offers }))
+}
+
+async function countRows(table: keyof CopyTables): Promise<number> {
+  const counted = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(
+    database,
+  )
+  return counted.rows[0]?.count ?? -1
+}
+
+describe('transactions of a walk', () => {
+  test.each([
+    ['changed', makeWideProducts(40, 60, '200.00')],
+    ['unchanged', makeWideProducts(40, 60, '100.00')],
+    ['gone', []],
+  ])('40 products of 60 offers, all %s - no transaction writes more than 500 rows', async (_, products) => {
+    const { store, rowCounts } = openWatched()
+    for (const [index, page] of [makeWideProducts(40, 60, '100.00'), products, []].entries()) {
+      const nowMs = 100 * (index + 1)
+      const { walk } = await store.beginWalk(CHANNEL, { nowMs, resumableSinceMs: nowMs })
+      await store.applyPage(CHANNEL, makePage(walk, page, { asOfMs: nowMs }))
+      await store.completeWalk(CHANNEL, walk, { nowMs, isMalformed: false })
+    }
+    expect(rowCounts.reduce((sum, rows) => sum + rows, 0)).toBeGreaterThan(40 * 61)
+    expect(Math.max(...rowCounts)).toBeLessThanOrEqual(MAX_ROWS)
+    expect(await readGrid(copy)).toEqual([])
+  })
+
+  test('clean-up - after walks that changed, ended and dropped products - leaves one version of each', async () => {
+    await walkAll(copy, makeWideProducts(30, 3, '100.00'), 100)
+    await walkAll(copy, makeWideProducts(20, 3, '200.00'), 200)
+    await walkAll(copy, makeWideProducts(10, 2, '200.00'), 300)
+    expect([await countRows('products'), await countRows('deals'), await countRows('walk_pages')]).toEqual([
+      10, 20, 1,
+    ])
+  })
+
+  test('clean-up - absences older than a complete walk - are removed, newer ones stay', async () => {
+    await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(1), entry: { product: null, asOfMs: 100 } }])
+    await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(2), entry: { product: null, asOfMs: 300 } }])
+    await walkAll(copy, [], 200)
+    expect(await database.selectFrom('absences').select('gtin').execute()).toEqual([{ gtin: toGtin(2) }])
+    expect(await readBox(copy, toGtin(2))).toBe('absent @300')
+  })
+})
+
+test('clean-up without walks - absences of the day before - go with the next one', async () => {
+  await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(1), entry: { product: null, asOfMs: 100 } }])
+  await copy.putLookups([
+    { channelId: CHANNEL, gtin: toGtin(2), entry: { product: null, asOfMs: 100 + DAY_MS } },
+  ])
+  await copy.putLookups([
+    { channelId: CHANNEL, gtin: toGtin(3), entry: { product: null, asOfMs: 101 + DAY_MS } },
+  ])
+  const rows = await database.selectFrom('absences').select('gtin').orderBy('gtin').execute()
+  expect(rows.map(({ gtin }) => gtin)).toEqual([toGtin(2), toGtin(3)])
+})
+
+describe('damaged rows', () => {
+  test.each([
+    ['offers', '{"not":"a list"}'],
+    ['offers', 'not json'],
+    ['offers', JSON.stringify([{ ...makeParsedOffer(), affiliateUrl: 'javascript:alert(1)' }])],
+    ['offers', JSON.stringify([{ ...makeParsedOffer(), price: '-1' }])],
+    ['images', '[1]'],
+  ] as const)('%s %s - the row is left out of boxes and searches', async (column, text) => {
+    const offers = [makeParsedOffer({ oldPrice: '99.00' })]
+    await walkAll(
+      copy,
+      [1, 2].map((index) => makeProduct({ gtin: toGtin(index), offers })),
+      100,
+    )
+    await database
+      .updateTable('products')
+      .set({ [column]: text })
+      .where('gtin', '=', toGtin(1))
+      .execute()
+    expect(await readBox(copy, toGtin(1))).toBe('unknown')
+    expect(await copy.searchProducts(CHANNEL, '', 8)).toHaveLength(1)
+  })
+
+  test.each([
+    ['deals', 'offer', 'not json'],
+    ['deals', 'offer', JSON.stringify({ ...makeParsedOffer(), affiliateUrl: 'javascript:alert(1)' })],
+    ['deals', 'offer', JSON.stringify({ ...makeParsedOffer(), price: '-1' })],
+    ['products', 'images', '[1]'],
+  ] as const)('%s, %s %s - the card is left out of grids', async (table, column, text) => {
+    const offers = [makeParsedOffer({ oldPrice: '99.00' })]
+    await walkAll(
+      copy,
+      [1, 2].map((index) => makeProduct({ gtin: toGtin(index), offers })),
+      100,
+    )
+    await database
+      .updateTable(table)
+      .set({ [column]: text })
+      .where('gtin', '=', toGtin(1))
+      .execute()
+    expect(await readGrid(copy)).toHaveLength(1)
+  })
+
+  test('drops that are no JSON - state - counts nothing', async () => {
+    await walkAll(copy, [], 100)
+    await database.updateTable('copies').set({ drops: '{{' }).execute()
+    expect((await copy.getCopyState(CHANNEL)).drops).toEqual({})
+  })
+
+  test('a database that is closed - any read - throws the one error of the store', async () => {
+    const closed = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
+    await closed.ping()
+    await closed.close()
+    await expect(closed.findProduct(CHANNEL, toGtin(1))).rejects.toMatchObject({
+      code: 'VITRINE_STORE_FAILED',
+    })
+    await expect(closed.ping()).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
+  })
+})

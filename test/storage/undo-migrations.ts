@@ -1,0 +1,20 @@
+import { type Kysely, sql } from 'kysely'
+import type { CopyTables } from '../../src/storage/schema.ts'
+import { isPostgres } from '../../src/database/postgres.ts'
+
+/** Takes a copy back to what it was before migration 0008, which is 0003 on PostgreSQL. */
+export async function undoMigrationsFrom0008(database: Kysely<CopyTables>): Promise<void> {
+  for (const column of [
+    'is_malformed',
+    'held_reason',
+    'held_since_ms',
+    'held_started_at_ms',
+    'held_product_count',
+  ])
+    await sql`alter table copies drop column ${sql.ref(column)}`.execute(database)
+  await sql`alter table channel_lists drop column held_since_ms`.execute(database)
+  await sql`alter table products drop column drops`.execute(database)
+  await sql`drop table lapsed_deals`.execute(database)
+  const first = isPostgres(database) ? '0003' : '0008'
+  await sql`delete from kysely_migration where name >= ${first}`.execute(database)
+}

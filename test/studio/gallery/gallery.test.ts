@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
+import type { GalleryView } from '../../../src/widgets/view-models.ts'
+import { makeGalleryView } from '../../helpers/gallery-view.ts'
+
+const toView = (query: string): Promise<GalleryView> =>
+  makeGalleryView(query, ({ view }) => `${view.frame.lang} ${view.layout} ${view.frame.theme}`)
+
+const listIds = ({ groups }: GalleryView): string[] =>
+  groups.flatMap(({ cases }) => cases.flatMap(({ specimens }) => specimens.map(({ id }) => id)))
+
+describe('gallery', () => {
+  test('without a choice - every layout in every theme and case, each once', async () => {
+    const ids = listIds(await toView(''))
+    expect(ids).toHaveLength(7 * 3 * GALLERY_CASES.length)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('a choice - narrows to it, and is kept in the links of the specimens', async () => {
+    const view = await toView('layout=deals-list&theme=dark&case=long&locale=de&width=article')
+    expect(listIds(view)).toEqual(['deals-list-long-dark'])
+    const [specimen] = view.groups[0]?.cases[0]?.specimens ?? []
+    expect(specimen?.html).toBe('de list dark')
+    expect(specimen?.href).toBe(
+      'https://widgets.example/studio/gallery?layout=deals-list&theme=dark&case=long&locale=de&width=article',
+    )
+    const chosen = view.controls.map(({ options }) => options.find(({ isChosen }) => isChosen)?.value)
+    expect(chosen).toEqual(['deals-list', 'dark', 'long', 'de', 'article'])
+  })
+
+  test.each(['layout=x', 'theme=x&theme=y', 'case=', 'locale=%%', 'width=1'])(
+    '%s - what cannot be read counts as not given',
+    async (query) => {
+      expect(listIds(await toView(query))).toHaveLength(7 * 3 * GALLERY_CASES.length)
+    },
+  )
+})

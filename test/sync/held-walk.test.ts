@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { type GuardedCopy, type WalkFindings, UNKNOWN_TIME_MS, judgeWalk } from '../../src/sync/held-walk.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+
+const COPY: GuardedCopy = { currentWalk: 1, productCount: 120, isMalformed: false, held: null }
+
+type Walk = Readonly<{ startMinute: number; lastsMinutes?: number; isClockDoubtful?: boolean }>
+
+/** Walks that find nothing, one after the other: the minute since which each is held, or `unknown`, or `accepted`. */
+function judgeAll(walks: readonly Walk[]): readonly (number | string)[] {
+  let copy = COPY
+  return walks.map(({ startMinute, lastsMinutes = 0, isClockDoubtful = false }) => {
+    const startedAtMs = NOON_MS + startMinute * MINUTE_MS
+    const foundAtMs = startedAtMs + lastsMinutes * MINUTE_MS
+    const findings: WalkFindings = { startedAtMs, foundAtMs, productCount: 0, isMalformed: false }
+    const held = judgeWalk(copy, findings, { confirmAfterMs: HOUR_MS, isClockDoubtful })
+    copy = { ...copy, held }
+    if (held === null) return 'accepted'
+    return held.sinceMs === UNKNOWN_TIME_MS ? 'unknown' : (held.sinceMs - NOON_MS) / MINUTE_MS
+  })
+}
+
+describe('walks that find nothing where there was a copy', () => {
+  test('each takes 170 minutes and two machines overlap - the hold is confirmed all the same', () => {
+    const starts = [0, 60, 180, 240]
+    expect(judgeAll(starts.map((startMinute) => ({ startMinute, lastsMinutes: 170 })))).toEqual([
+      140,
+      140,
+      140,
+      'accepted',
+    ])
+  })
+
+  test('36 minutes each - the third is accepted', () => {
+    const starts = [0, 60, 120]
+    expect(judgeAll(starts.map((startMinute) => ({ startMinute, lastsMinutes: 36 })))).toEqual([
+      6,
+      6,
+      'accepted',
+    ])
+  })
+
+  test('one by a doubtful clock that is behind - leaves the time of the hold as it was', () => {
+    const behind = { startMinute: -60, isClockDoubtful: true }
+    expect(judgeAll([{ startMinute: 0 }, behind, { startMinute: 60 }])).toEqual([0, 0, 'accepted'])
+  })
+
+  test('first one by a doubtful clock - the next one begins anew', () => {
+    const behind = { startMinute: -60, isClockDoubtful: true }
+    expect(judgeAll([behind, { startMinute: 0 }, { startMinute: 60 }])).toEqual(['unknown', 0, 'accepted'])
+  })
+})

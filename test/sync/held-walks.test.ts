@@ -1,0 +1,351 @@
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { WireChannel, WireProduct } from '../../src/catalog/contract.ts'
+import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import type { WalkOrder } from '../../src/sync/walk-runner.ts'
+import type { WalkProgress } from '../../src/sync/walk.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
+import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { makeQuery, readBox } from '../storage/conformance/subject.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, spoil, stock } from './walk-place.ts'
+
+const GTIN = toGtin(119)
+
+let place: WalkPlace
+beforeEach(async () => {
+  place = await makeWalkPlace()
+  stock(place.catalog, makeWireProducts(120))
+  await walk()
+})
+
+/** Walk and return how it ended: `outcome`, products found, and reason. */
+async function walk(order: Partial<WalkOrder> = {}): Promise<string> {
+  const { walks, failure } = await place.walk({ order })
+  const [own] = walks
+  return own === undefined ? (failure ?? 'nothing') : `${own.outcome} ${own.productCount}`
+}
+
+async function walkLater(products: readonly WireProduct[], afterMs = HOUR_MS): Promise<string> {
+  place.clock.advance(afterMs)
+  stock(place.catalog, [...products])
+  return walk()
+}
+
+const countProducts = async (): Promise<number> => (await place.copy.getCopyState(CHANNEL_ID)).productCount
+
+const readFirstSeen = async (): Promise<number> => {
+  const deals = await place.copy.findDeals(makeQuery({ channelId: CHANNEL_ID, sort: 'newest', limit: 200 }))
+  return deals.findIndex(({ gtin }) => gtin === GTIN)
+}
+
+/** How many versions of products have ended, by the file itself. */
+function countEndedRows(): number {
+  const path = place.order.database.replace('sqlite:', '')
+  const database = openSqlite({ path, role: 'reader' })
+  onTestFinished(() => database.close())
+  return database.prepare('select id from products where until_walk is not null').all([]).length
+}
+
+/** One more channel, without products, which walks read first. */
+function addChannelBefore(): string {
+  const [own] = place.catalog.channels
+  const other = { ...own, id: '00000000-0000-4000-8000-000000000001' } as WireChannel
+  place.catalog.channels.unshift(other)
+  return other.id
+}
+
+/** Let the next page of an empty channel take its time. */
+function delayOnce(channelId: string, byMs: number): void {
+  place.catalog.fault = {
+    matches: new RegExp(`${channelId}/products`),
+    does: (_request, response) => {
+      place.clock.step(byMs)
+      place.catalog.fault = null
+      sendJson(response, 200, { items: [], next_cursor: null })
+    },
+  }
+}
+
+const spoilFirst = (count: number): WireProduct[] => spoil(makeWireProducts(120), count)
+
+describe('walk that finds far fewer products', () => {
+  test('no products - is held: the copy stays current and the state says so', async () => {
+    expect(await walkLater([])).toBe('held 0')
+    expect(await readBox(place.copy, GTIN)).toBe(`Lamp 119 @${NOON_MS}`)
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      productCount: 120,
+      dealCount: 120,
+      isRunning: false,
+      failure: null,
+      held: {
+        reason: 'few_products',
+        sinceMs: NOON_MS + HOUR_MS,
+        startedAtMs: NOON_MS + HOUR_MS,
+        productCount: 0,
+      },
+    })
+  })
+
+  test('no products - is held before anything is written', async () => {
+    await walkLater([])
+    expect(countEndedRows()).toBe(0)
+  })
+
+  test('progress - of a held walk - has its end, too', async () => {
+    const progress: WalkProgress[] = []
+    stock(place.catalog, makeWireProducts(40))
+    await place.walk({ onProgress: (step) => void progress.push(step) })
+    expect(progress).toMatchObject([{ productCount: 40, isDone: true }])
+  })
+
+  test('report - of a held walk - has its code and reason', async () => {
+    stock(place.catalog, [])
+    expect((await place.walk()).walks).toMatchObject([
+      { failure: 'VITRINE_WALK_HELD', reason: 'it found 0 products where the copy has 120' },
+    ])
+  })
+
+  test.each([
+    [59, 'held 59'],
+    [60, 'complete 60'],
+  ])('%i of 120 products - %s', async (count, ended) => {
+    expect(await walkLater(makeWireProducts(count))).toBe(ended)
+  })
+
+  test('copy of fewer than 100 products - shrinks freely', async () => {
+    await walkLater(makeWireProducts(99))
+    expect(await walkLater([])).toBe('complete 0')
+  })
+
+  test('later walk that finds nearly the same - at least a period after the first - is believed', async () => {
+    await walkLater(makeWireProducts(20))
+    expect(await walkLater(makeWireProducts(25), HOUR_MS / 2)).toBe('held 25')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      held: { sinceMs: NOON_MS + HOUR_MS, startedAtMs: NOON_MS + 1.5 * HOUR_MS, productCount: 25 },
+    })
+    expect(await walkLater(makeWireProducts(22), HOUR_MS / 2 - MINUTE_MS)).toBe('complete 22')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ productCount: 22, held: null })
+    expect(await readBox(place.copy, GTIN)).toBe('unknown')
+  })
+
+  test('channel that comes late in its walk - is confirmed by the times of the whole walks', async () => {
+    const first = addChannelBefore()
+    stock(place.catalog, [])
+    place.clock.advance(HOUR_MS)
+    // Ten minutes in this walk, and no time in the next one.
+    delayOnce(first, HOUR_MS / 6)
+    const { walks } = await place.walk()
+    expect(walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
+    place.clock.advance((HOUR_MS * 5) / 6)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
+  })
+
+  test('channel that comes an hour late in its walk - is not confirmed two minutes later', async () => {
+    const first = addChannelBefore()
+    stock(place.catalog, [])
+    place.clock.advance(HOUR_MS)
+    delayOnce(first, HOUR_MS - 2 * MINUTE_MS)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
+    place.clock.advance(2 * MINUTE_MS)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
+    place.clock.advance(HOUR_MS)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
+  })
+
+  test('walk that broke off and goes on - counts from when it first began', async () => {
+    const products = makeWireProducts(201)
+    await walkLater(makeWireProducts(500))
+    await walkLater(products)
+    place.clock.advance(HOUR_MS / 2)
+    place.catalog.fault = {
+      matches: /cursor=/,
+      does: (_request, response) => sendJson(response, 400, { error: 'no' }),
+    }
+    expect(await walk()).toBe('failed 0')
+    place.catalog.fault = null
+    place.clock.advance(HOUR_MS / 2)
+    expect(await walk()).toBe('held 201')
+  })
+
+  test('later walk that finds something else - is held anew', async () => {
+    await walkLater([])
+    expect(await walkLater(makeWireProducts(40))).toBe('held 40')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      held: { sinceMs: NOON_MS + 2 * HOUR_MS },
+    })
+    expect(await countProducts()).toBe(120)
+  })
+
+  test('good walk after it - completes, with what the copy had and what changed since', async () => {
+    await walkLater([])
+    expect(await walkLater([...makeWireProducts(119), ...makeWireProducts(120, 'New').slice(119)])).toBe(
+      'complete 120',
+    )
+    expect(await readBox(place.copy, GTIN)).toBe(`New 119 @${NOON_MS + 2 * HOUR_MS}`)
+    expect(await readBox(place.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS + 2 * HOUR_MS}`)
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: null })
+  })
+
+  test('hold noted by a clock that was ahead - begins anew with the right time', async () => {
+    await walkLater([], 48 * HOUR_MS)
+    place.clock.advance(-47 * HOUR_MS)
+    expect(await walk()).toBe('held 0')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: { sinceMs: NOON_MS + HOUR_MS } })
+    expect(await walkLater([])).toBe('complete 0')
+  })
+
+  test('accepted - is believed at once', async () => {
+    place.clock.advance(HOUR_MS)
+    stock(place.catalog, [])
+    expect(await walk({ isAccepted: true })).toBe('complete 0')
+    expect(await readBox(place.copy, GTIN)).toBe('unknown')
+  })
+
+  test('another machine of the same occasion - does not walk again', async () => {
+    await walkLater([])
+    place.clock.advance(1_000)
+    expect(await walk({ owner: 'other', walkedSinceMs: NOON_MS + HOUR_MS - MINUTE_MS })).toBe('busy 0')
+  })
+})
+
+describe('walk in which most offers are malformed', () => {
+  test('61 of 120 - is held; 60 - completes', async () => {
+    expect(await walkLater(spoilFirst(61))).toBe('held 120')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      dealCount: 120,
+      held: { reason: 'malformed_offers' },
+    })
+    expect(await walkLater(spoilFirst(60))).toBe('complete 120')
+    expect(await countProducts()).toBe(120)
+  })
+
+  test('confirmed a period later - is believed, and so is the next one like it', async () => {
+    await walkLater(spoilFirst(120))
+    expect(await walkLater(spoilFirst(120))).toBe('complete 120')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      dealCount: 0,
+      isMalformed: true,
+      held: null,
+    })
+    expect(await walkLater(spoilFirst(119))).toBe('complete 120')
+    expect(await walkLater(makeWireProducts(120))).toBe('complete 120')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ dealCount: 120, isMalformed: false })
+  })
+
+  test('products that cannot be read, fewer than 100 of them - are held', async () => {
+    await walkLater(makeWireProducts(99))
+    place.clock.advance(HOUR_MS)
+    const items = makeWireProducts(99).map((product) => ({ ...product, offers: null }))
+    place.catalog.fault = {
+      matches: /products\?/,
+      does: (_request, response) => sendJson(response, 200, { items, next_cursor: null }),
+    }
+    expect(await walk()).toBe('held 0')
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: { reason: 'malformed_offers' } })
+  })
+
+  test('first walk of all - completes: there is nothing to keep', async () => {
+    const fresh = await makeWalkPlace()
+    stock(fresh.catalog, spoilFirst(120))
+    expect((await fresh.walk()).walks).toMatchObject([{ outcome: 'complete' }])
+  })
+})
+
+describe('first seen', () => {
+  /** One more product, newer than all others, so that the order by newest tells whether the rest kept their times. */
+  const WITH_NEWEST = makeWireProducts(121)
+
+  test.each([
+    ['was absent in a walk', makeWireProducts(119)],
+    ['was absent in a held walk', []],
+    ['was malformed in a held walk', spoilFirst(120)],
+  ])('product that %s - keeps its first time when it is back', async (_name, between) => {
+    await walkLater(between)
+    await walkLater(WITH_NEWEST)
+    expect(await readFirstSeen()).toBe(120)
+  })
+
+  test('product that the catalog did not know for a moment - keeps its first time', async () => {
+    place.clock.advance(HOUR_MS)
+    const absent = { product: null, asOfMs: place.clock.nowMs() }
+    await place.copy.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry: absent }])
+    expect(await readBox(place.copy, GTIN)).toBe(`absent @${NOON_MS + HOUR_MS}`)
+    await walkLater(WITH_NEWEST)
+    expect(await readFirstSeen()).toBe(120)
+  })
+
+  test('sale that ends after a held walk - is new when it comes again', async () => {
+    await walkLater([])
+    await walkLater(makeWireProducts(120))
+    const ended = makeWireProducts(120).map((product, index) =>
+      index === 119 ? { ...product, offers: [makeWireOffer()] } : product,
+    )
+    await walkLater(ended)
+    await walkLater(makeWireProducts(120))
+    expect(await readFirstSeen()).toBe(0)
+  })
+
+  test('product that was absent for more than a week - is new', async () => {
+    await walkLater(makeWireProducts(119))
+    await walkLater(makeWireProducts(119), 8 * 24 * HOUR_MS)
+    await walkLater(WITH_NEWEST)
+    expect(await readFirstSeen()).toBeLessThan(2)
+  })
+})
+
+describe('list of channels', () => {
+  test('without channels where there were some - is held: nothing is walked, and the channels stay', async () => {
+    place.catalog.channels = []
+    place.clock.advance(HOUR_MS)
+    expect(await place.walk()).toMatchObject({
+      walks: [],
+      failure: 'VITRINE_WALK_HELD',
+      reason: expect.stringContaining('lists no channels where it listed 1 before') as string,
+    })
+    expect(await place.copy.findChannelList()).toMatchObject({
+      channels: [{ id: CHANNEL_ID }],
+      gone: [],
+      heldSinceMs: NOON_MS + HOUR_MS,
+    })
+  })
+
+  test('a period later still without channels - is believed: they have gone, and their copies stay', async () => {
+    place.catalog.channels = []
+    await walk()
+    place.clock.advance(HOUR_MS / 2)
+    expect(await walk()).toBe('VITRINE_WALK_HELD')
+    place.clock.advance(HOUR_MS / 2)
+    expect(await walk()).toBe('VITRINE_NO_CHANNELS')
+    const list = await place.copy.findChannelList()
+    expect(list).toMatchObject({ channels: [], heldSinceMs: null, gone: [{ channel: { id: CHANNEL_ID } }] })
+    expect(await countProducts()).toBe(120)
+  })
+
+  test('without channels, accepted - is believed at once', async () => {
+    place.catalog.channels = []
+    expect(await walk({ isAccepted: true })).toBe('VITRINE_WALK_HELD')
+    expect(await walk({ isListAccepted: true })).toBe('VITRINE_NO_CHANNELS')
+    expect(await place.copy.findChannelList()).toMatchObject({ channels: [] })
+  })
+
+  test('with channels again - ends the hold', async () => {
+    const { channels } = place.catalog
+    place.catalog.channels = []
+    await walk()
+    place.catalog.channels = channels
+    expect(await walk()).toBe('complete 120')
+    expect(await place.copy.findChannelList()).toMatchObject({ heldSinceMs: null })
+  })
+
+  test('without channels from the start - is believed, and the walk says why nothing is walked', async () => {
+    const fresh = await makeWalkPlace()
+    fresh.catalog.channels = []
+    expect(await fresh.walk()).toMatchObject({
+      walks: [],
+      failure: 'VITRINE_NO_CHANNELS',
+      reason: 'the catalog lists no channels for this key',
+    })
+    expect(await fresh.copy.findChannelList()).toMatchObject({ channels: [], heldSinceMs: null })
+  })
+})

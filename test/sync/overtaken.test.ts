@@ -1,0 +1,130 @@
+import { setImmediate } from 'node:timers/promises'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Product } from '../../src/catalog/contract.ts'
+import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import type { CopyEntry } from '../../src/storage/store.ts'
+import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { begin, makePage, readBox, walkAll } from '../storage/conformance/subject.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from './walk-place.ts'
+
+/** Look-ups that come between the walk's question what the copy knows and the page. */
+
+const PAGES = /\/products\?/
+
+let place: WalkPlace
+beforeEach(async () => {
+  place = await makeWalkPlace()
+  stock(place.catalog, makeWireProducts(250))
+  await place.walk()
+  place.clock.advance(HOUR_MS)
+})
+
+/** While a page of the second walk is on its way, a look-up says something of one of its products. */
+function lookUpWithin(path: RegExp, gtin: string, toEntry: (nowMs: number) => CopyEntry): void {
+  place.catalog.fault = {
+    matches: path,
+    async does(request, response) {
+      place.catalog.fault = null
+      const entry = toEntry(place.clock.nowMs() - 1)
+      await place.copy.putLookups([{ channelId: CHANNEL_ID, gtin, entry }])
+      const start = (request.url ?? '').includes('cursor=') ? 200 : 0
+      const items = makeWireProducts(250).slice(start, start + 200)
+      sendJson(response, 200, { items, next_cursor: start === 0 ? toGtin(199) : null })
+    },
+  }
+}
+
+const countPages = (): number => place.catalog.countCalls(PAGES)
+
+describe('look-up while a page is on its way', () => {
+  test.each([
+    ['first', /\/products\?(?!.*cursor=)/, 5],
+    ['last', /\/products\?.*cursor=/, 240],
+  ])(
+    'another price in the %s page - the page, which is newer, is read once more and stands',
+    async (...[, path, index]) => {
+      const gtin = toGtin(index)
+      const product = makeProduct({ gtin, title: 'Seen meanwhile' })
+      const before = countPages()
+      lookUpWithin(path, gtin, (asOfMs) => ({ product, asOfMs }))
+      expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 250 }])
+      expect(await readBox(place.copy, gtin)).toBe(`Lamp ${index} @${place.clock.nowMs()}`)
+      // What was fetched ahead of the first page is asked for again, too.
+      expect(countPages() - before).toBe(index < 200 ? 4 : 3)
+    },
+  )
+
+  test('no shop sells it - the page, which is newer and has it, stands', async () => {
+    const gtin = toGtin(240)
+    lookUpWithin(/\/products\?.*cursor=/, gtin, (asOfMs) => ({ product: null, asOfMs }))
+    await place.walk()
+    expect(await readBox(place.copy, gtin)).toBe(`Lamp 240 @${place.clock.nowMs()}`)
+  })
+
+  test('another walk has taken the channel before the page is there once more - it is not stored', async () => {
+    const { catalog, clock, copy } = place
+    const first = /\/products\?(?!.*cursor=)/
+    lookUpWithin(first, toGtin(5), (asOfMs) => {
+      catalog.fault = {
+        matches: first,
+        async does(_request, response) {
+          catalog.fault = null
+          clock.advance(2 * MINUTE_MS)
+          await copy.takeLease(CHANNEL_ID, { owner: 'stranger', forMs: HOUR_MS })
+          sendJson(response, 200, { items: makeWireProducts(250).slice(0, 200), next_cursor: toGtin(199) })
+        },
+      }
+      return { product: makeProduct({ gtin: toGtin(5), title: 'Seen meanwhile' }), asOfMs }
+    })
+    const { walks } = await place.walk({
+      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}) },
+    })
+    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
+    const resumed = await copy.beginWalk(CHANNEL_ID, { nowMs: clock.nowMs(), resumableSinceMs: 0 })
+    expect(resumed.productCount).toBe(0)
+    expect(await copy.findLeaseOwner(CHANNEL_ID)).toBe('stranger')
+  })
+
+  test('the same as before - costs no further call', async () => {
+    const gtin = toGtin(240)
+    const known = await place.copy.findProduct(CHANNEL_ID, gtin)
+    if (known === undefined) throw new Error('the product is missing')
+    const before = countPages()
+    lookUpWithin(/\/products\?.*cursor=/, gtin, (asOfMs) => ({ ...known, asOfMs }))
+    await place.walk()
+    expect(await readBox(place.copy, gtin)).toBe(`Lamp 240 @${place.clock.nowMs()}`)
+    expect(countPages() - before).toBe(2)
+  })
+})
+
+/** Two hundred products; the first one's price stays. */
+const makeCatalog = (price: string): Product[] =>
+  Array.from({ length: 200 }, (_, index) =>
+    makeProduct({
+      gtin: toGtin(index),
+      title: `Lamp ${index}`,
+      offers: [makeParsedOffer({ price: index === 0 ? '49.90' : price, oldPrice: '99.00' })],
+    }),
+  )
+
+/** A page that changes so much that it is put in by several transactions. */
+describe('look-up between the steps of a page', () => {
+  const gtin = toGtin(0)
+  test.each([
+    ['another title', makeProduct({ gtin, title: 'Before' })],
+    ['that no shop sells it', null],
+  ])('older than the page, says %s of an unchanged product - is left out', async (_, product) => {
+    const { copy, clock } = place
+    const nowMs = clock.nowMs()
+    await walkAll(copy, makeCatalog('50.00'), nowMs)
+    const walk = await begin(copy, nowMs + 1_000)
+    const page = copy.applyPage(CHANNEL_ID, makePage(walk, makeCatalog('60.00'), { asOfMs: nowMs + 1_000 }))
+    // The page gives way after each of its transactions: this comes after the first.
+    await setImmediate()
+    await copy.putLookups([{ channelId: CHANNEL_ID, gtin, entry: { product, asOfMs: nowMs + 500 } }])
+    await page
+    await copy.completeWalk(CHANNEL_ID, walk, { nowMs: nowMs + 1_000, isMalformed: false })
+    expect(await readBox(copy, gtin)).toBe(`Lamp 0 @${nowMs + 1_000}`)
+  })
+})

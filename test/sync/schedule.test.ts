@@ -1,0 +1,126 @@
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { type Schedule, computePeriodMs, startSchedule } from '../../src/sync/schedule.ts'
+import { defer } from '../helpers/defer.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+
+describe('walk period', () => {
+  test.each([
+    [null, null],
+    ['7 * * * *', HOUR_MS],
+    ['*/15 * * * *', 15 * MINUTE_MS],
+    ['0 3 * * *', DAY_MS],
+    // Twice a day at uneven times: the longer of both.
+    ['0 6,8 * * *', 22 * HOUR_MS],
+    // Never again: a pattern without a next run has no period.
+    ['0 0 30 2 *', null],
+  ])('%s - %j ms', (pattern, expected) => {
+    expect(computePeriodMs(pattern, NOON_MS)).toBe(expected)
+  })
+})
+
+describe('schedule', () => {
+  let clock: FakeClock
+  let schedule: Schedule | undefined
+  /** Whatever the clock was set to. */
+  let passedMs: number
+  beforeEach(() => {
+    passedMs = 0
+    clock = createFakeClock(NOON_MS)
+  })
+  afterEach(() => schedule?.stop())
+
+  /** Lets time pass minute by minute, with everything that is ready run in between. */
+  const pass = async (forMs: number): Promise<void> => {
+    for (let leftMs = forMs; leftMs > 0; leftMs -= MINUTE_MS) {
+      passedMs += MINUTE_MS
+      clock.advance(MINUTE_MS)
+      await setImmediate()
+    }
+  }
+
+  /** Starts it; answers the minutes, as they have passed, at which it has run so far. */
+  const start = (pattern: string): (() => number[]) => {
+    const runs: number[] = []
+    schedule = startSchedule(pattern, clock, () => Promise.resolve(void runs.push(passedMs / MINUTE_MS)))
+    return () => runs
+  }
+
+  test('pattern - runs at its times in UTC until it is stopped', async () => {
+    const runs = start('7 * * * *')
+    await pass(2 * HOUR_MS)
+    expect(runs()).toEqual([7, 67])
+    schedule?.stop()
+    await pass(2 * HOUR_MS)
+    expect(runs()).toHaveLength(2)
+    expect(clock.pendingWaits).toBe(0)
+  })
+
+  test('clock set a day back - no run is late, and none is made twice', async () => {
+    const runs = start('7 * * * *')
+    await pass(30 * MINUTE_MS)
+    clock.step(-DAY_MS)
+    await pass(2 * HOUR_MS)
+    expect(runs()).toEqual([7, 67, 127])
+  })
+
+  test('clock a day ahead put right - the next run is that of the right time', async () => {
+    clock.step(DAY_MS)
+    const runs = start('0 13 * * *')
+    await pass(30 * MINUTE_MS)
+    clock.step(-DAY_MS)
+    await pass(HOUR_MS)
+    expect(runs()).toEqual([60])
+    await pass(DAY_MS)
+    expect(runs()).toEqual([60, 1_500])
+  })
+
+  test('clock set half an hour back - the run comes when the time has passed, and again at its time', async () => {
+    const runs = start('0 * * * *')
+    await pass(20 * MINUTE_MS)
+    clock.step(-30 * MINUTE_MS)
+    await pass(2 * HOUR_MS)
+    expect(runs()[0]).toBe(30)
+    expect(runs()).toHaveLength(2)
+  })
+
+  test('clock set forward over a run - it is made within a minute', async () => {
+    const runs = start('7 * * * *')
+    await pass(2 * MINUTE_MS)
+    clock.step(30 * MINUTE_MS)
+    await pass(MINUTE_MS)
+    expect(runs()).toEqual([3])
+    await pass(HOUR_MS)
+    expect(runs()).toEqual([3, 37])
+  })
+
+  test('timers that end a moment early - make one run, not two', async () => {
+    const runs = start('7 * * * *')
+    await pass(6 * MINUTE_MS)
+    clock.step(-5)
+    await pass(10 * MINUTE_MS)
+    expect(runs()).toHaveLength(1)
+  })
+
+  test('run that is still going - is not started again', async () => {
+    let started = 0
+    const run = defer<void>()
+    schedule = startSchedule('* * * * *', clock, () => {
+      started += 1
+      return run.promise
+    })
+    await pass(5 * MINUTE_MS)
+    expect(started).toBe(1)
+    run.resolve()
+    await pass(MINUTE_MS)
+    expect(started).toBe(2)
+  })
+
+  test('pattern that never comes - runs never', async () => {
+    const runs = start('0 0 30 2 *')
+    await pass(HOUR_MS)
+    expect([runs(), clock.pendingWaits]).toEqual([[], 0])
+  })
+})

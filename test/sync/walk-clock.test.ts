@@ -1,0 +1,111 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { UNKNOWN_TIME_MS } from '../../src/sync/held-walk.ts'
+import { checkWalkClock } from '../../src/sync/walk-clock.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { readBox } from '../storage/conformance/subject.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from './walk-place.ts'
+
+type Others = Readonly<{ database?: number; catalog?: number; futureCopies?: number }>
+
+/** What is made of clocks that are so far ahead of this machine's, in milliseconds: `agrees`, `doubtful` or `refused`. */
+async function judge({ database, catalog, futureCopies = 0 }: Others): Promise<string> {
+  const check = checkWalkClock({
+    clock: createFakeClock(NOON_MS),
+    store: {
+      readTime: () => Promise.resolve(database === undefined ? null : NOON_MS + database),
+      findFutureCopies: () => Promise.resolve(Array<string>(futureCopies).fill(CHANNEL_ID)),
+    },
+    catalogDifferenceMs: catalog,
+  })
+  return check.then(
+    ({ isDoubtful }) => (isDoubtful ? 'doubtful' : 'agrees'),
+    (error: { code: string }) => (error.code === 'VITRINE_WALK_FAILED' ? 'refused' : error.code),
+  )
+}
+
+describe('clock of a walk', () => {
+  test.each<[string, Others, string]>([
+    ['nothing is known', {}, 'agrees'],
+    ['catalog within a minute', { catalog: MINUTE_MS }, 'agrees'],
+    ['catalog ahead', { catalog: HOUR_MS }, 'doubtful'],
+    ['catalog behind, copy of the future', { catalog: -HOUR_MS, futureCopies: 1 }, 'doubtful'],
+    ['catalog ahead, copy of the future', { catalog: DAY_MS, futureCopies: 1 }, 'refused'],
+    ['database ahead', { database: HOUR_MS }, 'doubtful'],
+    ['database ahead, catalog agrees', { database: HOUR_MS, catalog: 0, futureCopies: 1 }, 'agrees'],
+    ['database and catalog ahead', { database: HOUR_MS, catalog: HOUR_MS }, 'refused'],
+    ['database and catalog behind', { database: -HOUR_MS, catalog: -HOUR_MS }, 'refused'],
+  ])('%s - %o - %s', async (_name, others, verdict) => {
+    expect(await judge(others)).toBe(verdict)
+  })
+})
+
+describe('machine whose clock is wrong', () => {
+  let place: WalkPlace
+  beforeEach(async () => {
+    place = await makeWalkPlace()
+    place.catalog.nowMs = () => NOON_MS
+    stock(place.catalog, makeWireProducts(120))
+    await place.walk()
+  })
+
+  /** For the machine and for the catalog. */
+  const passTime = (hours: number): void => {
+    const nowMs = place.catalog.nowMs?.() ?? NOON_MS
+    place.catalog.nowMs = () => nowMs + hours * HOUR_MS
+    place.clock.step(hours * HOUR_MS)
+  }
+
+  test('two days behind - walks nothing, and the copy keeps its times', async () => {
+    place.clock.advance(-2 * DAY_MS)
+    expect(await place.walk()).toMatchObject({
+      walks: [],
+      failure: 'VITRINE_WALK_FAILED',
+      reason: expect.stringContaining('the clock of this machine differs from that of the catalog') as string,
+    })
+    place.clock.advance(2 * DAY_MS)
+    expect(await readBox(place.copy, toGtin(1))).toBe(`Lamp 1 @${NOON_MS}`)
+  })
+
+  test('three hours behind, first to find nothing - its hold confirms nothing for a clock that is right', async () => {
+    stock(place.catalog, [])
+    const outcomes: unknown[] = []
+    passTime(4)
+    const walkBy = async (hours: number): Promise<void> => {
+      place.clock.step(hours * HOUR_MS)
+      outcomes.push((await place.walk()).walks[0]?.outcome)
+    }
+    await walkBy(-3)
+    expect((await place.copy.getCopyState(CHANNEL_ID)).held?.sinceMs).toBe(UNKNOWN_TIME_MS)
+    await walkBy(3)
+    passTime(1)
+    await walkBy(0)
+    expect(outcomes).toEqual(['held', 'held', 'complete'])
+  })
+
+  test('three hours behind, first to find no channels - its hold confirms nothing, either', async () => {
+    place.catalog.channels = []
+    const failures: unknown[] = []
+    passTime(4)
+    for (const hours of [-3, 3]) {
+      place.clock.step(hours * HOUR_MS)
+      failures.push((await place.walk()).failure)
+    }
+    passTime(1)
+    failures.push((await place.walk()).failure)
+    expect(failures).toEqual(['VITRINE_WALK_HELD', 'VITRINE_WALK_HELD', 'VITRINE_NO_CHANNELS'])
+  })
+
+  test('an hour ahead - walks, and confirms no hold', async () => {
+    stock(place.catalog, [])
+    const outcomes = [(await place.walk()).walks[0]?.outcome]
+    place.clock.advance(HOUR_MS)
+    outcomes.push((await place.walk()).walks[0]?.outcome)
+    place.catalog.nowMs = () => NOON_MS + HOUR_MS
+    outcomes.push((await place.walk()).walks[0]?.outcome)
+    expect(outcomes).toEqual(['held', 'held', 'complete'])
+  })
+})

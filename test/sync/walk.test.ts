@@ -1,0 +1,393 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { LEASE_MS } from '../../src/sync/walk-lease.ts'
+import { CHANNEL_ID, type Fault, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { readBox, readGrid } from '../storage/conformance/subject.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from './walk-place.ts'
+
+const PAGES = /\/products\?/
+const SECOND_PAGE = /products\?.*cursor=/
+
+let place: WalkPlace
+beforeEach(async () => {
+  place = await makeWalkPlace()
+})
+
+/** Answers with a status from now on, or for the first `times` calls. */
+function failWith(status: number, matches: RegExp, times = Infinity): void {
+  let left = times
+  const fault: Fault = (_request, response) => {
+    left -= 1
+    if (left === 0) place.catalog.fault = null
+    sendJson(response, status, { error: 'a fault of the test' })
+  }
+  place.catalog.fault = { matches, does: fault }
+}
+
+/** Answers every page with these. */
+const put = (items: readonly unknown[], nextCursor: string | null): void => {
+  place.catalog.fault = {
+    matches: PAGES,
+    does: (_request, response) => sendJson(response, 200, { items, next_cursor: nextCursor }),
+  }
+}
+
+/** Another process takes the lease, if it can. */
+const takeAsStranger = (): Promise<boolean> =>
+  place.copy.takeLease(CHANNEL_ID, { owner: 'stranger', forMs: LEASE_MS })
+
+describe('walk', () => {
+  test('malformed offers and products - are named by their GTINs, the first ten of each reason', async () => {
+    const [first, second, ...others] = makeWireProducts(450)
+    stock(place.catalog, [
+      { ...first, title: '' },
+      { ...second, offers: [{ ...second?.offers[0], affiliate_url: 'x' }, ...(second?.offers ?? [])] },
+      ...others.map((product) => ({ ...product, offers: [{ ...product.offers[0], price: '12,50' }] })),
+    ] as typeof others)
+    const ten = Array.from({ length: 10 }, (_, index) => toGtin(index + 2))
+    const droppedGtins = { product: [toGtin(0)], link: [toGtin(1)], price: ten }
+    expect((await place.walk()).walks).toMatchObject([{ productCount: 449, droppedGtins }])
+    // What was malformed is looked at again by the next walk, though its bytes are the same.
+    expect((await place.walk()).walks).toMatchObject([{ productCount: 449, droppedGtins }])
+  })
+
+  test('450 products - walked - are asked for in three pages of 200 and all stored', async () => {
+    stock(place.catalog, makeWireProducts(450))
+    const progress: string[] = []
+    const report = await place.walk({
+      onProgress: ({ productCount, isDone }) => progress.push(`${productCount} ${isDone}`),
+    })
+    expect(report.walks).toMatchObject([{ outcome: 'complete', productCount: 450, failure: null }])
+    expect(report.calls).toEqual([
+      { operation: 'channels', outcome: 'ok', count: 1 },
+      { operation: 'products', outcome: 'ok', count: 3 },
+    ])
+    const paths = place.catalog.calls.map(({ path }) => path).filter((path) => PAGES.test(path))
+    expect(paths.every((path) => path.includes('limit=200'))).toBe(true)
+    expect(progress).toEqual(['200 false', '400 false', '450 true'])
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ productCount: 450, dealCount: 450 })
+    expect(await readBox(place.copy, toGtin(449))).toBe(`Lamp 449 @${NOON_MS}`)
+  })
+
+  test('two channels, one of them failing - the other is walked all the same', async () => {
+    const other = { ...place.catalog.channels[0], id: '00000000-0000-4000-8000-000000000002' }
+    place.catalog.channels = [{ name: 'b', kind: 'app', url: null, ...other }, ...place.catalog.channels]
+    stock(place.catalog, makeWireProducts(1))
+    failWith(400, new RegExp(`${other.id}/products`))
+    const { walks } = await place.walk()
+    expect(walks.map(({ outcome, failure }) => [outcome, failure])).toEqual([
+      ['failed', 'VITRINE_CATALOG_STATUS'],
+      ['complete', null],
+    ])
+  })
+
+  test('channels that are not served - are not walked', async () => {
+    const { walks } = await place.walk({ order: { channels: ['00000000-0000-4000-8000-000000000009'] } })
+    expect(walks).toEqual([])
+    expect(place.catalog.countCalls(PAGES)).toBe(0)
+    expect((await place.copy.findChannelList())?.channels).toHaveLength(1)
+  })
+
+  test('list of channels that cannot be had - the walk reports why and touches nothing', async () => {
+    failWith(401, /channels$/)
+    expect(await place.walk()).toMatchObject({ walks: [], failure: 'VITRINE_CATALOG_KEY_REFUSED' })
+    expect(await place.copy.findChannelList()).toBeUndefined()
+  })
+})
+
+describe('retries', () => {
+  beforeEach(() => stock(place.catalog, makeWireProducts(3)))
+
+  test('page - fails three times - is tried again after 1, 4 and 16 seconds and then stored', async () => {
+    failWith(503, PAGES, 3)
+    const walking = place.walk()
+    for (const [index, waitMs] of [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS].entries()) {
+      await vi.waitFor(() => {
+        expect(place.catalog.countCalls(PAGES)).toBe(index + 1)
+        expect(place.clock.pendingDelaysMs).toEqual([waitMs])
+      })
+      place.clock.advance(waitMs - 1)
+      expect(place.clock.pendingDelaysMs).toEqual([1])
+      place.clock.advance(1)
+    }
+    expect((await walking).walks).toMatchObject([{ outcome: 'complete', productCount: 3 }])
+    expect(place.catalog.countCalls(PAGES)).toBe(4)
+  })
+
+  test('page - fails four times - the walk fails and the old copy stays', async () => {
+    await place.walk()
+    stock(place.catalog, makeWireProducts(2, 'Renamed'))
+    failWith(500, PAGES)
+    const callsBefore = place.catalog.countCalls(PAGES)
+    const walking = place.walk()
+    for (const [index, waitMs] of [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS].entries()) {
+      await vi.waitFor(() => {
+        expect(place.catalog.countCalls(PAGES)).toBe(callsBefore + index + 1)
+        expect(place.clock.pendingDelaysMs).toEqual([waitMs])
+      })
+      place.clock.advance(waitMs)
+    }
+    expect((await walking).walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_STATUS' }])
+    expect(place.catalog.countCalls(PAGES)).toBe(callsBefore + 4)
+    expect(await readGrid(place.copy)).toEqual(['Lamp 0', 'Lamp 1', 'Lamp 2'])
+  })
+
+  test.each([
+    [401, 'VITRINE_CATALOG_KEY_REFUSED'],
+    [403, 'VITRINE_CATALOG_KEY_REFUSED'],
+    [429, 'VITRINE_CATALOG_RATE_LIMITED'],
+    [400, 'VITRINE_CATALOG_STATUS'],
+    [404, 'VITRINE_CATALOG_STATUS'],
+  ])('page answered with %i - is not tried again', async (status, failure) => {
+    failWith(status, PAGES)
+    const report = await place.walk()
+    expect(report.walks).toMatchObject([{ outcome: 'failed', failure }])
+    expect(place.catalog.countCalls(PAGES)).toBe(1)
+  })
+
+  test('429 with Retry-After - the pause is told to the one who started the walk', async () => {
+    place.catalog.fault = {
+      matches: PAGES,
+      does: (_request, response) => response.writeHead(429, { 'retry-after': '120' }).end(),
+    }
+    expect((await place.walk()).pausedUntilMs).toBe(NOON_MS + 120 * SECOND_MS)
+  })
+
+  test('pause known before - no call is made', async () => {
+    const report = await place.walk({ order: { pausedUntilMs: NOON_MS + 1 } })
+    expect(report.failure).toBe('VITRINE_CALL_NOT_MADE')
+    expect(place.catalog.calls).toEqual([])
+  })
+
+  test('stop while the catalog hangs - ends at once, and says that it was stopped', async () => {
+    const stop = new AbortController()
+    place.catalog.fault = { matches: PAGES, does: () => stop.abort() }
+    expect((await place.walk({ signal: stop.signal })).walks).toMatchObject([
+      { outcome: 'failed', failure: 'VITRINE_WALK_FAILED' },
+    ])
+    expect(place.clock.nowMs()).toBe(NOON_MS)
+    expect(place.catalog.countCalls(PAGES)).toBe(1)
+    expect(place.clock.pendingWaits).toBe(0)
+  })
+
+  test('stop before it began - nothing is called', async () => {
+    expect(await place.walk({ signal: AbortSignal.abort() })).toMatchObject({
+      walks: [],
+      failure: 'VITRINE_WALK_FAILED',
+    })
+    expect(place.catalog.calls).toEqual([])
+  })
+
+  test('stop while it waits for the next try - ends at once and leaves no timer', async () => {
+    failWith(503, PAGES)
+    const stop = new AbortController()
+    const walking = place.walk({ signal: stop.signal })
+    await vi.waitFor(() => {
+      expect(place.catalog.countCalls(PAGES)).toBe(1)
+      expect(place.clock.pendingDelaysMs).toEqual([SECOND_MS])
+    })
+    stop.abort()
+    expect((await walking).walks).toMatchObject([{ outcome: 'failed' }])
+    expect(place.clock.pendingWaits).toBe(0)
+    expect(place.catalog.countCalls(PAGES)).toBe(1)
+  })
+})
+
+describe('broken walks', () => {
+  beforeEach(() => stock(place.catalog, makeWireProducts(450)))
+
+  test('break at the second page - the next walk resumes there', async () => {
+    failWith(401, SECOND_PAGE)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'failed' }])
+    expect(await readBox(place.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
+    expect(await readGrid(place.copy)).toEqual([])
+    place.catalog.fault = null
+    place.clock.advance(HOUR_MS)
+    place.catalog.calls.length = 0
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
+    const paths = place.catalog.calls.map(({ path }) => path).filter((path) => PAGES.test(path))
+    expect(paths).toHaveLength(2)
+    expect(paths[0]).toContain(`cursor=${toGtin(199)}`)
+    const state = await place.copy.getCopyState(CHANNEL_ID)
+    expect(state).toMatchObject({ productCount: 450, completedStartedAtMs: NOON_MS })
+  })
+
+  test('break longer than an hour ago - the next walk begins anew', async () => {
+    failWith(401, SECOND_PAGE)
+    await place.walk()
+    place.catalog.fault = null
+    place.clock.advance(HOUR_MS + 1)
+    place.catalog.calls.length = 0
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }])
+    expect(place.catalog.countCalls(PAGES)).toBe(3)
+    const state = await place.copy.getCopyState(CHANNEL_ID)
+    expect(state.completedStartedAtMs).toBe(NOON_MS + HOUR_MS + 1)
+  })
+
+  test('cursor refused with 400 after a break - begins anew, counts and dates every product once', async () => {
+    failWith(401, new RegExp(`cursor=${toGtin(399)}`))
+    await place.walk()
+    place.clock.advance(MINUTE_MS)
+    stock(place.catalog, makeWireProducts(451).slice(1))
+    let refused = 0
+    place.catalog.fault = {
+      matches: new RegExp(`cursor=${toGtin(399)}`),
+      does: (_request, response) => {
+        refused += 1
+        sendJson(response, 400, { error: 'bad cursor' })
+      },
+    }
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
+    expect(refused).toBe(1)
+    const state = await place.copy.getCopyState(CHANNEL_ID)
+    expect(state).toMatchObject({ productCount: 450, dealCount: 450 })
+    const laterMs = NOON_MS + MINUTE_MS
+    expect(await readBox(place.copy, toGtin(0))).toBe('unknown')
+    expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${laterMs}`)
+    expect(await readBox(place.copy, toGtin(450))).toBe(`Lamp 450 @${laterMs}`)
+  })
+
+  test('catalog that refuses every cursor - fails each walk after its first page instead of going round', async () => {
+    failWith(400, SECOND_PAGE)
+    for (const calls of [2, 5]) {
+      expect((await place.walk()).walks).toMatchObject([
+        { outcome: 'failed', failure: 'VITRINE_CATALOG_STATUS' },
+      ])
+      expect(place.catalog.countCalls(PAGES)).toBe(calls)
+    }
+  })
+})
+
+describe('pages that cannot be', () => {
+  const [first, second] = makeWireProducts(2, 'Broken')
+
+  beforeEach(async () => {
+    stock(place.catalog, makeWireProducts(2))
+    await place.walk()
+  })
+
+  test.each([
+    ['backwards', [second, first], null],
+    ['empty with a cursor', [], 'on'],
+    ['full of rubbish with a cursor', [{ gtin: 'x' }], 'on'],
+    ['the same again and again', [first], 'on'],
+  ])('page %s - fails the walk and keeps the old copy', async (_, items, nextCursor) => {
+    put(items, nextCursor)
+    const { walks } = await place.walk()
+    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_INVALID' }])
+    expect(await readGrid(place.copy)).toEqual(['Lamp 0', 'Lamp 1'])
+    expect(await readBox(place.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
+  })
+
+  test('rubbish under ever new cursors - fails the walk after fifty pages', async () => {
+    let page = 0
+    place.catalog.fault = {
+      matches: PAGES,
+      does: (_request, response) =>
+        sendJson(response, 200, { items: [{ gtin: 'x' }], next_cursor: `page ${(page += 1)}` }),
+    }
+    const { walks } = await place.walk()
+    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_INVALID' }])
+    expect(page).toBe(51)
+    expect(await readGrid(place.copy)).toEqual(['Lamp 0', 'Lamp 1'])
+  })
+
+  test('page full of malformed products among good ones - costs them alone, and they are counted', async () => {
+    const pages = [
+      { items: [makeWireProduct({ gtin: toGtin(0) })], next_cursor: 'b' },
+      { items: [{ gtin: 'x' }, makeWireProduct({ gtin: toGtin(1), title: ' ' })], next_cursor: 'c' },
+      { items: [makeWireProduct({ gtin: toGtin(2) })], next_cursor: null },
+    ]
+    place.catalog.fault = {
+      matches: PAGES,
+      does: (_request, response) => sendJson(response, 200, pages.shift()),
+    }
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 2 }])
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      drops: { product: 2 },
+      productCount: 2,
+    })
+    expect(await readBox(place.copy, toGtin(1))).toBe('unknown')
+    expect(await readBox(place.copy, toGtin(2))).toContain('Lumen')
+  })
+
+  test('last page full of malformed products - the walk ends with it', async () => {
+    put([{ gtin: 'x' }], null)
+    const { walks } = await place.walk({ order: { isAccepted: true } })
+    expect(walks).toMatchObject([{ outcome: 'complete', productCount: 0 }])
+    expect((await place.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
+  })
+
+  test('product that comes twice - is stored once, the second is counted', async () => {
+    put([first, first, second], null)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 2 }])
+    expect((await place.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
+  })
+
+  test('page with a malformed product - the rest is stored, the fault is counted', async () => {
+    put([makeWireProduct({ gtin: toGtin(5) }), { gtin: 'x' }], null)
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 1 }])
+    expect((await place.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
+  })
+})
+
+/** As soon as the first page is stored. */
+async function loseLease(): Promise<void> {
+  await vi.waitFor(async () => expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`))
+  place.clock.advance(MINUTE_MS)
+  await takeAsStranger()
+}
+
+describe('leases', () => {
+  beforeEach(() => stock(place.catalog, makeWireProducts(450)))
+
+  test('lease held by another process - the channel is left alone', async () => {
+    await takeAsStranger()
+    expect((await place.walk()).walks).toMatchObject([{ outcome: 'busy', failure: null }])
+    expect(place.catalog.countCalls(PAGES)).toBe(0)
+  })
+
+  test('walk that has ended - leaves the lease free', async () => {
+    await place.walk()
+    expect(await takeAsStranger()).toBe(true)
+  })
+
+  test('lease lost while a page is under way - stops without storing that page', async () => {
+    const { catalog, clock } = place
+    catalog.fault = {
+      matches: SECOND_PAGE,
+      does: (request, response) => {
+        catalog.fault = null
+        void loseLease().finally(() => {
+          const items = makeWireProducts(450).slice(200, 400)
+          sendJson(response, 200, { items, next_cursor: request.url === undefined ? null : toGtin(399) })
+        })
+      },
+    }
+    const { walks } = await place.walk({
+      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}) },
+    })
+    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
+    expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
+    expect(await readBox(place.copy, toGtin(200))).toBe('unknown')
+    expect(await takeAsStranger()).toBe(true)
+    expect(catalog.countCalls(PAGES)).toBe(2)
+  })
+
+  test('lease lost while the next page is already under way - drops that page, and asks for no other', async () => {
+    const { catalog, clock } = place
+    const { walks } = await place.walk({
+      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}) },
+      onProgress: () => {
+        clock.advance(MINUTE_MS)
+        void takeAsStranger()
+      },
+    })
+    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
+    expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
+    expect(await readBox(place.copy, toGtin(200))).toBe('unknown')
+    expect(catalog.countCalls(PAGES)).toBe(2)
+  })
+})

@@ -1,0 +1,47 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Environment } from '../../../src/config/parse-config.ts'
+import { makeFolder, makeSettings, runHere } from '../../cli/cli-harness.ts'
+import { FAKE_KEY } from '../../helpers/fake-catalog.ts'
+
+type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
+
+async function check(
+  settings: Environment,
+): Promise<{ code: number | null; bad: Finding[]; subjects: string[] }> {
+  const { code, out } = await runHere(['check', '--json'], settings)
+  const findings = JSON.parse(out) as Finding[]
+  expect(findings.every(({ isGood, cure }) => isGood === (cure === null))).toBe(true)
+  expect(out).not.toContain(FAKE_KEY)
+  return {
+    code,
+    bad: findings.filter(({ isGood }) => !isGood),
+    subjects: findings.map(({ subject }) => subject),
+  }
+}
+
+describe('check', () => {
+  it('embedded catalog without data - 1, says how to import', async () => {
+    const { code, bad } = await check(makeSettings(makeFolder()))
+    expect(code).toBe(1)
+    expect(bad).toMatchObject([
+      { found: 'it is empty', cure: expect.stringContaining('vitrine catalog import') },
+    ])
+  })
+
+  it('embedded catalog cannot be opened - 1', async () => {
+    const folder = makeFolder()
+    mkdirSync(join(folder, 'catalog.db'))
+    expect(await check(makeSettings(folder))).toMatchObject({
+      code: 1,
+      bad: [
+        {
+          subject: 'catalog service',
+          found: expect.stringMatching(/: it is a folder \(VITRINE_STORE_FAILED\)$/),
+          cure: 'Choose the path of a file. The path is that of VITRINE_CATALOG_DATABASE_URL.',
+        },
+      ],
+    })
+  })
+})

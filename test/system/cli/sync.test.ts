@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { LEASE_MS } from '../../../src/sync/walk-lease.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireProduct } from '../../helpers/fake-catalog.ts'
+import { toGtin } from '../../helpers/products.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt, startRemote } from '../../cli/cli-harness.ts'
+
+async function startFilled(): Promise<Awaited<ReturnType<typeof startRemote>>> {
+  const remote = await startRemote(makeFolder())
+  remote.catalog.products.set(
+    CHANNEL_ID,
+    [1, 2, 3].map((index) => makeWireProduct({ gtin: toGtin(index) })),
+  )
+  return remote
+}
+
+describe('sync as a process', () => {
+  it('good catalog - 0, a line a channel, progress on standard error', async () => {
+    const { settings } = await startFilled()
+    const { code, out, err } = await runBuilt(['sync'], settings)
+    expect(code).toBe(0)
+    expect(out).toMatch(/^Test magazine \([0-9a-f-]{36}\): 3 products in \d+\.\d s\n$/)
+    expect(err).toContain('Test magazine: 3 products')
+    expect(err).toContain('A running server may show boxes from its memory for up to 300 more seconds.\n')
+    expect(out + err).not.toContain(FAKE_KEY)
+  })
+
+  it('--accept - while another process walks - waits for it and walks then', async () => {
+    const { catalog, settings } = await startFilled()
+    await runBuilt(['sync'], settings)
+    const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
+    const other = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
+    onTestFinished(() => other.close())
+    await other.takeLease(CHANNEL_ID, { owner: 'server', forMs: LEASE_MS })
+    await other.beginWalk(CHANNEL_ID, { nowMs: Date.now(), resumableSinceMs: Infinity })
+    const { child, firstLine, said } = startBuilt(['sync', '--accept'], settings)
+    const ended = once(child, 'exit')
+    await vi.waitFor(() =>
+      expect(said()).toContain('Another process is walking Test magazine; waiting until it has ended'),
+    )
+    await other.failWalk(CHANNEL_ID, 'VITRINE_WALK_FAILED', Date.now())
+    await other.releaseLease(CHANNEL_ID, 'server')
+    expect(await firstLine).toMatch(/: 3 products in \d/)
+    expect(await ended).toEqual([0, null])
+  })
+
+  it('stored copy cannot be opened, embedded catalog - 1, and the process ends', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'file'), '')
+    const settings = makeSettings(folder, { VITRINE_DATABASE_URL: `sqlite:${folder}/file/x.db` })
+    const { code, err } = await runBuilt(['sync'], settings)
+    expect(code).toBe(1)
+    expect(err).toContain('VITRINE_STORE_FAILED')
+  })
+})

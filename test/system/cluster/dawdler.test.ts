@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test, vi } from 'vitest'
+import { atEnd, useOnce } from '../../helpers/at-end.ts'
+import { makeFolder, makeSettings } from '../../cli/cli-harness.ts'
+import { ask, isAlive, read, startFleet, sumSeries } from './fleet-harness.ts'
+
+/** An answer that never ends, to whoever asks with this word. */
+const ENDLESS = `
+import { channel } from 'node:diagnostics_channel'
+channel('http.server.request.start').subscribe(({ request, response }) => {
+  if (request.url.includes('endless')) response.end = () => response
+})
+`
+
+/** The two limits pass at the same time: each is some nine seconds of a server of its own. */
+const getEnds = useOnce(async () => {
+  const [reloaded, hung] = await Promise.all([reloadWithEndlessAnswer(), stopWithHungWorker()])
+  return { reloaded, hung }
+})
+
+async function reloadWithEndlessAnswer(): Promise<Readonly<{ outcomes: readonly string[]; shown: number }>> {
+  const folder = makeFolder()
+  const file = join(folder, 'endless.mjs')
+  writeFileSync(file, ENDLESS)
+  const NODE_OPTIONS = `--import ${pathToFileURL(file).href}`
+  const fleet = await startFleet(makeSettings(folder, { NODE_OPTIONS }))
+  // One connection, so that the worker that counts is the one that is held up.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  atEnd(() => agent.destroy())
+  const outcomes: string[] = []
+  for (let visit = 0; visit < 20; visit += 1) outcomes.push(await ask(fleet.box ?? '', agent))
+  const endless = ask(`${fleet.publicUrl}/healthz?endless`, agent)
+  fleet.running.child.kill('SIGHUP')
+  await vi.waitFor(() => expect(fleet.lines('every worker was replaced')).toHaveLength(1))
+  outcomes.push(await endless)
+  const page = await read(`${fleet.publicUrl}/metrics`)
+  return { outcomes, shown: sumSeries(page, 'vitrine_answers_total', 'state="shown"') }
+}
+
+async function stopWithHungWorker(): Promise<Readonly<{ code: number | null; workers: readonly number[] }>> {
+  const fleet = await startFleet()
+  const workers = fleet.workerPids()
+  const [hung = 0] = workers
+  process.kill(hung, 'SIGSTOP')
+  return { code: (await fleet.running.stop('SIGTERM')).code, workers }
+}
+
+test('reload, an answer that never ends - the worker is given its time, and what it counted stays in the sums', () => {
+  const { outcomes, shown } = getEnds().reloaded
+  expect(outcomes).toEqual([...Array.from({ length: 20 }, () => '200 shown'), 'ECONNRESET'])
+  expect(shown).toBe(20)
+})
+
+test('SIGTERM, a worker that hangs - is killed before the primary ends, and does not stay behind', async () => {
+  const { code, workers } = getEnds().hung
+  expect(code).toBe(0)
+  await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]))
+})

@@ -1,0 +1,19 @@
+import { describeCopy } from '../../storage/conformance/copy.ts'
+import { makePlace } from '../../storage/conformance/sql-place.ts'
+import { useDatabase } from '../use-database.ts'
+
+const database = useDatabase()
+
+describeCopy({
+  name: 'PostgreSQL',
+  async start() {
+    await database.empty()
+    return {
+      ...makePlace({ address: database.address, isShared: true }, () => Promise.resolve()),
+      async passTime(byMs) {
+        await database.run(`update vitrine_copy.copies set lease_until_ms = lease_until_ms - ${byMs}`)
+        await database.run(`update vitrine_copy.lookup_claims set until_ms = until_ms - ${byMs}`)
+      },
+    }
+  },
+})

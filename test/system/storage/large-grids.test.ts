@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Product } from '../../../src/catalog/contract.ts'
+import { type SqlStore, openSqlStore } from '../../../src/storage/sql-store.ts'
+import type { DealQuery, DealSort } from '../../../src/storage/store.ts'
+import { usePostgres } from '../../helpers/postgres.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import { computeGrid, describeOffer } from '../../storage/conformance/deals-property.ts'
+import { CHANNEL, begin, makePage, makeQuery } from '../../storage/conformance/subject.ts'
+
+/** So many that no filter below but the ones named "rare" is rare, and that the window of the first deals is not all. */
+const PRODUCTS = 3_500
+
+const products = Array.from({ length: PRODUCTS }, (_, index): Product => {
+  const old = (100 + (index % 400)).toFixed(2)
+  return makeProduct({
+    gtin: toGtin(index),
+    title: index === 77 ? 'Samovar' : `${index % 3 === 0 ? 'Table lamp' : 'Lamp'} ${index}`,
+    brand: index % 50 === 0 ? 'Rare' : 'Common',
+    offers: [
+      makeParsedOffer({ merchant: 'Alpha', price: (20 + (index % 90)).toFixed(2), oldPrice: old }),
+      makeParsedOffer({
+        merchant: index % 100 === 1 ? 'Corner' : 'Beta',
+        price: (30 + (index % 70)).toFixed(2),
+        oldPrice: old,
+        availability: index % 5 === 0 ? 'out_of_stock' : 'in_stock',
+      }),
+    ],
+  })
+})
+
+const FILTERS: Readonly<Record<string, Partial<DealQuery>>> = {
+  none: {},
+  'in stock': { isInStockOnly: true },
+  'common brand': { brand: 'common' },
+  'rare brand': { brand: 'RARE' },
+  'unknown brand': { brand: 'nobody' },
+  'common merchant': { merchants: ['beta'] },
+  'rare merchant': { merchants: ['corner'] },
+  'excluded merchants': { excluded: ['alpha', 'corner'] },
+  'all excluded': { excluded: ['alpha', 'beta', 'corner'] },
+  'high price bound': { maxPrice: '60' },
+  'low price bound': { maxPrice: '20' },
+  'no price': { maxPrice: '0.5' },
+  'common words': { words: 'lamp' },
+  'beginning of words': { words: 'tab lam' },
+  'rare words': { words: 'samovar' },
+  'text within words': { words: 'amova' },
+  'unknown words': { words: 'kettle' },
+  'high discount': { minDiscountPercent: 90 },
+  'common filters that no deal passes together': { brand: 'Common', merchants: ['beta'], maxPrice: '29.99' },
+  everything: { brand: 'Common', words: 'lamp', excluded: ['corner'], maxPrice: '50', isInStockOnly: true },
+}
+
+const SORTS: readonly DealSort[] = ['discount', 'saving', 'price']
+
+async function fill(copy: SqlStore): Promise<void> {
+  const walk = await begin(copy, 100)
+  for (let first = 0; first < PRODUCTS; first += 200) {
+    const page = products.slice(first, first + 200)
+    const afterGtin = first === 0 ? '' : toGtin(first - 1)
+    await copy.applyPage(CHANNEL, makePage(walk, page, { asOfMs: 100, afterGtin, nextCursor: afterGtin }))
+  }
+  await copy.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
+}
+
+const wholes = new Map<string, readonly string[]>()
+
+/** The whole of a grid, computed once for all its pages and both databases. */
+function computeWhole(over: Partial<DealQuery>): readonly string[] {
+  const key = JSON.stringify(over)
+  const whole =
+    wholes.get(key) ?? computeGrid(products, makeQuery({ ...over, offset: 0, limit: PRODUCTS * 2 }))
+  wholes.set(key, whole)
+  return whole
+}
+
+const stores: Record<string, SqlStore> = {}
+const closings: (() => Promise<void>)[] = []
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'vitrine-large-'))
+  const { address, drop } = await usePostgres().makeDatabase()
+  stores['SQLite'] = await openSqlStore({
+    database: { kind: 'sqlite', path: join(folder, 'copy.db') },
+    catalog: 'c',
+  })
+  stores['PostgreSQL'] = await openSqlStore({ database: address, catalog: 'c' })
+  closings.push(() => rm(folder, { recursive: true, force: true }), drop)
+  await Promise.all(Object.values(stores).map(fill))
+})
+
+afterAll(async () => {
+  await Promise.all(Object.values(stores).map((store) => store.close()))
+  for (const close of closings) await close()
+})
+
+describe.each(['SQLite', 'PostgreSQL'])('grids of a large copy - %s', (name) => {
+  describe.each(Object.entries(FILTERS))('%s', (_filter, over) => {
+    test.each(SORTS)('sorted by %s - every page is what a plain computation gives', async (sort) => {
+      const whole = computeWhole({ ...over, sort })
+      for (const offset of [0, 60, 960, 2_400]) {
+        const query = makeQuery({ ...over, sort, offset, limit: 13 })
+        const deals = (await stores[name]?.findDeals(query)) ?? []
+        const found = deals.map(({ gtin, offer }) => `${gtin} ${describeOffer(offer)}`)
+        expect(found).toEqual(whole.slice(offset, offset + 13))
+      }
+    })
+  })
+})
+
+test('PostgreSQL, time is over - the server ends the statement, and that is no failure of the store', async () => {
+  const store = stores['PostgreSQL']
+  const query = makeQuery({ excluded: ['alpha'], sort: 'saving', offset: 2_400 })
+  await expect(store?.findDeals(query, 0)).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+  expect(await store?.findDeals(query, 60_000)).toHaveLength(61)
+})

@@ -1,0 +1,74 @@
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { type Governor, createGovernor } from '../../../src/catalog/governor.ts'
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/clock.ts'
+import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { CatalogRateLimitedError } from '../../../src/errors.ts'
+import { createFakeClock } from '../../helpers/fake-clock.ts'
+import { useDatabase } from '../use-database.ts'
+import { makeProduct, toGtin } from '../../helpers/products.ts'
+import { CHANNEL, type Copy, readBox } from '../../storage/conformance/subject.ts'
+
+/** Several machines on one PostgreSQL, one of which has a wrong clock. The clock of the server is the real one. */
+
+const CATALOG = 'https://one.example'
+const GTIN = toGtin(1)
+const database = useDatabase()
+beforeEach(() => database.empty())
+
+type Machine = Readonly<{ copy: Copy; governor: Governor; nowMs: number }>
+
+/** A machine whose clock is ahead of that of the server. */
+async function openMachine(aheadMs: number): Promise<Machine> {
+  const nowMs = Date.now() + aheadMs
+  const clock = createFakeClock(nowMs)
+  const copy = await openSqlStore({ database: database.address, catalog: CATALOG, clock })
+  onTestFinished(() => copy.close())
+  return { copy, governor: createGovernor({ clock, unknownLookupsPerHour: 10, ledger: copy }), nowMs }
+}
+
+const lookUp = ({ copy, nowMs }: Machine, title: string): Promise<void> =>
+  copy.putLookups([
+    { channelId: CHANNEL, gtin: GTIN, entry: { product: makeProduct({ gtin: GTIN, title }), asOfMs: nowMs } },
+  ])
+
+const limited = (retryAfterMs: number): CatalogRateLimitedError =>
+  new CatalogRateLimitedError('429', retryAfterMs)
+
+describe('pause after a 429', () => {
+  test('machine a day behind - neither calls nor ends the pause of the others', async () => {
+    const [right, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
+    await right.governor.noteLimited(limited(3 * MINUTE_MS))
+    await expect(behind.governor.take('refresh')).rejects.toThrow('paused')
+    await behind.governor.read()
+    await expect(right.governor.take('refresh')).rejects.toThrow('paused')
+  })
+
+  test('machine two days ahead - keeps the pause that it has noted itself', async () => {
+    const ahead = await openMachine(2 * DAY_MS)
+    await ahead.governor.noteLimited(limited(3 * MINUTE_MS))
+    await expect(ahead.governor.take('refresh')).rejects.toThrow('paused')
+  })
+
+  test('pause of a machine two days ahead, beyond the next reset - is none for the others', async () => {
+    const [right, ahead] = [await openMachine(0), await openMachine(2 * DAY_MS)]
+    await ahead.governor.noteLimited(limited(3 * MINUTE_MS))
+    await right.governor.take('refresh')
+    expect((await right.governor.read()).quota.limitedUntilMs).toBe(0)
+  })
+})
+
+describe('look-ups of one product', () => {
+  test('machine a day behind - does not overwrite what the others have looked up', async () => {
+    const [right, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
+    await lookUp(right, 'now')
+    await lookUp(behind, 'a day behind')
+    expect(await readBox(right.copy, GTIN)).toBe(`now @${right.nowMs}`)
+  })
+
+  test('machine a day ahead - what it has looked up gives way to the others', async () => {
+    const [right, ahead] = [await openMachine(-SECOND_MS), await openMachine(DAY_MS)]
+    await lookUp(ahead, 'a day ahead')
+    await lookUp(right, 'now')
+    expect(await readBox(right.copy, GTIN)).toBe(`now @${right.nowMs}`)
+  })
+})

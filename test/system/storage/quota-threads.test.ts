@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { expect, onTestFinished, test } from 'vitest'
+import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
+
+const CATALOG = 'https://one.example'
+const DAILY_LIMIT = 40
+
+const built = (name: string): string =>
+  JSON.stringify(new URL(`../../../dist/${name}.js`, import.meta.url).href)
+
+test('at the same time, each in a thread of its own - together they take the share and not one more', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'vitrine-quota-'))
+  const path = join(folder, 'copy.db')
+  const copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
+  onTestFinished(async () => {
+    await copy.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const ready = new Int32Array(new SharedArrayBuffer(4))
+  const taken = await Promise.all([1, 2, 3].map(() => takeInThread(path, { ready, threadCount: 3 })))
+  expect(taken.reduce((sum, calls) => sum + calls, 0)).toBe(DAILY_LIMIT / 2)
+  expect((await copy.updateQuota(NOON_MS, (state) => state)).calls.walk).toBe(DAILY_LIMIT / 2)
+})
+
+/**
+ * Asks for thirty calls of a walk with the built code, as another process does, once all threads are ready; answers how
+ * many it got.
+ */
+function takeInThread(
+  path: string,
+  start: Readonly<{ ready: Int32Array; threadCount: number }>,
+): Promise<number> {
+  const body = `
+    const { parentPort, workerData } = require('node:worker_threads')
+    const run = async () => {
+      const { createGovernor } = await import(${built('catalog/governor')})
+      const { openSqlStore } = await import(${built('copy/sql-store')})
+      const database = { kind: 'sqlite', path: ${JSON.stringify(path)} }
+      const ledger = await openSqlStore({ database, catalog: ${JSON.stringify(CATALOG)} })
+      const clock = { nowMs: () => ${NOON_MS}, wait: () => Promise.resolve() }
+      const governor = createGovernor({ clock, unknownLookupsPerHour: 0, dailyLimit: ${DAILY_LIMIT}, ledger })
+      const { ready, threadCount } = workerData
+      Atomics.add(ready, 0, 1)
+      Atomics.notify(ready, 0)
+      for (let count = Atomics.load(ready, 0); count < threadCount; count = Atomics.load(ready, 0))
+        Atomics.wait(ready, 0, count)
+      let taken = 0
+      for (let turn = 0; turn < 30; turn += 1)
+        await governor.take('walk').then(
+          () => { taken += 1 },
+          (error) => { if (error.code !== 'VITRINE_CALL_NOT_MADE') throw error },
+        )
+      await ledger.close()
+      parentPort.postMessage(taken)
+    }
+    run().catch((error) => { throw error })`
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(body, { eval: true, workerData: start })
+    worker.once('message', (calls: number) => resolve(calls))
+    worker.once('error', reject)
+  })
+}

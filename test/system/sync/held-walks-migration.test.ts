@@ -1,0 +1,86 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { WireProduct } from '../../../src/catalog/contract.ts'
+import { HOUR_MS } from '../../../src/clock.ts'
+import { parseDatabaseText } from '../../../src/config/database-text.ts'
+import { openCopyDatabase } from '../../../src/storage/dialects.ts'
+import type { CopyState } from '../../../src/storage/store.ts'
+import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
+import { useDatabase } from '../use-database.ts'
+import { undoMigrationsFrom0008 } from '../../storage/undo-migrations.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, spoil, stock } from '../../sync/walk-place.ts'
+
+const GOOD = makeWireProducts(120)
+const SPOILT = spoil(GOOD, 120)
+
+const database = useDatabase()
+
+const START: Readonly<Record<string, () => Promise<WalkPlace>>> = {
+  'SQLite file': () => makeWalkPlace(),
+  async PostgreSQL() {
+    await database.empty()
+    return makeWalkPlace(database.address)
+  },
+}
+
+describe.each(Object.entries(START))('%s: copy of a version before held walks', (_name, start) => {
+  let place: WalkPlace
+  beforeEach(async () => {
+    place = await start()
+    // A server has another clock than the test; the catalog confirms the test's.
+    place.catalog.nowMs = place.clock.nowMs
+  })
+
+  /** Walks, and makes the database one of the version before. */
+  async function makeOldCopy(products: readonly WireProduct[]): Promise<void> {
+    expect(await walkLater(products)).toBe('complete 120')
+    const { writer, close } = await openCopyDatabase(parseDatabaseText(place.order.database))
+    await undoMigrationsFrom0008(writer)
+    await close()
+  }
+
+  async function walkLater(products: readonly WireProduct[]): Promise<string> {
+    place.clock.advance(HOUR_MS)
+    stock(place.catalog, [...products])
+    const { walks, failure } = await place.walk()
+    return walks.map(({ outcome, productCount }) => `${outcome} ${productCount}`).join() || String(failure)
+  }
+
+  const readState = (): Promise<CopyState> => place.copy.getCopyState(CHANNEL_ID)
+
+  async function migrate(): Promise<void> {
+    const { close } = await openCopyDatabase(parseDatabaseText(place.order.database))
+    await close()
+  }
+
+  test.each([
+    ['mostly malformed', SPOILT],
+    ['good', GOOD],
+  ])('%s - is taken for malformed: its next malformed walk is believed', async (_kind, products) => {
+    await makeOldCopy(products)
+    const completedAtMs = place.clock.nowMs()
+    await migrate()
+    expect(await readState()).toMatchObject({
+      currentWalk: 1,
+      productCount: 120,
+      completedAtMs,
+      isMalformed: true,
+      held: null,
+    })
+    expect(await walkLater(SPOILT)).toBe('complete 120')
+    expect(await readState()).toMatchObject({ isMalformed: true, dealCount: 0, held: null })
+  })
+
+  test('after a good walk - the next malformed one is held', async () => {
+    await makeOldCopy(SPOILT)
+    expect(await walkLater(GOOD)).toBe('complete 120')
+    expect(await readState()).toMatchObject({ isMalformed: false, dealCount: 120 })
+    expect(await walkLater(SPOILT)).toBe('held 120')
+    expect(await readState()).toMatchObject({ dealCount: 120, held: { reason: 'malformed_offers' } })
+  })
+
+  test('walk that finds no products - is held at once', async () => {
+    await makeOldCopy(SPOILT)
+    expect(await walkLater([])).toBe('held 0')
+    expect(await readState()).toMatchObject({ productCount: 120, held: { reason: 'few_products' } })
+  })
+})

@@ -1,0 +1,157 @@
+import { readFile, readdir } from 'node:fs/promises'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { SECOND_MS, systemClock } from '../../../src/clock.ts'
+import type { WalkReport, WalkRunner } from '../../../src/sync/walk-runner.ts'
+import type { WalkProgress } from '../../../src/sync/walk.ts'
+import { defer } from '../../helpers/defer.ts'
+import { CHANNEL_ID, type Fault, sendJson } from '../../helpers/fake-catalog.ts'
+import { toGtin } from '../../helpers/products.ts'
+import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from '../../sync/walk-place.ts'
+
+/** The built runner: a thread needs JavaScript. */
+const BUILT_RUNNER = new URL('../../../dist/sync/walk-runner.js', import.meta.url).href
+
+let place: WalkPlace
+let runWalkInThread: WalkRunner
+beforeEach(async () => {
+  place = await makeWalkPlace()
+  stock(place.catalog, makeWireProducts(450))
+  const built = (await import(BUILT_RUNNER)) as { runWalkInThread: WalkRunner }
+  runWalkInThread = built.runWalkInThread
+})
+
+/** Threads of this process that keep it alive. */
+const listThreads = (): string[] =>
+  process.getActiveResourcesInfo().filter((name) => name === 'MessagePort' || name === 'Worker')
+
+describe('walk in a thread of its own', () => {
+  test('whole catalog - is stored, told step by step, and nothing stays behind', async () => {
+    const threadsBefore = listThreads().length
+    const progress: WalkProgress[] = []
+    const report = await runWalkInThread(place.order, {
+      signal: new AbortController().signal,
+      onProgress: (step) => progress.push(step),
+    })
+    expect(report).toMatchObject({ failure: null, walks: [{ outcome: 'complete', productCount: 450 }] })
+    expect(report.calls).toContainEqual({ operation: 'products', outcome: 'ok', count: 3 })
+    expect(progress.map(({ productCount }) => productCount)).toEqual([200, 400, 450])
+    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1, productCount: 450 })
+    expect((await place.copy.findProduct(CHANNEL_ID, toGtin(449)))?.product?.title).toBe('Lamp 449')
+    expect(listThreads()).toHaveLength(threadsBefore)
+  })
+
+  test('told to stop - ends with what it has, and the next walk resumes', async () => {
+    const stop = new AbortController()
+    const findLast = (): Promise<unknown> => place.copy.findProduct(CHANNEL_ID, toGtin(199))
+    const stopWhenStored = async (): Promise<void> => {
+      await vi.waitFor(async () => expect(await findLast()).toBeDefined())
+      stop.abort()
+    }
+    place.catalog.fault = { matches: /cursor=/, does: () => void stopWhenStored() }
+    const report = await runWalkInThread({ ...place.order, timeoutMs: 60_000 }, { signal: stop.signal })
+    expect(report.walks).toMatchObject([{ outcome: 'failed' }])
+    place.catalog.fault = null
+    place.catalog.calls.length = 0
+    const again = await runWalkInThread(
+      { ...place.order, owner: 'b' },
+      { signal: new AbortController().signal },
+    )
+    expect(again.walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
+    expect(place.catalog.countCalls(/\/products\?/)).toBe(2)
+  })
+
+  test('database that cannot be opened - the walk fails with its error', async () => {
+    const database = 'sqlite:/dev/null/copy.db'
+    const walking = runWalkInThread({ ...place.order, database }, { signal: new AbortController().signal })
+    await expect(walking).resolves.toMatchObject({ failure: 'VITRINE_STORE_FAILED' })
+  })
+
+  test('key - in a report of a refused walk - is nowhere', async () => {
+    const report = await runWalkInThread(
+      { ...place.order, key: 'wrong-key-123' },
+      { signal: new AbortController().signal },
+    )
+    expect(report.failure).toBe('VITRINE_CATALOG_KEY_REFUSED')
+    expect(JSON.stringify(report)).not.toContain('wrong-key-123')
+    await vi.waitFor(() => expect(place.catalog.calls).toHaveLength(1))
+  })
+})
+
+/** Answers the next page once in another way, and then as ever. */
+function failOnce(answer: Fault): void {
+  place.catalog.fault = {
+    matches: /products\?/,
+    does(request, response) {
+      place.catalog.fault = null
+      answer(request, response)
+    },
+  }
+}
+
+const walkOnce = async (): Promise<WalkReport> =>
+  runWalkInThread(place.order, { signal: new AbortController().signal })
+
+describe('page that another thread could not fetch', () => {
+  test.each<[string, Fault]>([
+    ['VITRINE_CATALOG_STATUS', (_request, response) => response.writeHead(503).end()],
+    ['VITRINE_CATALOG_INVALID', (_request, response) => response.end('no page')],
+    ['VITRINE_CATALOG_UNREACHABLE', (_request, response) => response.destroy()],
+  ])('%s - is counted as what it is, and asked for again', async (outcome, answer) => {
+    failOnce(answer)
+    const report = await walkOnce()
+    expect(report.walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
+    expect(report.calls).toContainEqual(expect.objectContaining({ operation: 'products', outcome, count: 1 }))
+  })
+
+  test.each<[string, Fault]>([
+    ['VITRINE_CATALOG_KEY_REFUSED', (_request, response) => response.writeHead(403).end()],
+    ['VITRINE_CATALOG_STATUS', (_request, response) => response.writeHead(404).end()],
+  ])('%s - ends the walk at once', async (failure, answer) => {
+    failOnce(answer)
+    expect((await walkOnce()).walks).toMatchObject([{ outcome: 'failed', failure }])
+    expect(place.catalog.countCalls(/\/products\?/)).toBe(1)
+  })
+
+  test('429 with Retry-After - the pause is told to the one who started the walk', async () => {
+    failOnce((_request, response) => response.writeHead(429, { 'retry-after': '120' }).end())
+    const sinceMs = systemClock.nowMs()
+    const report = await walkOnce()
+    expect(report.walks).toMatchObject([{ failure: 'VITRINE_CATALOG_RATE_LIMITED' }])
+    expect(report.pausedUntilMs).toBeGreaterThanOrEqual(sinceMs + 120 * SECOND_MS)
+  })
+})
+
+/** Niceness of the threads of this process, the main one first. */
+const readNiceness = async (): Promise<number[]> => {
+  const threads = await readdir('/proc/self/task')
+  const stats = await Promise.all(
+    threads.map((id) => readFile(`/proc/self/task/${id}/stat`, 'utf8').catch(() => '')),
+  )
+  // The fields after the name, which may hold anything but a last bracket (proc(5): 19 is the niceness).
+  return stats.filter((stat) => stat !== '').map((stat) => Number(stat.split(') ').at(-1)?.split(' ')[16]))
+}
+
+describe.runIf(process.platform === 'linux')('threads of a walk', () => {
+  test('walk under way - its threads give way, all others stay as they were', async () => {
+    const [usual] = await readNiceness()
+    const during = defer<number[]>()
+    place.catalog.fault = {
+      matches: /products\?/,
+      does(_request, response) {
+        place.catalog.fault = null
+        const note = async (): Promise<void> => {
+          during.resolve(await readNiceness())
+          sendJson(response, 200, { items: [], next_cursor: null })
+        }
+        void note()
+      },
+    }
+    await runWalkInThread(place.order, { signal: new AbortController().signal })
+    const nice = (await during.promise).filter((niceness) => niceness !== usual)
+    expect(nice.length).toBeGreaterThan(0)
+    // A thread that has ended may be listed a moment longer.
+    await vi.waitFor(async () =>
+      expect((await readNiceness()).every((niceness) => niceness === usual)).toBe(true),
+    )
+  })
+})
