@@ -6,7 +6,7 @@ import type { Secret } from '../config/secrets.ts'
 import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../errors.ts'
 import type { Logger } from '../observability/logger.ts'
 import { createQuestions } from '../lib/rpc-channel.ts'
-import { type RestartWaits, createRestartWaits } from '../cluster/restart-backoff.ts'
+import { type RestartBackoff, createRestartBackoff } from '../lib/backoff.ts'
 import type { CatalogContent } from './store/sample-state.ts'
 
 /** What the thread is given; the key, and the password of a database, go there and nowhere else. */
@@ -98,7 +98,7 @@ const ANSWER_WITHIN_MS: number = SECOND_MS
 export async function startCatalogThread(options: CatalogThreadOptions): Promise<CatalogThread> {
   const { clock } = options
   const closing = new AbortController()
-  const waits = createRestartWaits(clock)
+  const waits = createRestartBackoff(clock)
   const first = startThread(options, 0)
   const { url, catalogId, sampleBase, isLost } = await first.listening
   const current = { thread: first }
@@ -121,7 +121,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
 type Keeping = Readonly<{
   options: CatalogThreadOptions
   current: { thread: Thread }
-  waits: RestartWaits
+  waits: RestartBackoff
   port: number
   signal: AbortSignal
 }>

@@ -8,7 +8,7 @@ import type { ChannelList, CopyStore } from '../storage/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
 import { judgeAge, listShown } from './age.ts'
 import type { Failures } from './failures.ts'
-import { createFlights } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import { waitInTime } from '../lib/in-time.ts'
 
 /**
@@ -123,12 +123,12 @@ type ListSource = Readonly<{
 }>
 
 function createListSource(details: ChannelSourceDetails): ListSource {
-  const flights = createFlights<ChannelList>()
+  const flights = createSingleFlight<ChannelList>()
   let memory: ChannelList | undefined
   let storeReadAtMs = 0
   let failure: unknown
   const fetchList = (): Promise<ChannelList> =>
-    flights.join(LIST_KEY, async () => (memory = await fetchChannelList(details, memory)))
+    flights.run(LIST_KEY, async () => (memory = await fetchChannelList(details, memory)))
   const source: ListSource = {
     findRemembered: () => memory,
     isDue: () => !isWithin(storeReadAtMs, STORE_READ_EVERY_MS, details.clock.nowMs()),

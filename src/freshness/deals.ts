@@ -12,7 +12,7 @@ import { judgeAge } from './age.ts'
 import type { Cached, Hold } from './cached.ts'
 import { type CopyStates, createCopyStates } from './copy-states.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
-import { createFlights } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import { waitInTime } from '../lib/in-time.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 
@@ -89,7 +89,7 @@ type DealReads = Readonly<{
 
 function createDealReads(details: DealSourceDetails): DealReads {
   const { clock, config, memory } = details
-  const flights = createFlights<RememberedDeals>()
+  const flights = createSingleFlight<RememberedDeals>()
   const shortReads = createFairQueue(clock)
   const longReads = createFairQueue(clock)
   let last: Readonly<{ error: unknown; atMs: number }> | undefined
@@ -118,7 +118,7 @@ function createDealReads(details: DealSourceDetails): DealReads {
   return {
     findLastFailure,
     read: (key, wanted, state) =>
-      flights.join(`${key} ${state.currentWalk}`, async () => {
+      flights.run(`${key} ${state.currentWalk}`, async () => {
         const page = await readOnTurn(wanted)
         const asOfMs = findOldestMs(page.deals, getWalkTime(state))
         const remembered = { page, asOfMs, walk: state.currentWalk }

@@ -13,7 +13,7 @@ import type { Cached, CacheStatus, Hold } from './cached.ts'
 import type { ChannelSource } from './channels.ts'
 import type { Claims } from './claims.ts'
 import type { Failures } from './failures.ts'
-import { createFlights } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
 import { takeDrops } from './malformed.ts'
 import type { Memory } from '../lib/lru-cache.ts'
@@ -109,7 +109,7 @@ type Refresher = Readonly<{
 }>
 
 function createRefresher(details: ProductSourceDetails): Refresher {
-  const flights = createFlights<CopyEntry>()
+  const flights = createSingleFlight<CopyEntry>()
   const ask = async (wanted: Wanted, purpose: Purpose): Promise<CopyEntry> => {
     const entry = await details.claims(wanted, () => lookUp(details, wanted, purpose))
     // What another process has found is not in memory yet.
@@ -117,7 +117,7 @@ function createRefresher(details: ProductSourceDetails): Refresher {
     return entry
   }
   const refresh = (wanted: Wanted, purpose: Purpose): Promise<CopyEntry> =>
-    flights.join(wanted.key, () => ask(wanted, purpose))
+    flights.run(wanted.key, () => ask(wanted, purpose))
   const mayCall = (wanted: Wanted, purpose: Purpose): boolean =>
     flights.has(wanted.key) || (!details.failures.isRemembered(wanted.key) && details.gate.isOpen(purpose))
   return {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
 import { type Hold, isCurrent } from '../freshness/cached.ts'
-import { createFlights } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import { type Memory, type MemoryBounds, createMemory } from '../lib/lru-cache.ts'
 import type { WidgetState } from './answer.ts'
 import { type Ages, toCacheControl } from './cache-headers.ts'
@@ -139,7 +139,7 @@ function createKeeping(
   { entries, remember }: Shelf,
   extrasBytes: number,
 ): Pick<HotCache, 'get' | 'set' | 'getOrMake' | 'warm' | 'isWarm'> {
-  const flights = createFlights<ReadyAnswer>()
+  const flights = createSingleFlight<ReadyAnswer>()
   const set = (identity: string, answer: ReadyAnswer): void => {
     const { identity: plain, gzip, brotli } = answer.body
     const bytes = plain.length + gzip.length + brotli.length + extrasBytes
@@ -151,7 +151,7 @@ function createKeeping(
     async getOrMake({ identity, stamp }, make) {
       const kept = entries.get(identity)?.answer
       if (kept?.stamp === stamp) return kept
-      return flights.join(`${identity} ${stamp}`, async () => {
+      return flights.run(`${identity} ${stamp}`, async () => {
         const made = await make()
         set(identity, made)
         return made

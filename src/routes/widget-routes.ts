@@ -2,7 +2,7 @@ import { type Request, Router } from 'express'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '../context.ts'
 import type { AskedRequest, NotedResponse } from '../http/answer.ts'
-import { createFlights } from '../lib/single-flight.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import { createStrip } from '../http/prefix.ts'
 import { type PlainAddress, readPlainAddress } from '../widgets/addresses.ts'
 import type { Surface } from '../widgets/options.ts'
@@ -34,7 +34,7 @@ export function createPlainWidgets(
   fail: (request: IncomingMessage, response: ServerResponse) => void,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
   const strip = createStrip(context.publicUrl)
-  const flights = createFlights<AnyWidget>()
+  const flights = createSingleFlight<AnyWidget>()
   return (request, response) => {
     const { method, url = '' } = request
     const address = strip(url)
@@ -49,7 +49,7 @@ export function createPlainWidgets(
     }
     noteArrival(context, exchange.response)
     flights
-      .join(`${moment} ${address}`, () => getPlainBox(context, { ...plain, gtin }))
+      .run(`${moment} ${address}`, () => getPlainBox(context, { ...plain, gtin }))
       .then((widget) => senders[plain.surface]({ ...exchange, widget }))
       .catch((error: unknown) => {
         failures.set(request, { error })

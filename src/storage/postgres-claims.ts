@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { MINUTE_MS, isWithin, systemClock } from '../clock.ts'
 import { retryConflicts } from '../database/transact.ts'
-import { createBatches } from '../lib/batcher.ts'
+import { createBatcher } from '../lib/batcher.ts'
 import type { CopyTables } from './schema.ts'
 import { SERVER_TIME } from './sql-time.ts'
 import type { CopyStore } from './store.ts'
@@ -22,10 +22,10 @@ export function createPostgresClaims(
   catalog: string,
 ): Pick<CopyStore, 'claimLookup' | 'giveBackLookup'> {
   let sweptAtMs = -Infinity
-  const claim = createBatches((claims: readonly Claim[]) =>
+  const claim = createBatcher((claims: readonly Claim[]) =>
     retryConflicts(() => claimAll(database, catalog, claims)),
   )
-  const giveBack = createBatches(async (claims: readonly GivenBack[]) => {
+  const giveBack = createBatcher(async (claims: readonly GivenBack[]) => {
     await retryConflicts(() => giveBackAll(database, catalog, claims))
     const nowMs = systemClock.nowMs()
     if (!isWithin(sweptAtMs, SWEEP_EVERY_MS, nowMs)) {
