@@ -1,6 +1,5 @@
 import { getSample } from '../catalog-service/sample/sample-data.ts'
-import type { DatabaseAddress } from '../config/config.ts'
-import { labelDatabase } from '../config/database-text.ts'
+import { type DatabaseAddress, labelDatabase } from '../config/database-address.ts'
 import { findEmbeddedCatalog } from '../storage/embedded-catalogs.ts'
 
 /** Find the id of the catalog, other than sample data, that the stored copy was made of. */
