@@ -10,8 +10,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import type { BusyTimeouts } from './storage/dialects.ts'
-import { openFleetStore } from './storage/remote-store.ts'
-import { LATER, openHealingStore } from './storage/reconnecting-store.ts'
+import { openReconnectingStore } from './storage/reconnecting-store.ts'
 import { type OpenLongReads, openSqlStore } from './storage/sql-store.ts'
 import type { CopyStore } from './storage/store.ts'
 import type { WalkRunner } from './sync/walk-runner.ts'
@@ -205,7 +204,14 @@ async function openGuardedStore(
       timeouts,
       ...(details.openLongReads && { openLongReads: details.openLongReads }),
     })
-  const watch = {
+  const { database } = config
+  const engine =
+    database.kind === 'postgres'
+      ? { visitorTimeoutMs: config.freshness.visitorTimeoutMs }
+      : { clock, identify: () => findFileId(database.path) }
+  const store = await openReconnectingStore({
+    ...engine,
+    open,
     onFailure: storeHealth.note,
     onHealed() {
       void logHealed(logger, store)
@@ -213,12 +219,7 @@ async function openGuardedStore(
     },
     onReadOnly: storeHealth.noteReadOnly,
     onWritable: storeHealth.noteWritable,
-  }
-  const { database } = config
-  const store =
-    database.kind === 'postgres'
-      ? await openFleetStore({ ...watch, ...config.freshness, open: () => open(LATER) })
-      : await openHealingStore({ ...watch, open, clock, identify: () => findFileId(database.path) })
+  })
   const ledger = createLedger(details, store, storeHealth.note)
   const gate = createCallGate({
     clock,

@@ -4,6 +4,7 @@ import { MINUTE_MS, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 import { letWritersHoldWords } from './sqlite-words.ts'
+import type { CallRunner } from './with-retries.ts'
 
 /**
  * The index of words, as SQLite has it (FTS5). What is SQLite's own in the search is in this file; another engine would
@@ -44,7 +45,7 @@ export type WordMatch = Readonly<{ id: number; gtin: string; search_text: string
 /**
  * The index for migration 0003; once that is released it never changes. Without texts of its own, and without places of
  * words, it is small; beginnings of one and two letters are kept ready. Triggers keep it in step, whoever writes. Products
- * that are there already are left to `tendSearchIndex`.
+ * that are there already are left to `maintainSearchIndex`.
  */
 export async function createSearchIndex(database: QueryExecutorProvider): Promise<void> {
   await sql`create virtual table product_words using fts5(words, content='', contentless_delete=1, detail=none,
@@ -112,34 +113,26 @@ export async function hasSearchBacklog(database: Kysely<CopyTables>): Promise<bo
   return backlog !== undefined
 }
 
-/** The index of one open store. */
-export type SearchIndex = Readonly<{
-  /**
-   * Does something with the store that may be done twice. Where it meets a damaged index, that is made anew, empty, and it is
-   * done once more: products and offers are whole without it.
-   */
-  mend<T>(action: () => Promise<T>): Promise<T>
-  /** Ends the filling, after the step under way. */
-  stop(): Promise<void>
-}>
-
-/** Fills the index with what it lacks, step by step beside everything else, and makes it anew where it is damaged. */
-export function tendSearchIndex(database: Kysely<CopyTables>): SearchIndex {
+/**
+ * Create the runner for a SQLite file: it fills the index with what it lacks, step by step beside everything else. A call that
+ * meets a damaged index is run again after the index was rebuilt, empty: products and offers are whole without it.
+ */
+export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
   const rebuilder = createRebuilder(database)
-  const mend = async <T>(action: () => Promise<T>): Promise<T> => {
+  const run = async <T>(action: () => Promise<T>): Promise<T> => {
     const rebuiltBefore = rebuilder.count()
     try {
       return await action()
     } catch (error) {
       if (!isSaying(error, INDEX_DAMAGE)) throw error
-      // Somebody else's failure may have had it made anew while this was under way.
+      // The failure of another call may have had it rebuilt while this one was under way.
       if (rebuilder.count() === rebuiltBefore) await rebuilder.rebuild(error)
       filler.wake()
       return action()
     }
   }
-  const filler = startFilling(() => mend(() => fillSome(database)))
-  return { mend, stop: filler.stop }
+  const filler = startFilling(() => run(() => fillSome(database)))
+  return { run, stop: filler.stop }
 }
 
 /** Makes the index anew, once for all who find it damaged at the same time. */
