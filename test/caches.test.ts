@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../src/config/config.ts'
-import { parseConfig } from '../src/config/parse-config.ts'
+import { parseConfig } from '../src/config/config.ts'
 import { systemClock } from '../src/clock.ts'
 import { type Memories, createAnswerMemory, createDataMemories } from '../src/caches.ts'
 

@@ -1,6 +1,8 @@
-import { findSampleListing } from '../catalog-service/sample/listing.ts'
-import { findSamplePicture } from '../catalog-service/sample/pictures/pictures.ts'
-import { SAMPLE_SHOWCASE } from '../catalog-service/sample/put-sample.ts'
+import {
+  SAMPLE_SHOWCASE,
+  findSampleListing,
+  findSamplePicture,
+} from '../catalog-service/sample/sample-data.ts'
 import type { Demo } from '../context.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { systemClock } from '../clock.ts'
-import { type Environment, parseConfig } from '../config/parse-config.ts'
+import { type Environment, parseConfig } from '../config/config.ts'
 import { ConfigError, StoreError, UsageError, VitrineError } from '../errors.ts'
 import { createLogger } from '../observability/logger.ts'
 import { VERSION } from '../lib/paths.ts'

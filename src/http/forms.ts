@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Headers, OF_A_BODY, listHeaders } from './answer.ts'
-import { CACHE_TAG_HEADERS } from './cache-tags.ts'
+import { CACHE_TAG_HEADERS } from '../config/settings.ts'
 import { isNoneMatch } from './etag.ts'
 import { writeAtOnce } from './one-write.ts'
 

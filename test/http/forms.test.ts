@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { CACHE_TAG_HEADERS } from '../../src/http/cache-tags.ts'
+import { CACHE_TAG_HEADERS } from '../../src/config/settings.ts'
 import { type Form, type SentForm, createForm, sendForm } from '../../src/http/forms.ts'
 
 const HEADERS = {

@@ -1,17 +1,24 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { DatabaseAddress } from '../../src/config/config.ts'
-import { labelDatabase, parseDatabaseText, toDatabaseText } from '../../src/config/database-text.ts'
-import { parseConfig } from '../../src/config/parse-config.ts'
-import { explainPostgresAddress, parsePostgresAddress } from '../../src/config/postgres-address.ts'
-import { databaseAddress } from '../../src/config/readers.ts'
+import {
+  type DatabaseAddress,
+  type PostgresAddress,
+  explainDatabaseAddress,
+  labelDatabase,
+  parseDatabaseAddress,
+  parseDatabaseText,
+  toDatabaseText,
+} from '../../src/config/database-address.ts'
+import { parseConfig } from '../../src/config/config.ts'
+
+const parseServer = (text: string): PostgresAddress => parseDatabaseAddress(text) as PostgresAddress
 
 const FULL =
   'postgresql://shop%40user:p%2Fss-word-1@db.example:6543/prices?sslmode=verify-full&sslrootcert=/etc/ca.pem&pool_size=24&connect_timeout_ms=500&statement_timeout_ms=750&application_name=widgets'
 
 describe('address of a server', () => {
   test('everything given - is read, percent signs undone', () => {
-    const address = parsePostgresAddress(FULL)
+    const address = parseServer(FULL)
     expect(address).toMatchObject({
       kind: 'postgres',
       host: 'db.example',
@@ -26,11 +33,11 @@ describe('address of a server', () => {
       applicationName: 'widgets',
       label: 'db.example:6543/prices',
     })
-    expect(address?.password?.reveal()).toBe('p/ss-word-1')
+    expect(address.password?.reveal()).toBe('p/ss-word-1')
   })
 
   test('only what is needed - the rest has its defaults', () => {
-    expect(parsePostgresAddress('postgres://me@[::1]/prices')).toMatchObject({
+    expect(parseDatabaseAddress('postgres://me@[::1]/prices')).toMatchObject({
       host: '::1',
       port: 5432,
       password: null,
@@ -44,7 +51,7 @@ describe('address of a server', () => {
   })
 
   test('folder of a socket - stands for the host', () => {
-    expect(parsePostgresAddress('postgres://me@localhost/prices?host=/run/postgresql')).toMatchObject({
+    expect(parseDatabaseAddress('postgres://me@localhost/prices?host=/run/postgresql')).toMatchObject({
       host: '/run/postgresql',
     })
   })
@@ -69,32 +76,32 @@ describe('address of a server', () => {
     ['postgres://me@db.example:99999/prices', 'host or port cannot be read'],
     ['postgres://me:a/b@db.example/prices', 'host or port cannot be read'],
   ])('%s - is refused, and why is said', (text, fault) => {
-    expect(databaseAddress.read(text)).toBeUndefined()
+    expect(parseDatabaseAddress(text)).toBeUndefined()
     expect(() => parseConfig({ VITRINE_DATABASE_URL: text })).toThrow(`URL: ${fault}`)
   })
 
   test('a password with signs of an address - is in no message', () => {
     for (const sign of '/?#@:%&=[]\\ ') {
       const text = `postgres://me:xq${sign}zj@db.example/prices?xq=xq${sign}zj`
-      expect(explainPostgresAddress(text)).not.toMatch(/xq|zj/)
+      expect(explainDatabaseAddress(text)).not.toMatch(/xq|zj/)
     }
   })
 
   test('printed, logged or put into JSON - its password is nowhere', () => {
-    const address = parsePostgresAddress(FULL)
-    for (const text of [JSON.stringify(address), inspect(address, { depth: 9 }), String(address?.text)])
+    const address = parseServer(FULL)
+    for (const text of [JSON.stringify(address), inspect(address, { depth: 9 }), String(address.text)])
       expect(text).not.toContain('ss-word-1')
   })
 })
 
 describe('address on its way to a thread', () => {
   test.each(['sqlite:data/copy.db', FULL])('%s - arrives as it was', (text) => {
-    const address = databaseAddress.read(text) as DatabaseAddress
+    const address = parseDatabaseAddress(text) as DatabaseAddress
     expect(parseDatabaseText(toDatabaseText(address))).toEqual(address)
   })
 
   test('told to anybody - without user and password', () => {
-    expect(labelDatabase(databaseAddress.read(FULL) as DatabaseAddress)).toBe('db.example:6543/prices')
+    expect(labelDatabase(parseDatabaseAddress(FULL) as DatabaseAddress)).toBe('db.example:6543/prices')
     expect(labelDatabase({ kind: 'sqlite', path: 'data/copy.db' })).toBe('data/copy.db')
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Environment, parseConfig } from '../../src/config/parse-config.ts'
+import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { ConfigError } from '../../src/errors.ts'
 
