@@ -10,7 +10,8 @@ import { READ_FUNCTIONS } from '../database/read-deadline.ts'
 import { toOpenError } from '../database/open-failure.ts'
 import { type OpenPostgres, openPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
-import { COPY_MIGRATIONS, POSTGRES_COPY_MIGRATIONS } from './migrations/index.ts'
+import { POSTGRES_COPY_MIGRATIONS } from './migrations/postgres.ts'
+import { COPY_MIGRATIONS } from './migrations/sqlite.ts'
 import type { CopyTables } from './schema.ts'
 
 /** Reading and writing connections to one database: reads never queue behind a transaction. */

@@ -140,6 +140,7 @@ class Connection {
       await this.#open(this.#isServer ? LATER : AT_START)
     } catch (error) {
       if (error instanceof StoreNewerError) throw error
+      this.#fail(error)
       this.#probeUntilWell()
     }
   }
@@ -215,19 +216,14 @@ class Connection {
   }
 
   async #open(timeouts: BusyTimeouts): Promise<CopyStore> {
-    try {
-      const opened = await this.#details.open(timeouts)
-      if (this.#stopping.signal.aborted) {
-        await opened.close()
-        throw new StoreError('the store is closed')
-      }
-      this.#file.begin()
-      this.#store = opened
-      return opened
-    } catch (error) {
-      this.#fail(error)
-      throw error
+    const opened = await this.#details.open(timeouts)
+    if (this.#stopping.signal.aborted) {
+      await opened.close()
+      throw new StoreError('the store is closed')
     }
+    this.#file.begin()
+    this.#store = opened
+    return opened
   }
 
   async #reopen(): Promise<CopyStore> {
@@ -236,6 +232,9 @@ class Connection {
       this.#unavailable.end()
       this.#details.onHealed?.()
       return opened
+    } catch (error) {
+      this.#fail(error)
+      throw error
     } finally {
       this.#opening = undefined
     }

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isNewer, toLatestMs } from '../clock.ts'
@@ -20,6 +20,9 @@ const ABSENCE_KEPT_MS: number = DAY_MS
 /** Look-ups in a transaction, and the offers in them: its statements block the event loop and the database. */
 const MAX_LOOKUPS = 16
 const MAX_OFFERS = 200
+
+/** The pause after a transaction: a commit blocks the event loop, so look-ups that come close together share one. */
+const GATHER_MS = 5
 
 type Lookups = readonly Lookup[]
 
@@ -43,7 +46,7 @@ export function createLookupWriter(
         if (!mayBeOne) for (const call of some) failures.set(call, error)
         else for (const call of some) await put([call]).catch((own: unknown) => failures.set(call, own))
       })
-      await yieldToEventLoop()
+      await wait(GATHER_MS)
     }
     return calls.map((call) => failures.get(call))
   })

@@ -7,14 +7,13 @@ import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
 import type { CopyTables } from './schema.ts'
 import { findChannelList, holdChannelList, putChannelList } from './sql-channels.ts'
 import { createSqlClaims } from './sql-claims.ts'
-import { findFutureCopies, readCopyState } from './sql-copies.ts'
+import { type OpenLongReads, createLongReads } from './read-threads.ts'
+import { countOffers, createReadCopy, findFutureCopies, readCopyState, readInOneView } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
 import { findUnfinishedWalks } from './sql-leases.ts'
 import { findProduct } from './sql-lookups.ts'
-import { countOffers } from './sql-offer-count.ts'
 import { createLookupWriter } from './sql-put-lookups.ts'
 import { createQuotaUpdater } from './sql-quota-count.ts'
-import { type LongReads, createLongReads, createReadCopy, readInOneView } from './sql-reads.ts'
 import { readTime } from './sql-time.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { maintainSearchIndex } from './sqlite-search.ts'
@@ -33,11 +32,6 @@ export type SqlStoreOptions = Readonly<{
   /** Who makes the long reads of a SQLite file; by default the calling thread. */
   openLongReads?: OpenLongReads
 }>
-
-/** Open what makes the long reads of a catalog's copy in the SQLite file at `path`. */
-export type OpenLongReads = (
-  place: Readonly<{ path: string; catalog: string }>,
-) => LongReads & Readonly<{ close(): Promise<void> }>
 
 /** Both sides of the copy, and what concerns the whole file. */
 export type SqlStore = CopyStore &

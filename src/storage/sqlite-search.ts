@@ -1,19 +1,10 @@
-import { type Kysely, type QueryExecutorProvider, type RawBuilder, sql } from 'kysely'
-import { inTime } from '../database/read-deadline.ts'
+import { type Kysely, type QueryExecutorProvider, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 import { letWritersHoldWords } from './sqlite-words.ts'
 import type { CallRunner } from './with-retries.ts'
 
-/**
- * The index of words, as SQLite has it (FTS5). What is SQLite's own in the search is in this file; another engine would
- * have its own.
- */
-
-/** Matches that are looked at, and those of them that readers see that are ranked. */
-const MAX_MATCHES = 1_000
-const MAX_CANDIDATES = 200
+/** The index of words of a SQLite file (FTS5): how it is created, filled and rebuilt. `search-words.ts` reads it. */
 
 /** Products that one step of the filling puts into the index. */
 const FILLED_AT_ONCE = 200
@@ -24,9 +15,6 @@ const FILL_PAUSES_MS = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS } as c
 /** An index that is damaged again so soon is not made anew: something else is wrong. */
 const REBUILD_REST_MS: number = MINUTE_MS
 
-/** How FTS5 says that it cannot look for two words next to each other in an index that has no places of words. */
-const SPLIT_WORD = /^fts5: phrase queries are not supported/
-
 /**
  * How SQLite says that the index is damaged, whatever code the driver gives with it. A constraint without a name is one of
  * FTS5's own tables, whose list of parts is wrong; those of ours are named.
@@ -35,12 +23,6 @@ const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
 
 /** Another process writes at the moment. */
 const HELD = /locked|busy/
-
-/** Bits of an entry's number that are the product's; those above are the copy's, so that a search stays within one. */
-const PRODUCT_BITS = 40
-
-/** A product that has some words. */
-export type WordMatch = Readonly<{ id: number; gtin: string; search_text: string }>
 
 /**
  * The index for migration 0003; once that is released it never changes. Without texts of its own, and without places of
@@ -64,53 +46,6 @@ export async function createSearchIndex(database: QueryExecutorProvider): Promis
   )
   await sql`create table search_backlog (below_id integer not null)`.execute(database)
   await sql`insert into search_backlog select id + 1 from products order by id desc limit 1`.execute(database)
-}
-
-/** Visible products with all the words, or with words that begin so: in the order of their rows, and not all of many. */
-export async function findByWords(
-  database: Kysely<CopyTables>,
-  copy: CopyRow,
-  wanted: Readonly<{ words: readonly string[]; isWhole: boolean }>,
-): Promise<readonly WordMatch[]> {
-  const matches = sql<{
-    id: number
-  }>`(${selectByWords(copy, wanted)} order by rowid limit ${sql.lit(MAX_MATCHES)})`
-  try {
-    return await database
-      .selectFrom(matches.as('matches'))
-      .crossJoin('products')
-      .select(['products.id', 'gtin', 'search_text'])
-      .whereRef('products.id', '=', 'matches.id')
-      .where(isVisibleAt<'products'>(copy.visibleWalk))
-      .limit(MAX_CANDIDATES)
-      .execute()
-  } catch (error) {
-    if (isSplitWord(error)) return []
-    throw error
-  }
-}
-
-/** A statement that gives the ids of all products of a copy, whatever their version, with all the words or words that begin so. */
-export function selectByWords(
-  copy: CopyRow,
-  wanted: Readonly<{ words: readonly string[]; isWhole: boolean }>,
-): RawBuilder<{ id: number }> {
-  // Letters and digits in quotation marks: nothing of a search is syntax.
-  const match = wanted.words.map((word) => `"${word}"${wanted.isWhole ? '' : '*'}`).join(' AND ')
-  const first = sql`${sql.lit(copy.id)} << ${sql.lit(PRODUCT_BITS)}`
-  const last = sql`(${sql.lit(copy.id + 1)} << ${sql.lit(PRODUCT_BITS)}) - 1`
-  return sql`select rowid & ((1 << ${sql.lit(PRODUCT_BITS)}) - 1) as id
-    from product_words where product_words match ${match} and rowid between ${first} and ${last}
-    and ${inTime('rowid')}`
-}
-
-/** Does SQLite take a word for two, which this index cannot find? A few letters, of New Tai Lue, are none to its tables. */
-export const isSplitWord = (error: unknown): boolean => isSaying(error, SPLIT_WORD)
-
-/** Is the index still being filled? Until then it lacks products. */
-export async function hasSearchBacklog(database: Kysely<CopyTables>): Promise<boolean> {
-  const backlog = await database.selectFrom('search_backlog').select('below_id').limit(1).executeTakeFirst()
-  return backlog !== undefined
 }
 
 /**
