@@ -17,11 +17,10 @@ import { formatTime } from '../widgets/format.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
 import { parseQueryString } from '../widgets/query.ts'
 import type { ExplanationView } from '../studio/views.ts'
-import { createCommandClient } from './command-client.ts'
+import { findRemedy, findRemedyByCode } from './checks/remedies.ts'
+import { createCommandClient, openForCommand } from './command-services.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { findCallRemedy, findCures } from './cures.ts'
 import { quote, toPlain, toPlainJson } from './output.ts'
-import { openForCommand } from './sync.ts'
 
 /** Options of the box are words such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
 export type ExplainArguments = [
@@ -141,9 +140,7 @@ async function ask(
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
     if (error instanceof CallNotMadeError) return await describePause(gate, command)
-    const { config } = command
-    const isEmbedded = config.catalog.kind === 'embedded'
-    const remedy = findCallRemedy(error, { cures: findCures(config), isEmbedded }) ?? null
+    const remedy = findRemedy(error, command.config) ?? null
     return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
   } finally {
     await client.close()
@@ -155,21 +152,19 @@ async function describePause(
   { config, clock }: CommandContext,
 ): Promise<CatalogAnswer> {
   const { quota, keyRefusedUntilMs, breaker } = await gate.readState()
-  const cures = findCures(config)
   const nowMs = clock.nowMs()
-  const pause = (why: string, code: string): CatalogAnswer => ({
+  const pause = (why: string, { code }: Readonly<{ code: string }>): CatalogAnswer => ({
     kind: 'failed',
     text: `not asked: ${why}`,
-    remedy: cures[code] ?? null,
+    remedy: findRemedyByCode(code, config) ?? null,
   })
-  if (keyRefusedUntilMs > nowMs) return pause('it refused the key a moment ago', CatalogKeyRefusedError.code)
-  if (quota.limitedUntilMs > nowMs)
-    return pause(
-      `the request limit is reached until ${formatTime(quota.limitedUntilMs, 'en')}`,
-      CatalogRateLimitedError.code,
-    )
-  if (breaker !== 'closed') return pause('it did not answer a moment ago', CatalogUnreachableError.code)
-  return pause("the hour's first look-ups, or the day's, are used up", CallNotMadeError.code)
+  if (keyRefusedUntilMs > nowMs) return pause('it refused the key a moment ago', CatalogKeyRefusedError)
+  if (quota.limitedUntilMs > nowMs) {
+    const until = formatTime(quota.limitedUntilMs, 'en')
+    return pause(`the request limit is reached until ${until}`, CatalogRateLimitedError)
+  }
+  if (breaker !== 'closed') return pause('it did not answer a moment ago', CatalogUnreachableError)
+  return pause("the hour's first look-ups, or the day's, are used up", CallNotMadeError)
 }
 
 function print(io: CommandIo, { verdict, remedy, facts, offers }: ExplanationView): void {

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { SECOND_MS } from '../clock.ts'
-import type { Context } from '../context.ts'
-import type { CommandIo } from './command.ts'
+import type { Context, ContextDetails } from '../context.ts'
+import { runWalkInThread } from '../sync/walk-runner.ts'
+import type { CommandContext, CommandIo } from './command.ts'
+import { type OpenCatalog, openCatalog, toLocalUrl } from './open-catalog.ts'
 
 /**
  * How long a server that was told to end by SIGTERM, as balancers and orchestrators do, says so at `/readyz` before it
@@ -14,11 +17,8 @@ export function computeDrainMs(signal: AbortSignal): number {
 }
 
 /** Resolves when the process was told to stop. */
-export function waitForStop(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve())
-  })
+export async function waitForStop(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 /** What SIGHUP brings about. */
@@ -38,6 +38,50 @@ export function heedHangUps(io: Pick<CommandIo, 'onHangUp'>): HangUps {
       if (isEarly) listener()
     },
   }
+}
+
+/** Opens catalog and context of a server on `port`. Whatever ends it, nothing stays open: the process ends by itself. */
+export async function withContext(
+  command: CommandContext,
+  { port, ...more }: Readonly<{ port: number }> & Pick<ContextDetails, 'openLongReads'>,
+  serve: (context: Context, catalog: OpenCatalog) => Promise<void>,
+): Promise<void> {
+  const { config, secrets, clock, logger } = command
+  const publicUrl = config.publicUrl ?? toLocalUrl(config.host, port)
+  // The rest of the program is loaded while the embedded catalog starts in its thread.
+  const [catalog, { createContext }] = await Promise.all([
+    openCatalog(command, { publicUrl, mayPutSample: true }),
+    import('../context.ts'),
+  ])
+  try {
+    const parts = { config, secrets, clock, logger, publicUrl, catalog: catalog.place, demo: catalog.demo }
+    const context = await createContext({ ...parts, walkRunner: runWalkInThread, ...more })
+    try {
+      await serve(context, catalog)
+    } finally {
+      await context.dispose()
+    }
+  } finally {
+    await catalog.close()
+  }
+}
+
+/** Walks, says where the server is, and waits until it is told to stop. */
+export async function runUntilStopped(
+  command: CommandContext,
+  context: Context,
+  port: number,
+): Promise<void> {
+  const { config, io, logger } = command
+  if (io.signal.aborted) return
+  const { publicUrl } = context
+  const isCluster = config.workers > 1 && { workers: config.workers }
+  logger.info({ publicUrl, catalog: config.catalog.kind, ...isCluster }, 'listening')
+  const stopped = waitForStop(io.signal)
+  await Promise.race([context.walks.start(), stopped])
+  const { announce } = await import('./announce.ts')
+  if (!io.signal.aborted) await announce(command, context, toLocalUrl(config.host, port))
+  await stopped
 }
 
 /** SIGHUP: a new key ends the pause that the old one brought about. Answers whether it is another one. */

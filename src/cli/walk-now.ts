@@ -1,9 +1,9 @@
-import { HOUR_MS, SECOND_MS } from '../clock.ts'
 import type { Drops } from '../catalog/parse.ts'
+import { HOUR_MS, SECOND_MS } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { findHoldReason } from '../sync/held-walk.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
 import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
+import { findHoldReason } from '../sync/held-walk.ts'
 import type { WalkReport } from '../sync/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../sync/walk.ts'
 
@@ -11,8 +11,8 @@ import type { ChannelWalk, WalkProgress } from '../sync/walk.ts'
 export const LOOK_EVERY_MS: number = 5 * SECOND_MS
 
 /**
- * `isAccepted`: the walks are believed, and one of another process, which believes less, is waited for. `channelIds`: only these are
- * walked.
+ * `isAccepted`: the walks are believed, and one of another process, which believes less, is waited for. `channelIds`: only
+ * these are walked.
  */
 export type WalkRequest = Readonly<{
   isAccepted: boolean
@@ -23,56 +23,51 @@ export type WalkRequest = Readonly<{
   onWait(walks: readonly ChannelWalk[]): void
 }>
 
-/** A copy that a suspicious walk has replaced because it was accepted. */
-export type Replaced = Readonly<{ reason: HoldReason; productCount: number }>
+/** A walk, what it left out when it is complete, and the copy that it replaced only because it was accepted. */
+export type WalkNow = ChannelWalk &
+  Readonly<{ drops: Drops; replaced: Readonly<{ reason: HoldReason; productCount: number }> | null }>
 
-/** How the walks ended; `replaced`, and what complete walks left out, by channel. */
-export type WalkedNow = Readonly<{
-  report: WalkReport
-  replaced: ReadonlyMap<string, Replaced>
-  drops: ReadonlyMap<string, Drops>
-}>
+/** How the walks ended. */
+export type WalkNowReport = Omit<WalkReport, 'walks'> & Readonly<{ walks: readonly WalkNow[] }>
 
 type Parts = Pick<Context, 'walks' | 'store' | 'clock'>
 
 /** Walk the catalog now; with `isAccepted` also the channels that another process is walking, as soon as it has ended. */
-export async function walkNow(parts: Parts, request: WalkRequest): Promise<WalkedNow> {
-  let walked = await walkOnce(parts, request)
-  if (!request.isAccepted) return walked
-  let busy = listBusy(walked.report)
+export async function walkNow(parts: Parts, request: WalkRequest): Promise<WalkNowReport> {
+  let report = await walkOnce(parts, request)
+  let busy = request.isAccepted ? listBusy(report) : []
   if (busy.length > 0) request.onWait(busy)
   while (busy.length > 0) {
     const channelIds = busy.map(({ channelId }) => channelId)
     await waitForOthers(parts, channelIds, request.signal)
     if (request.signal.aborted) break
-    walked = merge(walked, await walkOnce(parts, { ...request, channelIds }))
-    busy = walked.report.failure === null ? listBusy(walked.report) : []
+    const next = await walkOnce(parts, { ...request, channelIds })
+    const again = new Map(next.walks.map((walk) => [walk.channelId, walk]))
+    report = { ...next, walks: report.walks.map((walk) => again.get(walk.channelId) ?? walk) }
+    busy = next.failure === null ? listBusy(next) : []
   }
-  return walked
+  return report
 }
 
-function listBusy({ walks }: WalkReport): readonly ChannelWalk[] {
+function listBusy({ walks }: WalkNowReport): readonly ChannelWalk[] {
   return walks.filter(({ outcome }) => outcome === 'busy')
 }
 
 async function walkOnce(
   { walks, store }: Parts,
   { isAccepted, onProgress, channelIds }: WalkRequest,
-): Promise<WalkedNow> {
+): Promise<WalkNowReport> {
   const before = isAccepted ? await readCopies(store) : new Map<string, CopyState>()
   const report = await walks.runNow({ isAccepted, onProgress, channelIds })
-  const replaced = new Map<string, Replaced>()
-  const drops = new Map<string, Drops>()
-  for (const { channelId, outcome, productCount } of report.walks) {
-    if (outcome !== 'complete') continue
-    const { isMalformed, drops: walkDrops } = await store.getCopyState(channelId)
-    drops.set(channelId, walkDrops)
+  const toWalkNow = async (walk: ChannelWalk): Promise<WalkNow> => {
+    const { channelId, outcome, productCount } = walk
+    if (outcome !== 'complete') return { ...walk, drops: {}, replaced: null }
+    const { isMalformed, drops } = await store.getCopyState(channelId)
     const copy = before.get(channelId)
-    if (copy === undefined) continue
-    const reason = findHoldReason(copy, { productCount, isMalformed })
-    if (reason !== null) replaced.set(channelId, { reason, productCount: copy.productCount })
+    const reason = copy && findHoldReason(copy, { productCount, isMalformed })
+    return { ...walk, drops, replaced: reason ? { reason, productCount: copy.productCount } : null }
   }
-  return { report, replaced, drops }
+  return { ...report, walks: await Promise.all(report.walks.map(toWalkNow)) }
 }
 
 async function readCopies(store: CopyStore): Promise<Map<string, CopyState>> {
@@ -98,17 +93,5 @@ async function waitForOthers(
     while (!signal.aborted && (await isWalked()))
   } finally {
     clearInterval(alive)
-  }
-}
-
-/** The second report, with the walks of the first that it lacks, in their order. */
-function merge(first: WalkedNow, second: WalkedNow): WalkedNow {
-  const walks = first.report.walks.map(
-    (walk) => second.report.walks.find(({ channelId }) => channelId === walk.channelId) ?? walk,
-  )
-  return {
-    report: { ...second.report, walks },
-    replaced: new Map([...first.replaced, ...second.replaced]),
-    drops: new Map([...first.drops, ...second.drops]),
   }
 }

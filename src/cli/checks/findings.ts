@@ -1,26 +1,20 @@
-import { describeStoreFailure } from '../storage/reconnecting-store.ts'
-import { CatalogStatusError, ConfigError, StoreError, VitrineError } from '../errors.ts'
-import { findCallRemedy, findRemedy } from './cures.ts'
+import type { Config } from '../../config/config.ts'
+import { CatalogStatusError, ConfigError, StoreError, VitrineError } from '../../errors.ts'
+import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
+import { findRemedy } from './remedies.ts'
 
-/** What `vitrine check` reports. */
-
-/** One thing that was tried. `cure` says what to do when it is wrong, or may be unexpected. */
+/** One thing that `vitrine check` tried. `cure` says what to do when it is wrong, or may be unexpected. */
 export type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
 
-/** What was found so far, and what to do about each failure, by code. */
-export type Report = Readonly<{
-  findings: Finding[]
-  cures: Readonly<Record<string, string>>
-  /** Is the catalog the embedded one? */
-  isEmbedded: boolean
-}>
+/** What was found so far, with these settings. */
+export type Report = Readonly<{ config: Config; findings: Finding[] }>
 
 /** Status of the embedded catalog while it has no data. */
 const EMPTY_STATUS = 503
 
-/** Run one part of the check: a failure becomes a finding with its remedy. */
+/** Run one part of the check: a failure becomes a finding with its remedy, and the result is `undefined`. */
 export async function attempt<T>(
-  { findings, cures, isEmbedded }: Report,
+  { config, findings }: Report,
   subject: string,
   action: () => Promise<T>,
 ): Promise<T | undefined> {
@@ -28,11 +22,13 @@ export async function attempt<T>(
     return await action()
   } catch (error) {
     if (!(error instanceof VitrineError) || error instanceof ConfigError) throw error
-    const isEmpty = isEmbedded && error instanceof CatalogStatusError && error.upstreamStatus === EMPTY_STATUS
+    const isEmpty =
+      config.catalog.kind === 'embedded' &&
+      error instanceof CatalogStatusError &&
+      error.upstreamStatus === EMPTY_STATUS
     const found = isEmpty ? 'it is empty' : `${describe(error)} (${error.code})`
-    const remedy =
-      findRemedy(error, subject) ?? findCallRemedy(error, { cures, isEmbedded }) ?? 'See docs/errors.md.'
-    findings.push(bad(subject, found, remedy))
+    const setting = subject.startsWith('catalog') ? 'VITRINE_CATALOG_DATABASE_URL' : 'VITRINE_DATABASE_URL'
+    findings.push(bad(subject, found, findRemedy(error, config, setting) ?? 'See docs/errors.md.'))
     return undefined
   }
 }
