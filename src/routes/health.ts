@@ -7,7 +7,7 @@ import { describeHold } from '../sync/held-walk.ts'
 import { waitInTime } from '../lib/in-time.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
-import { parseQuery } from './widget-answer.ts'
+import { parseQuery } from './requests.ts'
 import { type ServerState, readServerState, toMeasuredState } from '../observability/server-status.ts'
 
 /** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
