@@ -10,9 +10,9 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import type { BusyTimeouts } from './storage/dialects.ts'
-import { openFleetStore } from './storage/remote-store.ts'
-import { LATER, openHealingStore } from './storage/reconnecting-store.ts'
-import { type OpenLongReads, openSqlStore } from './storage/sql-store.ts'
+import { openReconnectingStore } from './storage/reconnecting-store.ts'
+import type { OpenLongReads } from './storage/read-threads.ts'
+import { openSqlStore } from './storage/sql-store.ts'
 import type { CopyStore } from './storage/store.ts'
 import type { WalkRunner } from './sync/walk-runner.ts'
 import { type Walks, createWalks } from './sync/walks.ts'
@@ -213,7 +213,14 @@ async function openGuardedStore(
       timeouts,
       ...(details.openLongReads && { openLongReads: details.openLongReads }),
     })
-  const watch = {
+  const { database } = config
+  const engine =
+    database.kind === 'postgres'
+      ? { visitorTimeoutMs: config.freshness.visitorTimeoutMs }
+      : { clock, identify: () => findFileId(database.path) }
+  const store = await openReconnectingStore({
+    ...engine,
+    open,
     onFailure: storeHealth.note,
     onHealed() {
       void logHealed(logger, store)
@@ -221,12 +228,7 @@ async function openGuardedStore(
     },
     onReadOnly: storeHealth.noteReadOnly,
     onWritable: storeHealth.noteWritable,
-  }
-  const { database } = config
-  const store =
-    database.kind === 'postgres'
-      ? await openFleetStore({ ...watch, ...config.freshness, open: () => open(LATER) })
-      : await openHealingStore({ ...watch, open, clock, identify: () => findFileId(database.path) })
+  })
   const ledger = createLedger(details, store, storeHealth.note)
   const gate = createCallGate({
     clock,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Memories, createMemories } from '../src/caches.ts'
 import { systemClock } from '../src/clock.ts'
-import { parseConfig } from '../src/config/parse-config.ts'
+import { parseConfig } from '../src/config/config.ts'
 import { makeResponse } from './helpers/responses.ts'
 
 const NAMES = ['products', 'deals', 'responses'] as const

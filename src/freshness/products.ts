@@ -4,14 +4,14 @@ import type { Product } from '../catalog/contract.ts'
 import type { Drops, ParsedProduct } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import type { LookupWriter } from '../storage/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { CallNotMadeError, CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
 import { type CacheStatus, type Cached, judgeAge } from './age.ts'
 import type { ChannelSource } from './channels.ts'
-import type { Claims } from './claims.ts'
+import type { Claims, Fetched } from './claims.ts'
 import type { Failures } from './failures.ts'
+import type { LookupWrites } from './lookup-writes.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
 import type { Memory } from '../lib/lru-cache.ts'
@@ -31,7 +31,7 @@ export type ProductSourceDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
   store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
-  lookups: Pick<LookupWriter, 'put' | 'find'>
+  writes: LookupWrites
   claims: Claims
   channels: ChannelSource
   memory: Memory<CopyEntry>
@@ -150,8 +150,7 @@ type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failu
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
 async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<Found> {
   const { memory, clock, config } = details
-  // Where memory had no room for it, it may still be on its way into the copy.
-  const remembered = memory.get(wanted.key) ?? details.lookups.find(wanted.channelId, wanted.gtin)
+  const remembered = memory.get(wanted.key) ?? details.writes.find(wanted.channelId, wanted.gtin)
   if (remembered !== undefined && judgeAge(remembered.asOfMs, clock.nowMs(), config) === 'fresh')
     return { entry: remembered, isCopyRead: true }
   let isCopyRead = false
@@ -208,7 +207,7 @@ export async function findCompleteWalkTime(
   return isRecent ? startedAtMs : undefined
 }
 
-async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Purpose): Promise<CopyEntry> {
+async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Purpose): Promise<Fetched> {
   const { client, failures } = details
   try {
     const { value, asOfMs } = await client.findProduct({
@@ -224,8 +223,7 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
     // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
     if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') failures.forget(wanted.key)
     else failures.remember(wanted.key, undefined)
-    keep(details, wanted, entry)
-    return details.memory.get(wanted.key) ?? entry
+    return keep(details, wanted, entry)
   } catch (error) {
     if (!(error instanceof CallNotMadeError)) failures.remember(wanted.key, error)
     throw error
@@ -252,11 +250,12 @@ async function takeDrops(
     throw new CatalogInvalidError('every offer of the product is malformed; the offers known before stay')
 }
 
-/** Whoever waits need not wait for the copy. */
-function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): void {
+/** Keep what the catalog said in memory and in the copy. Visitors do not wait for the copy. */
+function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): Fetched {
   const before = details.memory.get(wanted.key)
   const brand = entry.product?.brand ?? before?.product?.brand ?? null
   const kept = entry.product === null ? entry : { ...entry, product: { ...entry.product, brand } }
   const bytes = remember(details, wanted, kept)
-  details.lookups.put({ channelId: wanted.channelId, gtin: wanted.gtin, entry: kept, bytes })
+  const lookup = { channelId: wanted.channelId, gtin: wanted.gtin, entry: kept }
+  return { entry: kept, written: details.writes.put(lookup, bytes) }
 }

@@ -1,4 +1,4 @@
-import { parseConfig } from '../../src/config/parse-config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { type CachedResponse, toHeaderBlock } from '../../src/http/response-cache.ts'
 
 /** A cached response of time 0: five minutes fresh from then on, and shown for a day. */
