@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, statfsSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statfsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
-import { StoreError } from '../errors.ts'
+import { BackupError, StoreError } from '../errors.ts'
 import { SECOND_MS } from '../clock.ts'
 import { toOpenError } from './open-failure.ts'
 
@@ -91,6 +91,26 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     database?.close()
     throw toOpenError(options.path, error)
   }
+}
+
+/**
+ * Write a consistent copy of the SQLite file at `source` to the empty file `target`, also while other processes write to the
+ * source: the copy is what one reading transaction sees. The copy is on the disk when this returns.
+ * @throws StoreError when the source cannot be opened; BackupError when the copy cannot be made.
+ */
+export function copySqlite(source: string, target: string): void {
+  const database = openSqlite({ path: source, role: 'writer' })
+  try {
+    database.prepare('vacuum into ?').run([target])
+  } catch (error) {
+    const said = error instanceof Error ? error.message : 'unknown reason'
+    throw new BackupError(`Cannot copy "${source}" to "${target}": ${said}`, { cause: error })
+  } finally {
+    database.close()
+  }
+  const file = openSync(target, 'r+')
+  fsyncSync(file)
+  closeSync(file)
 }
 
 /** Possible only before anything is written, as the change to WAL does; later it would be a write at each opening. */
