@@ -45,7 +45,7 @@ export function createCatalogService(
     if (request.url?.startsWith(`${VERSION_PATH}/`)) void handler.answer(request, response)
     else app(request, response)
   }
-  const { server, connections } = createGuardedServer({
+  const guarded = createGuardedServer({
     options: {},
     answer,
     // A request with `Expect` is answered like any other: no body is ever read.
@@ -53,10 +53,10 @@ export function createCatalogService(
     formatRefusal,
   })
   return {
-    listen: (host, port) => listen(server, host, port),
+    listen: (host, port) => listen(guarded.server, host, port),
     getCatalogId: () => getCatalogId(options.store),
     async close() {
-      if (server.listening) await connections.end(options.clock, CLOSE_GRACE_MS)
+      if (guarded.server.listening) await guarded.end(options.clock, CLOSE_GRACE_MS)
     },
   }
 }
