@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeMalformed, findUnframedHint } from '../../../src/cli/checks/channels.ts'
+import { describeMalformed, findUnframedHint } from '../../../src/cli/checks/stored-copy.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { WALKED } from '../../helpers/studio-view.ts'
 
