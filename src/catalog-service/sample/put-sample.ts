@@ -1,8 +1,14 @@
 import type { Kysely } from 'kysely'
-import { findMeta, putMeta, renewCatalogId } from '../store/meta.ts'
+import {
+  findMeta,
+  isCatalogEmpty,
+  isSampleOnly,
+  putMeta,
+  removeSampleData,
+  renewCatalogId,
+} from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
-import { isCatalogEmpty, isSampleOnly, removeSampleData } from '../store/sample-state.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
 import { makePictureUrl } from './listing.ts'
 import { formatCents, getSampleOffers, makePageUrl } from './offers.ts'

@@ -1,14 +1,17 @@
 import {
   type Approval,
   type ApprovalState,
+  type Merchant,
   fetchApprovals,
   getApprovalState,
   setApprovals,
-} from '../../catalog-service/store/approvals.ts'
+} from '../../catalog-service/store/merchants.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
-import type { Merchant } from '../../catalog-service/store/merchants.ts'
-import { type NetworkChannel, fetchNetworkChannels } from '../../catalog-service/store/network-channels.ts'
-import { fetchNetworks } from '../../catalog-service/store/networks.ts'
+import {
+  type NetworkChannel,
+  fetchNetworkChannels,
+  fetchNetworks,
+} from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { getChannel, getMerchant, getNetwork } from './find.ts'
 import { explainUnassigned, explainUnshown } from './unshown.ts'

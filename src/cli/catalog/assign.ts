@@ -1,13 +1,13 @@
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
 import {
+  type Network,
   type NetworkChannel,
   fetchNetworkChannels,
   insertNetworkChannel,
   isPlaceholder,
   setChannel,
   setReference,
-} from '../../catalog-service/store/network-channels.ts'
-import type { Network } from '../../catalog-service/store/networks.ts'
+} from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { getChannel, getNetwork } from './find.ts'
 import { printDone } from './print.ts'

@@ -6,7 +6,7 @@ import {
   removeChannel,
   updateChannel,
 } from '../../catalog-service/store/channels.ts'
-import { fetchNetworkChannels } from '../../catalog-service/store/network-channels.ts'
+import { fetchNetworkChannels } from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { getChannel, getOrganization, getOwnerId } from './find.ts'
 import { indent, printDone, printList, toLines } from './print.ts'

@@ -5,8 +5,7 @@ import {
   importFeed,
 } from '../../catalog-service/import/import-feed.ts'
 import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
-import { fetchNetworkChannels } from '../../catalog-service/store/network-channels.ts'
-import { fetchNetworks } from '../../catalog-service/store/networks.ts'
+import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store/networks.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { describeStoreFailure } from '../../storage/reconnecting-store.ts'

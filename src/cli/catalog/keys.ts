@@ -6,7 +6,7 @@ import {
   revokeApiKey,
 } from '../../catalog-service/store/keys.ts'
 import { fetchOrganizations } from '../../catalog-service/store/organizations.ts'
-import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/uses.ts'
+import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
 import { getOrganization, getOwnerId } from './find.ts'
 import { indent, printDone, printList, toDay, toIso, toMinute } from './print.ts'

@@ -1,12 +1,10 @@
-import { fetchApprovals } from '../../catalog-service/store/approvals.ts'
+import { fetchApprovals } from '../../catalog-service/store/merchants.ts'
 import {
   type NetworkChannel,
   fetchNetworkChannels,
-  isPlaceholder,
-} from '../../catalog-service/store/network-channels.ts'
-import {
   fetchNetworks,
   insertNetwork,
+  isPlaceholder,
   removeNetwork,
   updateNetwork,
 } from '../../catalog-service/store/networks.ts'

@@ -9,7 +9,7 @@ import {
 } from '../../catalog-service/store/organizations.ts'
 import { fetchApiKeys } from '../../catalog-service/store/keys.ts'
 import { removeOrganizationOffers } from '../../catalog-service/store/remove-offers.ts'
-import { fetchRequestsToday, forgetKeys, forgetOrganization } from '../../catalog-service/store/uses.ts'
+import { fetchRequestsToday, forgetKeys, forgetOrganization } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
 import { getOrganization } from './find.ts'
 import { indent, printDone, printList, toDay, toIso } from './print.ts'

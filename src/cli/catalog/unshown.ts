@@ -1,12 +1,11 @@
-import { fetchApprovals, findShopLinks } from '../../catalog-service/store/approvals.ts'
+import { type Merchant, fetchApprovals, findShopLinks } from '../../catalog-service/store/merchants.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
-import type { Merchant } from '../../catalog-service/store/merchants.ts'
 import {
+  type Network,
   type NetworkChannel,
   fetchNetworkChannels,
   isPlaceholder,
-} from '../../catalog-service/store/network-channels.ts'
-import type { Network } from '../../catalog-service/store/networks.ts'
+} from '../../catalog-service/store/networks.ts'
 import { warnOfNameless } from './assign.ts'
 import { quote, toShellWord } from '../plain-text.ts'
 import type { Catalog } from '../with-catalog.ts'
