@@ -44,7 +44,7 @@ export type CatalogService = Readonly<{
 /** Create the catalog service over an open store. */
 export function createCatalogService(options: CatalogServiceOptions): CatalogService {
   const app = createApp(options)
-  const { server, connections } = createGuardedServer({
+  const guarded = createGuardedServer({
     options: {},
     answer: app,
     // A request with `Expect` is answered like any other: no body is ever read.
@@ -52,9 +52,9 @@ export function createCatalogService(options: CatalogServiceOptions): CatalogSer
     formatRefusal,
   })
   return {
-    listen: (host, port) => listen(server, host, port),
+    listen: (host, port) => listen(guarded.server, host, port),
     async close() {
-      if (server.listening) await connections.end(options.store.clock, CLOSE_GRACE_MS)
+      if (guarded.server.listening) await guarded.end(options.store.clock, CLOSE_GRACE_MS)
     },
   }
 }

@@ -3,11 +3,11 @@ import { dirname, join, parse } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { toUsagePath } from '../catalog-service/store/sqlite.ts'
 import type { Config } from '../config/config.ts'
-import { copySqlite } from '../database/copy-sqlite.ts'
 import { toOpenError } from '../database/open-failure.ts'
+import { copySqlite } from '../database/sqlite.ts'
 import { BackupError } from '../errors.ts'
 import type { CommandContext, ExitCode } from './command.ts'
-import { toPlain, toPlainJson } from './plain-text.ts'
+import { toPlain, toPlainJson } from './output.ts'
 
 const BYTES_PER_MB = 1_000_000
 

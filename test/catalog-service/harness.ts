@@ -15,7 +15,7 @@ import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organiz
 import type { CatalogStore, ChannelQuery } from '../../src/catalog-service/store/catalog-store.ts'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import type { WireProduct } from '../../src/catalog/contract.ts'
-import type { DatabaseAddress } from '../../src/config/config.ts'
+import type { DatabaseAddress } from '../../src/config/database-address.ts'
 import type { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { DatabaseAddress } from '../../config/config.ts'
+import type { DatabaseAddress } from '../../config/database-address.ts'
 import type { CatalogDatabase, CatalogRole, CatalogStore } from './catalog-store.ts'
 import { fetchChannels, hasChannel } from './channels.ts'
 import { findCaller } from './keys.ts'
