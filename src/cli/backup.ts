@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { toUsagePath } from '../catalog-service/store/open-sqlite.ts'
+import { toUsagePath } from '../catalog-service/store/sqlite.ts'
 import type { Config } from '../config/config.ts'
 import { toOpenError } from '../database/open-failure.ts'
 import { copySqlite } from '../database/sqlite.ts'

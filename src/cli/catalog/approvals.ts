@@ -2,14 +2,14 @@ import type { Command } from 'commander'
 import {
   type Approval,
   type ApprovalState,
+  type Merchant,
   fetchApprovals,
   findShopLinks,
   getApprovalState,
   setApprovals,
-} from '../../catalog-service/store/approvals.ts'
+} from '../../catalog-service/store/merchants.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
-import type { Merchant } from '../../catalog-service/store/merchants.ts'
-import { type NetworkChannel, fetchNetworkChannels } from '../../catalog-service/store/network-channels.ts'
+import { type NetworkChannel, fetchNetworkChannels } from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'

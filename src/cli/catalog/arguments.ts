@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CHANNEL_KINDS, type ChannelKind, MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
-import { makeAffiliateLink } from '../../catalog-service/affiliate-link.ts'
+import { makeAffiliateLink } from '../../catalog-service/store/networks.ts'
 import { wholeNumber } from '../../config/readers.ts'
 import { UsageError } from '../../errors.ts'
 import { MAX_LINK_CHARACTERS, isUsableLink } from '../../offers/links.ts'

@@ -7,7 +7,7 @@ import {
   removeChannel,
   updateChannel,
 } from '../../catalog-service/store/channels.ts'
-import { fetchNetworkChannels } from '../../catalog-service/store/network-channels.ts'
+import { fetchNetworkChannels } from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'

@@ -1,19 +1,17 @@
 import type { Command } from 'commander'
-import { fetchApprovals } from '../../catalog-service/store/approvals.ts'
+import { fetchApprovals } from '../../catalog-service/store/merchants.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
 import {
+  type Network,
   type NetworkChannel,
   fetchNetworkChannels,
-  insertNetworkChannel,
-  isPlaceholder,
-  setChannel,
-  setReference,
-} from '../../catalog-service/store/network-channels.ts'
-import {
-  type Network,
   fetchNetworks,
   insertNetwork,
+  insertNetworkChannel,
+  isPlaceholder,
   removeNetwork,
+  setChannel,
+  setReference,
   updateNetwork,
 } from '../../catalog-service/store/networks.ts'
 import { hasNetworkOffers, removeNetworkOffers } from '../../catalog-service/store/remove-offers.ts'

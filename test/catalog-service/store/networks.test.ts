@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { makeAffiliateLink } from '../../src/catalog-service/affiliate-link.ts'
+import { makeAffiliateLink } from '../../../src/catalog-service/store/networks.ts'
 
 const PARTS = {
   template: 'https://track.example/c?to={url}&shop={merchant}&site={publisher}',

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { type Kysely, type Migration, sql } from 'kysely'
-import { ID, TEXT, runStatements } from '../../../database/postgres-statements.ts'
+import { ID, TEXT, runStatements } from '../../database/postgres-statements.ts'
 
 /** The catalog's tables on a server that speaks PostgreSQL's protocol, by the name of the step that makes them. */
 export const POSTGRES_CATALOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
   'postgres-0001-first': {
     async up(database: Kysely<unknown>) {
       await runStatements(database, [...ACCOUNTS, ...NETWORKS, ...PRODUCTS, ...USAGE, ...WRITING])
-      for (const key of ['catalog_id', 'state'])
-        await sql`insert into meta (key, value) values (${key}, ${randomUUID()})`.execute(database)
+      await sql`insert into meta (key, value) values ('catalog_id', ${randomUUID()})`.execute(database)
     },
   },
 }
