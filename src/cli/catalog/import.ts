@@ -1,10 +1,6 @@
 import type { Command } from 'commander'
 import { type FeedFormat, parseFeedFormat } from '../../catalog-service/import/formats.ts'
-import {
-  type ImportProgress,
-  type ImportSummary,
-  importFeed,
-} from '../../catalog-service/import/import-feed.ts'
+import type { ImportProgress, ImportSummary } from '../../catalog-service/import/import-feed.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store/networks.ts'
@@ -12,7 +8,7 @@ import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
-import { findUnframedHint } from '../checks/stored-copy.ts'
+import { findUnframedHint } from '../checks/findings.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
 import { quote, toPlain, toPlainJson, toShellWord } from '../output.ts'
 import { nameOf } from './arguments.ts'
@@ -65,6 +61,7 @@ export async function runCatalogImport(
   file: string,
   { channel: channelId, network, merchant, format }: ImportOptions = {},
 ): Promise<ExitCode> {
+  const { importFeed } = await import('../../catalog-service/import/import-feed.ts')
   await withCatalog(context, async (store) => {
     const progress = createProgressLine(context)
     try {

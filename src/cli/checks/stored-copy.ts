@@ -12,7 +12,15 @@ import { adviseNoChannels } from '../../studio/explain.ts'
 import { HOLD_REMEDY, countMalformedOffers, describeHold } from '../../sync/held-walk.ts'
 import { describeDrops } from '../../widgets/drop-words.ts'
 import { formatSince, formatWalked } from '../../widgets/format.ts'
-import { type Finding, type Report, attempt, bad, findRemedyByCode, good } from './findings.ts'
+import {
+  type Finding,
+  type Report,
+  attempt,
+  bad,
+  findRemedyByCode,
+  findUnframedHint,
+  good,
+} from './findings.ts'
 
 /** A larger share of malformed products or offers is a broken feed, and not a few bad rows. */
 const MAX_MALFORMED_SHARE = 0.2
@@ -134,14 +142,6 @@ export function describeMalformed({ productCount, drops }: CopyState, offerCount
 
 function toShare(malformed: number, usable: number): number {
   return malformed === 0 ? 0 : malformed / (malformed + usable)
-}
-
-/** What to do for a channel whose boxes only this server's own pages may frame; `null` when other sites may. */
-export function findUnframedHint(config: Config, channel: Pick<Channel, 'id' | 'url'>): string | null {
-  if (channel.url !== null || config.frameAncestors.length > 0) return null
-  const isOwn = config.catalog.kind === 'embedded'
-  const first = isOwn ? `run "vitrine catalog channels set ${channel.id} --url https://YOUR-SITE", or ` : ''
-  return `The channel has no address, so browsers refuse its frames on your site: ${first}set VITRINE_FRAME_ANCESTORS to the site's origin.`
 }
 
 const SUBJECT = 'stored copy'
