@@ -11,7 +11,7 @@ import { HOLD_REMEDY, findHoldReason } from '../sync/held-walk.ts'
 import type { WalkReport } from '../sync/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../sync/walk.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
-import { openForCommand } from './command-services.ts'
+import { openForCommand } from './open-catalog.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './output.ts'
 

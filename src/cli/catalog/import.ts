@@ -95,45 +95,27 @@ async function findHints(
 ): Promise<readonly string[]> {
   const channel = (await fetchOwnedChannels(reader)).find(({ id }) => id === channelId)
   const own = await fetchNetworkChannels(reader, { channelId })
-  const hints = (await fetchNetworks(reader))
-    .filter(({ name }) => pageNetworks.byTemplate.includes(name))
-    .flatMap((network) =>
-      warnOfNameless(
-        network,
-        own.filter(({ networkId }) => networkId === network.id),
-      ),
-    )
+  const hints: string[] = []
+  for (const network of await fetchNetworks(reader)) {
+    const served = own.filter(({ networkId }) => networkId === network.id)
+    if (pageNetworks.byTemplate.includes(network.name)) hints.push(...warnOfNameless(network, served))
+  }
   const unframed = channel === undefined ? null : findUnframedHint(config, channel)
   return unframed === null ? hints : [...hints, unframed]
 }
 
 function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {
-  const { format, products, offers, removedOffers, rejected, channelId, rejectsPath, replacedSample } =
-    summary
-  const { pageNetworks, unassignedNetworks } = summary
-  if (json)
-    return io.out(
-      toPlainJson({
-        format,
-        products,
-        offers,
-        removedOffers,
-        rejected,
-        channel: channelId,
-        rejects: rejectsPath,
-        replacedSample,
-        untrackedNetworks: pageNetworks.untracked,
-        unassignedNetworks,
-      }),
-    )
+  const { products, offers, rejected, channelId: channel, rejectsPath: rejects } = summary
+  if (json) {
+    const { format, removedOffers, replacedSample, unassignedNetworks } = summary
+    const counts = { format, products, offers, removedOffers, rejected, replacedSample, unassignedNetworks }
+    const { untracked: untrackedNetworks } = summary.pageNetworks
+    return io.out(toPlainJson({ ...counts, channel, rejects, untrackedNetworks }))
+  }
   for (const line of explain(summary)) io.err(`${toPlain(line)}\n`)
-  if (rejectsPath !== null) io.out(toPlain(`rejected rows: ${rejectsPath}`))
-  const counts = [
-    pluralize(products, 'product'),
-    pluralize(offers, 'offer'),
-    `${formatCount(rejected)} rejected`,
-  ]
-  io.out(`${counts.join(', ')}; channel ${channelId}`)
+  if (rejects !== null) io.out(toPlain(`rejected rows: ${rejects}`))
+  const counts = `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}`
+  io.out(`${counts}, ${formatCount(rejected)} rejected; channel ${channel}`)
 }
 
 /** What the owner may want to know, or to change. */

@@ -57,18 +57,14 @@ function selectKnown(
   { findings }: Report,
   { listed, stored }: KnownChannels,
 ): readonly Channel[] | undefined {
-  if (listed?.length !== 0 || stored === undefined || stored.channels.length === 0)
-    return listed ?? stored?.channels
-  findings.push(describeHeldList(stored.channels.length))
-  return stored.channels
-}
-
-function describeHeldList(keptCount: number): Finding {
+  const keptCount = stored?.channels.length ?? 0
+  if (listed?.length !== 0 || keptCount === 0) return listed ?? stored?.channels
   const kept =
     keptCount === 1
       ? 'the channel that it listed before is'
       : `the ${keptCount} channels that it listed before are`
-  return bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY)
+  findings.push(bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY))
+  return stored?.channels
 }
 
 function describeNone(config: Config, { stored, nowMs }: KnownChannels): Finding {
