@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isPostgres } from '../../database/postgres.ts'
+import { isPostgres } from '../../database/is-postgres.ts'
 import type { Catalog } from './schema.ts'
 
 /** What went: offers, and products that had no other offer. */
