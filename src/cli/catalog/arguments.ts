@@ -6,6 +6,9 @@ import { MAX_LINK_CHARACTERS, isUsableLink } from '../../offers/links.ts'
 
 // Parsers of arguments and options, as commander calls them. All throw UsageError for a text that they do not accept.
 
+/** What stands for a channel's id in examples. */
+export const EXAMPLE_CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
+
 /** Largest daily limit that makes sense; more is no limit. */
 const MAX_DAILY_LIMIT = 1_000_000_000
 

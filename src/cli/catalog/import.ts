@@ -12,11 +12,11 @@ import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
-import { findUnframedHint } from '../unframed.ts'
+import { findUnframedHint } from '../checks/stored-copy.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
 import { quote, toPlain, toPlainJson, toShellWord } from '../output.ts'
 import { nameOf } from './arguments.ts'
-import { warnOfNameless } from './assign.ts'
+import { warnOfNameless } from './networks.ts'
 import { toStoreError, withCatalog } from './store.ts'
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { judgeClocks } from '../../src/cli/judge-clocks.ts'
-import { createFakeClock } from '../helpers/fake-clock.ts'
-import { NOON_MS } from '../helpers/harness.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
+import { checkClocks } from '../../../src/cli/checks/catalog.ts'
+import { createFakeClock } from '../../helpers/fake-clock.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
 
 /** `null`: a file. */
 const judge = async (
@@ -11,7 +11,7 @@ const judge = async (
 ): Promise<string[]> => {
   const readTime = (): Promise<number | null> =>
     Promise.resolve(databaseAheadMs === null ? null : NOON_MS + databaseAheadMs)
-  const findings = await judgeClocks({ clock: createFakeClock(NOON_MS), store: { readTime }, catalogAheadMs })
+  const findings = await checkClocks({ clock: createFakeClock(NOON_MS), store: { readTime }, catalogAheadMs })
   return findings.map(
     ({ isGood, found, cure }) => `${isGood ? 'good' : 'WRONG'}: ${found}: ${cure?.slice(0, 32)}`,
   )

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Environment } from '../../src/config/config.ts'
-import { startHarness } from '../app/visit.ts'
-import { makeFolder, runHere, startRemote } from './cli-harness.ts'
+import type { Environment } from '../../../src/config/config.ts'
+import { startHarness } from '../../app/visit.ts'
+import { makeFolder, runHere, startRemote } from '../cli-harness.ts'
 
 type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
 
