@@ -44,10 +44,8 @@ export async function runSync(
       signal: io.signal,
       onProgress: createProgressPrinter(io),
       onWait(walks) {
-        const names = walks.map(({ channelName }) => channelName).join(', ')
-        io.err(
-          `${toPlain(`Another process is walking ${names}; waiting until it has ended, to walk then.`)}\n`,
-        )
+        const names = toPlain(walks.map(({ channelName }) => channelName).join(', '))
+        io.err(`Another process is walking ${names}; waiting until it has ended, to walk then.\n`)
       },
     })
     const isUnlisted = report.failure === NoChannelsError.code
