@@ -87,7 +87,7 @@ async function openContext(order: WorkerOrder, key: KeySource): Promise<Context>
     logger,
     publicUrl,
     catalog: { ...catalog, key },
-    demo: demoUrl === null ? null : (await import('../cli/demo.ts')).createDemo(demoUrl, askContent),
+    demo: demoUrl === null ? null : (await import('./demo.ts')).createDemo(demoUrl, askContent),
     walkRunner: null,
     openLongReads: openReadThreads,
     worker: order.number,

@@ -7,8 +7,7 @@ import type { FreshnessConfig } from '../config/config.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
-import { judgeAge } from './age.ts'
-import type { Cached, CacheStatus, Hold } from './cached.ts'
+import { type CacheStatus, type Cached, judgeAge } from './age.ts'
 import type { ChannelSource } from './channels.ts'
 import type { Claims, Fetched } from './claims.ts'
 import type { Failures } from './failures.ts'
@@ -56,7 +55,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   const getKnown = async (wanted: Wanted, entry: CopyEntry): Promise<Cached<Product | null> | undefined> => {
     switch (judgeAge(entry.asOfMs, clock.nowMs(), config)) {
       case 'fresh':
-        return toHeld(details, wanted, { entry, status: 'hit' })
+        return toCurrent(details, { entry, status: 'hit' })
       case 'stale':
         refresher.refreshBehind(wanted)
         return toCached(entry, 'stale')
@@ -65,7 +64,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
         const fresh = await refresher.fetchInTime(wanted, 'refresh')
         return fresh === undefined
           ? toCached(entry, 'rescued')
-          : toHeld(details, wanted, { entry: fresh, status: 'miss' })
+          : toCurrent(details, { entry: fresh, status: 'miss' })
       }
       default:
         return undefined
@@ -82,7 +81,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
         cause: found.failure,
       })
-    return toHeld(details, wanted, { entry, status: 'miss' })
+    return toCurrent(details, { entry, status: 'miss' })
   }
 
   return {
@@ -92,7 +91,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       const { entry } = found
       if (entry?.product === null) {
         const isRemembered = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
-        return isRemembered ? toHeld(details, wanted, { entry, status: 'hit' }) : getUnknown(wanted, found)
+        return isRemembered ? toCurrent(details, { entry, status: 'hit' }) : getUnknown(wanted, found)
       }
       return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, found)
     },
@@ -132,39 +131,19 @@ function createRefresher(details: ProductSourceDetails): Refresher {
   }
 }
 
-/** An answer that the next one may not have without asking. */
+/** An answer that the next request may not have without a look at its age. */
 function toCached(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
-  return { value: entry.product, asOfMs: entry.asOfMs, status, hold: null }
+  return { value: entry.product, asOfMs: entry.asOfMs, status, currentUntilMs: 0 }
 }
 
-/** An answer that stands as long as it is fresh, and nothing newer has come into memory. */
-function toHeld(
-  { memory, config }: ProductSourceDetails,
-  { key }: Wanted,
+/** An answer that is current as long as it is fresh. */
+function toCurrent(
+  { config }: ProductSourceDetails,
   { entry, status }: Readonly<{ entry: CopyEntry; status: CacheStatus }>,
 ): Cached<Product | null> {
-  const heldSeconds =
-    entry.product === null ? Math.min(config.freshSeconds, config.notFoundSeconds) : config.freshSeconds
-  const hold = createHold(memory, key, { asOfMs: entry.asOfMs, heldSeconds })
-  return { ...toCached(entry, status), hold }
-}
-
-/**
- * A hold lives as long as its answer: it keeps the time of an entry alive, and not the entry.
- */
-function createHold(
-  memory: Memory<CopyEntry>,
-  key: string,
-  { asOfMs, heldSeconds }: Readonly<{ asOfMs: number; heldSeconds: number }>,
-): Hold {
-  const watch = memory.get(key)?.asOfMs === asOfMs ? (memory.watch(key) ?? null) : null
-  return {
-    untilMs: asOfMs + heldSeconds * SECOND_MS,
-    watch,
-    // What was dropped from memory for want of room is still what the catalog said a moment ago.
-    isSame: () => (memory.get(key)?.asOfMs ?? asOfMs) === asOfMs,
-    isServed: () => true,
-  }
+  const { freshSeconds, notFoundSeconds } = config
+  const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
+  return { ...toCached(entry, status), currentUntilMs: entry.asOfMs + seconds * SECOND_MS }
 }
 
 type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>

@@ -8,7 +8,7 @@ import { waitInTime } from '../lib/in-time.ts'
 import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
-import { parseQuery } from './widget-answer.ts'
+import { parseQuery } from './requests.ts'
 import { type ServerState, readServerState, toMeasuredState } from '../observability/server-status.ts'
 
 /** How long readiness is cached, so that a flood of requests costs no database reads. */

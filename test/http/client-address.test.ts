@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toLimiterKey } from '../../src/http/limiter-key.ts'
+import { toLimiterKey } from '../../src/http/client-address.ts'
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

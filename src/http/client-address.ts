@@ -1,4 +1,19 @@
+import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+
+/**
+ * Return the address by which a visitor is limited, of IPv6 its /64; `ip` is the one that Express found. With
+ * `VITRINE_TRUST_PROXY=true` that is the address of the connection: the first entry of `X-Forwarded-For`, which Express believes
+ * then, may be invented.
+ */
+export function findClientAddress(
+  { ip, socket }: Pick<IncomingMessage, 'socket'> & Readonly<{ ip?: string | undefined }>,
+  trustProxy: unknown,
+): string {
+  const socketAddress = socket.remoteAddress ?? ''
+  const address = trustProxy === true ? socketAddress : (ip ?? socketAddress)
+  return toLimiterKey(address) ?? toLimiterKey(socketAddress) ?? ''
+}
 
 /**
  * Return the key by which an address is limited: an IPv4 address itself, of an IPv6 address its /64, which one customer has.
