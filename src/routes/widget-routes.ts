@@ -4,8 +4,13 @@ import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, type WidgetState, listHeaders, sendAnswer, toHeaderText } from '../http/answer.ts'
-import { type Ages, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
-import { findChannelId, toCacheTags } from '../http/cache-tags.ts'
+import {
+  type Ages,
+  findChannelId,
+  toCacheControl,
+  toCacheStatus,
+  toCacheTags,
+} from '../http/cache-headers.ts'
 import { isNoneMatch } from '../http/etag.ts'
 import {
   type Bodies,
