@@ -2,11 +2,16 @@ import type { Kysely } from 'kysely'
 import { insertChannel } from '../store/channels.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { insertMerchant } from '../store/merchants.ts'
-import { findMeta, putMeta, renewCatalogId } from '../store/meta.ts'
-import { insertNetworkChannel, setChannel } from '../store/network-channels.ts'
-import { insertNetwork } from '../store/networks.ts'
+import {
+  findMeta,
+  isCatalogEmpty,
+  isSampleOnly,
+  putMeta,
+  removeSampleData,
+  renewCatalogId,
+} from '../store/meta.ts'
+import { insertNetwork, insertNetworkChannel, setChannel } from '../store/networks.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
-import { isCatalogEmpty, isSampleOnly, removeSampleData } from '../store/sample-state.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
 import { type Sample, type SampleChannel, getSample, toPageUrl, toPictureUrl } from './sample-data.ts'
 

@@ -2,27 +2,27 @@ import type { Command } from 'commander'
 import {
   type Approval,
   type ApprovalState,
+  type Merchant,
   fetchApprovals,
   findShopLinks,
   getApprovalState,
   setApprovals,
-} from '../../catalog-service/store/approvals.ts'
+} from '../../catalog-service/store/merchants.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
-import type { Merchant } from '../../catalog-service/store/merchants.ts'
 import {
+  type Network,
   type NetworkChannel,
   fetchNetworkChannels,
+  fetchNetworks,
   isPlaceholder,
-} from '../../catalog-service/store/network-channels.ts'
-import { type Network, fetchNetworks } from '../../catalog-service/store/networks.ts'
+} from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
 import { indent, quote, toDay, toIso, toShellWord } from '../output.ts'
-import { warnOfNameless } from './assign.ts'
+import { EXAMPLE_CHANNEL } from './arguments.ts'
+import { warnOfNameless } from './networks.ts'
 import { type Catalog, changeCatalog, getChannel, getMerchant, getNetwork, listCatalog } from './store.ts'
-
-const CHANNEL_ID = '952a0000-0000-4000-8000-0000000000a1'
 
 /** Declare `vitrine catalog approvals`. */
 export function addApprovals(catalog: Command, run: Runner): void {
@@ -35,28 +35,29 @@ export function addApprovals(catalog: Command, run: Runner): void {
     .option('--channel <id>', 'only for this channel')
     .option('--network <name>', 'only in this network')
     .action(run(list))
-  group
-    .command('add [merchant]')
+  withPlace(group.command('add [merchant]'))
     .alias('approve')
     .description('the channel may show the offers of a merchant')
-    .requiredOption('--channel <id>', 'the channel')
-    .option('--network <name>', 'only this network; else each that the channel has')
     .option('--all', 'every merchant that has offers in the network')
     .action(run(approve))
-  group
-    .command('remove [merchant]')
+  withPlace(group.command('remove [merchant]'))
     .alias('revoke')
     .description('the channel may not, from the next request on, whatever is imported')
-    .requiredOption('--channel <id>', 'the channel')
-    .option('--network <name>', 'only this network; else each that the channel has')
     .option('--all', 'every merchant that has offers in the network')
     .action(run(revoke))
   addExamples(group, 'vitrine catalog approvals', [
-    `vitrine catalog approvals list --channel ${CHANNEL_ID}`,
-    `vitrine catalog approvals add Kopje --channel ${CHANNEL_ID} --network awin`,
-    `vitrine catalog approvals add --all --channel ${CHANNEL_ID}`,
-    `vitrine catalog approvals remove Kopje --channel ${CHANNEL_ID}`,
+    `vitrine catalog approvals list --channel ${EXAMPLE_CHANNEL}`,
+    `vitrine catalog approvals add Kopje --channel ${EXAMPLE_CHANNEL} --network awin`,
+    `vitrine catalog approvals add --all --channel ${EXAMPLE_CHANNEL}`,
+    `vitrine catalog approvals remove Kopje --channel ${EXAMPLE_CHANNEL}`,
   ])
+}
+
+/** Add the options that say for which channel and network something is approved. */
+export function withPlace(command: Command): Command {
+  return command
+    .requiredOption('--channel <id>', 'the channel')
+    .option('--network <name>', 'only this network; else each that the channel has')
 }
 
 type Filter = Readonly<{ channel?: string; network?: string }>

@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { CHANNEL_KINDS, type ChannelKind, MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
-import { makeAffiliateLink } from '../../catalog-service/affiliate-link.ts'
+import { makeAffiliateLink } from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { MAX_LINK_CHARACTERS, isUsableLink } from '../../offers/links.ts'
 
 // Parsers of arguments and options, as commander calls them. All throw UsageError for a text that they do not accept.
+
+/** What stands for a channel's id in examples. */
+export const EXAMPLE_CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
 
 /** Largest daily limit that makes sense; more is no limit. */
 const MAX_DAILY_LIMIT = 1_000_000_000

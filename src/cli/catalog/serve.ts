@@ -32,7 +32,7 @@ export async function runCatalogServe(context: CommandContext): Promise<ExitCode
   const store = await openCatalogStore({ database: config.catalogDatabase, clock, role: 'alone' })
   try {
     const alone = { adminPassword, isLocal: isLoopback(config.host), logger }
-    const service = createCatalogService({ store, clock, logger, alone })
+    const service = createCatalogService({ store, logger, alone })
     const hint = await findHint(store, config.catalogDatabase)
     const { url } = await service.listen(config.host, config.port)
     io.out(context.json ? JSON.stringify({ url }) : `catalog service: ${url}`)

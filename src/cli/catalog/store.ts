@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Kysely } from 'kysely'
-import { CATALOG_HELD } from '../../catalog-service/store/catalog-held.ts'
-import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
+import { type CatalogStore, CATALOG_HELD } from '../../catalog-service/store/catalog-store.ts'
 import { type OwnedChannel, fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { type Merchant, findMerchant, findSimilarMerchant } from '../../catalog-service/store/merchants.ts'
 import { type Network, fetchNetworks } from '../../catalog-service/store/networks.ts'
@@ -11,7 +10,7 @@ import {
   fetchOrganizations,
   getOrMakeOrganizationId,
 } from '../../catalog-service/store/organizations.ts'
-import { isSampleOnly, removeSampleData } from '../../catalog-service/store/sample-state.ts'
+import { isSampleOnly, removeSampleData } from '../../catalog-service/store/meta.ts'
 import type { CatalogTables } from '../../catalog-service/store/schema.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { StoreError, UsageError, VitrineError } from '../../errors.ts'

@@ -33,7 +33,6 @@ async function startService(address: PostgresAddress): Promise<string> {
   const store = await open(address)
   const service = createCatalogService({
     store,
-    clock: systemClock,
     logger: createLogger({ level: 'silent' }),
   })
   onTestFinished(() => service.close())
