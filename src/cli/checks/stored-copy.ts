@@ -10,7 +10,7 @@ import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../storage/unavailable.ts'
 import { adviseNoChannels } from '../../studio/explain.ts'
 import { HOLD_REMEDY, countMalformedOffers, describeHold } from '../../sync/held-walk.ts'
-import { describeDrops } from '../../widgets/drop-words.ts'
+import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalked } from '../../widgets/format.ts'
 import {
   type Finding,
