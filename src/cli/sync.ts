@@ -10,7 +10,7 @@ import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
 import { HOLD_REMEDY, findHoldReason } from '../sync/held-walk.ts'
 import type { WalkReport } from '../sync/walk-runner.ts'
 import type { ChannelWalk, WalkProgress } from '../sync/walk.ts'
-import { describeDrops } from '../widgets/drop-words.ts'
+import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { openForCommand } from './command-services.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './output.ts'
@@ -44,10 +44,8 @@ export async function runSync(
       signal: io.signal,
       onProgress: createProgressPrinter(io),
       onWait(walks) {
-        const names = walks.map(({ channelName }) => channelName).join(', ')
-        io.err(
-          `${toPlain(`Another process is walking ${names}; waiting until it has ended, to walk then.`)}\n`,
-        )
+        const names = toPlain(walks.map(({ channelName }) => channelName).join(', '))
+        io.err(`Another process is walking ${names}; waiting until it has ended, to walk then.\n`)
       },
     })
     const isUnlisted = report.failure === NoChannelsError.code

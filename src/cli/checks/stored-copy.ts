@@ -10,10 +10,9 @@ import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../storage/unavailable.ts'
 import { adviseNoChannels } from '../../studio/explain.ts'
 import { HOLD_REMEDY, countMalformedOffers, describeHold } from '../../sync/held-walk.ts'
-import { describeDrops } from '../../widgets/drop-words.ts'
+import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalked } from '../../widgets/format.ts'
-import { type Finding, type Report, attempt, bad, good } from './findings.ts'
-import { findRemedyByCode } from './findings.ts'
+import { type Finding, type Report, attempt, bad, findRemedyByCode, good } from './findings.ts'
 
 /** A larger share of malformed products or offers is a broken feed, and not a few bad rows. */
 const MAX_MALFORMED_SHARE = 0.2
