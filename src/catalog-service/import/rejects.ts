@@ -108,9 +108,7 @@ function writeAll({ path, descriptor }: OpenFile, text: string): void {
 function toImportError(error: unknown, path: string): ImportError {
   if (error instanceof ImportError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
-  return new ImportError(`rejected rows cannot be written to ${path} (${code}); nothing was changed`, {
-    cause: error,
-  })
+  return new ImportError(`rejected rows cannot be written to ${path} (${code})`, { cause: error })
 }
 
 function openFirst(candidates: readonly string[]): OpenFile {

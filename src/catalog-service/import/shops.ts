@@ -1,5 +1,4 @@
-import { type Kysely, sql } from 'kysely'
-import { isPostgres } from '../../database/postgres.ts'
+import type { Kysely } from 'kysely'
 import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
 import { insertNetworkChannel, setChannel } from '../store/network-channels.ts'
 import { type Network, findNetwork, insertNetwork } from '../store/networks.ts'
@@ -24,68 +23,96 @@ export type ShopIds = Readonly<{
   linkTemplate: string | null
 }>
 
-/** What tells shops apart. */
-type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'>
+/** A shop as offers are written for it. Its `key` stands for all that the import found out about it. */
+export type MetShop = ShopIds & Readonly<{ key: string; channelOfOffers: number }>
 
-/** The shops of a feed; those that were met stand in `import_shops`, with what the import replaces of theirs. */
-export type Shops = Readonly<{
-  /** The ids of a shop that was met a while ago. */
-  find(offer: ShopOffer): ShopIds | undefined
-  /** The ids of any shop: network, network channel, merchant and approval are made where they are missing. */
-  make(offer: ShopOffer): Promise<ShopIds>
-  /** Networks that have pages of shops; a few of them, if there are many. */
-  listPageNetworks(): PageNetworks
-  /** Networks whose offers nobody sees until the channel has their network channel again; a few of them. */
-  listUnassigned(): readonly string[]
-}>
+/** What tells shops apart. `isNamedByLink`: the shop is named after the host of a link. */
+type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'> &
+  Readonly<{ isNamedByLink?: boolean | undefined }>
 
 /** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
 export type PageNetworks = Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
 
-/** Begins with no shop at all. */
+/** What an import tells of its shops. Of networks a few are named, if there are many. */
+export type ShopsReport = Readonly<{
+  pageNetworks: PageNetworks
+  /** Networks whose offers nobody sees until the channel has their network channel again. */
+  unassignedNetworks: readonly string[]
+  /** Was a shop named after the host of its link, as the feed names none? */
+  hasLinkMerchants: boolean
+}>
+
+/** The shops of a feed; those that were met stand in `import_shops`, with what the import replaces of theirs. */
+export type Shops = Readonly<{
+  /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
+  get(offer: ShopOffer): MetShop | Promise<MetShop>
+  /** Was the shop with this key met? */
+  hasMet(key: string): boolean
+  report(): ShopsReport
+}>
+
+/** Begin with no shop at all. */
 export async function createShops(database: Kysely<CatalogTables>, target: ImportTarget): Promise<Shops> {
-  const cache = new Map<string, ShopIds>()
+  const cache = new Map<string, MetShop>()
+  const keys = new Set<string>()
   const untracked = new Set<string>()
   const byTemplate = new Set<string>()
   const unassigned = new Set<string>()
-  await beginShops(database)
+  let hasLinkMerchants = false
+  await database.deleteFrom('import_shops').execute()
+
+  const meet = async (offer: ShopOffer): Promise<MetShop> => {
+    const shop = toMetShop(await getOrMakeIds(database, target, offer), offer)
+    await noteShop(database, shop)
+    hasLinkMerchants ||= offer.isNamedByLink === true
+    const named = shop.linkTemplate === null ? untracked : byTemplate
+    if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
+    if (!shop.isAssigned && unassigned.size < MAX_NAMED_NETWORKS) unassigned.add(offer.network)
+    if (cache.size >= MAX_CACHED_SHOPS) {
+      cache.clear()
+      keys.clear()
+    }
+    cache.set(nameShop(offer), shop)
+    keys.add(shop.key)
+    return shop
+  }
   return {
-    find: (offer) => cache.get(nameShop(offer)),
-    async make(offer) {
-      const ids = await getOrMakeIds(database, target, offer)
-      await noteShop(database, ids, offer.link === 'page' && ids.linkTemplate !== null)
-      const named = ids.linkTemplate === null ? untracked : byTemplate
-      if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
-      if (!ids.isAssigned && unassigned.size < MAX_NAMED_NETWORKS) unassigned.add(offer.network)
-      if (cache.size >= MAX_CACHED_SHOPS) cache.clear()
-      cache.set(nameShop(offer), ids)
-      return ids
-    },
-    listUnassigned: () => [...unassigned],
-    listPageNetworks: () => ({ untracked: [...untracked], byTemplate: [...byTemplate] }),
+    get: (offer) => cache.get(nameShop(offer)) ?? meet(offer),
+    hasMet: (key) => keys.has(key),
+    report: () => ({
+      pageNetworks: { untracked: [...untracked], byTemplate: [...byTemplate] },
+      unassignedNetworks: [...unassigned],
+      hasLinkMerchants,
+    }),
   }
 }
 
-/** Of a server the table is the one of whoever writes: it holds what the import before this one met. */
-async function beginShops(database: Kysely<CatalogTables>): Promise<void> {
-  if (isPostgres(database)) return void (await sql`delete from import_shops`.execute(database))
-  await sql`drop table if exists temp.import_shops`.execute(database)
-  await sql`
-    create temp table import_shops (network_id integer not null, merchant_id integer not null,
-      network_channel_id integer not null, primary key (network_id, merchant_id, network_channel_id)) without rowid`.execute(
-    database,
-  )
+function nameShop({ network, merchant, link, isNamedByLink }: ShopOffer): string {
+  return `${isNamedByLink === true ? 'host' : link}\u0000${network}\u0000${merchant}`
 }
 
-function nameShop({ network, merchant, link }: ShopOffer): string {
-  return `${link}\u0000${network}\u0000${merchant}`
+/** Of a network with a template, offers are the shop's own pages, for every network channel. */
+function toMetShop(ids: ShopIds, { link, isNamedByLink }: ShopOffer): MetShop {
+  const { networkId, merchantId, networkChannelId, linkTemplate } = ids
+  const channelOfOffers = link === 'page' && linkTemplate !== null ? PAGE_OF_SHOP : networkChannelId
+  const kind = isNamedByLink === true ? 'h' : link.charAt(0)
+  return { ...ids, channelOfOffers, key: `${kind}${networkId}.${merchantId}.${channelOfOffers}` }
 }
 
 /** A shop's pages stand for the links that the feed had of it before, too: the network may have got its template since. */
-async function noteShop(database: Kysely<CatalogTables>, ids: ShopIds, isPage: boolean): Promise<void> {
-  for (const channel of isPage ? [ids.networkChannelId, PAGE_OF_SHOP] : [ids.networkChannelId])
-    await sql`insert into import_shops (network_id, merchant_id, network_channel_id)
-      values (${ids.networkId}, ${ids.merchantId}, ${channel}) on conflict do nothing`.execute(database)
+async function noteShop(database: Kysely<CatalogTables>, shop: MetShop): Promise<void> {
+  const channels = new Set([shop.networkChannelId, shop.channelOfOffers])
+  await database
+    .insertInto('import_shops')
+    .values(
+      [...channels].map((channel) => ({
+        network_id: shop.networkId,
+        merchant_id: shop.merchantId,
+        network_channel_id: channel,
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 async function getOrMakeIds(
