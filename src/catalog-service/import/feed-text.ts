@@ -1,3 +1,4 @@
+import { decodeHTMLStrict } from 'entities'
 import { cleanText } from '../../offers/text.ts'
 
 /** Characters of a title, a brand or a shop's name that are kept; longer ones end in an ellipsis. */
@@ -83,55 +84,24 @@ function findHidden(text: string, lowerCase: string, at: number): Markup | undef
   return { end: end === -1 ? text.length : end + endTag.length, instead: ' ' }
 }
 
-/** Names of U+00A0 to U+00FF, in order (HTML 4.01, section 24.2.1). */
-const LATIN =
-  'nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml'
-
-const OTHERS = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  OElig: 'Œ',
-  oelig: 'œ',
-  Scaron: 'Š',
-  scaron: 'š',
-  ndash: '–',
-  mdash: '—',
-  lsquo: '‘',
-  rsquo: '’',
-  sbquo: '‚',
-  ldquo: '“',
-  rdquo: '”',
-  bdquo: '„',
-  bull: '•',
-  hellip: '…',
-  prime: '′',
-  Prime: '″',
-  euro: '€',
-  trade: '™',
-  ensp: '\u2002',
-  emsp: '\u2003',
-  thinsp: '\u2009',
-}
-
-/** The named characters of HTML 4.01 that product texts have, without `&` and `;`. */
-export const NAMED_CHARACTERS: ReadonlyMap<string, string> = new Map([
-  ...LATIN.split(' ').map((name, index): [string, string] => [name, String.fromCharCode(0xa0 + index)]),
-  ...Object.entries(OTHERS),
-])
-
-const ENTITY = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,7});/gi
+/** What may be an entity; the longest name of HTML has 31 letters. */
+const ENTITY = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,30});/gi
 
 /** Decodes what ends in a semicolon and names a character, once: `&amp;lt;` becomes `&lt;`. The rest stays as it is. */
-export function decodeEntities(text: string): string {
+function decodeEntities(text: string): string {
   return text.includes('&') ? text.replace(ENTITY, decodeEntity) : text
+}
+
+/** The character of an HTML name such as `eacute`. */
+export function findNamedCharacter(name: string): string | undefined {
+  const entity = `&${name};`
+  const character = decodeHTMLStrict(entity)
+  return character === entity ? undefined : character
 }
 
 function decodeEntity(entity: string): string {
   const name = entity.slice(1, -1)
-  if (!name.startsWith('#')) return NAMED_CHARACTERS.get(name) ?? entity
+  if (!name.startsWith('#')) return findNamedCharacter(name) ?? entity
   const isHex = /^#x/i.test(name)
   return toCharacter(Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10)) ?? entity
 }

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { type Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import iconv from 'iconv-lite'
 import { ImportError } from '../../errors.ts'
 
 /** First bytes of a gzip member (RFC 1952, section 2.3.1). */
@@ -128,17 +129,11 @@ async function* chain(pieces: readonly Buffer[], rest: AsyncIterator<Buffer>): A
   }
 }
 
-/** Characters of ISO-8859-1's 0x80 to 0x9F, which every file means as windows-1252 does (WHATWG Encoding, index). */
-const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
-
-/** Names of it, and of what it contains. */
+/** Names of windows-1252 and of what it contains: every file means it by ISO-8859-1, too (WHATWG Encoding). */
 const WESTERN = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
 
 /** Bytes in which an XML declaration ends. */
 const DECLARATION_BYTES = 200
-
-/** Turns the pieces of a stream into text. `decode(undefined)` ends it. Throws where the bytes are no such text. */
-type Decode = (bytes: Buffer | undefined) => string
 
 /** `utf-16le` or `utf-16be` by the byte order mark, or by an XML declaration without one. */
 export function findWideEncoding(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
@@ -200,18 +195,15 @@ async function* decodeChunks(feed: FeedHead, file: string, encoding: string): As
   yield decodeOrThrow(undefined, 'its last bytes')
 }
 
-function createDecode(file: string, encoding: string): Decode {
-  if (WESTERN.test(encoding)) return decodeWestern
+/** Turns pieces of a stream into text; `undefined` ends it. It throws where the bytes are no such text. */
+function createDecode(file: string, encoding: string): (bytes: Buffer | undefined) => string {
+  // Some releases of Node take windows-1252 for ISO-8859-1.
+  if (WESTERN.test(encoding))
+    return (bytes) => (bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252'))
   try {
     const decoder = new TextDecoder(encoding, { fatal: true })
     return (bytes) => (bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true }))
   } catch (error) {
     throw new ImportError(`${file} is written in ${encoding}, which cannot be read`, { cause: error })
   }
-}
-
-/** By hand, because some releases of Node take windows-1252 for ISO-8859-1. */
-function decodeWestern(bytes: Buffer | undefined): string {
-  const text = bytes?.toString('latin1') ?? ''
-  return text.replace(/[\u0080-\u009f]/g, (letter) => WINDOWS_1252[letter.charCodeAt(0) - 0x80] ?? letter)
 }

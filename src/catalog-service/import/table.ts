@@ -44,11 +44,10 @@ export async function* readTable(
   chunks: AsyncIterable<Buffer>,
   options: TableOptions,
 ): AsyncGenerator<SourceRow[]> {
-  const splitter = createSplitter(options)
   let columns: Columns | undefined
   let row = 0
   let firstLine = 1
-  for await (const records of splitter.split(chunks)) {
+  for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
       row += 1
@@ -66,10 +65,14 @@ function isBlank(record: readonly string[]): boolean {
   return record.length === 1 && record[0]?.trim() === ''
 }
 
-type Splitter = Readonly<{ split(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> }>
-
-/** Records of a stream of bytes. Cells stay bytes, so that a row that is no UTF-8 is known. */
-function createSplitter({ file, delimiter, hasBareReturns, maxRowBytes }: TableOptions): Splitter {
+/**
+ * Records of a stream of bytes. Cells stay bytes, so that a row that is no UTF-8 is known.
+ * @yields the records of each piece
+ */
+async function* splitRecords(
+  chunks: AsyncIterable<Buffer>,
+  { file, delimiter, hasBareReturns, maxRowBytes }: TableOptions,
+): AsyncGenerator<readonly Row[]> {
   let rows: Row[] = []
   let pendingBytes = 0
   const parser = parse({
@@ -102,12 +105,8 @@ function createSplitter({ file, delimiter, hasBareReturns, maxRowBytes }: TableO
     rows = []
     return taken
   }
-  return {
-    async *split(chunks) {
-      for await (const chunk of chunks) yield await feed(chunk)
-      yield await feed(undefined)
-    },
-  }
+  for await (const chunk of chunks) yield await feed(chunk)
+  yield await feed(undefined)
 }
 
 /** Settles when the parser has read the bytes, or all of them (`undefined`), or has failed. */

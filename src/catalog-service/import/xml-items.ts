@@ -1,8 +1,8 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
 import { MAX_RAW_CHARACTERS } from './feed-product.ts'
-import { NAMED_CHARACTERS, isBlockTag } from './feed-text.ts'
-import { type RowFault, type SourceRow, cutRaw, toColumnName } from './source-row.ts'
+import { findNamedCharacter, isBlockTag } from './feed-text.ts'
+import { type SourceRow, cutRaw, toColumnName } from './source-row.ts'
 
 /** Deepest nesting that is followed; a feed has about six levels. */
 const MAX_DEPTH = 100
@@ -31,15 +31,15 @@ export async function* readXmlItems(
   reader.close()
 }
 
-type ItemReader = Readonly<{ write(text: string): SourceRow[]; close(): void }>
-
 /**
  * Not even well-formed text is forgiven, but for two things that real feeds have and every reader knows: prefixes that are
  * never declared, and the named characters of HTML.
  */
-function createItemReader({ file, maxItemCharacters }: XmlOptions): ItemReader {
+function createItemReader({ file, maxItemCharacters }: XmlOptions) {
   const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
-  Object.assign(parser.ENTITIES, Object.fromEntries(NAMED_CHARACTERS))
+  parser.ENTITIES = new Proxy(parser.ENTITIES, {
+    get: (_entities, name) => findNamedCharacter(String(name)),
+  })
   const collector = createCollector(file)
   parser.on('doctype', (text) => {
     if (text.includes('['))
@@ -55,7 +55,7 @@ function createItemReader({ file, maxItemCharacters }: XmlOptions): ItemReader {
     throw new ImportError(`${file} is no whole XML: ${toReason(error.message)}`, { cause: error })
   })
   return {
-    write(text) {
+    write(text: string): SourceRow[] {
       if (text.includes('\u0000'))
         throw new ImportError(`${file} holds the character U+0000, which XML has not`)
       parser.write(text)
@@ -64,7 +64,7 @@ function createItemReader({ file, maxItemCharacters }: XmlOptions): ItemReader {
         throw new ImportError(`${file}: ${sinceItem} characters without the end of an <item> or <entry>`)
       return collector.take()
     },
-    close() {
+    close(): void {
       parser.close()
       if (!collector.hasItem()) throw new ImportError(`${file} has no <item> and no <entry>`)
     },
@@ -79,60 +79,6 @@ function resolvePrefix(prefix: string): string {
 function toReason(message: string): string {
   const [, line, column, what] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? []
   return what === undefined ? message : `line ${line}, column ${column}: ${what.replace(/\.$/, '')}`
-}
-
-type Collector = Readonly<{
-  open(tag: SaxesTagNS, position: number): void
-  text(text: string): void
-  close(tag: SaxesTagNS, position: number): void
-  take(): SourceRow[]
-  /** Where the last item began or ended. */
-  getLastPosition(): number
-  hasRoot(): boolean
-  hasItem(): boolean
-}>
-
-/** Puts items together. */
-function createCollector(file: string): Collector {
-  let items: SourceRow[] = []
-  let item: ItemFields | undefined
-  let row = 0
-  let depth = 0
-  let itemDepth = 0
-  let position = 0
-  return {
-    open(tag, at) {
-      depth += 1
-      if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
-      if (item !== undefined) item.open(tag, depth - itemDepth)
-      else if (tag.local === 'item' || tag.local === 'entry') {
-        item = collectFields()
-        itemDepth = depth
-        position = at
-      }
-    },
-    text(piece) {
-      if (depth > itemDepth) item?.text(piece)
-    },
-    close(tag, at) {
-      item?.close(tag, depth - itemDepth)
-      if (item !== undefined && depth === itemDepth) {
-        row += 1
-        items.push(item.toSourceRow(row, at - position))
-        item = undefined
-        position = at
-      }
-      depth -= 1
-    },
-    take() {
-      const taken = items
-      items = []
-      return taken
-    },
-    getLastPosition: () => position,
-    hasRoot: () => depth > 0 || row > 0,
-    hasItem: () => row > 0,
-  }
 }
 
 const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/
@@ -150,23 +96,17 @@ const PLAIN_FIELDS = ['gtin', 'link', 'price', 'sale_price', 'availability', 'cu
 /** Where links of an Atom entry are kept that lead to something else than a page, such as a PDF. */
 const OTHER_LINK = 'link of another type'
 
-/** Values by name, and the names of those that held elements. */
-type Fields = Readonly<{ values: Map<string, string[]>; nested: Set<string> }>
+/** Values by name; `isNested`: one of them held elements. */
+type Fields = Map<string, { values: string[]; isNested: boolean }>
 
 /** Fields of Google's namespace, and of the feed's own. */
 type Item = Readonly<{ google: Fields; own: Fields }>
 
-/** An item or entry being read. `level` is 1 for its direct children, which are its fields: the price of `g:shipping` is not its own. */
-export type ItemFields = Readonly<{
-  open(tag: SaxesTagNS, level: number): void
-  text(piece: string): void
-  close(tag: SaxesTagNS, level: number): void
-  toSourceRow(row: number, bytes: number): SourceRow
-}>
-
-/** Collects the fields of one item. The text of a field is that of the elements in it as well. */
-export function collectFields(): ItemFields {
-  const item: Item = { google: makeFields(), own: makeFields() }
+/** Puts items together. The text of a field is that of the elements in it as well. */
+function createCollector(file: string) {
+  let items: SourceRow[] = []
+  let item: Item | undefined
+  let [row, depth, itemDepth, position] = [0, 0, 0, 0]
   let text = ''
   let isNested = false
   const append = (piece: string): void => {
@@ -174,26 +114,48 @@ export function collectFields(): ItemFields {
     if (room > 0) text += piece.length > room ? piece.slice(0, room) : piece
   }
   return {
-    open(tag, level) {
-      // Set anew by each field, and true from its first element on.
-      isNested = level > 1
-      if (!isNested) text = ''
-      else if (isBlockTag(tag.local)) append(' ')
+    open(tag: SaxesTagNS, at: number): void {
+      depth += 1
+      if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
+      if (item !== undefined) {
+        // The direct children of an item are its fields: the price of `g:shipping` is not its own.
+        isNested = depth > itemDepth + 1
+        if (!isNested) text = ''
+        else if (isBlockTag(tag.local)) append(' ')
+      } else if (tag.local === 'item' || tag.local === 'entry') {
+        item = { google: new Map(), own: new Map() }
+        itemDepth = depth
+        position = at
+      }
     },
-    text: append,
-    close(tag, level) {
-      if (level !== 1) return
-      const fields = findFields(item, tag)
-      if (fields !== undefined) addField(fields, tag, { text: text.trim(), isNested })
-      isNested = false
-      text = ''
+    text(piece: string): void {
+      if (item !== undefined && depth > itemDepth) append(piece)
     },
-    toSourceRow: (row, bytes) => toSourceRow(item, row, bytes),
+    close(tag: SaxesTagNS, at: number): void {
+      const level = depth - itemDepth
+      depth -= 1
+      if (item === undefined || level > 1) return
+      if (level === 1) {
+        addField(item, tag, { text: text.trim(), isNested })
+        isNested = false
+        text = ''
+        return
+      }
+      row += 1
+      items.push(toSourceRow(item, row, at - position))
+      item = undefined
+      position = at
+    },
+    take(): SourceRow[] {
+      const taken = items
+      items = []
+      return taken
+    },
+    /** Where the last item began or ended. */
+    getLastPosition: () => position,
+    hasRoot: () => depth > 0 || row > 0,
+    hasItem: () => row > 0,
   }
-}
-
-function makeFields(): Fields {
-  return { values: new Map(), nested: new Set() }
 }
 
 /** `undefined` for an element of a foreign namespace. */
@@ -202,30 +164,32 @@ function findFields({ google, own }: Item, tag: SaxesTagNS): Fields | undefined 
   return tag.uri === '' || tag.uri === ATOM_NAMESPACE || tag.prefix === '' ? own : undefined
 }
 
-type FieldText = Readonly<{ text: string; isNested: boolean }>
-
-function addField({ values, nested }: Fields, tag: SaxesTagNS, { text, isNested }: FieldText): void {
+function addField(
+  item: Item,
+  tag: SaxesTagNS,
+  { text, isNested }: Readonly<{ text: string; isNested: boolean }>,
+): void {
+  const fields = findFields(item, tag)
   const link = findAtomLink(tag)
-  const value = link?.address ?? text
-  if (value === '') return
-  const name = link?.isPage === false ? OTHER_LINK : toColumnName(tag.local)
-  if (isNested && link === undefined) nested.add(name)
-  const known = values.get(name)
-  if (known === undefined) values.set(name, [value])
-  else if (known.length < MAX_VALUES) known.push(value)
+  const { name, value } = link ?? { name: toColumnName(tag.local), value: text }
+  if (fields === undefined || value === '') return
+  const field = fields.get(name) ?? { values: [], isNested: false }
+  field.isNested ||= isNested && link === undefined
+  if (field.values.length < MAX_VALUES) field.values.push(value)
+  fields.set(name, field)
 }
 
 /**
  * The page of an entry (RFC 4287, section 4.2.7): `alternate`, which is also what a link without `rel` is. One that says
  * it leads to something else than a page counts only where there is no other.
  */
-function findAtomLink(tag: SaxesTagNS): { address: string; isPage: boolean } | undefined {
+function findAtomLink(tag: SaxesTagNS): { name: string; value: string } | undefined {
   if (tag.uri !== ATOM_NAMESPACE || tag.local !== 'link') return undefined
   const isAlternate = readAttribute(tag, 'rel', 'alternate') === 'alternate'
-  const address = isAlternate ? readAttribute(tag, 'href', '').trim() : ''
+  const isPage = /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(readAttribute(tag, 'type', ''))
   return {
-    address,
-    isPage: /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(readAttribute(tag, 'type', '')),
+    name: isPage ? 'link' : OTHER_LINK,
+    value: isAlternate ? readAttribute(tag, 'href', '').trim() : '',
   }
 }
 
@@ -234,32 +198,33 @@ function readAttribute({ attributes }: SaxesTagNS, name: string, otherwise: stri
 }
 
 function toSourceRow({ google, own }: Item, row: number, bytes: number): SourceRow {
-  const otherLinks = own.values.get(OTHER_LINK)
-  if (otherLinks !== undefined && !own.values.has('link')) own.values.set('link', otherLinks)
-  own.values.delete(OTHER_LINK)
-  const readAll = (name: string): readonly string[] => google.values.get(name) ?? own.values.get(name) ?? []
+  const otherLinks = own.get(OTHER_LINK)
+  if (otherLinks !== undefined && !own.has('link')) own.set('link', otherLinks)
+  own.delete(OTHER_LINK)
+  const find = (name: string): ReturnType<Fields['get']> => google.get(name) ?? own.get(name)
+  const nested = PLAIN_FIELDS.find((name) => find(name)?.isNested)
   return {
     row,
     bytes,
-    fault: findFault({ google, own }),
+    fault:
+      nested === undefined
+        ? undefined
+        : { field: nested, reason: 'holds other elements, where only text may be' },
     hasLists: false,
-    read: (name) => readAll(name)[0] ?? '',
-    readAll,
-    describe: () => describeItem({ google, own }),
-    getContent: () => JSON.stringify([google, own].map(({ values, nested }) => [[...values], [...nested]])),
+    read: (name) => find(name)?.values[0] ?? '',
+    readAll: (name) => find(name)?.values ?? [],
+    describe: () => describeFields([...new Map([...own, ...google])]),
+    getContent: () => JSON.stringify([[...google], [...own]]),
   }
 }
 
-function findFault({ google, own }: Item): RowFault | undefined {
-  const field = PLAIN_FIELDS.find((name) => (google.values.has(name) ? google : own).nested.has(name))
-  return field === undefined ? undefined : { field, reason: 'holds other elements, where only text may be' }
-}
-
-/** Its fields, as far as they are shown: none is made into JSON that is cut off again. */
-function describeItem({ google, own }: Item): string {
+/** The fields, as far as they are shown: none is made into JSON that is cut off again. */
+function describeFields(
+  fields: readonly (readonly [name: string, Readonly<{ values: readonly string[] }>])[],
+): string {
   const shown: [name: string, values: readonly string[]][] = []
   let room = MAX_RAW_CHARACTERS
-  for (const [name, values] of new Map([...own.values, ...google.values])) {
+  for (const [name, { values }] of fields) {
     const most = room
     shown.push([name, values.slice(0, most).map((value) => value.slice(0, most))])
     room -= name.length + values.join('').length
