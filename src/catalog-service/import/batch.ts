@@ -40,7 +40,7 @@ function toTable(
   rows: readonly (readonly unknown[])[],
 ): RawBuilder<unknown> {
   const json = JSON.stringify(rows)
-  const storable = UNSTORABLE.test(json) ? JSON.stringify(rows, toStorable) : json
+  const storable = json.includes('\\u') && UNSTORABLE.test(json) ? JSON.stringify(rows, toStorable) : json
   return isPostgres(database)
     ? sql`jsonb_array_elements(cast(${storable} as jsonb)) as r (value)`
     : sql`json_each(${storable}) as r`
@@ -50,13 +50,17 @@ function toStorable(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value
 }
 
-/** The products of these GTINs that have a source, and how many offers they have of the import that wrote them. */
+/** `offers`: how many offers the product has of the import that wrote it. */
+export type FoundSource = Readonly<{ gtin: string; source: string; offers: number }>
+
+/** The products of these GTINs that have a source. */
 export async function fetchSources(
   database: Kysely<CatalogTables>,
   importId: number,
   gtins: readonly string[],
-): Promise<readonly { gtin: string; source: string; offers: number }[]> {
-  const { rows } = await sql<{ gtin: string; source: string; offers: number }>`
+): Promise<readonly FoundSource[]> {
+  if (gtins.length === 0) return []
+  const { rows } = await sql<FoundSource>`
     select p.gtin, p.source,
       (select count(*) from offers o where o.gtin = p.gtin and o.import_id = p.import_id) as offers
     from ${toTable(

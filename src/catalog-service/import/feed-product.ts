@@ -54,8 +54,8 @@ export type FeedRow = Readonly<{
   row: number
   /** Its size, roughly, for batches of even weight. */
   bytes: number
-  /** The GTIN of its product, as far as can be told before it is parsed. */
-  gtin: string | undefined
+  /** Return the GTIN of its product, as far as can be told before it is parsed. */
+  guessGtin(): string | undefined
   /** Return a digest of the row and of all that it is read with. */
   computeDigest(): string
   /** Never throws: what cannot be used is a reject. Blank rows give nothing. */

@@ -8,8 +8,7 @@ import { type OpenFeed, openFeed } from './open-feed.ts'
 import type { FeedRow } from './feed-product.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
 import { type Rejects, createRejects } from './rejects.ts'
-import type { ShopsReport } from './shops.ts'
-import { prepareTarget } from './target.ts'
+import { type ShopsReport, prepareTarget } from './target.ts'
 import { type FeedWriter, type NumberedProduct, createFeedWriter } from './writer.ts'
 
 /** Rows, or bytes of them, that are written at once; more of them are no faster, and double the memory. */

@@ -47,7 +47,7 @@ export async function* readJsonRows(
     yield lines.map((line) => ({
       row: line.row,
       bytes: line.bytes.length,
-      gtin: line.isTooLong ? undefined : guessGtin(line.bytes),
+      guessGtin: () => (line.isTooLong ? undefined : guessGtin(line.bytes)),
       computeDigest: () => computeDigest(salt, line.bytes),
       parse: () => parseRow(line, names),
     }))

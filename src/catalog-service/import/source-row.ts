@@ -56,11 +56,13 @@ export type RowMapper = Readonly<{
 
 /** Return the row as one that is read only when it is not known. */
 export function toFeedRow(row: SourceRow, mapper: RowMapper, context: RowContext): FeedRow {
-  const code = mapper.gtins.map((field) => row.read(field)).find((text) => text !== '')
   return {
     row: row.row,
     bytes: row.bytes,
-    gtin: code === undefined ? undefined : findGtin(trimCode(code)),
+    guessGtin() {
+      const code = mapper.gtins.map((field) => row.read(field)).find((text) => text !== '')
+      return code === undefined ? undefined : findGtin(trimCode(code))
+    },
     computeDigest: () => computeDigest(context.salt, row.getContent()),
     parse: () => parseSourceRow(row, mapper, context),
   }

@@ -6,6 +6,7 @@ import { type Rankable, compareForBox, compareTexts } from '../../offers/ranking
 import { makeAffiliateLink } from '../affiliate-link.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
 import {
+  type FoundSource,
   type OfferRow,
   type ProductRow,
   claimMet,
@@ -16,8 +17,7 @@ import {
   writeProducts,
 } from './batch.ts'
 import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-product.ts'
-import { type MetShop, type Shops, type ShopsReport, createShops } from './shops.ts'
-import type { ImportTarget } from './target.ts'
+import { type ImportTarget, type Shop, type Shops, type ShopsReport, createShops } from './target.ts'
 
 /** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */
 const VARIANT_DIGITS = 12
@@ -52,15 +52,21 @@ export async function createFeedWriter(
   let [products, offers] = [0, 0]
   return {
     async skipKnown(rows) {
-      const gtins = isEmpty ? [] : listOnce(rows.map(({ gtin }) => gtin))
-      if (gtins.length === 0) return rows
-      const sources = await fetchSources(database, importId, gtins)
-      const known = findKnown(rows, { sources, shops })
-      if (known.size === 0) return rows
-      await noteUnchanged(database, [...known.keys()])
-      products += known.size
-      for (const count of known.values()) offers += count
-      return rows.filter(({ gtin }) => gtin === undefined || !known.has(gtin))
+      if (isEmpty) return rows
+      const candidates = listAlone(rows)
+      const sources = await fetchSources(database, importId, [...candidates.keys()])
+      const skipped = new Set<FeedRow>()
+      const gtins: string[] = []
+      for (const found of sources) {
+        const row = candidates.get(found.gtin)
+        if (row === undefined || !isKnown(row, found, shops)) continue
+        skipped.add(row)
+        gtins.push(found.gtin)
+        offers += found.offers
+      }
+      if (gtins.length > 0) await noteUnchanged(database, gtins)
+      products += gtins.length
+      return rows.filter((row) => !skipped.has(row))
     },
     async write(batch) {
       if (batch.length === 0) return []
@@ -106,30 +112,29 @@ async function planAnew(database: Kysely<CatalogTables>): Promise<void> {
     where name = 'plan_cache_mode'`.execute(database)
 }
 
-/** The GTINs that stand there once: rows of one product are merged, and have to be read. */
-function listOnce(gtins: readonly (string | undefined)[]): string[] {
-  const counts = new Map<string, number>()
-  for (const gtin of gtins) if (gtin !== undefined) counts.set(gtin, (counts.get(gtin) ?? 0) + 1)
-  return [...counts].filter(([, count]) => count === 1).map(([gtin]) => gtin)
+/** The rows by GTIN, where only one of them has it: rows of one product are merged, and have to be read. */
+function listAlone(rows: readonly FeedRow[]): ReadonlyMap<string, FeedRow> {
+  const byGtin = new Map<string, FeedRow>()
+  const several = new Set<string>()
+  for (const row of rows) {
+    const gtin = row.guessGtin()
+    if (gtin === undefined) continue
+    if (byGtin.has(gtin)) several.add(gtin)
+    byGtin.set(gtin, row)
+  }
+  for (const gtin of several) byGtin.delete(gtin)
+  return byGtin
 }
 
-/** `sources` of the products that rows seem to be of. */
-type Known = Readonly<{ sources: Awaited<ReturnType<typeof fetchSources>>; shops: Shops }>
-
-/** How many offers the products of known rows have, by GTIN. Each of their shops was met: what is to be made of it is made. */
-function findKnown(rows: readonly FeedRow[], { sources, shops }: Known): ReadonlyMap<string, number> {
-  const byGtin = new Map(sources.map((found) => [found.gtin, found]))
-  const known = new Map<string, number>()
-  for (const row of rows) {
-    const found = row.gtin === undefined ? undefined : byGtin.get(row.gtin)
-    if (found === undefined) continue
-    const [digest, offers, ...keys] = found.source.split(' ')
-    // Offers may have been removed since, by a command or by another feed of their shop.
-    const isWhole = Number(offers) === found.offers
-    if (isWhole && keys.every((key) => shops.hasMet(key)) && digest === row.computeDigest())
-      known.set(found.gtin, found.offers)
-  }
-  return known
+/** Would the row give what its product has? Each of its shops was met: what is to be made of it is made. */
+function isKnown(row: FeedRow, found: FoundSource, shops: Shops): boolean {
+  const [digest, offers, ...keys] = found.source.split(' ')
+  // Offers may have been removed since, by a command or by another feed of their shop.
+  return (
+    Number(offers) === found.offers &&
+    keys.every((key) => shops.hasMet(key)) &&
+    digest === row.computeDigest()
+  )
 }
 
 /** `products.source`: the digest of the row, how many offers it gave, and their shops. */
@@ -151,7 +156,7 @@ function groupByGtin<T>(items: readonly T[], getGtin: (item: T) => string): Map<
 type ProductHead = Pick<FeedProduct, 'gtin' | 'title' | 'brand' | 'images'>
 
 /** An offer to be written, with the product of its row. */
-type Entry = Readonly<{ row: OfferRow; offer: FeedOffer; shop: MetShop; head: ProductHead }>
+type Entry = Readonly<{ row: OfferRow; offer: FeedOffer; shop: Shop; head: ProductHead }>
 
 async function toEntries(group: readonly NumberedProduct[], shops: Shops): Promise<Entry[]> {
   const entries: Entry[] = []
@@ -166,7 +171,7 @@ async function toEntries(group: readonly NumberedProduct[], shops: Shops): Promi
   return entries
 }
 
-function toOfferRow(gtin: string, offer: FeedOffer, shop: MetShop): OfferRow {
+function toOfferRow(gtin: string, offer: FeedOffer, shop: Shop): OfferRow {
   const { price, oldPrice, currency, availability, url } = offer
   const variant = Number.parseInt(hash('sha1', url).slice(0, VARIANT_DIGITS), 16)
   const { networkId, merchantId, channelOfOffers } = shop
