@@ -73,33 +73,16 @@ export type TableHead = Readonly<{ delimiter: Delimiter; names: readonly string[
 const DELIMITERS: readonly Delimiter[] = [',', ';', '|', '\t']
 
 /** Names that tell an Awin table from others. */
-const AWIN: ReadonlySet<string> = new Set([
-  'aw_deep_link',
-  'aw_product_id',
-  'search_price',
-  'store_price',
-  'merchant_deep_link',
-  'merchant_product_id',
-  'deep_link',
-  'product_url',
-  'product_name',
-])
+const AWIN: ReadonlySet<string> = new Set(
+  'aw_deep_link aw_product_id search_price store_price merchant_deep_link merchant_product_id deep_link product_url product_name'.split(
+    ' ',
+  ),
+)
 
 /** Names of the product data specification, one of which alone says nothing. */
-const GOOGLE: ReadonlySet<string> = new Set([
-  'id',
-  'title',
-  'description',
-  'link',
-  'image_link',
-  'price',
-  'sale_price',
-  'availability',
-  'gtin',
-  'brand',
-  'mpn',
-  'condition',
-])
+const GOOGLE: ReadonlySet<string> = new Set(
+  'id title description link image_link price sale_price availability gtin brand mpn condition'.split(' '),
+)
 
 /** Names that a table needs, so that it is taken for one of a kind. */
 const ENOUGH_NAMES = 2

@@ -13,26 +13,10 @@ const MAX_NAME_CHARACTERS = 100
 const MAX_CODES = 20
 
 /** Conditions of new things that have a word of the others in them. */
-const NEW: ReadonlySet<string> = new Set([
-  'new',
-  'brandnew',
-  'unused',
-  'newunused',
-  'newandunused',
-  'newneverused',
-])
+const NEW: ReadonlySet<string> = new Set('new brandnew unused newunused newandunused newneverused'.split(' '))
 
 /** Words in conditions that the contract cannot tell readers of, in lower case, letters only. */
-const NOT_NEW = [
-  'used',
-  'refurb',
-  'renew',
-  'recondition',
-  'openbox',
-  'preowned',
-  'secondhand',
-  'likenew',
-] as const
+const NOT_NEW = 'used refurb renew recondition openbox preowned secondhand likenew'.split(' ')
 
 /** The first GTIN of these columns that is right; those before it that are wrong get a line each. */
 export function findGtinOf(task: RowTask, fields: readonly string[]): string | undefined {
