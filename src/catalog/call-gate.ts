@@ -5,7 +5,7 @@ import { type Breaker, type BreakerState, createBreaker } from './breaker.ts'
 import { type Governor, type GovernorOptions, type QuotaReport, createGovernor } from './governor.ts'
 import { type KeyPause, createKeyPause } from './key-pause.ts'
 import type { CallPurpose } from './quota.ts'
-import { createSlots } from '../lib/semaphore.ts'
+import { createSemaphore } from '../lib/semaphore.ts'
 
 /** Calls of one purpose under way or in line: beyond, a visitor gets the copy at once instead of a place in the line. */
 const MAX_UNDER_WAY = 500
@@ -59,7 +59,7 @@ export function createCallGate(options: CallGateOptions): CallGate {
   const keyPause = createKeyPause(options.clock)
   const breaker = createBreaker(options.clock, options.random)
   const countUnderWay = createCounter()
-  const slots = createSlots(MAX_CALLS_AT_ONCE, options.clock)
+  const slots = createSemaphore(MAX_CALLS_AT_ONCE, options.clock)
   /** After a 429 or a refused key one call tries alone whether the pause was long enough; after an answer all may go. */
   const isTried = (): boolean =>
     (governor.isUnproven() || keyPause.isUnproven()) && PURPOSES.some((one) => countUnderWay(one, 0) > 0)
@@ -75,7 +75,7 @@ export function createCallGate(options: CallGateOptions): CallGate {
     async pass(purpose, call) {
       if (!hasRoom(purpose)) throw new CallNotMadeError('calls to the catalog are paused')
       countUnderWay(purpose, 1)
-      const giveBack = await slots.take(MAX_WAIT_MS)
+      const giveBack = await slots.acquire(MAX_WAIT_MS)
       const leave = giveBack === undefined || keyPause.isOn() ? undefined : breaker.enter()
       try {
         if (leave === undefined)

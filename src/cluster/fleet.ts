@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Context, Demo } from '../context.ts'
-import { createRestartWaits } from './restart-backoff.ts'
+import { createRestartBackoff } from '../lib/backoff.ts'
 import type { StopOrder, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
 import { type FleetCounts, type PresentWorker, createFleetCounts } from './fleet-counts.ts'
 import { type WorkerEnd, type WorkerProcess, describeEnd, startWorker } from './worker-process.ts'
@@ -51,7 +51,7 @@ const KILLED_AFTER_MS: number = SECOND_MS / 4
 type Slot = {
   readonly number: number
   current: WorkerProcess
-  readonly waits: ReturnType<typeof createRestartWaits>
+  readonly waits: ReturnType<typeof createRestartBackoff>
 }
 
 type State = {
@@ -79,7 +79,7 @@ export function createFleet(details: FleetDetails): Fleet {
       for (let number = 1; number <= details.size; number += 1)
         state.slots.push({
           number,
-          waits: createRestartWaits(clock),
+          waits: createRestartBackoff(clock),
           current: launch(details, state, number),
         })
       await Promise.all(state.slots.map(({ current }) => current.ready))

@@ -1,32 +1,32 @@
 import { type Clock, ENOUGH } from '../clock.ts'
 
-/** Places for calls that go at the same time; who finds none waits in a line. */
-export type Slots = Readonly<{
-  /** Takes a place, within `patienceMs`; answers how to give it back, or `undefined` when the wait was too long. */
-  take(patienceMs: number): Promise<(() => void) | undefined>
+/** Limits how many calls run at the same time; the others wait in the order in which they came. */
+export type Semaphore = Readonly<{
+  /** Take a place within `timeoutMs`. Return the function that releases it, or `undefined` when none became free in time. */
+  acquire(timeoutMs: number): Promise<(() => void) | undefined>
 }>
 
-/** Makes a number of places. The line is kept by the caller: it is as long as the number of those who wait. */
-export function createSlots(count: number, clock: Clock): Slots {
-  const line: (() => void)[] = []
+/** Create a semaphore with `count` places. The caller bounds how many wait. */
+export function createSemaphore(count: number, clock: Clock): Semaphore {
+  const waiting: (() => void)[] = []
   let free = count
-  const giveBack = (): void => {
-    const next = line.shift()
+  const release = (): void => {
+    const next = waiting.shift()
     if (next === undefined) free++
     else next()
   }
   return {
-    async take(patienceMs) {
+    async acquire(timeoutMs) {
       if (free > 0) {
         free--
-        return giveBack
+        return release
       }
-      const called = new AbortController()
-      const call = (): void => called.abort(ENOUGH)
-      line.push(call)
-      await clock.wait(patienceMs, called.signal)
-      if (called.signal.aborted) return giveBack
-      line.splice(line.indexOf(call), 1)
+      const passed = new AbortController()
+      const pass = (): void => passed.abort(ENOUGH)
+      waiting.push(pass)
+      await clock.wait(timeoutMs, passed.signal)
+      if (passed.signal.aborted) return release
+      waiting.splice(waiting.indexOf(pass), 1)
       return undefined
     },
   }

@@ -1,21 +1,21 @@
-/** Calls under way, shared by all who ask for the same thing meanwhile. */
-export type Flights<T> = Readonly<{
-  /** The call under way for `key`, else a new one. One deadline belongs to the call, none to a single visitor. */
-  join(key: string, start: () => Promise<T>): Promise<T>
+/** Shares one call among all who ask for the same key while it is under way. */
+export type SingleFlight<T> = Readonly<{
+  /** Return the call under way for `key`, or start one. A deadline belongs to the call, not to one of its callers. */
+  run(key: string, start: () => Promise<T>): Promise<T>
   has(key: string): boolean
 }>
 
-/** Makes a set of flights. JavaScript runs one thing at a time, so looking and starting cannot be torn apart. */
-export function createFlights<T>(): Flights<T> {
-  const flights = new Map<string, Promise<T>>()
+/** Create a single-flight without calls. */
+export function createSingleFlight<T>(): SingleFlight<T> {
+  const calls = new Map<string, Promise<T>>()
   return {
-    join(key, start) {
-      const flying = flights.get(key)
-      if (flying !== undefined) return flying
-      const flight = start().finally(() => flights.delete(key))
-      flights.set(key, flight)
-      return flight
+    run(key, start) {
+      const current = calls.get(key)
+      if (current !== undefined) return current
+      const call = start().finally(() => calls.delete(key))
+      calls.set(key, call)
+      return call
     },
-    has: (key) => flights.has(key),
+    has: (key) => calls.has(key),
   }
 }

@@ -1,38 +1,38 @@
 import { describe, expect, test } from 'vitest'
-import { createFlights } from '../../src/lib/single-flight.ts'
+import { createSingleFlight } from '../../src/lib/single-flight.ts'
 
 describe('flights', () => {
   test('many who ask at once - one call, one answer', async () => {
-    const flights = createFlights<object>()
+    const flights = createSingleFlight<object>()
     let calls = 0
     const start = (): Promise<object> => Promise.resolve({ call: (calls += 1) })
-    const answers = await Promise.all(Array.from({ length: 200 }, () => flights.join('a', start)))
+    const answers = await Promise.all(Array.from({ length: 200 }, () => flights.run('a', start)))
     expect(calls).toBe(1)
     expect(new Set(answers).size).toBe(1)
   })
 
   test('other keys - calls of their own', async () => {
-    const flights = createFlights<string>()
-    const ask = (key: string): Promise<string> => flights.join(key, () => Promise.resolve(key))
+    const flights = createSingleFlight<string>()
+    const ask = (key: string): Promise<string> => flights.run(key, () => Promise.resolve(key))
     expect(await Promise.all([ask('a'), ask('b'), ask('a')])).toEqual(['a', 'b', 'a'])
   })
 
   test('call that has ended - is forgotten: who asks then asks anew', async () => {
-    const flights = createFlights<number>()
+    const flights = createSingleFlight<number>()
     let calls = 0
-    const ask = (): Promise<number> => flights.join('a', () => Promise.resolve((calls += 1)))
+    const ask = (): Promise<number> => flights.run('a', () => Promise.resolve((calls += 1)))
     expect([await ask(), await ask(), flights.has('a')]).toEqual([1, 2, false])
   })
 
   test('call that failed - fails for all who waited, and is forgotten', async () => {
-    const flights = createFlights<string>()
+    const flights = createSingleFlight<string>()
     const waiting = [
-      flights.join('a', () => Promise.reject(new Error('broken'))),
-      flights.join('a', () => Promise.resolve('never asked')),
+      flights.run('a', () => Promise.reject(new Error('broken'))),
+      flights.run('a', () => Promise.resolve('never asked')),
     ]
     expect(flights.has('a')).toBe(true)
     for (const one of waiting) await expect(one).rejects.toThrow('broken')
     expect(flights.has('a')).toBe(false)
-    expect(await flights.join('a', () => Promise.resolve('again'))).toBe('again')
+    expect(await flights.run('a', () => Promise.resolve('again'))).toBe('again')
   })
 })

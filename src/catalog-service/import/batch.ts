@@ -1,7 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { isPostgres } from '../../database/postgres.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { isPostgres } from '../../database/is-postgres.ts'
 import { beginTouched, removeTouchedProducts } from '../store/remove-offers.ts'
-import type { CatalogTables } from '../store/schema.ts'
+import type { Catalog } from '../store/schema.ts'
 
 /** The statements of an import. Rows go to either database as JSON: one parameter, whatever the size of a batch. */
 
@@ -35,10 +35,7 @@ const MANY_OFFERS = 200_000
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/
 
 /** Return rows as a table `r` with one JSON array `value` for each. */
-function toTable(
-  database: Kysely<CatalogTables>,
-  rows: readonly (readonly unknown[])[],
-): RawBuilder<unknown> {
+function toTable(database: Catalog, rows: readonly (readonly unknown[])[]): RawBuilder<unknown> {
   const json = JSON.stringify(rows)
   const storable = json.includes('\\u') && UNSTORABLE.test(json) ? JSON.stringify(rows, toStorable) : json
   return isPostgres(database)
@@ -55,7 +52,7 @@ export type FoundSource = Readonly<{ gtin: string; source: string; offers: numbe
 
 /** The products of these GTINs that have a source. */
 export async function fetchSources(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   importId: number,
   gtins: readonly string[],
 ): Promise<readonly FoundSource[]> {
@@ -73,10 +70,7 @@ export async function fetchSources(
 }
 
 /** Notes that the import leaves these products as they are. */
-export async function noteUnchanged(
-  database: Kysely<CatalogTables>,
-  gtins: readonly string[],
-): Promise<void> {
+export async function noteUnchanged(database: Catalog, gtins: readonly string[]): Promise<void> {
   await sql`
     insert into unchanged_products (gtin, import_id)
     select p.gtin, p.import_id from ${toTable(
@@ -88,7 +82,7 @@ export async function noteUnchanged(
 
 /** Find those of these products that the import has met before. Unchanged ones become its own, with their offers. */
 export async function claimMet(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   importId: number,
   gtins: readonly string[],
 ): Promise<readonly string[]> {
@@ -114,7 +108,7 @@ export async function claimMet(
 
 /** Each GTIN once. One that is there already is merged: the title that is given, and brand and images where they are given. */
 export async function writeProducts(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   importId: number,
   rows: readonly ProductRow[],
 ): Promise<void> {
@@ -129,7 +123,7 @@ export async function writeProducts(
 
 /** Each offer once. */
 export async function writeOffers(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   importId: number,
   rows: readonly OfferRow[],
 ): Promise<void> {
@@ -155,7 +149,7 @@ export type WrittenImport = Readonly<{ importId: number; offers: number; manyOff
  * Removes what the shops of `import_shops` had before and the import did not bring again, and products that nobody
  * offers any more. Costs as much as those shops have offers, however large the catalog is. Answers how many offers went.
  */
-export async function removeOlder(database: Kysely<CatalogTables>, written: WrittenImport): Promise<number> {
+export async function removeOlder(database: Catalog, written: WrittenImport): Promise<number> {
   const total = await countOffersOfShops(database)
   const removed = total - written.offers
   if (removed === 0) return 0
@@ -177,21 +171,21 @@ const IS_OF_SHOPS = sql`exists (select 1 from import_shops s where s.merchant_id
   and s.network_id = offers.network_id and s.network_channel_id = offers.network_channel_id)`
 
 /** SQLite takes the tables in this order then: its planner would begin with the offers of everybody. */
-function joinOffersOfShops(database: Kysely<CatalogTables>): RawBuilder<unknown> {
+function joinOffersOfShops(database: Catalog): RawBuilder<unknown> {
   return sql`import_shops s ${isPostgres(database) ? sql`join` : sql`cross join`} offers
     on offers.merchant_id = s.merchant_id and offers.network_id = s.network_id
     and offers.network_channel_id = s.network_channel_id`
 }
 
 /** From the index alone. */
-async function countOffersOfShops(database: Kysely<CatalogTables>): Promise<number> {
+async function countOffersOfShops(database: Catalog): Promise<number> {
   const counted = await sql<{ count: number }>`
     select count(*) as count from ${joinOffersOfShops(database)}`.execute(database)
   return counted.rows[0]?.count ?? 0
 }
 
 function selectOlder(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   { importId, manyOffers = MANY_OFFERS }: WrittenImport,
   total: number,
 ): RawBuilder<unknown> {

@@ -1,8 +1,7 @@
-import type { Kysely } from 'kysely'
 import { ImportError, StoreError, VitrineError } from '../../errors.ts'
 import { findMeta, putMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
-import type { CatalogTables } from '../store/schema.ts'
+import type { Catalog } from '../store/schema.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import type { FeedRow } from './feed-product.ts'
@@ -108,7 +107,7 @@ function toImportFailure(error: unknown): unknown {
 
 type Run = Readonly<{ options: ImportFeedOptions; feed: OpenFeed; source: FeedRows; rejects: Rejects }>
 
-async function runImport(database: Kysely<CatalogTables>, run: Run): Promise<ImportSummary> {
+async function runImport(database: Catalog, run: Run): Promise<ImportSummary> {
   const { options, source, rejects } = run
   const target = await prepareTarget(database, {
     channelId: options.channelId,

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { insertChannel } from '../store/channels.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
-import { isSampleOnly, removeSampleData } from '../store/sample-state.ts'
 import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
-import { insertNetworkChannel, setChannel } from '../store/network-channels.ts'
-import { findNetwork, insertNetwork } from '../store/networks.ts'
-import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
+import { isSampleOnly, removeSampleData } from '../store/meta.ts'
+import { findNetwork, insertNetwork, insertNetworkChannel, setChannel } from '../store/networks.ts'
+import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
 import type { FeedOffer } from './feed-product.ts'
 
 /** For which channel a feed is imported. */
@@ -26,7 +24,7 @@ export type ImportTarget = Readonly<{
  * @throws UsageError when the channel is unknown, or not named though there are several.
  */
 export async function prepareTarget(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   options: Readonly<{ channelId: string | undefined; nowMs: number }>,
 ): Promise<ImportTarget> {
   const channelId = parseChannelId(options.channelId)
@@ -110,7 +108,7 @@ export type Shops = Readonly<{
 }>
 
 /** Begin with no shop at all. */
-export async function createShops(database: Kysely<CatalogTables>, target: ImportTarget): Promise<Shops> {
+export async function createShops(database: Catalog, target: ImportTarget): Promise<Shops> {
   const cache = new Map<string, Shop>()
   const keys = new Set<string>()
   const untracked = new Set<string>()
@@ -155,7 +153,7 @@ function nameShop(offer: ShopOffer): string {
 }
 
 /** A shop's pages stand for the links that the feed had of it before, too: the network may have got its template since. */
-async function noteShop(database: Kysely<CatalogTables>, shop: Shop): Promise<void> {
+async function noteShop(database: Catalog, shop: Shop): Promise<void> {
   const { networkId: network_id, merchantId: merchant_id } = shop
   const channels = [...new Set([shop.networkChannelId, shop.channelOfOffers])]
   await database
@@ -166,7 +164,7 @@ async function noteShop(database: Kysely<CatalogTables>, shop: Shop): Promise<vo
 }
 
 async function findOrMakeShop(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   target: ImportTarget,
   offer: ShopOffer,
 ): Promise<{ shop: Shop; isAssigned: boolean }> {
@@ -197,7 +195,7 @@ async function findOrMakeShop(
  * new one. An import cannot know the publisher's reference: the new one has none.
  */
 async function findOrMakeNetworkChannel(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   target: ImportTarget,
   networkId: number,
 ): Promise<{ id: number; isAssigned: boolean }> {

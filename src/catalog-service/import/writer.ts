@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { MAX_OFFERS } from '../../catalog/contract.ts'
-import { isPostgres } from '../../database/postgres.ts'
+import { isPostgres } from '../../database/is-postgres.ts'
 import { type Rankable, compareForBox, compareTexts } from '../../offers/ranking.ts'
-import { makeAffiliateLink } from '../affiliate-link.ts'
-import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
+import { makeAffiliateLink } from '../store/networks.ts'
+import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
 import {
   type FoundSource,
   type OfferRow,
@@ -40,7 +40,7 @@ export type FeedWriter = Readonly<{
 
 /** Make the writer of one import. `importId` marks its rows, so that older ones are told apart without memory. */
 export async function createFeedWriter(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   target: ImportTarget,
   importId: number,
 ): Promise<FeedWriter> {
@@ -107,7 +107,7 @@ export async function createFeedWriter(
  * A statement that was planned while the tables were empty would read all of them from end to end for each batch, as long as
  * the import lasts. A server that does not know the setting plans otherwise.
  */
-async function planAnew(database: Kysely<CatalogTables>): Promise<void> {
+async function planAnew(database: Catalog): Promise<void> {
   await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
     where name = 'plan_cache_mode'`.execute(database)
 }
@@ -241,7 +241,7 @@ function toLink(url: string, template: string | null): string {
 
 /** The offers that this import has brought of these products, with the heads that were picked so far. */
 async function fetchCandidates(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   importId: number,
   gtins: readonly string[],
 ): Promise<Candidate[]> {

@@ -1,0 +1,96 @@
+import { type Clock, SECOND_MS, isPauseOn } from '../clock.ts'
+
+/** `jitterShare`: up to this share of a wait is added, so that processes do not try again together. */
+export type BackoffOptions = Readonly<{
+  firstMs: number
+  longestMs: number
+  jitterShare?: number
+  /** Numbers from 0 to 1, for the jitter. */
+  random?: () => number
+}>
+
+/** Waits that double at each failure, up to the longest. */
+export type Backoff = Readonly<{
+  /** Milliseconds to wait after one more failure. */
+  nextMs(): number
+  /** Start with the first wait again, after a success. */
+  reset(): void
+}>
+
+/** Create a back-off before its first failure. */
+export function createBackoff({ firstMs, longestMs, jitterShare = 0, random }: BackoffOptions): Backoff {
+  let failures = 0
+  return {
+    nextMs() {
+      const waitMs = Math.min(firstMs * 2 ** failures, longestMs)
+      failures += 1
+      return waitMs * (1 + jitterShare * (random ?? Math.random)())
+    },
+    reset() {
+      failures = 0
+    },
+  }
+}
+
+/** A time in which something is not tried, after each failure a longer one. */
+export type Pause = Readonly<{
+  isOn(): boolean
+  /** Unix milliseconds; 0 while there is no pause. */
+  untilMs(): number
+  /** Note a failure: the next pause begins now. */
+  start(): void
+  /** Note a success: no pause, and the next one is short again. */
+  end(): void
+}>
+
+/** Create a pause that is not on. A clock that is set back ends it. */
+export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions): Pause {
+  const backoff = createBackoff(options)
+  const longestMs = options.longestMs * (1 + (options.jitterShare ?? 0))
+  let endMs = 0
+  const isOn = (): boolean => isPauseOn({ untilMs: endMs, nowMs: clock.nowMs(), longestMs })
+  return {
+    isOn,
+    untilMs: () => (isOn() ? endMs : 0),
+    start() {
+      endMs = clock.nowMs() + backoff.nextMs()
+    },
+    end() {
+      endMs = 0
+      backoff.reset()
+    },
+  }
+}
+
+/** A process or thread that ran this long did not fail at its start: it is restarted at once. */
+const STABLE_MS: number = 10 * SECOND_MS
+const FIRST_RESTART_WAIT_MS: number = SECOND_MS / 2
+const LONGEST_RESTART_WAIT_MS: number = 30 * SECOND_MS
+
+/** When to restart something that ended by itself: at once, then after longer and longer waits. */
+export type RestartBackoff = Readonly<{
+  noteStart(): void
+  /** Milliseconds to wait. Call it once at each end. */
+  nextMs(): number
+}>
+
+/** Create the back-off of one process or thread. */
+export function createRestartBackoff(clock: Pick<Clock, 'nowMs'>): RestartBackoff {
+  const backoff = createBackoff({ firstMs: FIRST_RESTART_WAIT_MS, longestMs: LONGEST_RESTART_WAIT_MS })
+  let startedAtMs = clock.nowMs()
+  let isFirst = true
+  return {
+    noteStart() {
+      startedAtMs = clock.nowMs()
+    },
+    nextMs() {
+      // A backwards clock step must not reset the counter.
+      if (isFirst || clock.nowMs() - startedAtMs >= STABLE_MS) {
+        isFirst = false
+        backoff.reset()
+        return 0
+      }
+      return backoff.nextMs()
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
+import { createBackoff, createPause, createRestartBackoff } from '../../src/lib/backoff.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+
+test('deaths within moments - at once, then longer and longer, up to half a minute', () => {
+  const waits = createRestartBackoff(createFakeClock(0))
+  const waitsMs = Array.from({ length: 10 }, () => waits.nextMs())
+  expect(waitsMs).toEqual([0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+})
+
+test('a life of ten seconds - the next start is at once again', () => {
+  const clock = createFakeClock(0)
+  const waits = createRestartBackoff(clock)
+  expect([waits.nextMs(), waits.nextMs()]).toEqual([0, 500])
+  waits.noteStart()
+  clock.advance(10 * SECOND_MS - 1)
+  expect(waits.nextMs()).toBe(1_000)
+  waits.noteStart()
+  clock.advance(10 * SECOND_MS)
+  expect([waits.nextMs(), waits.nextMs()]).toEqual([0, 0])
+})
+
+test('clock that is set back - is no long life', () => {
+  const clock = createFakeClock(HOUR_MS)
+  const waits = createRestartBackoff(clock)
+  waits.nextMs()
+  waits.noteStart()
+  clock.advance(-HOUR_MS)
+  expect(waits.nextMs()).toBe(500)
+})
+
+test('back-off - doubles up to the longest wait, and starts again after a reset', () => {
+  const backoff = createBackoff({ firstMs: 5, longestMs: 15 })
+  expect([backoff.nextMs(), backoff.nextMs(), backoff.nextMs(), backoff.nextMs()]).toEqual([5, 10, 15, 15])
+  backoff.reset()
+  expect(backoff.nextMs()).toBe(5)
+})
+
+test('back-off with jitter - adds up to its share', () => {
+  const backoff = createBackoff({ firstMs: 100, longestMs: 100, jitterShare: 0.2, random: () => 0.5 })
+  expect(backoff.nextMs()).toBeCloseTo(110)
+})
+
+test('pause - is on for longer after each failure, and off after a success', () => {
+  const clock = createFakeClock(HOUR_MS)
+  const pause = createPause(clock, { firstMs: SECOND_MS, longestMs: 4 * SECOND_MS })
+  expect([pause.isOn(), pause.untilMs()]).toEqual([false, 0])
+  pause.start()
+  expect([pause.isOn(), pause.untilMs()]).toEqual([true, HOUR_MS + SECOND_MS])
+  clock.advance(SECOND_MS)
+  expect(pause.isOn()).toBe(false)
+  pause.start()
+  expect(pause.untilMs()).toBe(HOUR_MS + 3 * SECOND_MS)
+  pause.end()
+  expect(pause.isOn()).toBe(false)
+  pause.start()
+  expect(pause.untilMs()).toBe(HOUR_MS + 2 * SECOND_MS)
+})
+
+test('pause - ends when the clock is set back', () => {
+  const clock = createFakeClock(HOUR_MS)
+  const pause = createPause(clock, { firstMs: SECOND_MS, longestMs: SECOND_MS })
+  pause.start()
+  clock.advance(-HOUR_MS)
+  expect(pause.isOn()).toBe(false)
+})

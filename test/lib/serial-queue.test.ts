@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { createSerialQueue } from '../../src/lib/serial-queue.ts'
+
+test('tasks - run one after the other, in the order in which they came', async () => {
+  const queue = createSerialQueue()
+  const events: string[] = []
+  const run = (name: string): Promise<string> =>
+    queue.run(async () => {
+      events.push(`begin ${name}`)
+      await Promise.resolve()
+      events.push(`end ${name}`)
+      return name
+    })
+  expect(await Promise.all([run('a'), run('b')])).toEqual(['a', 'b'])
+  expect(events).toEqual(['begin a', 'end a', 'begin b', 'end b'])
+})
+
+test('task that fails - fails for its caller only', async () => {
+  const queue = createSerialQueue()
+  const failed = queue.run(() => Promise.reject(new Error('first')))
+  const next = queue.run(() => Promise.resolve('next'))
+  await expect(failed).rejects.toThrow('first')
+  expect(await next).toBe('next')
+})
