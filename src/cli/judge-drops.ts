@@ -1,4 +1,4 @@
-import { countMalformedOffers } from '../sync/held-walk.ts'
+import { countMalformedOffers } from '../catalog/parse.ts'
 import type { CopyState } from '../storage/store.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
 

@@ -63,3 +63,8 @@ export type Config = Readonly<{
   trustProxy: boolean | number | string
   logLevel: LogLevel
 }>
+
+/** Does this server serve the channel? */
+export function isServed({ channels }: Pick<Config, 'channels'>, channelId: string): boolean {
+  return channels === null || channels.includes(channelId)
+}

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { readWithin } from '../database/read-deadline.ts'
 import { openReader } from './dialects.ts'
-import { giveWay } from '../sync/thread-priority.ts'
+import { lowerThreadPriority } from '../lib/thread-priority.ts'
 import type { ReadRequest, ReadResponse, ReadThreadData, ToReadThread } from './read-threads.ts'
 import { createLongReads, createReadCopy } from './sql-reads.ts'
 
@@ -10,7 +10,7 @@ const { path, catalog } = workerData as ReadThreadData
 const reader = openReader({ kind: 'sqlite', path })
 const reads = createLongReads(createReadCopy(reader, catalog))
 
-giveWay()
+lowerThreadPriority()
 
 async function respond({ id, method, parameters, withinMs }: ReadRequest): Promise<ReadResponse> {
   try {

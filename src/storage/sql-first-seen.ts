@@ -2,7 +2,7 @@ import { type Kysely, type Transaction, sql } from 'kysely'
 import { DAY_MS } from '../clock.ts'
 import type { StoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { executeOnce, insertRows, splitList } from './statements.ts'
+import { isIn } from './statements.ts'
 
 /** How long the first times of a product's offers are kept while it is absent: it may come back. */
 const KEPT_MS: number = 7 * DAY_MS
@@ -91,24 +91,14 @@ async function readOfVersions(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<ReadonlyMap<string, SeenOffer>> {
-  const seen = new Map<string, SeenOffer>()
-  for (const ids of splitList(productIds)) {
-    const rows = await executeOnce(transaction, `first seen of ${ids.length}`, {
-      values: ids,
-      build: () =>
-        transaction
-          .selectFrom('deals')
-          .select(['gtin', 'offer_key', sql<number>`min(first_seen_ms)`.as('first_seen_ms')])
-          .where('product_id', 'in', ids)
-          .groupBy(['gtin', 'offer_key']),
-    })
-    for (const { gtin, offer_key: offerKey, first_seen_ms: firstSeenMs } of rows) {
-      const key = toFirstSeenKey(gtin, offerKey)
-      const before = seen.get(key)?.firstSeenMs ?? Infinity
-      seen.set(key, { gtin, offerKey, firstSeenMs: Math.min(before, firstSeenMs) })
-    }
-  }
-  return seen
+  if (productIds.length === 0) return new Map()
+  const rows = await transaction
+    .selectFrom('deals')
+    .select(['gtin', 'offer_key as offerKey', sql<number>`min(first_seen_ms)`.as('firstSeenMs')])
+    .where(isIn(transaction, 'product_id', productIds))
+    .groupBy(['gtin', 'offer_key'])
+    .execute()
+  return new Map(rows.map((offer) => [toFirstSeenKey(offer.gtin, offer.offerKey), offer]))
 }
 
 /** Read what is kept of products that are back, and forget it. */
@@ -117,26 +107,19 @@ async function takeLapsed(
   copyId: number,
   gtins: readonly string[],
 ): Promise<readonly SeenOffer[]> {
-  const taken: SeenOffer[] = []
-  for (const some of splitList(gtins)) {
-    const rows = await executeOnce(transaction, `lapsed deals of ${some.length}`, {
-      values: [copyId, ...some],
-      build: () =>
-        transaction
-          .selectFrom('lapsed_deals')
-          .select(['gtin', 'offer_key', 'first_seen_ms'])
-          .where('copy_id', '=', copyId)
-          .where('gtin', 'in', some),
-    })
-    if (rows.length === 0) continue
-    for (const row of rows)
-      taken.push({ gtin: row.gtin, offerKey: row.offer_key, firstSeenMs: row.first_seen_ms })
+  if (gtins.length === 0) return []
+  const taken = await transaction
+    .selectFrom('lapsed_deals')
+    .select(['gtin', 'offer_key as offerKey', 'first_seen_ms as firstSeenMs'])
+    .where('copy_id', '=', copyId)
+    .where(isIn(transaction, 'gtin', gtins))
+    .execute()
+  if (taken.length > 0)
     await transaction
       .deleteFrom('lapsed_deals')
       .where('copy_id', '=', copyId)
-      .where('gtin', 'in', some)
+      .where(isIn(transaction, 'gtin', gtins))
       .execute()
-  }
   return taken
 }
 
@@ -145,23 +128,12 @@ async function putLapsed(
   { copyId, asOfMs }: Place,
   offers: readonly SeenOffer[],
 ): Promise<void> {
-  await insertRows(transaction, 'put lapsed deals', {
-    rows: offers.map(({ gtin, offerKey, firstSeenMs }) => ({
-      copy_id: copyId,
-      gtin,
-      offer_key: offerKey,
-      first_seen_ms: firstSeenMs,
-      lapsed_at_ms: asOfMs,
-    })),
-    build: (rows) =>
-      transaction
-        .insertInto('lapsed_deals')
-        .values(rows)
-        .onConflict((conflict) =>
-          conflict.columns(['copy_id', 'gtin', 'offer_key']).doUpdateSet(({ ref }) => ({
-            first_seen_ms: ref('excluded.first_seen_ms'),
-            lapsed_at_ms: ref('excluded.lapsed_at_ms'),
-          })),
-        ),
-  })
+  for (const { gtin, offerKey, firstSeenMs } of offers) {
+    const times = { first_seen_ms: firstSeenMs, lapsed_at_ms: asOfMs }
+    await transaction
+      .insertInto('lapsed_deals')
+      .values({ copy_id: copyId, gtin, offer_key: offerKey, ...times })
+      .onConflict((conflict) => conflict.columns(['copy_id', 'gtin', 'offer_key']).doUpdateSet(times))
+      .execute()
+  }
 }

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { WalkError } from '../errors.ts'
-import type { ChannelWalk, WalkProgress } from './walk.ts'
+import type { ChannelWalk } from './walk.ts'
+import type { WalkProgress } from './walk-page.ts'
 
 /** Everything that a walk in another thread needs; the key goes there and nowhere else. */
 export type WalkOrder = Readonly<{

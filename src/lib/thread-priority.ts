@@ -5,10 +5,10 @@ import { setPriority } from 'node:os'
 const NICENESS = 10
 
 /**
- * Lets this thread give way to all others where cores are short: an answer comes before a page of a walk. Linux keeps the
+ * Let this thread run after all others where cores are short: an answer comes before a page of a walk. Linux keeps the
  * niceness of each thread; elsewhere it would be that of the whole process, and nothing is done.
  */
-export function giveWay(): void {
+export function lowerThreadPriority(): void {
   if (process.platform !== 'linux') return
   try {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
