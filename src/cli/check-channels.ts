@@ -1,3 +1,4 @@
+import { isServed } from '../config/config.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
 import type { SqlStore } from '../storage/sql-store.ts'
@@ -47,7 +48,7 @@ function selectKnown(
 }
 
 function selectServed({ config }: CommandContext, channels: readonly Channel[]): readonly Channel[] {
-  return channels.filter(({ id }) => config.channels?.includes(id) ?? true)
+  return channels.filter(({ id }) => isServed(config, id))
 }
 
 /** Channels of VITRINE_CHANNELS that the catalog does not list, or that there are none at all. */

@@ -2,10 +2,11 @@ import type { Drops } from '../catalog/parse.ts'
 import { listShown } from '../freshness/age.ts'
 import { describeStoreFailure } from '../storage/reconnecting-store.ts'
 import type { CopyStore } from '../storage/store.ts'
-import type { ChannelWalk } from '../sync/walk.ts'
-import type { WalkProgress } from '../sync/walk-page.ts'
+import type { ChannelWalk, WalkProgress } from '../sync/walk-runner.ts'
 import { type CatalogPlace, type Context, createContext } from '../context.ts'
+import { isServed } from '../config/config.ts'
 import { HOLD_REMEDY } from '../sync/held-walk.ts'
+import { runWalk } from '../sync/walk-run.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
 import { describeDrops } from '../widgets/drop-words.ts'
 import { openCatalog, toLocalUrl } from './catalog/place.ts'
@@ -82,7 +83,7 @@ async function refuseUnwritable(store: CopyStore): Promise<void> {
 export async function openForCommand(
   command: CommandContext,
 ): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
-  const { config, secrets, clock, logger, io } = command
+  const { config, secrets, clock, logger } = command
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, config.port)
   const catalog = await openCatalog(command, { publicUrl, mayPutSample: false })
   try {
@@ -94,7 +95,7 @@ export async function openForCommand(
       publicUrl: catalog.publicUrl,
       catalog: catalog.place,
       demo: null,
-      walkRunner: io.runWalk,
+      walkRunner: runWalk,
     })
     const dispose = async (): Promise<void> => {
       await context.dispose()
@@ -128,7 +129,7 @@ function printReport({ config, io, json }: CommandContext, { report, replaced, d
 }
 
 function checkChannel({ config }: CommandContext, channel: string | null): void {
-  if (channel === null || config.channels === null || config.channels.includes(channel)) return
+  if (channel === null || isServed(config, channel)) return
   throw new UsageError(`VITRINE_CHANNELS does not serve the channel ${channel}`)
 }
 

@@ -4,9 +4,7 @@ import type { Context } from '../context.ts'
 import { findHoldReason } from '../sync/held-walk.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
 import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
-import type { WalkReport } from '../sync/walk-runner.ts'
-import type { ChannelWalk } from '../sync/walk.ts'
-import type { WalkProgress } from '../sync/walk-page.ts'
+import type { ChannelWalk, WalkProgress, WalkReport } from '../sync/walk-runner.ts'
 
 /** How often a walk of another process is looked at. */
 export const LOOK_EVERY_MS: number = 5 * SECOND_MS

@@ -1,19 +1,10 @@
-import { type Kysely, type Transaction, sql } from 'kysely'
-import { DAY_MS } from '../clock.ts'
+import { type Transaction, sql } from 'kysely'
 import type { StoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { isIn } from './statements.ts'
 
-/** How long the first times of a product's offers are kept while it is absent: it may come back. */
-const KEPT_MS: number = 7 * DAY_MS
-
-/** Rows that one statement removes, about. */
-const MAX_STEP_ROWS = 100
-
 /** When each offer of a product was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
 export type FirstSeen = ReadonlyMap<string, number>
-
-type Place = Readonly<{ copyId: number; asOfMs: number }>
 
 /** Return the key of an offer in `FirstSeen`. */
 export function toFirstSeenKey(gtin: string, offerKey: string): string {
@@ -29,59 +20,30 @@ export async function carryFirstSeen(
   copyId: number,
   { replacedIds, shapes }: Readonly<{ replacedIds: readonly number[]; shapes: readonly StoredShape[] }>,
 ): Promise<FirstSeen> {
-  const seen = await readOfVersions(transaction, replacedIds)
+  const seen = new Map<string, number>()
+  const add = ({ gtin, offerKey, firstSeenMs }: SeenOffer): unknown =>
+    seen.set(toFirstSeenKey(gtin, offerKey), firstSeenMs)
+  const replaced = await readOfVersions(transaction, replacedIds)
+  replaced.forEach(add)
   const isUnseen = ({ content, deals }: StoredShape): boolean =>
     deals.some((deal) => !seen.has(toFirstSeenKey(content.gtin, deal.offer_key)))
   const gtins = shapes.filter(isUnseen).map(({ content }) => content.gtin)
-  const known = [...(await takeLapsed(transaction, copyId, gtins)), ...seen.values()]
-  return new Map(known.map((offer) => [toFirstSeenKey(offer.gtin, offer.offerKey), offer.firstSeenMs]))
-}
-
-/** Forget what is kept of products that are back as they were. */
-export async function forgetLapsed(
-  transaction: Transaction<CopyTables>,
-  copyId: number,
-  gtins: readonly string[],
-): Promise<void> {
-  await takeLapsed(transaction, copyId, gtins)
+  for (const offer of [...(await takeLapsed(transaction, copyId, gtins)), ...replaced]) add(offer)
+  return seen
 }
 
 /** Keep the first times of the offers of versions whose product is absent from now on. Call it before they are deleted. */
 export async function keepFirstSeen(
   transaction: Transaction<CopyTables>,
-  place: Place,
   absentIds: readonly number[],
+  asOfMs: number,
 ): Promise<void> {
-  const seen = await readOfVersions(transaction, absentIds)
-  await putLapsed(transaction, place, [...seen.values()])
-}
-
-/** Forget offers whose product has been absent for too long for it to be the same sale. */
-export async function removeLapsedDeals(
-  database: Kysely<CopyTables>,
-  copyId: number,
-  nowMs: number,
-): Promise<void> {
-  for (;;) {
-    const rows = await database
-      .selectFrom('lapsed_deals')
-      .select('gtin')
-      .where('copy_id', '=', copyId)
-      .where('lapsed_at_ms', '<', nowMs - KEPT_MS)
-      .limit(MAX_STEP_ROWS)
-      .execute()
-    if (rows.length === 0) return
-    await database
-      .deleteFrom('lapsed_deals')
-      .where('copy_id', '=', copyId)
-      .where(
-        'gtin',
-        'in',
-        rows.map(({ gtin }) => gtin),
-      )
-      .where('lapsed_at_ms', '<', nowMs - KEPT_MS)
-      .execute()
-  }
+  if (absentIds.length === 0) return
+  await sql`insert into lapsed_deals (copy_id, gtin, offer_key, first_seen_ms, lapsed_at_ms)
+    select copy_id, gtin, offer_key, min(first_seen_ms), cast(${asOfMs} as bigint) from deals
+    where ${isIn(transaction, 'product_id', absentIds)} group by copy_id, gtin, offer_key
+    on conflict (copy_id, gtin, offer_key) do update
+    set first_seen_ms = excluded.first_seen_ms, lapsed_at_ms = excluded.lapsed_at_ms`.execute(transaction)
 }
 
 type SeenOffer = Readonly<{ gtin: string; offerKey: string; firstSeenMs: number }>
@@ -90,19 +52,18 @@ type SeenOffer = Readonly<{ gtin: string; offerKey: string; firstSeenMs: number 
 async function readOfVersions(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
-): Promise<ReadonlyMap<string, SeenOffer>> {
-  if (productIds.length === 0) return new Map()
-  const rows = await transaction
+): Promise<readonly SeenOffer[]> {
+  if (productIds.length === 0) return []
+  return transaction
     .selectFrom('deals')
     .select(['gtin', 'offer_key as offerKey', sql<number>`min(first_seen_ms)`.as('firstSeenMs')])
     .where(isIn(transaction, 'product_id', productIds))
     .groupBy(['gtin', 'offer_key'])
     .execute()
-  return new Map(rows.map((offer) => [toFirstSeenKey(offer.gtin, offer.offerKey), offer]))
 }
 
 /** Read what is kept of products that are back, and forget it. */
-async function takeLapsed(
+export async function takeLapsed(
   transaction: Transaction<CopyTables>,
   copyId: number,
   gtins: readonly string[],
@@ -121,19 +82,4 @@ async function takeLapsed(
       .where(isIn(transaction, 'gtin', gtins))
       .execute()
   return taken
-}
-
-async function putLapsed(
-  transaction: Transaction<CopyTables>,
-  { copyId, asOfMs }: Place,
-  offers: readonly SeenOffer[],
-): Promise<void> {
-  for (const { gtin, offerKey, firstSeenMs } of offers) {
-    const times = { first_seen_ms: firstSeenMs, lapsed_at_ms: asOfMs }
-    await transaction
-      .insertInto('lapsed_deals')
-      .values({ copy_id: copyId, gtin, offer_key: offerKey, ...times })
-      .onConflict((conflict) => conflict.columns(['copy_id', 'gtin', 'offer_key']).doUpdateSet(times))
-      .execute()
-  }
 }

@@ -8,7 +8,7 @@ import { compareTexts } from '../offers/ranking.ts'
 import { type Change, type Version, listChanges } from './page-changes.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { carryFirstSeen, forgetLapsed, keepFirstSeen } from './sql-first-seen.ts'
+import { carryFirstSeen, keepFirstSeen, takeLapsed } from './sql-first-seen.ts'
 import type { Guard } from './sql-leases.ts'
 import { countDealsOf, deleteVersions, insertVersions, markUntil, updateVersion } from './sql-versions.ts'
 import { isIn } from './statements.ts'
@@ -236,10 +236,10 @@ async function makeChanges(
     replacedIds: [...replacedIds, ...updatedIds],
     shapes: changes.flatMap(({ shape }) => shape ?? []),
   })
-  await keepFirstSeen(transaction, place, [...listIds('end'), ...listIds('delete')])
+  await keepFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], page.asOfMs)
   await markUntil(transaction, listIds('revive'), null)
   const revivedGtins = changes.flatMap(({ kind, gtin }) => (kind === 'revive' ? [gtin] : []))
-  await forgetLapsed(transaction, copyId, revivedGtins)
+  await takeLapsed(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, listIds('delete'))
   for (const { kind, version, shape } of changes) {
     if (kind === 'update' && version !== undefined && shape !== undefined)

@@ -1,6 +1,6 @@
-import { type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
+import { type Expression, type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Drops, addDrops, countMalformedOffers, isMostlyMalformed } from '../catalog/parse.ts'
-import { type Clock, isFuture, systemClock, toLatestMs } from '../clock.ts'
+import { type Clock, DAY_MS, isFuture, systemClock, toLatestMs } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
 import { WalkError } from '../errors.ts'
@@ -9,16 +9,19 @@ import type { CopyTables } from './schema.ts'
 import { holdChannelList, putChannelList } from './sql-channels.ts'
 import { type CopyRow, getCopy, isVisibleAt, readCopyState } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
-import { removeLapsedDeals } from './sql-first-seen.ts'
 import { type Guard, createLeases } from './sql-leases.ts'
 import { countOffers } from './sql-offer-count.ts'
 import { MAX_TRANSACTION_ROWS, applyPage } from './sql-pages.ts'
 import { deleteVersions } from './sql-versions.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
+import { isIn } from './statements.ts'
 import type { HeldWalk, WalkPlace, WalkStore } from './store.ts'
 
 /** Products looked at for one transaction that ends or removes some; each takes its deals along. */
 const MAX_TRANSACTION_PRODUCTS = 100
+
+/** How long the first times of a product's offers are kept while it is absent: after that, it is not the same sale. */
+const LAPSED_KEPT_MS: number = 7 * DAY_MS
 
 /** The walk's side of the stored copy over one writing connection. */
 export function createSqlWalkStore(
@@ -172,8 +175,11 @@ async function completeWalk(
   })
   await removeEnded(database, copy.id, end.walk)
   const startedAtMs = completed?.completed_started_at_ms ?? 0
-  await removeAbsences(database, copy.id, { startedAtMs, nowMs: end.nowMs })
-  await removeLapsedDeals(database, copy.id, end.nowMs)
+  // The pages have confirmed or overruled older absences. Those of the future were noted by a clock that was wrong.
+  const isOldAbsence = sql<SqlBool>`(as_of_ms < ${startedAtMs} or as_of_ms > ${toLatestMs(end.nowMs)})`
+  await removeInSteps(database, 'absences', { copyId: copy.id, isOld: isOldAbsence })
+  const isOldDeal = sql<SqlBool>`lapsed_at_ms < ${end.nowMs - LAPSED_KEPT_MS}`
+  await removeInSteps(database, 'lapsed_deals', { copyId: copy.id, isOld: isOldDeal })
 }
 
 /** See `WalkStore.holdWalk`. What the walk wrote stays, unseen, and is compared again by the next one. */
@@ -265,28 +271,22 @@ async function removeEnded(database: Kysely<CopyTables>, copyId: number, walk: n
   await database.deleteFrom('walk_pages').where('copy_id', '=', copyId).where('walk', '<', walk).execute()
 }
 
-/** Removes absences that the pages of a walk begun at `startedAtMs` have confirmed or overruled, and those of the future. */
-async function removeAbsences(
+/** Removes rows in small transactions. */
+async function removeInSteps(
   database: Kysely<CopyTables>,
-  copyId: number,
-  { startedAtMs, nowMs }: Readonly<{ startedAtMs: number; nowMs: number }>,
+  table: 'absences' | 'lapsed_deals',
+  where: Readonly<{ copyId: number; isOld: Expression<SqlBool> }>,
 ): Promise<void> {
-  const isOld = sql<SqlBool>`(as_of_ms < ${startedAtMs} or as_of_ms > ${toLatestMs(nowMs)})`
   for (;;) {
-    const rows = await database
-      .selectFrom('absences')
-      .select('gtin')
-      .where('copy_id', '=', copyId)
-      .where(isOld)
-      .limit(MAX_TRANSACTION_ROWS)
-      .execute()
+    const old = database.selectFrom(table).where('copy_id', '=', where.copyId).where(where.isOld)
+    const rows = await old.select('gtin').limit(MAX_TRANSACTION_PRODUCTS).execute()
     if (rows.length === 0) return
-    const gtins = rows.map((row) => row.gtin)
+    const gtins = rows.map(({ gtin }) => gtin)
     await database
-      .deleteFrom('absences')
-      .where('copy_id', '=', copyId)
-      .where('gtin', 'in', gtins)
-      .where(isOld)
+      .deleteFrom(table)
+      .where('copy_id', '=', where.copyId)
+      .where(isIn(database, 'gtin', gtins))
+      .where(where.isOld)
       .execute()
   }
 }

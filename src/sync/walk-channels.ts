@@ -1,31 +1,30 @@
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { isServed } from '../config/config.ts'
 import { pluralize } from '../lib/plural.ts'
 import { NoChannelsError, WalkError, WalkHeldError } from '../errors.ts'
 import { isClockWrong, readDatabaseDifference } from '../observability/clock-watch.ts'
 import { UNKNOWN_TIME_MS, isLater } from './held-walk.ts'
 import type { CopyStore, WalkStore } from '../storage/store.ts'
 import { withRetries } from './walk-calls.ts'
+import type { WalkOrder } from './walk-runner.ts'
 
 /** What of the store the list is taken from and put into. */
 export type ListStore = Pick<CopyStore, 'findChannelList' | 'claimLookup'> &
   Pick<WalkStore, 'putChannelList' | 'holdChannelList'>
 
-type ListDetails = Readonly<{
-  client: Pick<CatalogClient, 'fetchChannels'>
-  store: ListStore
-  clock: Clock
-  owner: string
-  signal: AbortSignal
-  /** `null`: the list is asked for, whoever may have done so. */
-  walkedSinceMs: number | null
-  isListAccepted: boolean
-  checkClock(): Promise<WalkClock>
-  /** Ids to walk; `null`: every channel of the key. */
-  channels: readonly string[] | null
-  confirmAfterMs: number
-}>
+type ListDetails = Pick<
+  WalkOrder,
+  'owner' | 'walkedSinceMs' | 'isListAccepted' | 'channels' | 'confirmAfterMs'
+> &
+  Readonly<{
+    client: Pick<CatalogClient, 'fetchChannels'>
+    store: ListStore
+    clock: Clock
+    signal: AbortSignal
+    checkClock(): Promise<WalkClock>
+  }>
 
 /** In the place of a product, among the claims. */
 const LIST_CLAIM = { channelId: '', gtin: 'channels' } as const
@@ -43,7 +42,7 @@ const SHARED_MS: number = 30 * SECOND_MS
  */
 export async function listWalkedChannels(details: ListDetails): Promise<readonly Channel[]> {
   const listed = await getChannelList(details)
-  const walked = listed.filter(({ id }) => details.channels === null || details.channels.includes(id))
+  const walked = listed.filter(({ id }) => isServed(details, id))
   if (walked.length > 0) return walked
   throw listed.length === 0
     ? new NoChannelsError('the catalog lists no channels for this key')

@@ -13,38 +13,29 @@ import type { Clock } from '../clock.ts'
 import { CatalogInvalidError, CatalogStatusError } from '../errors.ts'
 import type { HeldWalk, WalkPage, WalkPlace, WalkStore } from '../storage/store.ts'
 import { computeThrottleMs, createStopped, waitThrottled, withRetries } from './walk-calls.ts'
+import type { WalkOrder, WalkWatch } from './walk-runner.ts'
 
 /** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
 const MAX_EMPTY_PAGES = 50
 
-/** What a walk tells while it goes. `isWaiting`: the rest would use up the walk's share of the daily limit too soon. */
-export type WalkProgress = Readonly<{
-  channel: Channel
-  productCount: number
-  isDone: boolean
-  isWaiting: boolean
-}>
-
 /** What the pages of one channel are walked with. */
-export type PagedWalk = Readonly<{
-  client: Pick<CatalogClient, 'fetchProductPage'>
-  gate: Pick<CallGate, 'computeWalkWaitMs'>
-  store: Pick<WalkStore, 'applyPage'>
-  clock: Clock
-  channel: Channel
-  /** May it wait between pages, hours if need be, so as not to use up its share of the daily limit too soon? */
-  mayWait: boolean
-  /** How old the last page of a broken walk may be to go on there, in milliseconds. */
-  resumeWithinMs: number
-  /** Products of the copy before. */
-  expectedCount: number
-  /** Grows by what the pages left out. */
-  droppedGtins: DroppedGtins
-  /** Shows that the walk lives. @throws WalkError when another process has taken it over. */
-  extendLease(): Promise<void>
-  signal: AbortSignal
-  onProgress?: (progress: WalkProgress) => void
-}>
+export type PagedWalk = WalkWatch &
+  Pick<WalkOrder, 'mayWait'> &
+  Readonly<{
+    client: Pick<CatalogClient, 'fetchProductPage'>
+    gate: Pick<CallGate, 'computeWalkWaitMs'>
+    store: Pick<WalkStore, 'applyPage'>
+    clock: Clock
+    channel: Channel
+    /** How old the last page of a broken walk may be to go on there, in milliseconds. */
+    resumeWithinMs: number
+    /** Products of the copy before. */
+    expectedCount: number
+    /** Grows by what the pages left out. */
+    droppedGtins: DroppedGtins
+    /** Shows that the walk lives. @throws WalkError when another process has taken it over. */
+    extendLease(): Promise<void>
+  }>
 
 /** How far a walk is: the place up to which it is stored, and pages behind it that held nothing to store. */
 type Step = Readonly<{ place: WalkPlace; emptyPages: number; emptyDrops: Drops }>

@@ -11,40 +11,20 @@ import { describeHold, findLastWalkStart, judgeWalk } from './held-walk.ts'
 import { createStopped } from './walk-calls.ts'
 import { type ListStore, type WalkClock, listWalkedChannels } from './walk-channels.ts'
 import { type PagedWalk, walkPages } from './walk-page.ts'
+import type { ChannelWalk, WalkOrder, WalkWatch } from './walk-runner.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
 export const RESUME_WITHIN_MS: number = HOUR_MS
 
-/** How the walk of one channel ended. */
-export type ChannelWalk = Readonly<{
-  channelId: string
-  channelName: string
-  outcome: 'complete' | 'held' | 'failed' | 'busy'
-  productCount: number
-  /** The first GTINs of what this run found malformed, by reason. */
-  droppedGtins: DroppedGtins
-  durationMs: number
-  /** Code of the error when it failed or was held, and its words. */
-  failure: string | null
-  reason: string | null
-}>
-
-/** What a walk works with; `owner` names this walk in leases. */
-export type WalkDetails = Omit<PagedWalk, 'channel' | 'expectedCount' | 'droppedGtins' | 'extendLease'> &
+/** What a walk works with. */
+export type WalkDetails = Omit<WalkOrder, 'pausedUntilMs'> &
+  WalkWatch &
+  Pick<PagedWalk, 'gate' | 'clock' | 'resumeWithinMs'> &
   Readonly<{
-    client: Pick<CatalogClient, 'fetchChannels'>
+    client: Pick<CatalogClient, 'fetchChannels' | 'fetchProductPage'>
     store: WalkStore & ListStore
-    owner: string
-    /** See `WalkOrder`. */
-    walkedSinceMs: number | null
-    isTakeOver: boolean
-    isAccepted: boolean
-    isListAccepted: boolean
-    confirmAfterMs: number
     /** Compares this machine's clock with others, after the catalog has answered. */
     checkClock(): Promise<WalkClock>
-    /** Ids to walk; `null`: every channel of the key. */
-    channels: readonly string[] | null
   }>
 
 /** The walk of one channel. `beganAtMs`: when that of the first channel began, Unix milliseconds. */

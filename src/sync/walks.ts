@@ -18,9 +18,8 @@ import {
   startSchedule,
 } from './walk-schedule.ts'
 import type { CopyStore } from '../storage/store.ts'
-import type { WalkReport, WalkRunner } from './walk-runner.ts'
+import type { WalkProgress, WalkReport, WalkRunner } from './walk-runner.ts'
 import { type UrgentWalk, findUrgent, watchOthers } from './walk-supervisor.ts'
-import type { WalkProgress } from './walk-page.ts'
 
 /** The walks of one process: on a schedule, at a start without a copy, and on demand. */
 export type Walks = Readonly<{

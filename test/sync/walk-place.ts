@@ -5,8 +5,7 @@ import type { DatabaseAddress } from '../../src/config/config.ts'
 import { toDatabaseText } from '../../src/config/database-text.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { runWalk } from '../../src/sync/walk-run.ts'
-import type { WalkOrder, WalkReport } from '../../src/sync/walk-runner.ts'
-import type { WalkProgress } from '../../src/sync/walk-page.ts'
+import type { WalkOrder, WalkReport, WalkProgress } from '../../src/sync/walk-runner.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import {
   CHANNEL_ID,

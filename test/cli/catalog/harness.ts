@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { CommandContext } from '../../../src/cli/command.ts'
 import { parseConfig } from '../../../src/config/parse-config.ts'
-import { runWalk } from '../../../src/sync/walk-run.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
 
@@ -46,7 +45,6 @@ export function makeCommandContext(options: { json?: boolean; isTerminal?: boole
       isTerminal: options.isTerminal ?? false,
       onHangUp: () => undefined,
       signal: stop.signal,
-      runWalk: runWalk,
     },
   }
   return { context, out, err, clock, folder, stop }
