@@ -35,20 +35,21 @@ export type Change = Readonly<{
   shape: StoredShape | undefined
 }>
 
-/** The changes of a range in the order of GTINs: of the products of the page, and of those that it does not have. */
-export function listChanges({ page, products, versions, absent }: Comparison): readonly Change[] {
-  const changes: (Change | undefined)[] = []
+/**
+ * Compare a page with the copy, only as far as the changes are asked for.
+ * @yields the changes of a range in the order of GTINs: of the products of the page, and of those that it does not have
+ */
+export function* listChanges({ page, products, versions, absent }: Comparison): Generator<Change> {
   let at = 0
   for (const product of products) {
     let version = versions[at]
     for (; version !== undefined && version.gtin < product.gtin; version = versions[++at])
-      changes.push(findEnd(version, page))
+      yield* findEnd(version, page)
     const own: Version[] = []
     for (; version?.gtin === product.gtin; version = versions[++at]) own.push(version)
-    if (!absent.has(product.gtin)) changes.push(findChange(product, own, page))
+    if (!absent.has(product.gtin)) yield* findChange(product, own, page)
   }
-  for (const version of versions.slice(at)) changes.push(findEnd(version, page))
-  return changes.filter((change) => change !== undefined)
+  for (const version of versions.slice(at)) yield* findEnd(version, page)
 }
 
 /** One that the running walk made is written over; any other is replaced. */
@@ -56,7 +57,7 @@ function findChange(
   product: Product,
   versions: readonly Version[],
   page: Comparison['page'],
-): Change | undefined {
+): readonly Change[] {
   const { gtin } = product
   const staged = versions.find((version) => version.from_walk === page.walk)
   const newest = staged ?? versions.find((version) => version.from_walk < page.walk)
@@ -64,17 +65,17 @@ function findChange(
   const shown = toShownProduct(product, newest?.brand)
   if (newest?.digest === shown.digest) return findRevival(newest)
   const kind = staged === undefined ? 'insert' : 'update'
-  return { kind, gtin, version: newest, shape: completeShape(shown) }
+  return [{ kind, gtin, version: newest, shape: completeShape(shown) }]
 }
 
-function findRevival(version: Version): Change | undefined {
-  if (version.until_walk === null) return undefined
-  return { kind: 'revive', gtin: version.gtin, version, shape: undefined }
+function findRevival(version: Version): readonly Change[] {
+  if (version.until_walk === null) return []
+  return [{ kind: 'revive', gtin: version.gtin, version, shape: undefined }]
 }
 
 /** What a page lacks is gone, unless a look-up has seen it since. */
-function findEnd(version: Version, page: Comparison['page']): Change | undefined {
-  if (version.until_walk !== null || version.as_of_ms > page.asOfMs) return undefined
+function findEnd(version: Version, page: Comparison['page']): readonly Change[] {
+  if (version.until_walk !== null || version.as_of_ms > page.asOfMs) return []
   const kind = version.from_walk === page.walk ? 'delete' : 'end'
-  return { kind, gtin: version.gtin, version, shape: undefined }
+  return [{ kind, gtin: version.gtin, version, shape: undefined }]
 }

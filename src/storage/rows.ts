@@ -82,9 +82,9 @@ function toDropsText(drops: Product['drops']): string | null {
 
 /** Digest of what is stored: a change of the code that parses or shapes products changes it by itself. */
 function toDigest({ title, brand, images, offers, drops }: ComparedContent): string {
-  // JSON has no line breaks of its own: no two products make the same text.
+  // Clean texts and JSON have no line breaks of their own: no two products make the same text.
   const left = drops === null ? '' : `\n${drops}`
-  return hash('sha256', `${JSON.stringify([title, brand])}\n${images}\n${offers}${left}`, 'base64url')
+  return hash('sha256', `${title}\n${brand ?? ''}\n${images}\n${offers}${left}`, 'base64url')
 }
 
 /** What a product shows, and what was left out of it. */

@@ -65,9 +65,9 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
   const absent = await readAbsences(transaction, step)
   const products = step.products.filter(({ gtin }) => gtin <= knownUntilGtin)
   const changes = listChanges({ page: step.page, products, versions, absent })
-  const taken = await takeWithinRows(transaction, changes)
+  const { taken, isCut } = await takeWithinRows(transaction, changes)
   await makeChanges(transaction, step, { changes: taken, versions })
-  const doneGtin = taken.length < changes.length ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
+  const doneGtin = isCut ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
   const undated = versions.filter(
     (version) => version.as_of_ms === UNKNOWN_AGE_MS && version.gtin <= doneGtin,
   )
@@ -88,13 +88,11 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
   return undefined
 }
 
-const VERSION_COLUMNS = ['id', 'gtin', 'from_walk', 'until_walk', 'digest', 'brand', 'as_of_ms'] as const
-
 /** Taking seven values of each row out of a database costs more than finding the rows: they come as one text. */
-const columns = sql.join(VERSION_COLUMNS.map((name) => sql.ref(name)))
+const COLUMNS = 'id, gtin, from_walk, until_walk, digest, brand, as_of_ms'
 const IN_ONE_TEXT = {
-  sqlite: sql<string>`json_group_array(json_array(${columns}))`,
-  postgres: sql<string>`coalesce(json_agg(json_build_array(${columns})), '[]')::text`,
+  sqlite: sql.raw<string>(`json_group_array(json_array(${COLUMNS}))`),
+  postgres: sql.raw<string>(`coalesce(json_agg(json_build_array(${COLUMNS})), '[]')::text`),
 } as const
 
 type VersionValues = [number, string, number, number | null, string, string | null, number]
@@ -120,20 +118,12 @@ async function readVersions(
   transaction: Transaction<CopyTables>,
   { copyId, page, afterGtin, untilGtin, nowMs }: Step,
 ): Promise<Readonly<{ versions: readonly Version[]; knownUntilGtin: string }>> {
-  const found = transaction
-    .selectFrom('products')
-    .select(VERSION_COLUMNS)
-    .where('copy_id', '=', copyId)
-    .where('gtin', '>', afterGtin)
-    .where('gtin', '<=', untilGtin)
-    .where(({ or, eb }) => or([eb('until_walk', 'is', null), eb('until_walk', '=', page.walk)]))
-    .orderBy('gtin')
-    .limit(MAX_VERSIONS_READ)
-  const row = await transaction
-    .selectFrom(found.as('versions'))
-    .select(IN_ONE_TEXT[isPostgres(transaction) ? 'postgres' : 'sqlite'].as('json'))
-    .executeTakeFirst()
-  const versions = parseVersions(row?.json ?? '[]', nowMs)
+  const { rows } = await sql<{ json: string }>`
+    select ${IN_ONE_TEXT[isPostgres(transaction) ? 'postgres' : 'sqlite']} as json from (
+      select * from products where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
+      and (until_walk is null or until_walk = ${page.walk}) order by gtin limit ${MAX_VERSIONS_READ}
+    ) versions`.execute(transaction)
+  const versions = parseVersions(rows[0]?.json ?? '[]', nowMs)
   const last = versions.at(-1)
   if (last === undefined || versions.length < MAX_VERSIONS_READ)
     return { versions, knownUntilGtin: untilGtin }
@@ -147,35 +137,43 @@ async function readAbsences(
   transaction: Transaction<CopyTables>,
   { copyId, page, afterGtin, untilGtin, nowMs }: Step,
 ): Promise<ReadonlySet<string>> {
-  const rows = await transaction
-    .selectFrom('absences')
-    .select('gtin')
-    .where('copy_id', '=', copyId)
-    .where('gtin', '>', afterGtin)
-    .where('gtin', '<=', untilGtin)
-    .where('as_of_ms', '>', page.asOfMs)
-    .where('as_of_ms', '<=', toLatestMs(nowMs))
-    .execute()
+  const { rows } = await sql<{ gtin: string }>`
+    select gtin from absences where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
+    and as_of_ms > ${page.asOfMs} and as_of_ms <= ${toLatestMs(nowMs)}`.execute(transaction)
   return new Set(rows.map((row) => row.gtin))
 }
 
-/** The first of the changes that one transaction may write; one at least. */
+/** The first of the changes that one transaction may write, one at least; `isCut`: there are more. */
 async function takeWithinRows(
   transaction: Transaction<CopyTables>,
-  changes: readonly Change[],
-): Promise<readonly Change[]> {
+  changes: Iterable<Change>,
+): Promise<Readonly<{ taken: readonly Change[]; isCut: boolean }>> {
+  // The page's own row is the one more.
+  const byNewRows = takeWhile(changes, ({ shape }) => (shape === undefined ? 0 : 1 + shape.deals.length))
   const deals = await countDealsOf(
     transaction,
-    changes.flatMap(({ version }) => version?.id ?? []),
+    byNewRows.taken.flatMap(({ version }) => version?.id ?? []),
   )
-  // The page's own row is the one more.
-  let rows = 1
-  const end = changes.findIndex(({ version, shape }, index) => {
-    if (version !== undefined) rows += 1 + (deals.get(version.id) ?? 0)
-    if (shape !== undefined) rows += 1 + shape.deals.length
-    return rows > MAX_TRANSACTION_ROWS && index > 0
+  const byAllRows = takeWhile(byNewRows.taken, ({ shape, version }) => {
+    const newRows = shape === undefined ? 0 : 1 + shape.deals.length
+    return newRows + (version === undefined ? 0 : 1 + (deals.get(version.id) ?? 0))
   })
-  return end === -1 ? changes : changes.slice(0, end)
+  return { taken: byAllRows.taken, isCut: byNewRows.isCut || byAllRows.isCut }
+}
+
+/** Changes that are not taken are not made: shaping a product costs as much as writing it. */
+function takeWhile(
+  changes: Iterable<Change>,
+  countRows: (change: Change) => number,
+): Readonly<{ taken: readonly Change[]; isCut: boolean }> {
+  const taken: Change[] = []
+  let rows = 1
+  for (const change of changes) {
+    rows += countRows(change)
+    if (rows > MAX_TRANSACTION_ROWS && taken.length > 0) return { taken, isCut: true }
+    taken.push(change)
+  }
+  return { taken, isCut: false }
 }
 
 /**
@@ -256,16 +254,12 @@ async function putPageRow(
   transaction: Transaction<CopyTables>,
   { copyId, page, untilGtin }: Step,
 ): Promise<void> {
-  const content = {
-    until_gtin: untilGtin,
-    as_of_ms: page.asOfMs,
-    next_cursor: page.nextCursor,
-    product_count: page.products.length,
-    drops: JSON.stringify(page.drops),
-  }
-  await transaction
-    .insertInto('walk_pages')
-    .values({ copy_id: copyId, walk: page.walk, after_gtin: page.afterGtin, ...content })
-    .onConflict((conflict) => conflict.columns(['copy_id', 'walk', 'after_gtin']).doUpdateSet(content))
-    .execute()
+  const { walk, afterGtin, asOfMs, nextCursor } = page
+  const drops = JSON.stringify(page.drops)
+  await sql`insert into "walk_pages"
+    (copy_id, walk, after_gtin, until_gtin, as_of_ms, next_cursor, product_count, drops)
+    values (${copyId}, ${walk}, ${afterGtin}, ${untilGtin}, ${asOfMs}, ${nextCursor}, ${page.products.length}, ${drops})
+    on conflict (copy_id, walk, after_gtin) do update set until_gtin = excluded.until_gtin,
+    as_of_ms = excluded.as_of_ms, next_cursor = excluded.next_cursor, product_count = excluded.product_count,
+    drops = excluded.drops`.execute(transaction)
 }

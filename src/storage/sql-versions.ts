@@ -34,8 +34,21 @@ function insertProducts(
   shapes: readonly StoredShape[],
   { copyId, fromWalk, asOfMs }: VersionPlace,
 ): Promise<readonly number[]> {
-  const place = { copy_id: copyId, from_walk: fromWalk, until_walk: null, as_of_ms: asOfMs }
-  const rows = shapes.map(({ content }) => ({ ...content, ...place }))
+  // Each column by name: spreading objects costs as much as inserting them.
+  const rows = shapes.map(({ content }) => ({
+    copy_id: copyId,
+    gtin: content.gtin,
+    from_walk: fromWalk,
+    until_walk: null,
+    digest: content.digest,
+    title: content.title,
+    brand: content.brand,
+    search_text: content.search_text,
+    images: content.images,
+    offers: content.offers,
+    drops: content.drops,
+    as_of_ms: asOfMs,
+  }))
   if (!isPostgres(transaction)) return insertRows(transaction, 'products', rows)
   const withWords = rows.map((row) => ({ ...row, words: toWordList(row.search_text) }))
   return insertRows(transaction, 'products', withWords)

@@ -37,12 +37,13 @@ function insertOneByOne(
 ): Promise<readonly number[]> {
   const names = Object.keys(rows[0] ?? {})
   const columns = names.map((name) => `"${name}"`).join(', ')
-  const text = `insert into "${table}" (${columns}) values (${names.map(() => '?').join(', ')})`
+  const marks = names.map(() => '?').join(', ')
+  const query = CompiledQuery.raw(`insert into "${table}" (${columns}) values (${marks})`)
   return transaction.getExecutor().provideConnection(async (connection) => {
     const ids: number[] = []
     for (const row of rows) {
-      const values = names.map((name) => row[name])
-      ids.push(Number((await connection.executeQuery(CompiledQuery.raw(text, values))).insertId))
+      const parameters = names.map((name) => row[name])
+      ids.push(Number((await connection.executeQuery({ ...query, parameters })).insertId))
     }
     return ids
   })

@@ -1,7 +1,7 @@
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import type { DroppedGtins } from '../catalog/parse.ts'
-import { HOUR_MS } from '../clock.ts'
+import { HOUR_MS, SECOND_MS } from '../clock.ts'
 import { VitrineError, WalkError, WalkHeldError } from '../errors.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
 import { describeFailure } from '../storage/reconnecting-store.ts'
@@ -15,6 +15,9 @@ import type { ChannelWalk, WalkOrder, WalkWatch } from './walk-runner.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
 export const RESUME_WITHIN_MS: number = HOUR_MS
+
+/** How often a walk extends its lease, at most. */
+const EXTEND_EVERY_MS: number = 5 * SECOND_MS
 
 /** What a walk works with. */
 export type WalkDetails = Omit<WalkOrder, 'pausedUntilMs'> &
@@ -103,7 +106,12 @@ async function walkToEnd(
 ): Promise<Readonly<{ productCount: number; held: HeldWalk | null }>> {
   const { store, clock, owner } = walk
   const { id } = walk.channel
+  let extendedAtMs = clock.nowMs()
   const extendLease = async (): Promise<void> => {
+    const nowMs = clock.nowMs()
+    // Each write checks by itself whether the lease is another's by now.
+    if (nowMs >= extendedAtMs && nowMs < extendedAtMs + EXTEND_EVERY_MS) return
+    extendedAtMs = nowMs
     if (!(await store.takeLease(id, { owner, forMs: LEASE_MS }))) throw createLeaseLost()
   }
   // What is fetched ahead ends with the walk of its channel, whatever ends that.
