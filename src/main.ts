@@ -21,7 +21,7 @@ if (process.argv.slice(2, 4).includes('serve')) process.exitCode = 0
 // A walk beside a server gives way to it, as the server's own walks do.
 if (process.argv.slice(2).includes('sync')) setPriority(NICENESS)
 
-const ending = createEnding(() => createLogger({ level: 'fatal' }))
+const ending = createEnding((fields, message) => createLogger({ level: 'fatal' }).fatal(fields, message))
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {

@@ -5,7 +5,7 @@
 import { createGovernor } from '../../dist/catalog/governor.js'
 import { createMemoryLedger } from '../../dist/catalog/quota-ledger.js'
 import { computeLeft, countCall, divideLimit, judgeCall, toDay } from '../../dist/catalog/quota.js'
-import { parseConfig } from '../../dist/config/parse-config.js'
+import { parseConfig } from '../../dist/config/config.js'
 import { computePeriodMs, isWalkDue } from '../../dist/sync/walk-schedule.js'
 import { judgeAge } from '../../dist/freshness/age.js'
 import { createMemory } from '../../dist/lib/lru-cache.js'

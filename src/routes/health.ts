@@ -5,13 +5,11 @@ import type { Context } from '../context.ts'
 import type { ChannelKnowledge } from '../freshness/channels.ts'
 import { describeHold } from '../sync/held-walk.ts'
 import { waitInTime } from '../lib/in-time.ts'
+import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
-import { parseQuery } from './widget-answer.ts'
+import { parseQuery } from './requests.ts'
 import { type ServerState, readServerState, toMeasuredState } from '../observability/server-status.ts'
-
-/** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
-export const SERVER_NAME = 'vitrine'
 
 /** How long readiness is cached, so that a flood of requests costs no database reads. */
 const READINESS_CACHE_MS: number = SECOND_MS
@@ -97,41 +95,10 @@ function isShared({ config }: Context): boolean {
   return config.database.kind === 'postgres'
 }
 
-/** Times are ISO texts; one of the past is `null` where a clock was wrong. */
-type ReadinessDetail = Readonly<{
-  /** Which of several processes answered: the breaker, a refused key and the last failure are its own. */
-  worker?: number
-  store: Readonly<{
-    isUp: boolean
-    isWritable: boolean
-    lastFailure: Readonly<{ at: string | null; reason: string }> | null
-  }>
-  catalog: Readonly<{
-    breaker: string
-    /** `null` when nothing is paused. */
-    limitedUntil: string | null
-    keyRefusedUntil: string | null
-  }>
-  quota: Readonly<{
-    dailyLimit: number | null
-    isLearned: boolean
-    callsToday: ServerState['gate']['quota']['calls']
-    callsLeft: ServerState['gate']['left'] | null
-  }>
-  /** `null` unless the catalog lists no channels where it listed some. */
-  heldChannelList: Readonly<{ since: string | null }> | null
-  copies: readonly Readonly<{
-    channel: string
-    ageSeconds: number | null
-    warning?: string
-    products: number
-    deals: number
-    /** A walk that was not believed; `null` when the last one was. */
-    heldWalk: Readonly<{ since: string | null; reason: string; products: number }> | null
-  }>[]
-}>
+type ReadinessDetail = ReturnType<typeof toDetail>
 
-function toDetail(context: Context, state: ServerState): ReadinessDetail {
+/** Times are ISO texts; one of the past is `null` where a clock was wrong. */
+function toDetail(context: Context, state: ServerState) {
   const { gate, copies, channelsHeldSinceMs } = state
   const nowMs = context.clock.nowMs()
   const toEnd = (timeMs: number): string | null => (timeMs > nowMs ? new Date(timeMs).toISOString() : null)

@@ -1,6 +1,6 @@
 import { type Transaction, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
-import { toWordList } from './postgres-search.ts'
+import { toWordList } from './search-words.ts'
 import type { StoredShape } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type FirstSeen, toFirstSeenKey } from './sql-first-seen.ts'

@@ -1,4 +1,5 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
+import type { DealSort } from '../offers/deals.ts'
 import type { Drops } from '../catalog/parse.ts'
 import type { QuotaLedger } from '../catalog/quota-ledger.ts'
 
@@ -50,10 +51,6 @@ export type CopyState = Readonly<{
   failure: string | null
   failedAtMs: number | null
 }>
-
-/** How grids are sorted. */
-export const DEAL_SORTS = ['discount', 'saving', 'price', 'newest'] as const
-export type DealSort = (typeof DEAL_SORTS)[number]
 
 /** Which deals of a channel; texts are as the reader typed them. */
 export type DealQuery = Readonly<{
@@ -157,7 +154,7 @@ export type CopyStore = QuotaLedger &
     putLookups(lookups: readonly Lookup[]): Promise<void>
     /** From now on the owner alone asks the catalog for a product, for `forMs` at most; `false`: another one does. */
     claimLookup(product: Claimed, claim: Readonly<{ owner: string; forMs: number }>): Promise<boolean>
-    giveBackLookup(product: Claimed, claim: Readonly<{ owner: string }>): Promise<void>
+    releaseLookup(product: Claimed, claim: Readonly<{ owner: string }>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     /** Notes that the catalog listed no channels at `asOfMs`, and keeps the list. The first such time stays. */

@@ -5,18 +5,18 @@ import {
   anyText,
   cronPattern,
   currencyCode,
-  databaseAddress,
   disclosureLine,
-  headerText,
   httpAddress,
   localeTag,
   oneOf,
   originList,
   proxyTrust,
+  secretText,
   uuidList,
   wholeNumber,
   workerCount,
 } from '../../src/config/readers.ts'
+import { databaseAddress } from '../../src/config/database-address.ts'
 
 const ID = '3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f'
 
@@ -68,12 +68,12 @@ describe('words and texts', () => {
     expect(anyText.read(' x ')).toBe(' x ')
   })
 
-  it.each(['k', 'a'.repeat(1_024), '!"~'])('header text %s - fine', (text) => {
-    expect(headerText.read(text)).toBe(text)
+  it.each(['k', 'a'.repeat(1_024), '!"~'])('secret %s - fine', (text) => {
+    expect(secretText.read(text)?.reveal()).toBe(text)
   })
 
-  it.each(['a b', 'a\n', 'ü', 'a\u0000', 'a'.repeat(1_025), ' '])('header text %j - none', (text) => {
-    expect(headerText.read(text)).toBeUndefined()
+  it.each(['a b', 'a\n', 'ü', 'a\u0000', 'a'.repeat(1_025), ' '])('secret %j - none', (text) => {
+    expect(secretText.read(text)).toBeUndefined()
   })
 })
 
