@@ -127,12 +127,15 @@ export async function createCommandClient(
 export async function openForCommand(
   command: CommandContext,
 ): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
-  const { config, secrets, clock, logger, io } = command
-  const { createContext } = await import('../context.ts')
+  const { config, secrets, clock, logger } = command
+  const [{ createContext }, { runWalk }] = await Promise.all([
+    import('../context.ts'),
+    import('../sync/walk-run.ts'),
+  ])
   const { place, publicUrl, close } = await openCatalog(command)
   try {
     const parts = { config, secrets, clock, logger, publicUrl, catalog: place, demo: null }
-    const context = await createContext({ ...parts, walkRunner: io.runWalk })
+    const context = await createContext({ ...parts, walkRunner: runWalk })
     const dispose = async (): Promise<void> => {
       await context.dispose()
       await close()

@@ -1,5 +1,6 @@
 import type { Drops } from '../catalog/parse.ts'
 import { HOUR_MS, SECOND_MS } from '../clock.ts'
+import { isServed } from '../config/config.ts'
 import type { Context } from '../context.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
 import { listShown } from '../freshness/age.ts'
@@ -8,8 +9,7 @@ import { isOwnerGone } from '../storage/lease-owner.ts'
 import { describeStoreFailure } from '../storage/reconnecting-store.ts'
 import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
 import { HOLD_REMEDY, findHoldReason } from '../sync/held-walk.ts'
-import type { WalkReport } from '../sync/walk-runner.ts'
-import type { ChannelWalk, WalkProgress } from '../sync/walk.ts'
+import type { ChannelWalk, WalkProgress, WalkReport } from '../sync/walk-runner.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { openForCommand } from './open-catalog.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
@@ -63,7 +63,7 @@ export async function runSync(
 }
 
 function refuseUnserved({ config }: CommandContext, channel: string | undefined): void {
-  if (channel === undefined || config.channels === null || config.channels.includes(channel)) return
+  if (channel === undefined || isServed(config, channel)) return
   throw new UsageError(`VITRINE_CHANNELS does not serve the channel ${channel}`)
 }
 
