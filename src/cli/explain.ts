@@ -19,7 +19,7 @@ import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widget
 import { parseQueryString } from '../widgets/address.ts'
 import type { ExplanationView } from '../studio/views.ts'
 import { findRemedy, findRemedyByCode } from './checks/findings.ts'
-import { createCommandClient, openForCommand } from './command-services.ts'
+import { createCommandClient, openForCommand } from './open-catalog.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { quote, toPlain, toPlainJson } from './output.ts'
 
@@ -103,7 +103,7 @@ async function gather(command: CommandContext, context: CommandParts, wanted: Wa
   )
   const before = await readKnown(context, wanted, { kind: 'not-asked', why: 'the channel is not listed' })
   if (!isListed && before.list !== undefined) return before
-  const client = createCommandClient(command, context.catalog, { gate: context.gate })
+  const client = await createCommandClient(command, context.catalog, { gate: context.gate })
   try {
     const catalog = isListed ? await askForProduct(client, before) : await askForChannels(client)
     return { ...before, catalog }

@@ -11,7 +11,7 @@ import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
 import { HOLD_REMEDY, findHoldReason } from '../sync/held-walk.ts'
 import type { ChannelWalk, WalkProgress, WalkReport } from '../sync/walk-runner.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
-import { openForCommand } from './command-services.ts'
+import { openForCommand } from './open-catalog.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './output.ts'
 

@@ -34,7 +34,7 @@ const SILENT_SHARE = 7 / 8
  */
 const AT_START: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
 /** While visitors are served. */
-export const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
+const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
 
 export type ReconnectingDetails = Readonly<{
   open(timeouts: BusyTimeouts): Promise<CopyStore>
