@@ -1,4 +1,4 @@
-import type { DealEntry, DealQuery } from '../freshness/deals.ts'
+import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
 import {
   type Presentation,
@@ -21,7 +21,11 @@ export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean;
 export type GridPages = Readonly<{ path: string; defaults: OptionDefaults }>
 
 /** The question to the stored copy that a grid's options ask, with one deal more than shown: is there another page? */
-export function toDealQuery(channelId: string, currency: string, options: GridOptions): DealQuery {
+export function toDealQuery<Currency extends string | null>(
+  channelId: string,
+  currency: Currency,
+  options: GridOptions,
+): Omit<DealQuery, 'currency'> & Readonly<{ currency: Currency }> {
   return {
     channelId,
     currency,

@@ -154,14 +154,7 @@ async function getGrid(
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
   const { value, asOfMs, status, currentUntilMs } = isGone
     ? toHidden(details, NO_DEALS)
-    : await details.deals.getDeals({
-        visitor,
-        channelId: channel.id,
-        // Options of the look make no other page of deals.
-        key: JSON.stringify(toDealQuery(channel.id, options.currency ?? '', options)),
-        currency: options.currency,
-        toQuery: (currency) => toDealQuery(channel.id, currency, options),
-      })
+    : await details.deals.getDeals({ visitor, query: toDealQuery(channel.id, options.currency, options) })
   const presentation = present(details, surface)
   const priced = value.deals.filter((deal) => isPriceShown(deal.asOfMs, presentation))
   const oldestPriceMs = priced.length === 0 ? null : Math.min(...priced.map((deal) => deal.asOfMs))
