@@ -1,4 +1,4 @@
-import type { KeySource } from '../catalog/key-source.ts'
+import type { KeySource } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
 
 /** A worker's key: it came from the primary, which alone reads files, and may be replaced from there at any time. */

@@ -1,6 +1,6 @@
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { createApp } from '../app.ts'
-import type { KeySource } from '../catalog/key-source.ts'
+import type { KeySource } from '../config/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'

@@ -14,7 +14,7 @@ import { findDealCurrency } from './sql-deals.ts'
 import { findProduct } from './sql-lookups.ts'
 import { countOffers } from './sql-offer-count.ts'
 import { putLookups } from './sql-put-lookups.ts'
-import { createQuotaUpdater } from './sql-quota-count.ts'
+import { updateQuota } from './sql-quota.ts'
 import { type LongReads, createLongReads, createReadCopy, readInOneView } from './sql-reads.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { tendServer } from './with-retries.ts'
@@ -51,7 +51,6 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const index = isPostgres(writer) ? tendServer(options) : tendSearchIndex(writer)
   const readCopy = createReadCopy(reader, catalog, clock)
   const longReads = openReadsOfFile(options)
-  const updateQuota = createQuotaUpdater(writer, catalog)
   const store: SqlStore = {
     ...createSqlWalkStore(writer, catalog, clock),
     ...(isPostgres(writer) ? createPostgresClaims(writer, catalog) : createSqlClaims(writer, catalog, clock)),
@@ -63,7 +62,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
     ...(longReads ?? createLongReads(readCopy)),
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
-    updateQuota: (nowMs, change) => updateQuota({ nowMs, change }),
+    updateQuota: (nowMs, change) => updateQuota(writer, catalog, { nowMs, change }),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
     findFutureCopies: () => findFutureCopies(reader, catalog, clock.nowMs()),
     readTime: () => readTime(reader),

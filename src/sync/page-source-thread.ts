@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { describeBug } from '../lib/bugs.ts'
-import type { CatalogClientOptions } from '../catalog/client.ts'
-import { callThroughGate } from '../catalog/gated-call.ts'
+import { type CatalogClientOptions, callThroughGate } from '../catalog/client.ts'
 import * as errors from '../errors.ts'
 import { unpackPage } from './page-pack.ts'
 import { type PageSource, type ReadPage, findBug, toPageAnswer } from './page-source.ts'
@@ -31,7 +30,7 @@ export function startPageSource(
       // A call that nobody makes passes no gate, and counts nowhere.
       thread.mustLive()
       try {
-        const call = { operation: 'products', purpose: 'walk', parse: toPage } as const
+        const call = { operation: 'products', purpose: 'walk', read: toPage } as const
         return toPageAnswer(await callThroughGate(gated, () => ask({ query, options }), call))
       } catch (error) {
         throw toOwnFault(error) ?? error

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type CatalogClient, type ProductPageQuery, createCatalogClient } from '../catalog/client.ts'
-import { createFixedKey } from '../catalog/key-source.ts'
+import { createFixedKey } from '../config/key-source.ts'
 import { systemClock } from '../clock.ts'
 import { Secret } from '../config/secrets.ts'
 import { CatalogInvalidError, WalkError } from '../errors.ts'

@@ -1,8 +1,6 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
 import { type CatalogClient, type CatalogClientOptions, createCatalogClient } from '../catalog/client.ts'
-import { createFixedKey } from '../catalog/key-source.ts'
-import { createFleetLedger } from '../catalog/fleet-ledger.ts'
-import { type QuotaLedger, createSharedLedger } from '../catalog/quota-ledger.ts'
+import { createFixedKey } from '../config/key-source.ts'
 import { type Clock, DAY_MS, systemClock } from '../clock.ts'
 import { parseDatabaseText } from '../config/database-text.ts'
 import { Secret } from '../config/secrets.ts'
@@ -10,7 +8,6 @@ import { VitrineError } from '../errors.ts'
 import { describeFailure } from '../storage/reconnecting-store.ts'
 import { type SqlStore, openSqlStore } from '../storage/sql-store.ts'
 import { type PageSource, createPageSource } from './page-source.ts'
-import type { CopyStore } from '../storage/store.ts'
 import type { WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
 import { checkWalkClock } from './walk-clock.ts'
 import { RESUME_WITHIN_MS, walkCatalog } from './walk.ts'
@@ -76,8 +73,9 @@ async function openTools(
   calls: CountedCalls,
   learned: Learned,
 ): Promise<Tools> {
+  const database = parseDatabaseText(order.database)
   const store = await openSqlStore({
-    database: parseDatabaseText(order.database),
+    database,
     catalog: order.catalog,
     clock,
   })
@@ -86,7 +84,8 @@ async function openTools(
     unknownLookupsPerHour: 0,
     dailyLimit: order.dailyLimit,
     // A pause that cannot be stored is handed on with the report; the walk itself ends at the first page it cannot store.
-    ledger: createLedger(order, store, clock),
+    store,
+    isShared: database.kind === 'postgres',
   })
   const onCall: Gated['onCall'] = (call) => {
     const key = `${call.operation} ${call.outcome}`
@@ -106,15 +105,6 @@ async function openTools(
   const pages = watch.makePages?.(order, { gate, onCall }) ?? createPageSource(client, order)
   return { store, gate, client, pages }
 }
-
-function createLedger({ database, dailyLimit }: WalkOrder, store: CopyStore, clock: Clock): QuotaLedger {
-  return parseDatabaseText(database).kind === 'postgres'
-    ? createFleetLedger(store, { clock, dailyLimit, mayReserve: false, onFailure: untold })
-    : createSharedLedger(store, { clock, onFailure: untold })
-}
-
-/** A walk whose counts cannot be stored ends at the first page that it cannot store. */
-function untold(): void {}
 
 async function walkWith(
   tools: Tools,

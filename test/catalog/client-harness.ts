@@ -5,7 +5,7 @@ import {
   type CatalogClientOptions,
   createCatalogClient,
 } from '../../src/catalog/client.ts'
-import { createFixedKey } from '../../src/catalog/key-source.ts'
+import { createFixedKey } from '../../src/config/key-source.ts'
 import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createKeyFile } from '../../src/catalog/key-source.ts'
+import { createKeyFile } from '../../src/config/key-source.ts'
 import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
+import { CatalogInvalidError } from '../../src/errors.ts'
 import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import {
   GTIN,
@@ -73,9 +74,10 @@ describe('catalog client: the three operations', () => {
     const { client, outcomes } = makeClient(catalog.url)
     const found = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
     expect(found.value).toMatchObject({ product: { gtin: GTIN, brand: 'Lumen' }, drops: {} })
+    expect(found.bytes).toBe(JSON.stringify(makeWireProduct()).length)
     const gtin = '00000000000017'
     const missing = await client.findProduct({ channelId: CHANNEL_ID, gtin, purpose: 'lookup' })
-    expect(missing).toEqual({ value: undefined, asOfMs: START_MS })
+    expect(missing).toEqual({ value: undefined, asOfMs: START_MS, bytes: 0 })
     expect(outcomes).toEqual(['product ok', 'product not_found'])
   })
 })
@@ -157,7 +159,7 @@ describe('catalog client: the age of an answer', () => {
     }
     const { client } = makeClient(catalog.url)
     const answer = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
-    expect(answer).toEqual({ value: undefined, asOfMs: START_MS - 60 * SECOND_MS })
+    expect(answer).toEqual({ value: undefined, asOfMs: START_MS - 60 * SECOND_MS, bytes: 0 })
   })
 })
 
@@ -173,6 +175,25 @@ describe('catalog client: outcomes for the metrics', () => {
     const under = makeClient(catalog.url)
     await expect(OPERATIONS[operation]?.(under.client)).rejects.toMatchObject({ code })
     expect(under.outcomes).toEqual([`${operation} ${code}`])
+  })
+
+  it('outcome - answer that stumbles over a bug of ours - says where, and nothing of its content', async () => {
+    const catalog = await startCatalog()
+    const told: unknown[] = []
+    const { client, gate } = makeClient(catalog.url, {
+      onCall: ({ outcome, reason }) => void told.push([outcome, reason]),
+    })
+    const page = { channelId: CHANNEL_ID, cursor: null, limit: 1 }
+    const stumbled = client.fetchPageWith(page, () => {
+      throw new TypeError('no https://shop.example/?tag=secret')
+    })
+    const failure = await stumbled.catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(CatalogInvalidError)
+    expect((failure as Error).message).toMatch(
+      /^the answer could not be read: TypeError at [\w-]+\.ts:\d+:\d+$/,
+    )
+    expect(told).toEqual([['VITRINE_CATALOG_INVALID', (failure as Error).message]])
+    expect(gate.isOpen('lookup')).toBe(true)
   })
 
   it('outcome - call not made - none', async () => {

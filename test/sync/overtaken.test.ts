@@ -78,7 +78,7 @@ describe('look-up while a page is on its way', () => {
       return { product: makeProduct({ gtin: toGtin(5), title: 'Seen meanwhile' }), asOfMs }
     })
     const { walks } = await place.walk({
-      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}) },
+      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}), startTimer: () => () => {} },
     })
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
     const resumed = await copy.beginWalk(CHANNEL_ID, { nowMs: clock.nowMs(), resumableSinceMs: 0 })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createFixedKey, createKeyFile } from '../../catalog/key-source.ts'
+import { createFixedKey, createKeyFile } from '../../config/key-source.ts'
 import { Secret } from '../../config/secrets.ts'
 import type { CatalogPlace, Demo } from '../../context.ts'
 import { toEmbeddedIdentity } from '../../storage/embedded-catalogs.ts'

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../errors.ts'
-import { headerText } from '../config/readers.ts'
-import { Secret } from '../config/secrets.ts'
+import { headerText } from './readers.ts'
+import { Secret } from './secrets.ts'
 
 /** Where the catalog client takes its key from, at each call. */
 export type KeySource = Readonly<{
