@@ -50,7 +50,7 @@ function toSimulated(box) {
     ...box,
     requests: 0,
     copies: [],
-    answers: [],
+    responses: [],
     products: [],
     lookedUpS: -Infinity,
     shieldCopy: undefined,

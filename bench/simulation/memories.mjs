@@ -20,7 +20,7 @@ const ANSWER_BYTES = 3_500
  * @returns {ReplicaMemory}
  */
 export function createRealMemories({ replicas, entries }) {
-  const [answers, products] = ['answers', 'products'].map((name) =>
+  const [answers, products] = ['responses', 'products'].map((name) =>
     Array.from({ length: replicas }, () => createMemory(findBounds(name, entries))),
   )
   return {
@@ -38,7 +38,7 @@ function findBounds(name, entries) {
 /** Entries that fit, by whichever bound is met first. */
 function countRoom(name, entries) {
   const { maxEntries, maxBytes } = findBounds(name, entries)
-  return Math.min(maxEntries, maxBytes / ((name === 'answers' ? ANSWER_BYTES : PRODUCT_BYTES) + 300))
+  return Math.min(maxEntries, maxBytes / ((name === 'responses' ? ANSWER_BYTES : PRODUCT_BYTES) + 300))
 }
 
 /**
@@ -49,8 +49,8 @@ function countRoom(name, entries) {
  * @returns {ReplicaMemory}
  */
 export function createApproximateMemories({ replicas, entries }, asked) {
-  const keptS = { answers: 0, products: 0 }
-  for (const name of ['answers', 'products'])
+  const keptS = { responses: 0, products: 0 }
+  for (const name of ['responses', 'products'])
     keptS[name] = computeKeptSeconds(asked, { replicas, room: countRoom(name, entries) })
   const find = (box, name, { replica, timeS }) => {
     const slot = box[name][replica]
@@ -59,9 +59,9 @@ export function createApproximateMemories({ replicas, entries }, asked) {
     return slot.asOfS
   }
   return {
-    findAnswer: (box, at) => find(box, 'answers', at),
+    findAnswer: (box, at) => find(box, 'responses', at),
     findProduct: (box, at) => find(box, 'products', at),
-    putAnswer: (box, at) => put(box, 'answers', at),
+    putAnswer: (box, at) => put(box, 'responses', at),
     putProduct: (box, at) => put(box, 'products', at),
   }
 }

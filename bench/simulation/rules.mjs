@@ -2,10 +2,17 @@
  * The product's own rules as the simulation uses them: nothing of what decides is copied here. From the built program, like
  * everything that the bench runs.
  */
-import { createGovernor } from '../../dist/catalog/governor.js'
-import { createMemoryLedger } from '../../dist/catalog/quota-ledger.js'
-import { computeLeft, countCall, divideLimit, judgeCall, toDay } from '../../dist/catalog/quota.js'
-import { parseConfig } from '../../dist/config/parse-config.js'
+import {
+  checkQuota,
+  computeLeft,
+  countCall,
+  createQuotaState,
+  divideLimit,
+  startDay,
+  toDay,
+} from '../../dist/catalog/quota.js'
+import { createRateLimiter } from '../../dist/catalog/rate-limiter.js'
+import { parseConfig } from '../../dist/config/config.js'
 import { computePeriodMs } from '../../dist/sync/schedule.js'
 import { isWalkDue } from '../../dist/sync/walk-schedule.js'
 import { judgeAge } from '../../dist/freshness/age.js'
@@ -14,17 +21,18 @@ import { toCacheControl } from '../../dist/http/cache-headers.js'
 import { shareBounds } from '../../dist/caches.js'
 
 export {
+  checkQuota,
   computeLeft,
   computePeriodMs,
   countCall,
-  createGovernor,
   createMemory,
-  createMemoryLedger,
+  createQuotaState,
+  createRateLimiter,
   divideLimit,
   isWalkDue,
   judgeAge,
-  judgeCall,
   shareBounds,
+  startDay,
 }
 
 /** Settings as they are by default. */

@@ -1,7 +1,7 @@
 import {
   CONFIG,
   computePeriodMs,
-  createGovernor,
+  createRateLimiter,
   divideLimit,
   isWalkDue,
   toDayNumber,
@@ -17,7 +17,7 @@ const silent = { info() {}, warn() {} }
 
 /**
  * The walks of one database from long before the first simulated day to the last: when each begins by the product's own rules
- * for schedules, and when each page is read by its governor. Walks have a share of their own, so views do not change them.
+ * for schedules, and when each page is read by its rate limiter. Walks have a share of their own, so views do not change them.
  * @param {{ products: number, channels: number, dailyLimit: number | null, pageSeconds: number }} plan
  * @param {number} days
  */
@@ -28,11 +28,11 @@ export async function simulateWalks(plan, days) {
   const beginS = -DAY_S * (1 + Math.ceil((2.5 * pages) / Math.max(1, shareCalls)))
   const time = { nowS: beginS }
   const clock = { nowMs: () => toMs(time.nowS), wait: () => Promise.resolve() }
-  const governor = createGovernor({ clock, unknownLookupsPerHour: 0, dailyLimit: plan.dailyLimit })
+  const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 0, dailyLimit: plan.dailyLimit })
   const walks = [{ startS: beginS - HOUR_S, endS: beginS - HOUR_S, pageTimesS: null }]
   const callsByDay = new Map()
   const call = async () => {
-    await governor.take('walk')
+    await limiter.take('walk')
     const day = toDayNumber(time.nowS)
     callsByDay.set(day, (callsByDay.get(day) ?? 0) + 1)
   }
@@ -40,8 +40,8 @@ export async function simulateWalks(plan, days) {
   for (let tickS = firstTick(beginS); tickS < endS; tickS += HOUR_S) {
     if (tickS < time.nowS) continue
     time.nowS = tickS
-    if (await isWalkDue(describeCopies({ clock, governor, plan, last: walks.at(-1) })))
-      walks.push(await walkOnce({ time, governor, plan, pages, call, endS }))
+    if (await isWalkDue(describeCopies({ clock, limiter, plan, last: walks.at(-1) })))
+      walks.push(await walkOnce({ time, limiter, plan, pages, call, endS }))
   }
   return { pages, callsByDay, walks, ...createLooks(walks, pages) }
 }
@@ -53,7 +53,7 @@ function firstTick(beginS) {
 }
 
 /** What `isWalkDue` asks for, answered from the simulation. */
-function describeCopies({ clock, governor, plan, last }) {
+function describeCopies({ clock, limiter, plan, last }) {
   const ids = Array.from({ length: plan.channels }, (_, channel) => ({ id: String(channel) }))
   const state = {
     failure: null,
@@ -66,7 +66,7 @@ function describeCopies({ clock, governor, plan, last }) {
   return {
     clock,
     logger: silent,
-    gate: { readState: () => governor.read() },
+    gate: { readState: () => limiter.read() },
     store: {
       findChannelList: () => Promise.resolve({ channels: ids }),
       getCopyState: () => Promise.resolve(state),
@@ -76,14 +76,14 @@ function describeCopies({ clock, governor, plan, last }) {
 }
 
 /** One walk, page by page: each waits for its share, is counted, and takes its time. */
-async function walkOnce({ time, governor, plan, pages, call, endS }) {
+async function walkOnce({ time, limiter, plan, pages, call, endS }) {
   const startS = time.nowS
   const pageTimesS = new Float64Array(pages).fill(Infinity)
   const perChannel = pages / plan.channels
-  await waitForShare({ time, governor, callsToGo: perChannel })
+  await waitForShare({ time, limiter, callsToGo: perChannel })
   await call()
   for (let page = 0; page < pages && time.nowS < endS; page += 1) {
-    await waitForShare({ time, governor, callsToGo: perChannel - (page % perChannel) })
+    await waitForShare({ time, limiter, callsToGo: perChannel - (page % perChannel) })
     await call()
     time.nowS += plan.pageSeconds
     pageTimesS[page] = time.nowS
@@ -91,13 +91,13 @@ async function walkOnce({ time, governor, plan, pages, call, endS }) {
   return { startS, endS: time.nowS < endS ? time.nowS : Infinity, pageTimesS }
 }
 
-/** Waits as long as the governor says; it says the same again when the day was over meanwhile. */
-async function waitForShare({ time, governor, callsToGo }) {
+/** Waits as long as the rate limiter says; it says the same again when the day was over meanwhile. */
+async function waitForShare({ time, limiter, callsToGo }) {
   for (;;) {
-    const waitS = governor.computeWalkWaitMs(callsToGo) / 1e3
+    const waitS = limiter.computeWalkWaitMs(callsToGo) / 1e3
     if (waitS === 0) return
     time.nowS += waitS
-    const { left } = await governor.read()
+    const { left } = await limiter.read()
     if (left.walk > 0) return
   }
 }

@@ -3,7 +3,7 @@ import { createAdminLimiter } from '../http/admin-limiter.ts'
 import type { Clock } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { refuseUnlessAdmin } from '../http/admin-password.ts'
-import { toLimiterKey } from '../http/limiter-key.ts'
+import { toLimiterKey } from '../http/client-address.ts'
 import { isAskedLocally } from '../http/local-demo.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 

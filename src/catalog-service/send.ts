@@ -5,7 +5,6 @@ import { CACHE_SECONDS } from '../catalog/contract.ts'
 import type { ServiceError } from '../errors.ts'
 import { type Encoding, chooseEncoding } from '../http/encodings.ts'
 import { isNoneMatch } from '../http/etag.ts'
-import { writeAtOnce } from '../http/one-write.ts'
 import type { FormatRefusal } from '../http/refusals.ts'
 
 const CACHEABLE = `private, max-age=${CACHE_SECONDS}`
@@ -18,10 +17,6 @@ const SHARED = [
   ['Referrer-Policy', 'no-referrer'],
 ] as const
 const TYPE = ['Content-Type', 'application/json; charset=utf-8'] as const
-
-const SHARED_TEXT: string = [['Cache-Control', CACHEABLE], ...SHARED]
-  .map(([name, value]) => `${name}: ${value}\r\n`)
-  .join('')
 
 /** A shorter body fits into a packet or two as it is. */
 const MIN_COMPRESSED_BYTES = 1_024
@@ -55,13 +50,9 @@ export function sendFound(request: IncomingMessage, response: ServerResponse, fo
 /** `headers`: names and values in turn, beside those of every answer. */
 type Message = Readonly<{ status: 200 | 304; nowMs: number; body: Buffer | null; headers: string[] }>
 
-function write(response: ServerResponse, { headers, ...message }: Message): void {
-  let head = SHARED_TEXT
-  for (let index = 0; index < headers.length; index += 2)
-    head += `${headers[index]}: ${headers[index + 1]}\r\n`
-  if (writeAtOnce(response, { ...message, head })) return
-  response.writeHead(message.status, ['Cache-Control', CACHEABLE, ...SHARED.flat(), ...headers])
-  response.end(message.body ?? undefined)
+function write(response: ServerResponse, { headers, status, body }: Message): void {
+  response.writeHead(status, ['Cache-Control', CACHEABLE, ...SHARED.flat(), ...headers])
+  response.end(body ?? undefined)
 }
 
 function chooseOwn({ headers }: IncomingMessage, isWorthwhile: boolean): Encoding {

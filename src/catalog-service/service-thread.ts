@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
-import { parseDatabaseText } from '../config/database-text.ts'
+import { parseDatabaseText } from '../config/database-address.ts'
 import { Secret } from '../config/secrets.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { createCatalogService } from './service.ts'

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { isStudioReachable } from '../http/admin-gate.ts'
 import type { CommandContext } from './command.ts'
-import { toPlainJson } from './plain-text.ts'
+import { toPlainJson } from './output.ts'
 
 /** What a newcomer opens next, on standard output. */
 export async function announce(command: CommandContext, context: Context, localUrl: string): Promise<void> {

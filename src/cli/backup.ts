@@ -7,7 +7,7 @@ import { copySqlite } from '../database/copy-sqlite.ts'
 import { toOpenError } from '../database/open-failure.ts'
 import { BackupError } from '../errors.ts'
 import type { CommandContext, ExitCode } from './command.ts'
-import { toPlain, toPlainJson } from './plain-text.ts'
+import { toPlain, toPlainJson } from './output.ts'
 
 const BYTES_PER_MB = 1_000_000
 

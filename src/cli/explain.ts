@@ -20,32 +20,34 @@ import type { ExplanationView } from '../studio/views.ts'
 import { createCommandClient } from './command-client.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { findCallRemedy, findCures } from './cures.ts'
-import { quote, toPlain, toPlainJson } from './plain-text.ts'
+import { quote, toPlain, toPlainJson } from './output.ts'
 import { openForCommand } from './sync.ts'
 
-/** The arguments of the command: options as words such as `stock=in`, or as the query of the address of a box. */
-export type ExplainOrder = Readonly<{
-  channel: string
-  gtin: string
-  options: readonly string[]
-  /** May the catalog be asked? */
-  mayCall: boolean
-}>
+/** Options of the box are words such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
+export type ExplainArguments = [
+  channel: string,
+  gtin: string,
+  options: readonly string[],
+  flags: Readonly<{ call: boolean }>,
+]
 
 /**
  * `vitrine explain`: why a box shows what it shows, or nothing. Exit code 0 when a box is shown, 1 when not.
  * @throws UsageError when the GTIN is none or an option has a wrong value.
  */
-export async function runExplain(command: CommandContext, order: ExplainOrder): Promise<ExitCode> {
-  const gtin = findGtin(order.gtin.trim())
+export async function runExplain(
+  command: CommandContext,
+  ...[channel, typedGtin, words, { call: mayCall }]: ExplainArguments
+): Promise<ExitCode> {
+  const gtin = findGtin(typedGtin.trim())
   if (gtin === undefined) throw new UsageError('a GTIN is 1 to 14 digits, without spaces or hyphens')
-  const query = parseWords(order.options)
-  const wanted = { channelId: order.channel.trim().toLowerCase(), gtin }
+  const query = parseWords(words)
+  const wanted = { channelId: channel.trim().toLowerCase(), gtin }
   const context = await openForCommand(command)
   try {
     const { defaults } = context.widgets
     const options = parseOptions(query, defaults)
-    const known = await gather(command, context, { ...wanted, mayCall: order.mayCall })
+    const known = await gather(command, context, { ...wanted, mayCall })
     const names = new Set(listOptions('where-to-buy').map(({ name }) => name))
     const ignored = [...new Set(query.keys())].filter((name) => !names.has(name))
     const { config, clock } = command

@@ -2,12 +2,12 @@ import { fetchOwnedChannels } from '../catalog-service/store/channels.ts'
 import { fetchNetworkChannels } from '../catalog-service/store/network-channels.ts'
 import { fetchNetworks } from '../catalog-service/store/networks.ts'
 import { warnOfNameless } from './catalog/assign.ts'
-import type { DatabaseAddress } from '../config/config.ts'
+import type { DatabaseAddress } from '../config/database-address.ts'
 import { isCatalogEmpty } from '../catalog-service/store/sample-state.ts'
 import type { CommandContext } from './command.ts'
 import { type Finding, bad, good } from './findings.ts'
 import { LOST_CATALOG, findCopiedCatalog, toLostRemedy } from './lost-catalog.ts'
-import { withCatalog } from './with-catalog.ts'
+import { withCatalog } from './catalog/store.ts'
 
 /** What to do when the catalog's own database fails, by code; a file's are those of every file. */
 export function findCatalogCures(database: DatabaseAddress): Readonly<Record<string, string>> {

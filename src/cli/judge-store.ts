@@ -1,5 +1,6 @@
-import type { Config, DatabaseAddress } from '../config/config.ts'
-import { labelDatabase } from '../config/database-text.ts'
+import type { Config } from '../config/config.ts'
+import type { DatabaseAddress } from '../config/database-address.ts'
+import { labelDatabase } from '../config/database-address.ts'
 import { isReadOnly } from '../storage/unavailable.ts'
 import type { SqlStore } from '../storage/sql-store.ts'
 import { StoreError } from '../errors.ts'

@@ -1,11 +1,10 @@
-import { SAMPLE_CHANNELS } from '../catalog-service/sample/shops.ts'
-import type { DatabaseAddress } from '../config/config.ts'
-import { labelDatabase } from '../config/database-text.ts'
+import { getSample } from '../catalog-service/sample/sample-data.ts'
+import { type DatabaseAddress, labelDatabase } from '../config/database-address.ts'
 import { findEmbeddedCatalog } from '../storage/embedded-catalogs.ts'
 
 /** Find the id of the catalog, other than sample data, that the stored copy was made of. */
 export async function findCopiedCatalog(database: DatabaseAddress): Promise<string | undefined> {
-  const sampleIds = SAMPLE_CHANNELS.map(({ id }) => id)
+  const sampleIds = getSample().channels.map(({ id }) => id)
   return findEmbeddedCatalog(database, sampleIds)
 }
 

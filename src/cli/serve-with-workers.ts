@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../clock.ts'
 import { runWalkInThread } from '../sync/walk-runner.ts'
-import { toDatabaseText } from '../config/database-text.ts'
+import { toDatabaseText } from '../config/database-address.ts'
 import type { Context } from '../context.ts'
 import { listenHttp } from '../http/server.ts'
 import { type Fleet, createFleet } from '../cluster/fleet.ts'

@@ -10,11 +10,11 @@ import { describeDrops } from '../widgets/drop-words.ts'
 import { openCatalog, toLocalUrl } from './catalog/place.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { toPlain, toPlainJson } from './plain-text.ts'
+import { toPlain, toPlainJson } from './output.ts'
 import { type Replaced, type WalkedNow, walkNow } from './walk-now.ts'
 
 /** `--channel ID` narrows the walk to one channel; `--accept` believes whatever the walk finds. */
-export type SyncOptions = Readonly<{ channel: string | null; isAccepted: boolean }>
+export type SyncOptions = Readonly<{ channel?: string; accept?: boolean }>
 
 /**
  * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
@@ -30,7 +30,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
   try {
     await refuseUnwritable(context.store)
     const walked = await walkNow(context, {
-      isAccepted: options.isAccepted,
+      isAccepted: options.accept === true,
       channelIds: channel === null ? undefined : [channel],
       signal: command.io.signal,
       onProgress: createProgressPrinter(command.io),
@@ -38,7 +38,7 @@ export async function runSync(command: CommandContext, options: SyncOptions): Pr
     })
     const isUnlisted = walked.report.failure === NoChannelsError.code
     if (isUnlisted && channel !== null) throw new UsageError(`the catalog lists no channel ${channel}`)
-    if (isUnlisted && options.isAccepted && (await hasLostChannels(context))) {
+    if (isUnlisted && options.accept && (await hasLostChannels(context))) {
       command.io.err(EMPTY_ACCEPTED)
       if (command.json) command.io.out('[]')
       return 0

@@ -2,7 +2,7 @@ import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { createApp } from '../app.ts'
 import type { KeySource } from '../config/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { parseDatabaseText } from '../config/database-text.ts'
+import { parseDatabaseText } from '../config/database-address.ts'
 import { Secret } from '../config/secrets.ts'
 import { type Context, type Demo, createContext } from '../context.ts'
 import { openReadThreads } from '../storage/read-threads.ts'
@@ -21,7 +21,7 @@ const ANSWER_WITHIN_MS: number = 3 * SECOND_MS
 
 /** Body of a process that answers: it is told everything by its primary, and ends when that has gone. */
 let logger = createLogger({ level: 'fatal' })
-const ending = createEnding(() => logger)
+const ending = createEnding((fields, message) => logger.fatal(fields, message))
 const questions = createQuestions({ clock: systemClock, withinMs: ANSWER_WITHIN_MS })
 
 // Ctrl-C, a service manager and a closed terminal tell every process of the group; ours is told by the primary.
@@ -87,7 +87,7 @@ async function openContext(order: WorkerOrder, key: KeySource): Promise<Context>
     logger,
     publicUrl,
     catalog: { ...catalog, key },
-    demo: demoUrl === null ? null : (await import('../cli/demo.ts')).createDemo(demoUrl, askContent),
+    demo: demoUrl === null ? null : (await import('./demo.ts')).createDemo(demoUrl, askContent),
     walkRunner: null,
     openLongReads: openReadThreads,
     worker: order.number,

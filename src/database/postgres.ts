@@ -18,7 +18,7 @@ import {
   types,
 } from 'pg'
 import { SECOND_MS } from '../clock.ts'
-import type { PostgresAddress } from '../config/postgres-address.ts'
+import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
 import { toPostgresFailure } from './postgres-failure.ts'
 

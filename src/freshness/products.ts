@@ -4,15 +4,14 @@ import type { Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import type { LookupWriter } from '../storage/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
-import { judgeAge } from './age.ts'
-import type { Cached, CacheStatus, Hold } from './cached.ts'
+import { type CacheStatus, type Cached, judgeAge } from './age.ts'
 import type { ChannelSource } from './channels.ts'
-import type { Claims } from './claims.ts'
+import type { Claims, Fetched } from './claims.ts'
 import type { Failures } from './failures.ts'
+import type { LookupWrites } from './lookup-writes.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
 import { takeDrops } from './malformed.ts'
@@ -33,7 +32,7 @@ export type ProductSourceDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
   store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
-  lookups: Pick<LookupWriter, 'put' | 'find'>
+  writes: LookupWrites
   claims: Claims
   channels: ChannelSource
   memory: Memory<CopyEntry>
@@ -56,7 +55,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   const getKnown = async (wanted: Wanted, entry: CopyEntry): Promise<Cached<Product | null> | undefined> => {
     switch (judgeAge(entry.asOfMs, clock.nowMs(), config)) {
       case 'fresh':
-        return toHeld(details, wanted, { entry, status: 'hit' })
+        return toCurrent(details, { entry, status: 'hit' })
       case 'stale':
         refresher.refreshBehind(wanted)
         return toCached(entry, 'stale')
@@ -65,7 +64,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
         const fresh = await refresher.fetchInTime(wanted, 'refresh')
         return fresh === undefined
           ? toCached(entry, 'rescued')
-          : toHeld(details, wanted, { entry: fresh, status: 'miss' })
+          : toCurrent(details, { entry: fresh, status: 'miss' })
       }
       default:
         return undefined
@@ -82,7 +81,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
         cause: found.failure,
       })
-    return toHeld(details, wanted, { entry, status: 'miss' })
+    return toCurrent(details, { entry, status: 'miss' })
   }
 
   return {
@@ -92,7 +91,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       const { entry } = found
       if (entry?.product === null) {
         const isRemembered = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
-        return isRemembered ? toHeld(details, wanted, { entry, status: 'hit' }) : getUnknown(wanted, found)
+        return isRemembered ? toCurrent(details, { entry, status: 'hit' }) : getUnknown(wanted, found)
       }
       return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, found)
     },
@@ -132,39 +131,19 @@ function createRefresher(details: ProductSourceDetails): Refresher {
   }
 }
 
-/** An answer that the next one may not have without asking. */
+/** An answer that the next request may not have without a look at its age. */
 function toCached(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
-  return { value: entry.product, asOfMs: entry.asOfMs, status, hold: null }
+  return { value: entry.product, asOfMs: entry.asOfMs, status, currentUntilMs: 0 }
 }
 
-/** An answer that stands as long as it is fresh, and nothing newer has come into memory. */
-function toHeld(
-  { memory, config }: ProductSourceDetails,
-  { key }: Wanted,
+/** An answer that is current as long as it is fresh. */
+function toCurrent(
+  { config }: ProductSourceDetails,
   { entry, status }: Readonly<{ entry: CopyEntry; status: CacheStatus }>,
 ): Cached<Product | null> {
-  const heldSeconds =
-    entry.product === null ? Math.min(config.freshSeconds, config.notFoundSeconds) : config.freshSeconds
-  const hold = createHold(memory, key, { asOfMs: entry.asOfMs, heldSeconds })
-  return { ...toCached(entry, status), hold }
-}
-
-/**
- * A hold lives as long as its answer: it keeps the time of an entry alive, and not the entry.
- */
-function createHold(
-  memory: Memory<CopyEntry>,
-  key: string,
-  { asOfMs, heldSeconds }: Readonly<{ asOfMs: number; heldSeconds: number }>,
-): Hold {
-  const watch = memory.get(key)?.asOfMs === asOfMs ? (memory.watch(key) ?? null) : null
-  return {
-    untilMs: asOfMs + heldSeconds * SECOND_MS,
-    watch,
-    // What was dropped from memory for want of room is still what the catalog said a moment ago.
-    isSame: () => (memory.get(key)?.asOfMs ?? asOfMs) === asOfMs,
-    isServed: () => true,
-  }
+  const { freshSeconds, notFoundSeconds } = config
+  const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
+  return { ...toCached(entry, status), currentUntilMs: entry.asOfMs + seconds * SECOND_MS }
 }
 
 type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
@@ -172,8 +151,7 @@ type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failu
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
 async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<Found> {
   const { memory, clock, config } = details
-  // Where memory had no room for it, it may still be on its way into the copy.
-  const remembered = memory.get(wanted.key) ?? details.lookups.find(wanted.channelId, wanted.gtin)
+  const remembered = memory.get(wanted.key) ?? details.writes.find(wanted.channelId, wanted.gtin)
   if (remembered !== undefined && judgeAge(remembered.asOfMs, clock.nowMs(), config) === 'fresh')
     return { entry: remembered, isCopyRead: true }
   let isCopyRead = false
@@ -195,7 +173,7 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
   return { entry: stored, isCopyRead }
 }
 
-/** Returns the bytes that were counted for it. */
+/** Return the bytes that were counted for it. */
 function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): number {
   const bytes = entry.product === null ? 0 : JSON.stringify(entry.product).length * 2
   details.memory.set(wanted.key, entry, bytes)
@@ -216,7 +194,7 @@ export async function findCompleteWalkTime(
   return isRecent ? startedAtMs : undefined
 }
 
-async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Purpose): Promise<CopyEntry> {
+async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Purpose): Promise<Fetched> {
   const { client, failures } = details
   try {
     const { value, asOfMs } = await client.findProduct({
@@ -232,19 +210,19 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
     // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
     if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') failures.forget(wanted.key)
     else failures.remember(wanted.key, undefined)
-    keep(details, wanted, entry)
-    return details.memory.get(wanted.key) ?? entry
+    return keep(details, wanted, entry)
   } catch (error) {
     if (!(error instanceof CallNotMadeError)) failures.remember(wanted.key, error)
     throw error
   }
 }
 
-/** Whoever waits need not wait for the copy. */
-function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): void {
+/** Keep what the catalog said in memory and in the copy. Visitors do not wait for the copy. */
+function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): Fetched {
   const before = details.memory.get(wanted.key)
   const brand = entry.product?.brand ?? before?.product?.brand ?? null
   const kept = entry.product === null ? entry : { ...entry, product: { ...entry.product, brand } }
   const bytes = remember(details, wanted, kept)
-  details.lookups.put({ channelId: wanted.channelId, gtin: wanted.gtin, entry: kept, bytes })
+  const lookup = { channelId: wanted.channelId, gtin: wanted.gtin, entry: kept }
+  return { entry: kept, written: details.writes.put(lookup, bytes) }
 }

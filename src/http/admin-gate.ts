@@ -5,7 +5,7 @@ import { isPublicHost } from '../offers/links.ts'
 import { type AdminRefusal, refuseUnlessAdmin } from './admin-password.ts'
 import { isAskedLocally, isLocalDemo } from './local-demo.ts'
 import type { Secret } from '../config/secrets.ts'
-import { findClientAddress } from '../routes/client-address.ts'
+import { findClientAddress } from './client-address.ts'
 
 /** Told to those who ask through a proxy that no setting names; `vitrine check` looks for it. */
 export const PROXY_NOT_TRUSTED =
@@ -79,7 +79,7 @@ function createAuthenticator(
       context.logger.warn(PROXY_NOT_TRUSTED)
     }
     const { authorization } = request.headers
-    const address = findClientAddress(context, request)
+    const address = findClientAddress(request, context.config.trustProxy)
     return refuseUnlessAdmin({ limiter: context.adminLimiter, password }, { authorization, address })
   }
 }

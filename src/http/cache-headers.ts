@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { MINUTE_SECONDS, SECOND_MS, isFuture } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import type { CacheStatus } from '../freshness/cached.ts'
 
 /** Shortest and longest `max-age` of a box: what is about to expire still spares a minute of requests. */
 const MIN_AGE_SECONDS: number = MINUTE_SECONDS
@@ -63,7 +62,9 @@ function computeAgeSeconds(asOfMs: number, nowMs: number): number {
 }
 
 /** `Cache-Status` in the terms of RFC 9211. */
-export function toCacheStatus(status: CacheStatus | 'unavailable' | 'invalid'): string {
+export function toCacheStatus(
+  status: 'hit' | 'miss' | 'stale' | 'rescued' | 'unavailable' | 'invalid',
+): string {
   switch (status) {
     case 'hit':
       return 'vitrine; hit'

@@ -1,10 +1,5 @@
+import type { CacheTagHeader } from '../config/settings.ts'
 import type { Headers } from './answer.ts'
-
-/** Headers that shared caches read tags from, to purge by them. `Surrogate-Key` and `xkey` part tags by a space, the others by a comma. */
-export const CACHE_TAG_HEADERS = ['Surrogate-Key', 'Cache-Tag', 'Edge-Cache-Tag', 'xkey'] as const
-
-/** The header that carries tags. */
-export type CacheTagHeader = (typeof CACHE_TAG_HEADERS)[number]
 
 /** On every tagged answer: whoever purges it empties the cache of all widgets. */
 const EVERYTHING = 'vitrine'
@@ -15,7 +10,7 @@ const EVERYTHING = 'vitrine'
  */
 export type Tagged = Readonly<{ channelId: string | null; gtin: string | null; isGrid: boolean }>
 
-/** The tags of an answer as a header; none where no header is set for them. */
+/** The tags of an answer as a header; `Surrogate-Key` and `xkey` part tags by a space, the others by a comma. `null`: no header. */
 export function toCacheTags(header: CacheTagHeader | null, tagged: Tagged): Headers {
   if (header === null) return {}
   const isSpaced = header === 'Surrogate-Key' || header === 'xkey'

@@ -6,6 +6,9 @@ import { UsageError } from '../errors.ts'
 import { createGuardedServer } from './guarded-server.ts'
 import { type Refusal, formatWidgetRefusal, sendRefusal } from './refusals.ts'
 
+/** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
+export const SERVER_NAME = 'vitrine'
+
 /** Connections that may wait to be taken: beyond Node's own 511, a moment's rush is reset. The kernel has a limit, too. */
 const BACKLOG = 4_096
 /** Headers of a request, all together; visitors' cookies of a host page come along through includes. */

@@ -8,7 +8,7 @@ import type { Specimen } from '../studio/gallery/specimens.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
 import { sendPage } from './own-page.ts'
-import { getParameter, parseQuery } from './widget-answer.ts'
+import { getParameter, parseQuery } from './requests.ts'
 
 /** `/studio/gallery`: every layout, theme and hard case on one page, from fixtures; and their pictures. */
 export function createGalleryRouter(context: Context, gate: AdminGate): Router {

@@ -9,7 +9,7 @@ import type { StudioView } from '../studio/views.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
 import { sendPage } from './own-page.ts'
 import { readStudioData } from './studio-data.ts'
-import { parseQuery } from './widget-answer.ts'
+import { parseQuery } from './requests.ts'
 
 /** `/studio`, and `/`, which leads there. */
 export function createStudioRouter(context: Context, gate: AdminGate): Router {

@@ -17,7 +17,7 @@ import type { Caller, CatalogStore, ChannelPlace } from '../../src/catalog-servi
 import { type SqliteCatalogStore, openSqliteStore } from '../../src/catalog-service/store/open-sqlite.ts'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import type { WireProduct } from '../../src/catalog/contract.ts'
-import type { DatabaseAddress } from '../../src/config/config.ts'
+import type { DatabaseAddress } from '../../src/config/database-address.ts'
 import type { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'

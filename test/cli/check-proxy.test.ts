@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Environment } from '../../src/config/parse-config.ts'
+import type { Environment } from '../../src/config/config.ts'
 import { startHarness } from '../app/visit.ts'
 import { makeFolder, runHere, startRemote } from './cli-harness.ts'
 

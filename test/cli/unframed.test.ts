@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findUnframedHint } from '../../src/cli/unframed.ts'
-import { parseConfig } from '../../src/config/parse-config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 
 test.each([
   [null, undefined, true],

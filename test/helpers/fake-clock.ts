@@ -40,11 +40,11 @@ export function createFakeClock(startMs: number): FakeClock {
       const waiter: Waiter = {
         dueMs: passedMs + delayMs,
         resolve() {
-          waiters.delete(waiter)
-          run()
+          if (waiters.delete(waiter)) run()
         },
       }
       waiters.add(waiter)
+      if (delayMs <= 0) queueMicrotask(waiter.resolve)
       return () => void waiters.delete(waiter)
     },
     advance(byMs) {

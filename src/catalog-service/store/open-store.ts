@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { DatabaseAddress } from '../../config/config.ts'
+import type { DatabaseAddress } from '../../config/database-address.ts'
 import type { CatalogStore } from './catalog-store.ts'
 import { openSqliteStore } from './open-sqlite.ts'
 

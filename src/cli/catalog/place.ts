@@ -61,7 +61,7 @@ async function openEmbedded(context: CommandContext, options: OpenCatalogOptions
   const { config, clock, logger } = context
   const [{ startCatalogThread }, { createDemo }, lost] = await Promise.all([
     import('../../catalog-service/start-thread.ts'),
-    import('../demo.ts'),
+    import('../../cluster/demo.ts'),
     import('../lost-catalog.ts'),
   ])
   const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { toDatabaseText } from '../../../src/config/database-text.ts'
+import { toDatabaseText } from '../../../src/config/database-address.ts'
 import { makeCaller, openTestStore } from '../../catalog-service/harness.ts'
 
 describe('usage, several processes', () => {
@@ -10,7 +10,7 @@ describe('usage, several processes', () => {
     const dist = new URL('../../../dist/', import.meta.url).href
     const program = `
       const { openCatalogStore } = await import('${dist}catalog-service/store/open-store.js')
-      const { parseDatabaseText } = await import('${dist}config/database-text.js')
+      const { parseDatabaseText } = await import('${dist}config/database-address.js')
       const [database, state] = [parseDatabaseText(process.argv[1]), process.argv[2]]
       const store = await openCatalogStore({ database, clock: { nowMs: () => 0 } })
       const usage = store.openUsageCounter()

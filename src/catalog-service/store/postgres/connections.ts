@@ -1,6 +1,6 @@
 import { CompiledQuery, type Kysely } from 'kysely'
 import { MINUTE_MS } from '../../../clock.ts'
-import type { PostgresAddress } from '../../../config/postgres-address.ts'
+import type { PostgresAddress } from '../../../config/database-address.ts'
 import { type OpenPostgres, openPostgres } from '../../../database/postgres.ts'
 import type { CatalogRole } from '../open-store.ts'
 import type { CatalogTables, UsageTables } from '../schema.ts'

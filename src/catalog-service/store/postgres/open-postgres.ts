@@ -1,5 +1,5 @@
 import type { Clock } from '../../../clock.ts'
-import type { PostgresAddress } from '../../../config/postgres-address.ts'
+import type { PostgresAddress } from '../../../config/database-address.ts'
 import type { VitrineError } from '../../../errors.ts'
 import type { CatalogStore } from '../catalog-store.ts'
 import type { CatalogRole } from '../open-store.ts'
