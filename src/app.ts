@@ -1,24 +1,16 @@
 import type { RequestListener } from 'node:http'
 import express, { type Express } from 'express'
 import type { Context } from './context.ts'
-import { createPrefixStripper } from './http/prefix.ts'
 import { createAdminGate } from './http/admin-gate.ts'
 import { createAssetsRouter } from './routes/assets.ts'
 import { createDemoRouter } from './routes/demo.ts'
 import { createEmbedsRouter } from './routes/embeds.ts'
-import {
-  createErrorHandler,
-  refuseFragmentTargets,
-  refuseLongAddresses,
-  refuseOtherMethods,
-  throwUnknownAddress,
-} from './routes/error-handler.ts'
+import { createErrorHandler, throwUnknownAddress } from './routes/error-handler.ts'
 import { createFragmentsRouter } from './routes/fragments.ts'
-import { createGalleryRouter } from './routes/gallery.ts'
 import { createGoRouter } from './routes/go.ts'
 import { createHealthRouter } from './routes/health.ts'
-import { noteArrival } from './routes/note-answer.ts'
 import { createOembedRouter } from './routes/oembed.ts'
+import { createRequestCheck } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
 /** Create the widget server: cached responses leave at once, and everything else goes through Express once. */
@@ -39,16 +31,7 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.set('query parser', false)
   app.set('trust proxy', context.config.trustProxy)
 
-  app.use((_request, response, next) => {
-    noteArrival(context, response)
-    next()
-  })
-  app.use(
-    createPrefixStripper(context.publicUrl),
-    refuseOtherMethods,
-    refuseLongAddresses,
-    refuseFragmentTargets,
-  )
+  app.use(createRequestCheck(context))
   app.use(createFragmentsRouter(context))
   app.use(createEmbedsRouter(context))
   app.use(createOembedRouter(context))
@@ -57,7 +40,6 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createHealthRouter(context, { isStopping, gate }))
   app.use(createDemoRouter(context))
   app.use(createStudioRouter(context, gate))
-  app.use(createGalleryRouter(context, gate))
   app.use(throwUnknownAddress)
   app.use(createErrorHandler(context))
   return app

@@ -12,7 +12,7 @@ const SAMPLE_MS = 20
 /**
  * Walks the catalog by `vitrine sync`. Counted from the catalog's first call to the line that the walk prints at its end,
  * without the start of the program; memory grows from what it was at the first page. CPU is that of the whole program, its
- * start included. A walk has two threads: neither it nor the loop beside it is held on one core.
+ * start included. Neither the walk nor the loop beside it is held on one core.
  * @param {import('./run.mjs').Run} run
  * @param {{ origin: string }} catalog
  * @param {Record<string, string>} settings

@@ -3,7 +3,7 @@
  * `database` (the address as a setting has it), `catalog`, `channelId`, `gtins`, `seconds`, `atOnce` and `what` (box or grid).
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { databaseAddress } from '../../dist/config/readers.js'
+import { databaseAddress } from '../../dist/config/database-address.js'
 import { openSqlStore } from '../../dist/storage/sql-store.js'
 
 const order = JSON.parse(process.argv[2])

@@ -32,7 +32,10 @@ export function createRealMemories({ replicas, entries }) {
 }
 
 function findBounds(name, entries) {
-  return shareBounds(entries === undefined ? CONFIG : { ...CONFIG, cacheMaxEntries: entries }, name)
+  return shareBounds(
+    entries === undefined ? CONFIG : { ...CONFIG, cacheMaxEntries: entries },
+    name === 'answers' ? 'responses' : name,
+  )
 }
 
 /** Entries that fit, by whichever bound is met first. */

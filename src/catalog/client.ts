@@ -14,7 +14,7 @@ import {
   CatalogUnreachableError,
 } from '../errors.ts'
 import { describeBug } from '../lib/bugs.ts'
-import { discardBody, parseJson, readBody } from './body.ts'
+import { discardBody, readJson } from './body.ts'
 import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
 import { type Channel, VERSION_PATH } from './contract.ts'
 import {
@@ -37,18 +37,13 @@ const TIMEOUT_CODES: ReadonlySet<string> = new Set([
 /** An answer with the time at which the catalog gave it, Unix milliseconds. */
 export type Answer<T> = Readonly<{ value: T; asOfMs: number }>
 
-/** `bytes`: size of the decompressed body; 0 for a 404. */
-export type SizedAnswer<T> = Answer<T> & Readonly<{ bytes: number }>
-
 /** The three operations of the contract. Every failure is a `CatalogError`; none carries the key, a query or a body. */
 export type CatalogClient = Readonly<{
   /** `purpose`: a walk pays for its own list; by default a visit needs it. */
   fetchChannels(purpose?: 'channels' | 'walk'): Promise<Answer<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<Answer<ParsedPage>>
-  /** The same, read by another: `read` is given the bytes of the answer, and throws a `CatalogInvalidError`. */
-  fetchPageWith<T>(page: ProductPageQuery, read: (bytes: Uint8Array) => Promise<T>): Promise<Answer<T>>
   /** `undefined` in the answer: the catalog says that no approved shop sells it (404). */
-  findProduct(query: ProductQuery): Promise<SizedAnswer<ParsedProduct | undefined>>
+  findProduct(query: ProductQuery): Promise<Answer<ParsedProduct | undefined>>
   close(): Promise<void>
 }>
 
@@ -79,12 +74,7 @@ export type Operation = 'channels' | 'products' | 'product'
 
 type Call = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
 
-/** `bytes`: the decompressed body, where there is one. */
-type Reply = Readonly<{ isNotFound: boolean; asOfMs: number; bytes?: Uint8Array }>
-
-type SentReply = Required<Reply>
-
-type Read<R, T> = (reply: R) => T | Promise<T>
+type Reply = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
 
 /** Create the one thing that calls the catalog and holds its key. */
 export function createCatalogClient(options: CatalogClientOptions): CatalogClient {
@@ -96,57 +86,47 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     headersTimeout: options.timeoutMs,
     bodyTimeout: options.timeoutMs,
   })
-  const call = <T>(details: Call, read: Read<SentReply, T>): Promise<SizedAnswer<T>> =>
-    callThroughGate(options, () => sendInTime(options, pool, details), { ...details, read })
-  const fetchPage = <T>(page: ProductPageQuery, read: Read<SentReply, T>): Promise<Answer<T>> => {
-    const { channelId, cursor, limit } = page
-    const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
-    const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
-    return call({ operation: 'products', purpose: 'walk', path }, read)
+  /** Pass the gate, send, and read what came: an answer that cannot be used is a failure of the call, too. */
+  const call = async <T>(details: Call, read: (reply: Reply) => T): Promise<Answer<T>> => {
+    const { operation, purpose } = details
+    try {
+      const reply = await options.gate.pass(purpose, () => sendInTime(options, pool, details))
+      const value = readSafely(reply, read)
+      options.onCall?.({ operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
+      return { value, asOfMs: reply.asOfMs }
+    } catch (error) {
+      const failure = toCatalogError(error)
+      if (!(failure instanceof CallNotMadeError))
+        options.onCall?.({ operation, outcome: failure.code, reason: failure.message })
+      throw failure
+    }
   }
   return {
     fetchChannels(purpose = 'channels') {
       const path = `${basePath}/channels`
-      return call({ operation: 'channels', purpose, path }, ({ bytes }) => parseChannelList(parseJson(bytes)))
+      return call({ operation: 'channels', purpose, path }, ({ json }) => parseChannelList(json))
     },
-    fetchProductPage: (page) => fetchPage(page, ({ bytes }) => parseProductPage(parseJson(bytes), options)),
-    fetchPageWith: (page, read) => fetchPage(page, ({ bytes }) => read(bytes)),
+    fetchProductPage({ channelId, cursor, limit }) {
+      const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
+      const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
+      return call({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
+        parseProductPage(json, options),
+      )
+    },
     findProduct({ channelId, gtin, purpose }) {
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products/${encodeURIComponent(gtin)}`
-      return call({ operation: 'product', purpose, path }, ({ bytes, isNotFound }) =>
-        isNotFound ? undefined : parseProduct(parseJson(bytes), gtin, options),
+      return call({ operation: 'product', purpose, path }, ({ json, isNotFound }) =>
+        isNotFound ? undefined : parseProduct(json, gtin, options),
       )
     },
     close: () => pool.destroy(),
   }
 }
 
-/**
- * Pass the gate, send, and read what came: an answer that cannot be used is a failure of the call, too.
- * @throws CatalogError, whatever failed
- */
-export async function callThroughGate<R extends Reply, T>(
-  { gate, onCall }: Pick<CatalogClientOptions, 'gate' | 'onCall'>,
-  send: () => Promise<R>,
-  { operation, purpose, read }: Readonly<{ operation: Operation; purpose: CallPurpose; read: Read<R, T> }>,
-): Promise<SizedAnswer<T>> {
-  try {
-    const reply = await gate.pass(purpose, send)
-    const value = await readSafely(reply, read)
-    onCall?.({ operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
-    return { value, asOfMs: reply.asOfMs, bytes: reply.bytes?.length ?? 0 }
-  } catch (error) {
-    const failure = toCatalogError(error)
-    if (!(failure instanceof CallNotMadeError))
-      onCall?.({ operation, outcome: failure.code, reason: failure.message })
-    throw failure
-  }
-}
-
 /** The catalog has answered: whatever else goes wrong in reading says where, and nothing of its connection. */
-async function readSafely<R, T>(reply: R, read: Read<R, T>): Promise<T> {
+function readSafely<T>(reply: Reply, read: (reply: Reply) => T): T {
   try {
-    return await read(reply)
+    return read(reply)
   } catch (error) {
     if (error instanceof CatalogError) throw error
     throw new CatalogInvalidError(`the answer could not be read: ${describeBug(error as Error)}`, {
@@ -160,11 +140,7 @@ async function readSafely<R, T>(reply: R, read: Read<R, T>): Promise<T> {
  * key. The promise is rejected here: undici looks at a signal only once a connection is there.
  * @throws CatalogError
  */
-function sendInTime(
-  options: CatalogClientOptions,
-  pool: Pool,
-  { operation, path }: Call,
-): Promise<SentReply> {
+function sendInTime(options: CatalogClientOptions, pool: Pool, { operation, path }: Call): Promise<Reply> {
   return new Promise((resolve, reject) => {
     // Undici takes an emitter in place of an AbortSignal, which costs several times as much.
     const signal = new EventEmitter()
@@ -191,7 +167,7 @@ function sendInTime(
 type Request = Readonly<{ operation: Operation; path: string; signal: EventEmitter }>
 
 /** A refused key is read again; the call is tried once more with another one, whichever call it was that read it. */
-async function sendWithKey(options: CatalogClientOptions, pool: Pool, request: Request): Promise<SentReply> {
+async function sendWithKey(options: CatalogClientOptions, pool: Pool, request: Request): Promise<Reply> {
   const { key } = options
   const used = key.current()
   try {
@@ -207,7 +183,7 @@ async function send(
   options: CatalogClientOptions,
   pool: Pool,
   { operation, path, signal }: Request,
-): Promise<SentReply> {
+): Promise<Reply> {
   const { clock, key, maxBytes, onClockDifference } = options
   const sentAtMs = clock.nowMs()
   const response = await pool.request({
@@ -228,10 +204,10 @@ async function send(
   const differenceMs = computeClockDifferenceMs({ date, ageMs, sentAtMs, receivedAtMs })
   if (differenceMs !== null) onClockDifference?.(differenceMs)
   if (response.statusCode === 200)
-    return { isNotFound: false, asOfMs, bytes: await readBody(response, maxBytes) }
+    return { json: await readJson(response, maxBytes), isNotFound: false, asOfMs }
   discardBody(response.body)
   if (response.statusCode === 404 && operation === 'product')
-    return { isNotFound: true, asOfMs, bytes: new Uint8Array() }
+    return { json: undefined, isNotFound: true, asOfMs }
   throw toStatusError(response, receivedAtMs)
 }
 

@@ -1,11 +1,11 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
-import type { Drops } from '../catalog/parse.ts'
+import type { Drops, ParsedProduct } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
+import { CallNotMadeError, CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
 import { type CacheStatus, type Cached, judgeAge } from './age.ts'
 import type { ChannelSource } from './channels.ts'
@@ -14,7 +14,6 @@ import type { Failures } from './failures.ts'
 import type { LookupWrites } from './lookup-writes.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
-import { takeDrops } from './malformed.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 
 /** A product as the table "When the catalog is called" (product.md, section 2) gives it to a visitor. */
@@ -173,10 +172,24 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
   return { entry: stored, isCopyRead }
 }
 
-/** Return the bytes that were counted for it. */
+/** Keep an entry in memory. Return the bytes that were counted for it. */
 function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): number {
-  const bytes = entry.product === null ? 0 : JSON.stringify(entry.product).length * 2
+  const bytes = estimateBytes(entry.product)
   details.memory.set(wanted.key, entry, bytes)
+  return bytes
+}
+
+/** Memory of an object beside its texts, and of an offer. */
+const OBJECT_BYTES = 200
+
+/** Estimate the memory of a product without writing it out. */
+function estimateBytes(product: Product | null): number {
+  if (product === null) return 0
+  const texts = [product.title, product.brand ?? '', ...product.images]
+  let bytes = OBJECT_BYTES
+  for (const text of texts) bytes += text.length * 2
+  for (const { merchant, affiliateUrl } of product.offers)
+    bytes += OBJECT_BYTES + (merchant.length + affiliateUrl.length) * 2
   return bytes
 }
 
@@ -215,6 +228,26 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
     if (!(error instanceof CallNotMadeError)) failures.remember(wanted.key, error)
     throw error
   }
+}
+
+/**
+ * Count what was left out of a look-up's answer.
+ * @throws CatalogInvalidError when every offer was malformed and others are known that may still be shown.
+ */
+async function takeDrops(
+  details: ProductSourceDetails,
+  wanted: Wanted,
+  { product, drops }: ParsedProduct,
+): Promise<void> {
+  details.onDrops(drops, wanted.channelId)
+  // A product that the catalog lists without any offer has lost them, which is believed.
+  if (product.offers.length > 0 || product.drops === undefined) return
+  const { memory, store, clock, config } = details
+  const stored = memory.get(wanted.key) ?? store.findProduct(wanted.channelId, wanted.gtin)
+  const known = await Promise.resolve(stored).catch(() => undefined)
+  if (known === undefined || judgeAge(known.asOfMs, clock.nowMs(), config) === 'gone') return
+  if ((known.product?.offers.length ?? 0) > 0)
+    throw new CatalogInvalidError('every offer of the product is malformed; the offers known before stay')
 }
 
 /** Keep what the catalog said in memory and in the copy. Visitors do not wait for the copy. */

@@ -132,7 +132,8 @@ export function sendPrepared(
 ): void {
   const isKnown = etag !== null && isNoneMatch(request.headers['if-none-match'], etag)
   const shared = isKnown ? headers.notModified : headers.whole
-  const list = ['Cache-Control', cacheControl, 'Cache-Status', cacheStatus, ...shared, ...own]
+  const list = shared.slice()
+  list.push('Cache-Control', cacheControl, 'Cache-Status', cacheStatus, ...own)
   if (etag !== null) list.push('ETag', etag)
   if (isKnown) {
     response.writeHead(304, list)

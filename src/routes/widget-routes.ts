@@ -4,8 +4,13 @@ import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { type Headers, type WidgetState, listHeaders, sendAnswer, toHeaderText } from '../http/answer.ts'
-import { type Ages, toCacheControl, toCacheStatus } from '../http/cache-headers.ts'
-import { findChannelId, toCacheTags } from '../http/cache-tags.ts'
+import {
+  type Ages,
+  findChannelId,
+  toCacheControl,
+  toCacheStatus,
+  toCacheTags,
+} from '../http/cache-headers.ts'
 import { isNoneMatch } from '../http/etag.ts'
 import {
   type Bodies,
@@ -15,9 +20,8 @@ import {
   toHeaderBlock,
 } from '../http/response-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import type { WidgetAddress } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'
-import { findQuery, hasEncodedOptionName } from '../widgets/query.ts'
+import { type WidgetAddress, findQuery, hasEncodedOptionName } from '../widgets/address.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
 import { findClientAddress } from '../http/client-address.ts'

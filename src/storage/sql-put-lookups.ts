@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isNewer, toLatestMs } from '../clock.ts'
+import { isPostgres } from '../database/postgres.ts'
 import { isConflict, transact } from '../database/transact.ts'
 import { createBatcher } from '../lib/batcher.ts'
 import { type ComparedContent, type StoredShape, isSameContent, toStoredShape } from './rows.ts'
@@ -42,7 +43,8 @@ export function createLookupWriter(
     for (const some of splitCalls(calls)) {
       await put(some).catch(async (error: unknown) => {
         // A look-up that cannot be written takes no other with it.
-        const mayBeOne = some.length > 1 && !isConflict(error) && !isUnavailable(error)
+        const isOfServer = isPostgres(database) && (isConflict(error) || isUnavailable(error))
+        const mayBeOne = some.length > 1 && !isOfServer
         if (!mayBeOne) for (const call of some) failures.set(call, error)
         else for (const call of some) await put([call]).catch((own: unknown) => failures.set(call, own))
       })
@@ -172,8 +174,7 @@ async function putAbsence(
   put: Put & Readonly<{ gtin: string }>,
 ): Promise<void> {
   const ids = put.versions.map((version) => version.id)
-  const place = { copyId: put.copy.id, asOfMs: put.asOfMs }
-  await keepFirstSeen(transaction, place, ids)
+  await keepFirstSeen(transaction, ids, put.asOfMs)
   await deleteVersions(transaction, ids)
   // Walks clear absences, too; where none runs, this does.
   await transaction

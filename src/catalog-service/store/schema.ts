@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, Kysely } from 'kysely'
 import type { ChannelKind } from '../../catalog/contract.ts'
 
 /** The caller's company: keys, channels and the daily limit belong to it. */
@@ -61,6 +61,10 @@ type ProductsTable = {
   brand: string | null
   /** JSON array of addresses. */
   images: string
+  /** Which import wrote the row last; `null` for sample data. */
+  import_id: number | null
+  /** The feed row that alone made the product, by which an import skips it: docs/adr/0039. `null`: several did, or none. */
+  source: string | null
 }
 
 /** In the place of a network channel: the offer's address is the shop's own page. */
@@ -87,8 +91,11 @@ type OffersTable = {
   import_id: number | null
 }
 
-/** Single facts about the catalog; see meta.ts for the names. */
-export type MetaTable = { key: string; value: string }
+/** Shops of the import under way, and the network channels of which it replaces their offers. Empty between imports. */
+type ImportShopsTable = { network_id: number; merchant_id: number; network_channel_id: number }
+
+/** Products that the import under way leaves as the import of that number wrote them. Empty between imports. */
+type UnchangedProductsTable = { gtin: string; import_id: number }
 
 /** The tables of the catalog's database. */
 export type CatalogTables = {
@@ -102,14 +109,19 @@ export type CatalogTables = {
   approvals: ApprovalsTable
   products: ProductsTable
   offers: OffersTable
-  meta: MetaTable
+  import_shops: ImportShopsTable
+  unchanged_products: UnchangedProductsTable
+  /** Single facts about the catalog; see meta.ts for the names. */
+  meta: { key: string; value: string }
 }
 
-/** Requests of an organization on a UTC day (`2026-05-01`). */
-type UsageTable = { organization_id: string; day: string; requests: number }
-
-/** When a key was last used, to the minute. */
-type KeyUsesTable = { key_id: string; used_at_ms: number }
+/** The catalog's tables, in a transaction or not. */
+export type Catalog = Kysely<CatalogTables>
 
 /** The tables of the usage database. */
-export type UsageTables = { usage: UsageTable; key_uses: KeyUsesTable }
+export type UsageTables = {
+  /** Requests of an organization on a UTC day (`2026-05-01`). */
+  usage: { organization_id: string; day: string; requests: number }
+  /** When a key was last used, to the minute. */
+  key_uses: { key_id: string; used_at_ms: number }
+}

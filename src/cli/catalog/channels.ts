@@ -7,12 +7,12 @@ import {
   removeChannel,
   updateChannel,
 } from '../../catalog-service/store/channels.ts'
-import { fetchNetworkChannels } from '../../catalog-service/store/network-channels.ts'
+import { fetchNetworkChannels } from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { indent, quote, toLines } from '../output.ts'
-import { nameOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
+import { indent, quote } from '../output.ts'
+import { EXAMPLE_CHANNEL, nameOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
 import {
   type Catalog,
   changeCatalog,
@@ -24,7 +24,8 @@ import {
 } from './store.ts'
 
 const KINDS = 'website, instagram, tiktok, youtube, facebook, pinterest, newsletter, app or other'
-const CHANNEL_ID = '952a0000-0000-4000-8000-0000000000a1'
+/** Characters of the longest kind, "newsletter". */
+const KIND_CHARACTERS = 10
 
 /** Declare `vitrine catalog channels`. */
 export function addChannels(catalog: Command, run: Runner): void {
@@ -60,8 +61,8 @@ export function addChannels(catalog: Command, run: Runner): void {
     'vitrine catalog channels list',
     'vitrine catalog channels add "Cameras weekly" --url https://cameras.example/',
     'vitrine catalog channels add "Cameras on video" --kind youtube --organization "Second team"',
-    `vitrine catalog channels set ${CHANNEL_ID} --url none`,
-    `vitrine catalog channels remove ${CHANNEL_ID}`,
+    `vitrine catalog channels set ${EXAMPLE_CHANNEL} --url none`,
+    `vitrine catalog channels remove ${EXAMPLE_CHANNEL}`,
   ])
 }
 
@@ -82,11 +83,10 @@ async function list(context: CommandContext, filter: Owner): Promise<void> {
           .filter(({ channelId }) => channelId === channel.id)
           .map(({ network }) => network),
       }))
-    const heads = toLines(rows.map(({ id, kind, name }) => [id, kind, name]))
     return {
       rows,
-      lines: rows.flatMap(({ url, organization, networks }, index) => [
-        heads[index] ?? '',
+      lines: rows.flatMap(({ id, kind, name, url, organization, networks }) => [
+        `${id}  ${kind.padEnd(KIND_CHARACTERS)}  ${name}`,
         indent(url ?? '(no address)'),
         indent(`${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`),
       ]),

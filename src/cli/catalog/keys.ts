@@ -7,7 +7,7 @@ import {
   revokeApiKey,
 } from '../../catalog-service/store/keys.ts'
 import { fetchOrganizations } from '../../catalog-service/store/organizations.ts'
-import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/uses.ts'
+import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
 import { indent, printResult, quote, toDay, toIso, toMinute } from '../output.ts'

@@ -12,11 +12,16 @@ import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
 import { indent, quote, toShellWord } from '../output.ts'
-import { approve, revoke } from './approvals.ts'
-import { nameOf, orNull, parseLimit, parseReferenceOrNone, referenceFor } from './arguments.ts'
+import { approve, revoke, withPlace } from './approvals.ts'
+import {
+  EXAMPLE_CHANNEL,
+  nameOf,
+  orNull,
+  parseLimit,
+  parseReferenceOrNone,
+  referenceFor,
+} from './arguments.ts'
 import { changeCatalog, getMerchant, getNetwork, listCatalog, removeSample } from './store.ts'
-
-const CHANNEL_ID = '952a0000-0000-4000-8000-0000000000a1'
 
 /** Declare `vitrine catalog merchants`. */
 export function addMerchants(catalog: Command, run: Runner): void {
@@ -50,17 +55,11 @@ export function addMerchants(catalog: Command, run: Runner): void {
     .description('removes a merchant, with its offers and approvals')
     .option('--yes', 'also when it has offers')
     .action(run(remove))
-  group
-    .command('approve <merchant>')
+  withPlace(group.command('approve <merchant>'))
     .description('the channel may show its offers; as "approvals add"')
-    .requiredOption('--channel <id>', 'the channel')
-    .option('--network <name>', 'only this network; else each that the channel has')
     .action(run(approve))
-  group
-    .command('revoke <merchant>')
+  withPlace(group.command('revoke <merchant>'))
     .description('the channel may not, whatever is imported; as "approvals remove"')
-    .requiredOption('--channel <id>', 'the channel')
-    .option('--network <name>', 'only this network; else each that the channel has')
     .action(run(revoke))
   addExamples(group, 'vitrine catalog merchants', [
     'vitrine catalog merchants list',
@@ -68,7 +67,7 @@ export function addMerchants(catalog: Command, run: Runner): void {
     'vitrine catalog merchants add Kopje --network awin --reference 12345',
     'vitrine catalog merchants set Kopje --network awin --reference 12345',
     'vitrine catalog merchants remove Kopje --yes',
-    `vitrine catalog merchants approve Kopje --channel ${CHANNEL_ID}`,
+    `vitrine catalog merchants approve Kopje --channel ${EXAMPLE_CHANNEL}`,
   ])
 }
 

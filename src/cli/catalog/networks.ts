@@ -1,26 +1,26 @@
 import type { Command } from 'commander'
-import { fetchApprovals } from '../../catalog-service/store/approvals.ts'
+import { fetchApprovals } from '../../catalog-service/store/merchants.ts'
+import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
 import {
+  type Network,
   type NetworkChannel,
   fetchNetworkChannels,
-  isPlaceholder,
-} from '../../catalog-service/store/network-channels.ts'
-import {
   fetchNetworks,
   insertNetwork,
+  insertNetworkChannel,
+  isPlaceholder,
   removeNetwork,
+  setChannel,
+  setReference,
   updateNetwork,
 } from '../../catalog-service/store/networks.ts'
 import { hasNetworkOffers, removeNetworkOffers } from '../../catalog-service/store/remove-offers.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { indent, quote } from '../output.ts'
-import { type ParsedTemplate, nameOf, parseTemplate, referenceFor } from './arguments.ts'
-import { assign, unassign, warnOfNameless } from './assign.ts'
-import { type Catalog, changeCatalog, getNetwork, listCatalog, removeSample } from './store.ts'
-
-const CHANNEL_ID = '952a0000-0000-4000-8000-0000000000a1'
+import { indent, quote, toShellWord } from '../output.ts'
+import { EXAMPLE_CHANNEL, type ParsedTemplate, nameOf, parseTemplate, referenceFor } from './arguments.ts'
+import { type Catalog, changeCatalog, getChannel, getNetwork, listCatalog, removeSample } from './store.ts'
 
 /** Declare `vitrine catalog networks`. */
 export function addNetworks(catalog: Command, run: Runner): void {
@@ -70,8 +70,8 @@ export function addNetworks(catalog: Command, run: Runner): void {
     'vitrine catalog networks add awin --template "https://www.awin1.com/cread.php?awinmid={merchant}&awinaffid={publisher}&ued={url}"',
     'vitrine catalog networks set awin --template none',
     'vitrine catalog networks remove awin --yes',
-    `vitrine catalog networks assign awin --channel ${CHANNEL_ID} --publisher 67890`,
-    `vitrine catalog networks unassign awin --channel ${CHANNEL_ID}`,
+    `vitrine catalog networks assign awin --channel ${EXAMPLE_CHANNEL} --publisher 67890`,
+    `vitrine catalog networks unassign awin --channel ${EXAMPLE_CHANNEL}`,
   ])
 }
 
@@ -177,5 +177,156 @@ async function remove(
       json: { name, removed: true, networkChannels: own.length, approvals, offers, products },
       line: `removed ${quote(name)}, with ${gone.join(', ')}`,
     }
+  })
+}
+
+/** `publisher`: what the network calls the publisher; `networkChannel`: the number of one that there is. */
+type AssignOptions = Readonly<{ channel: string; publisher?: string; networkChannel?: string }>
+
+/**
+ * A channel, a network, the network channels that the channel's organization has there, and the one that serves the
+ * channel. A channel has one network channel a network, and a network channel serves one channel.
+ */
+type Assignment = Readonly<{
+  channel: OwnedChannel
+  network: Network
+  own: readonly NetworkChannel[]
+  current: NetworkChannel | undefined
+}>
+
+/** The channel shows what its network channel there is approved for. @throws UsageError when it is not clear which one is meant. */
+async function assign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
+  await changeCatalog(context, async (database) => {
+    const found = await findAssignment(database, word, options.channel)
+    const { channel, network, own } = found
+    const id = await choose(database, found, options)
+    const replaced = own.find((one) => one.channelId === channel.id && one.id !== id)
+    if (replaced !== undefined) await setChannel(database, replaced.id, null)
+    const moved = own.find((one) => one.channelId !== channel.id && one.id === id)
+    const movedFrom = moved?.channelId ?? null
+    await setChannel(database, id, channel.id)
+    const after = await fetchNetworkChannels(database, { networkId: network.id, channelId: channel.id })
+    const notes = [
+      replaced && `Network channel ${replaced.id} served it before, and now serves none.`,
+      movedFrom && `Before, it served the channel ${movedFrom}, which has none of it now.`,
+      network.linkTemplate === null &&
+        `${quote(network.name)} has no link template: only offers with links of their own are shown.`,
+      ...warnOfNameless(network, after),
+      `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
+    ]
+    return {
+      json: {
+        network: network.name,
+        networkChannelId: id,
+        channelId: channel.id,
+        replacedNetworkChannelId: replaced?.id ?? null,
+        movedFromChannelId: movedFrom,
+      },
+      line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
+      notes: notes.filter((note) => typeof note === 'string'),
+    }
+  })
+}
+
+/** The channel shows nothing of the network any more. @throws UsageError when nothing is assigned. */
+async function unassign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
+  await changeCatalog(context, async (database) => {
+    const { channel, network, current } = await findAssignment(database, word, options.channel)
+    const name = quote(network.name)
+    if (current === undefined)
+      throw new UsageError(
+        `the channel ${channel.id} has no network channel of ${name}; "vitrine catalog networks" lists them`,
+      )
+    await setChannel(database, current.id, null)
+    return {
+      json: { network: network.name, networkChannelId: current.id, channelId: channel.id, assigned: false },
+      line: `took network channel ${current.id} of ${name} from ${channel.id}; its approvals stay`,
+    }
+  })
+}
+
+async function findAssignment(
+  database: Catalog,
+  networkName: string,
+  channelId: string,
+): Promise<Assignment> {
+  const channel = await getChannel(database, channelId)
+  const network = await getNetwork(database, networkName)
+  const { organizationId } = channel
+  const own = await fetchNetworkChannels(database, { networkId: network.id, organizationId })
+  return { channel, network, own, current: own.find((one) => one.channelId === channel.id) }
+}
+
+/** The number of the network channel that is meant; it is made, or its reference set, where that is what was asked. */
+async function choose(
+  database: Catalog,
+  found: Assignment,
+  { publisher, networkChannel }: AssignOptions,
+): Promise<number> {
+  if (networkChannel !== undefined) return chooseByNumber(database, found, networkChannel, publisher)
+  return publisher === undefined ? chooseOnly(database, found) : chooseByReference(database, found, publisher)
+}
+
+async function chooseByNumber(
+  database: Catalog,
+  { channel, network, own }: Assignment,
+  number: string,
+  publisher: string | undefined,
+): Promise<number> {
+  const named = own.find(({ id }) => String(id) === number.trim())
+  if (named === undefined)
+    throw new UsageError(
+      `${quote(channel.organization)} has no network channel ${quote(number)} in ${quote(network.name)}; ${describeOwn(own)}`,
+    )
+  if (publisher === undefined) return named.id
+  const taken = own.find(({ id, reference }) => reference === publisher && id !== named.id)
+  if (taken !== undefined)
+    throw new UsageError(
+      `network channel ${taken.id} has the publisher reference ${quote(publisher)} already`,
+    )
+  await setReference(database, named.id, publisher)
+  return named.id
+}
+
+async function chooseByReference(database: Catalog, found: Assignment, publisher: string): Promise<number> {
+  const known = found.own.find(({ reference }) => reference === publisher)
+  if (known !== undefined) return known.id
+  // What an import made for this channel knows no reference yet: it is this one, and keeps approvals and links.
+  if (found.current === undefined || !isPlaceholder(found.current)) return create(database, found, publisher)
+  await setReference(database, found.current.id, publisher)
+  return found.current.id
+}
+
+async function chooseOnly(database: Catalog, found: Assignment): Promise<number> {
+  const { network, own, current } = found
+  if (current !== undefined) return current.id
+  const [only, ...others] = own
+  if (only === undefined && !network.linkTemplate?.includes('{publisher}')) return create(database, found, '')
+  if (only !== undefined && only.channelId === null && others.length === 0) return only.id
+  throw new UsageError(
+    `say what ${quote(network.name)} calls the publisher with --publisher REF, or which network channel with --network-channel; ${describeOwn(own)}`,
+  )
+}
+
+function create(database: Catalog, { channel, network }: Assignment, reference: string): Promise<number> {
+  const { organizationId } = channel
+  return insertNetworkChannel(database, { organizationId, networkId: network.id, reference })
+}
+
+function describeOwn(own: readonly NetworkChannel[]): string {
+  if (own.length === 0) return 'it has none there yet'
+  const described = own.map((one) => {
+    const publisher = isPlaceholder(one) ? 'no publisher reference' : `publisher ${quote(one.reference)}`
+    return `${one.id} (${publisher})`
+  })
+  return `there are ${described.join(', ')}`
+}
+
+/** A network channel that an import made does not know its publisher's reference: no link can be made for it. */
+export function warnOfNameless(network: Network, networkChannels: readonly NetworkChannel[]): string[] {
+  if (!network.linkTemplate?.includes('{publisher}')) return []
+  return networkChannels.filter(isPlaceholder).map(({ id, channelId }) => {
+    const which = channelId === null ? `--channel ID --network-channel ${id}` : `--channel ${channelId}`
+    return `Network channel ${id} has no publisher reference yet; its offers are not shown until it has one: vitrine catalog networks assign ${toShellWord(network.name)} ${which} --publisher REF`
   })
 }

@@ -10,7 +10,7 @@ import {
   updateOrganization,
 } from '../../catalog-service/store/organizations.ts'
 import { removeOrganizationOffers } from '../../catalog-service/store/remove-offers.ts'
-import { fetchRequestsToday, forgetKeys, forgetOrganization } from '../../catalog-service/store/uses.ts'
+import { fetchRequestsToday, forgetKeys, forgetOrganization } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'

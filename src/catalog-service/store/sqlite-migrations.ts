@@ -1,0 +1,122 @@
+import { type Kysely, type Migration, sql } from 'kysely'
+
+/** The catalog's tables, by the name of the step that makes them. */
+export const CATALOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-accounts': { up: createAccounts },
+  '0002-offers': { up: createOffers },
+  '0003-offers-by-gtin': { up: orderOffersByGtin },
+  '0004-network-merchants': { up: createNetworkMerchants },
+  '0005-sources': { up: addSources },
+}
+
+/** The usage database's tables. */
+export const USAGE_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-usage': { up: createUsage },
+  '0002-key-uses': { up: createKeyUses },
+}
+
+async function runAll(database: Kysely<unknown>, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(database)
+}
+
+async function createAccounts(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table organizations (
+      id text primary key not null, name text not null, daily_limit integer, created_at_ms integer not null)`,
+    `create table api_keys (
+      id text primary key not null, organization_id text not null references organizations (id) on delete cascade,
+      name text not null, prefix text not null, hash text not null unique,
+      created_at_ms integer not null, revoked_at_ms integer)`,
+    `create table channels (
+      id text primary key not null, organization_id text not null references organizations (id) on delete cascade,
+      name text not null, kind text not null, url text, created_at_ms integer not null)`,
+    `create index channels_organization on channels (organization_id)`,
+    `create table networks (id integer primary key, name text not null unique, link_template text)`,
+    `create table network_channels (
+      id integer primary key, organization_id text not null references organizations (id) on delete cascade,
+      network_id integer not null references networks (id) on delete cascade, reference text not null,
+      channel_id text references channels (id) on delete set null)`,
+    // The contract's "one per network": NULLs are distinct, so an organization may keep unassigned ones.
+    `create unique index network_channels_assigned on network_channels (network_id, channel_id)`,
+    `create table merchants (id integer primary key, name text not null unique)`,
+    `create table approvals (
+      network_channel_id integer not null references network_channels (id) on delete cascade,
+      merchant_id integer not null references merchants (id) on delete cascade, revoked_at_ms integer,
+      primary key (network_channel_id, merchant_id)) without rowid`,
+    `create table meta (key text primary key not null, value text not null)`,
+  ])
+}
+
+async function createOffers(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table products (
+      gtin text primary key not null, title text not null, brand text, images text not null) without rowid`,
+    // No foreign keys here: an import writes millions of rows and keeps the two tables together itself.
+    `create table offers (
+      id integer primary key, gtin text not null, merchant_id integer not null, network_id integer not null,
+      network_channel_id integer, price text not null, old_price text, currency text not null,
+      availability text not null, merchant_url text, feed_url text, import_id integer)`,
+    `create index offers_gtin on offers (gtin)`,
+    `create unique index offers_feed
+      on offers (network_channel_id, merchant_id, gtin, currency, feed_url) where network_channel_id is not null`,
+  ])
+}
+
+/** Offers of a product lie side by side, and a shop's are found in the order of their GTINs: docs/adr/0020. */
+async function orderOffersByGtin(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `alter table offers rename to former_offers`,
+    `create table offers (
+      gtin text not null, network_id integer not null, merchant_id integer not null,
+      network_channel_id integer not null, currency text not null, variant integer not null,
+      price text not null, old_price text, availability text not null, url text not null, import_id integer,
+      primary key (gtin, network_id, merchant_id, network_channel_id, currency, variant)) without rowid`,
+    // An offer of the former table that no import brings again goes with the next import of its shop.
+    `insert into offers
+      select gtin, network_id, merchant_id, coalesce(network_channel_id, 0), currency, id, price, old_price, availability,
+        coalesce(feed_url, merchant_url), import_id
+      from former_offers where coalesce(feed_url, merchant_url) is not null order by gtin`,
+    `drop table former_offers`,
+    `create index offers_merchant on offers (merchant_id, network_id, network_channel_id, gtin)`,
+    `create index api_keys_prefix on api_keys (prefix)`,
+    // An import put the channel's id where it did not know the publisher's reference.
+    `update network_channels set reference = '' where reference = channel_id`,
+    `create index network_channels_channel on network_channels (channel_id)`,
+    `delete from products where not exists (select 1 from offers where offers.gtin = products.gtin)`,
+  ])
+}
+
+async function createNetworkMerchants(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table network_merchants (
+      network_id integer not null references networks (id) on delete cascade,
+      merchant_id integer not null references merchants (id) on delete cascade, reference text not null,
+      primary key (network_id, merchant_id)) without rowid`,
+  ])
+}
+
+/** Imports skip rows that they know: docs/adr/0039. */
+async function addSources(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `alter table products add column import_id integer`,
+    `alter table products add column source text`,
+    `create table import_shops (
+      network_id integer not null, merchant_id integer not null, network_channel_id integer not null,
+      primary key (network_id, merchant_id, network_channel_id)) without rowid`,
+    `create table unchanged_products (gtin text primary key not null, import_id integer not null) without rowid`,
+  ])
+}
+
+async function createUsage(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table usage (
+      organization_id text not null, day text not null, requests integer not null,
+      primary key (organization_id, day)) without rowid`,
+  ])
+}
+
+async function createKeyUses(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `create table key_uses (key_id text primary key not null, used_at_ms integer not null) without rowid`,
+  ])
+}

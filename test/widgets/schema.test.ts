@@ -1,0 +1,111 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Offer, Product } from '../../src/catalog/contract.ts'
+import { comparePrices } from '../../src/offers/money.ts'
+import { toSchemaText } from '../../src/widgets/where-to-buy.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+
+type Markup = Readonly<Record<string, unknown> & { offers: Readonly<Record<string, unknown>> }>
+
+const parse = (product: Product, offers: readonly Offer[]): Markup =>
+  JSON.parse(toSchemaText(product, offers)) as Markup
+const sell = (price: string, over: Partial<Offer> = {}): Offer => makeParsedOffer({ price, ...over })
+
+/** What would end a script element, open a comment or an include, or break a line in a script. */
+const UNSAFE = /[<>&\u2028\u2029]/
+
+describe('schema.org markup', () => {
+  test('product without brand and picture - leaves both out instead of null', () => {
+    expect(parse(makeProduct({ brand: null, images: [] }), [sell('49.90')])).toEqual({
+      '@context': 'https://schema.org',
+      '@type': 'Product',
+      name: 'Lumen Arc desk lamp',
+      gtin: toGtin(1),
+      offers: {
+        '@type': 'AggregateOffer',
+        priceCurrency: 'EUR',
+        lowPrice: '49.90',
+        highPrice: '49.90',
+        offerCount: 1,
+      },
+    })
+  })
+
+  test('several pictures - the one that the box shows', () => {
+    const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
+    expect(parse(makeProduct({ images }), [sell('1')])['image']).toBe(images[0])
+  })
+
+  test('prices - compared as decimals and printed as the catalog has them', () => {
+    const offers = [sell('10'), sell('9.9'), sell('100.5'), sell('9.90001'.slice(0, 6))]
+    expect(parse(makeProduct(), offers).offers).toMatchObject({
+      lowPrice: '9.9',
+      highPrice: '100.5',
+      offerCount: 4,
+    })
+  })
+
+  test('offers - those of the box, not all of the product, and they stay in their order', () => {
+    const shown = [sell('20', { currency: 'USD' }), sell('5', { currency: 'USD', availability: 'no' })]
+    const product = makeProduct({ offers: [...shown, sell('1')] })
+    expect(parse(product, shown).offers).toEqual({
+      '@type': 'AggregateOffer',
+      priceCurrency: 'USD',
+      lowPrice: '5',
+      highPrice: '20',
+      offerCount: 2,
+    })
+    expect(shown.map(({ price }) => price)).toEqual(['20', '5'])
+  })
+
+  test.each([
+    '</script><script>alert(1)</script>',
+    '<!--#include virtual="/etc/passwd" -->',
+    '<esi:include src="/x"/>',
+    '<?php system("id"); ?>',
+    'a && b\u2028c\u2029d',
+  ])('%j in every text - neither element nor include, and the same text when read', (hostile) => {
+    const product = makeProduct({ title: hostile, brand: hostile, images: [hostile] })
+    const markup = parse(product, [sell('1')])
+    expect(toSchemaText(product, [sell('1')])).not.toMatch(UNSAFE)
+    expect(markup).toMatchObject({ name: hostile, brand: { name: hostile }, image: hostile })
+  })
+
+  test('escapes - four hex digits each', () => {
+    expect(toSchemaText(makeProduct({ title: '<>&\u2028\u2029' }), [sell('1')])).toContain(
+      String.raw`"name":"\u003c\u003e\u0026\u2028\u2029"`,
+    )
+  })
+
+  test('any title - stays itself and safe', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (title) => {
+        const product = makeProduct({ title })
+        expect(toSchemaText(product, [sell('1')])).not.toMatch(UNSAFE)
+        expect(parse(product, [sell('1')])['name']).toBe(title)
+      }),
+    )
+  })
+
+  test('any prices - the lowest is not above, the highest not below any of them', () => {
+    const steps = fc.integer({ min: 1, max: 9_999_999 })
+    const prices = fc.array(
+      steps.map((value) => (value / 100).toFixed(2)),
+      { minLength: 1, maxLength: 20 },
+    )
+    fc.assert(
+      fc.property(prices, (texts) => {
+        const { lowPrice, highPrice } = parse(
+          makeProduct(),
+          texts.map((text) => sell(text)),
+        ).offers
+        expect(texts).toContain(lowPrice)
+        expect(texts).toContain(highPrice)
+        for (const text of texts) {
+          expect(comparePrices(String(lowPrice), text)).toBeLessThanOrEqual(0)
+          expect(comparePrices(String(highPrice), text)).toBeGreaterThanOrEqual(0)
+        }
+      }),
+    )
+  })
+})
