@@ -5,7 +5,7 @@ import { toDatabaseText } from '../config/database-text.ts'
 import type { Secret } from '../config/secrets.ts'
 import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../errors.ts'
 import type { Logger } from '../observability/logger.ts'
-import { createQuestions } from '../lib/rpc-channel.ts'
+import { createRpcChannel } from '../lib/rpc-channel.ts'
 import { type RestartBackoff, createRestartBackoff } from '../lib/backoff.ts'
 import type { CatalogContent } from './store/sample-state.ts'
 
@@ -162,7 +162,7 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   })
   const ended = new AbortController()
-  const questions = createQuestions({ clock, withinMs: ANSWER_WITHIN_MS, ended: ended.signal })
+  const calls = createRpcChannel({ clock, timeoutMs: ANSWER_WITHIN_MS, ended: ended.signal })
   const tell = (request: ThreadRequest): void => worker.postMessage(request)
   let failure: unknown
   const listening = new Promise<Listening>((resolve, reject) => {
@@ -172,7 +172,7 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
         void options.findCopied().then((catalogId) => tell({ type: 'copied', catalogId }))
       else if (message.type === 'failed') reject((failure = toError(message)))
       else if (message.type === 'log') logger.error(message.fields, message.words)
-      else questions.take(message.id, message.content)
+      else calls.resolve(message.id, message.content)
     })
     worker.on('error', (error) => reject((failure = error)))
     worker.on('exit', () => reject(new StoreError('the thread of the embedded catalog ended at its start')))
@@ -184,7 +184,7 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
     end,
     ended: ended.signal,
     askContent: async () =>
-      ((await questions.ask((id) => tell({ type: 'content', id }))) as CatalogContent | undefined) ?? 'own',
+      ((await calls.call((id) => tell({ type: 'content', id }))) as CatalogContent | undefined) ?? 'own',
     close: () => tell({ type: 'close' }),
     terminate: async () => void (await worker.terminate()),
   }

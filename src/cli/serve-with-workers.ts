@@ -1,9 +1,9 @@
 import { HOUR_MS } from '../clock.ts'
 import { runWalkInThread } from '../sync/walk-runner.ts'
-import { toDatabaseText } from '../config/database-text.ts'
+import { readEnvironment } from '../config/env.ts'
 import type { Context } from '../context.ts'
 import { listenHttp } from '../http/server.ts'
-import { type Fleet, createFleet } from '../cluster/fleet.ts'
+import { Primary } from '../cluster/primary.ts'
 import { type OpenCatalog, openCatalog, toLocalUrl } from './catalog/place.ts'
 import type { CommandContext, ExitCode } from './command.ts'
 import { type HangUps, computeDrainMs, takeNewKey, waitForStop } from './serving.ts'
@@ -26,7 +26,7 @@ export async function serveWithWorkers(command: CommandContext, hangUps: HangUps
   try {
     const parts = { config, secrets, clock, logger, publicUrl, catalog: catalog.place, demo: catalog.demo }
     const context = await createContext({ ...parts, walkRunner: runWalkInThread })
-    await keepFleet(command, { context, catalog, port, localUrl, hangUps })
+    await keepWorkers(command, { context, catalog, port, localUrl, hangUps })
     return 0
   } finally {
     await catalog.close()
@@ -49,30 +49,30 @@ type Place = Readonly<{
 }>
 
 /** Whatever ends the service, nothing of it stays open: the process ends by itself. */
-async function keepFleet(command: CommandContext, place: Place): Promise<void> {
+async function keepWorkers(command: CommandContext, place: Place): Promise<void> {
   const { io } = command
   const { context } = place
   // No wait of ours keeps a process alive, and while no worker lives nothing else may: Node would end this one.
   const alive = setInterval(() => {}, HOUR_MS)
-  const fleet = openFleet(command, place)
+  const primary = createPrimary(command, place)
   try {
-    await runFleet(command, place, fleet)
+    await runWorkers(command, place, primary)
   } finally {
-    await Promise.all([fleet.stop(computeDrainMs(io.signal)), context.walks.stop()])
+    await Promise.all([primary.stop(computeDrainMs(io.signal)), context.walks.stop()])
       .then(() => context.dispose())
       .finally(() => clearInterval(alive))
   }
 }
 
 /** Until it is told to stop; when that is during the start, nothing more is begun. */
-async function runFleet(command: CommandContext, place: Place, fleet: Fleet): Promise<void> {
+async function runWorkers(command: CommandContext, place: Place, primary: Primary): Promise<void> {
   const { config, io, logger } = command
   const { context, hangUps } = place
   if (io.signal.aborted) return
   const stopped = waitForStop(io.signal)
-  await Promise.race([fleet.start(), stopped])
+  await Promise.race([primary.start(), stopped])
   if (io.signal.aborted) return
-  hangUps.answerWith(() => void reload(fleet, context))
+  hangUps.answerWith(() => void reload(primary, context))
   const { publicUrl } = context
   logger.info({ publicUrl, catalog: config.catalog.kind, workers: config.workers }, 'listening')
   await Promise.race([context.walks.start(), stopped])
@@ -81,40 +81,20 @@ async function runFleet(command: CommandContext, place: Place, fleet: Fleet): Pr
   await stopped
 }
 
-function openFleet({ config, secrets }: CommandContext, place: Place): Fleet {
-  const { context, catalog, port } = place
+function createPrimary({ config }: CommandContext, { context, catalog, port }: Place): Primary {
   const { baseUrl, key, identity } = catalog.place
-  const fleet = createFleet({
-    size: config.workers,
+  const { demo, publicUrl: demoUrl } = catalog
+  const embedded = demo && { baseUrl, key: key.current().reveal(), identity, demoUrl }
+  return new Primary({
     context,
-    makeOrder: (number) => ({
-      number,
-      config,
-      database: toDatabaseText(config.database),
-      port,
-      publicUrl: context.publicUrl,
-      catalog: { baseUrl, key: key.current().reveal(), identity },
-      adminPassword: secrets.adminPassword?.reveal() ?? null,
-      demoUrl: catalog.demo === null ? null : catalog.publicUrl,
-    }),
-    askCatalog: {
-      async readKeyAgain() {
-        if (await key.refresh()) handKeyOn(fleet, context)
-        return key.current().reveal()
-      },
-      readContent: () => catalog.demo?.readContent() ?? Promise.resolve('own'),
-    },
+    size: config.workers,
+    parameters: { environment: readEnvironment(), port, publicUrl: context.publicUrl, embedded },
+    readContent: () => demo?.readContent() ?? Promise.resolve('own'),
   })
-  return fleet
 }
 
-/** The pause that the old key brought about ends everywhere. */
-function handKeyOn(fleet: Fleet, { key, gate }: Context): void {
-  gate.liftKeyPause()
-  fleet.tellAll({ type: 'key', key: key.current().reveal() })
-}
-
-async function reload(fleet: Fleet, context: Context): Promise<void> {
-  if (await takeNewKey(context)) handKeyOn(fleet, context)
-  await fleet.reload()
+async function reload(primary: Primary, context: Context): Promise<void> {
+  await takeNewKey(context)
+  primary.refreshKeys()
+  await primary.reload()
 }

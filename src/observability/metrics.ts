@@ -1,11 +1,4 @@
-import {
-  Counter,
-  Gauge,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-  collectDefaultMetrics,
-} from 'prom-client'
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Drops } from '../catalog/parse.ts'
 import { type MeasuredState, createStateMetrics } from './state-metrics.ts'
 
@@ -37,8 +30,7 @@ export type Metrics = Readonly<{
   measureWalk(walk: MeasuredWalk): void
   /** Takes over what is measured only when somebody looks. */
   measureState(state: MeasuredState): void
-  /** Everything as values, for whoever sums several processes. */
-  readValues(): Promise<MetricObjectWithValues<MetricValue<string>>[]>
+  registry: Registry
   /** Content type and text of the page. */
   print(): Promise<Readonly<{ contentType: string; text: string }>>
 }>
@@ -78,7 +70,7 @@ export function createMetrics(): Metrics {
     countStoreFailure: () => storeFailures.inc(),
     measureWalk: walks,
     measureState: state,
-    readValues: () => registry.getMetricsAsJSON(),
+    registry,
     print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }
 }

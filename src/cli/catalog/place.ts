@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { createFixedKey, createKeyFile } from '../../catalog/key-source.ts'
+import { createFixedKey, openKeySource } from '../../catalog/key-source.ts'
 import { Secret } from '../../config/secrets.ts'
 import type { CatalogPlace, Demo } from '../../context.ts'
 import { toEmbeddedIdentity } from '../../storage/embedded-catalogs.ts'
 import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
-import { ConfigError } from '../../errors.ts'
 import type { CommandContext } from '../command.ts'
 
 /** Bytes of the embedded catalog's key, which lives as long as the process and is stored nowhere. */
@@ -45,12 +44,8 @@ export async function openCatalog(
 ): Promise<OpenCatalog> {
   const { catalog } = context.config
   if (catalog.kind === 'embedded') return openEmbedded(context, options)
-  const { catalogKey, catalogKeyFile } = context.secrets
-  const key =
-    catalogKeyFile === null ? catalogKey && createFixedKey(catalogKey) : createKeyFile(catalogKeyFile)
-  if (key === null) throw new ConfigError(['VITRINE_CATALOG_URL: needs a key'])
   return {
-    place: { baseUrl: catalog.url, key, identity: catalog.url },
+    place: { baseUrl: catalog.url, key: openKeySource(context.secrets), identity: catalog.url },
     demo: null,
     publicUrl: options.publicUrl,
     close: () => Promise.resolve(),
@@ -61,7 +56,7 @@ async function openEmbedded(context: CommandContext, options: OpenCatalogOptions
   const { config, clock, logger } = context
   const [{ startCatalogThread }, { createDemo }, lost] = await Promise.all([
     import('../../catalog-service/start-thread.ts'),
-    import('../demo.ts'),
+    import('../../catalog-service/sample/demo.ts'),
     import('../lost-catalog.ts'),
   ])
   const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))

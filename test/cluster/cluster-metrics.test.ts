@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { createMetrics } from '../../src/observability/metrics.ts'
 import type { MetricValues } from '../../src/cluster/messages.ts'
-import { printSums, retireValues } from '../../src/cluster/sums.ts'
+import { foldCounters, labelProcess, printSum } from '../../src/cluster/cluster-metrics.ts'
 import { sumSeries } from '../system/cluster/fleet-harness.ts'
 
 const ANSWER = { surface: 'fragment', state: 'shown', cache: 'hit' } as const
@@ -11,7 +11,7 @@ const ANSWER = { surface: 'fragment', state: 'shown', cache: 'hit' } as const
 async function countAnswers(times: number): Promise<MetricValues> {
   const metrics = createMetrics()
   for (let turn = 0; turn < times; turn += 1) metrics.countAnswer(ANSWER)
-  return metrics.readValues()
+  return metrics.registry.getMetricsAsJSON()
 }
 
 /** A counter, a histogram and gauges of each kind. */
@@ -43,15 +43,12 @@ function measure(clockDifferencesMs: Readonly<Record<string, number>>): Promise<
     clockDifferencesMs,
     caches: { entries: { products: 3 }, bytes: { products: 300 } },
   })
-  return metrics.readValues()
+  return metrics.registry.getMetricsAsJSON()
 }
 
-describe('sums over processes', () => {
+describe('metrics of all processes', () => {
   test('counters and histograms - are summed, gauges as each says', async () => {
-    const { text, contentType } = await printSums([
-      { process: 'worker-1', values: await makeValues(3) },
-      { process: 'worker-2', values: await makeValues(5) },
-    ])
+    const { text, contentType } = await printSum([await makeValues(3), await makeValues(5)])
     expect(contentType).toMatch(/^text\/plain/)
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
@@ -70,20 +67,19 @@ describe('sums over processes', () => {
   })
 
   test('clocks compared by one worker, and not yet by another - are told of each', async () => {
-    const parts = [-110 * SECOND_MS, 0].map(async (database, index) => ({
-      process: `worker-${index}`,
-      values: await measure({ database }),
-    }))
-    const { text } = await printSums(await Promise.all(parts))
+    const parts = [-110 * SECOND_MS, 0].map(async (database, index) =>
+      labelProcess(await measure({ database }), `worker-${index}`),
+    )
+    const { text } = await printSum(await Promise.all(parts))
     expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-0"} -110')
     expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-1"} 0')
   })
 
-  test('memory and event loop - have the name of their process; one that leaves tells only what it counted', async () => {
-    const { text } = await printSums([
-      { process: 'primary', values: await countAnswers(0) },
-      { process: 'worker-1', values: await countAnswers(2) },
-      { process: null, values: await countAnswers(3) },
+  test('memory and event loop - carry the name of their process; one that has ended keeps only its counters', async () => {
+    const { text } = await printSum([
+      labelProcess(await countAnswers(0), 'primary'),
+      labelProcess(await countAnswers(2), 'worker-1'),
+      foldCounters([], await countAnswers(3)),
     ])
     const memory = text.split('\n').filter((line) => line.startsWith('process_resident_memory_bytes{'))
     expect(memory.map((line) => line.split(' ')[0])).toEqual([
@@ -97,10 +93,7 @@ describe('sums over processes', () => {
 
   test('state that all share - is told once', async () => {
     const values = await measure({ catalog: 90_000 })
-    const { text } = await printSums([
-      { process: 'worker-1', values },
-      { process: 'worker-2', values },
-    ])
+    const { text } = await printSum([labelProcess(values, 'worker-1'), labelProcess(values, 'worker-2')])
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
         'vitrine_store_up 1',
@@ -119,13 +112,10 @@ describe('sums over processes', () => {
     )
   })
 
-  test('processes that have gone - stay in counters and histograms, and in nothing else', async () => {
-    const first = retireValues([], await makeValues(3))
-    const both = retireValues(first, await makeValues(5))
-    const { text } = await printSums([
-      { process: 'worker-1', values: await makeValues(1) },
-      { process: null, values: both },
-    ])
+  test('processes that have ended - stay in counters and histograms, and in nothing else', async () => {
+    const first = foldCounters([], await makeValues(3))
+    const both = foldCounters(first, await makeValues(5))
+    const { text } = await printSum([await makeValues(1), both])
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
         'c_total{kind="a"} 9',
@@ -135,16 +125,16 @@ describe('sums over processes', () => {
         'g_max 1',
       ]),
     )
-    expect(retireValues([], await countAnswers(1)).map(({ name }) => name)).not.toContainEqual(
+    expect(foldCounters([], await countAnswers(1)).map(({ name }) => name)).not.toContainEqual(
       expect.stringMatching(/^(?:process|nodejs)_|vitrine_cache/),
     )
   })
 
-  test('a process that is told of twice - retired values change neither those before nor the process', async () => {
+  test('a process that is folded twice - changes neither the values before nor its own', async () => {
     const ended = await makeValues(3)
-    const first = retireValues([], ended)
-    retireValues(first, ended)
-    const { text } = await printSums([{ process: null, values: first }])
+    const first = foldCounters([], ended)
+    foldCounters(first, ended)
+    const { text } = await printSum([first])
     expect(sumSeries(text, 'c_total')).toBe(3)
   })
 })
