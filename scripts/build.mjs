@@ -4,8 +4,8 @@
  * `--page` builds only the second part.
  */
 import { spawn } from 'node:child_process'
-import { chmod, readFile, readdir, rm } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { chmod, cp, readFile, readdir, rm } from 'node:fs/promises'
+import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildPage } from './build-page.mjs'
 import { bundlePackages } from './bundle-packages.mjs'
@@ -19,6 +19,7 @@ async function buildServer() {
   const folder = join(DIST_FOLDER, `.build-${process.pid}`)
   try {
     await compile(folder)
+    await copyData(folder)
     await bundlePackages(folder, ROOT_FOLDER)
     const files = await listFiles(folder)
     await Promise.all(files.map(async (file) => moveFile(folder, file)))
@@ -41,6 +42,14 @@ async function compile(folder) {
     child.once('close', resolve)
   })
   if (code !== 0) throw new Error(`the server does not compile:\n${Buffer.concat(output).toString().trim()}`)
+}
+
+/** Copy the data files that lie beside the code which reads them. */
+async function copyData(folder) {
+  await cp(join(ROOT_FOLDER, 'src'), folder, {
+    recursive: true,
+    filter: (path) => ['', '.json', '.svg'].includes(extname(path)),
+  })
 }
 
 async function moveFile(folder, file) {

@@ -10,24 +10,22 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import type { BusyTimeouts } from './storage/dialects.ts'
-import { openFleetStore } from './storage/remote-store.ts'
-import { LATER, openHealingStore } from './storage/reconnecting-store.ts'
-import { type OpenLongReads, openSqlStore } from './storage/sql-store.ts'
+import { openReconnectingStore } from './storage/reconnecting-store.ts'
+import type { OpenLongReads } from './storage/read-threads.ts'
+import { openSqlStore } from './storage/sql-store.ts'
 import type { CopyStore } from './storage/store.ts'
 import type { WalkRunner } from './sync/walk-runner.ts'
 import { type Walks, createWalks } from './sync/walks.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
-import { hashFolder } from './http/etag.ts'
-import { createStrip } from './http/prefix.ts'
+import { hashFolders } from './http/etag.ts'
 import { type LineBudget, createLineBudget } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
-import { type Memories, createAnswerMemory, createDataMemories } from './caches.ts'
+import { type Memories, createMemories } from './caches.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
-import { BUILT_FOLDER, VIEWS_FOLDER, findFileId } from './lib/paths.ts'
+import { BUILT_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
 import { type StoreFailure, createStoreHealth, logHealed } from './observability/store-health.ts'
-import { findIdentity } from './widgets/addresses.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
@@ -63,7 +61,7 @@ export type Context = Readonly<{
   /** How the outside reaches this server, without a slash at its end. */
   publicUrl: string
   ownOrigin: string
-  /** Changes with every template and style: part of every validator. */
+  /** Changes with everything that bodies depend on beside their data and addresses: part of every validator. */
   version: string
   renderer: Renderer
   assets: Assets
@@ -117,15 +115,13 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const whenHealed = (): void => void made.walks?.ensureCopied()
   const { ledger, storeHealth, ...guarded } = await openGuardedStore(details, metrics, whenHealed)
   const client = createClient(details, { ...guarded, metrics, ownOrigin })
-  const memories = createDataMemories(config)
+  const memories = createMemories(config, clock)
   const parts = { ...guarded, config, clock, client, memories, onStoreFailure: storeHealth.note }
   const sources = createSources({ ...parts, onDrops: metrics.countDrops })
   const walks = (made.walks = createWalks({ ...details, ...guarded, metrics, ownOrigin }))
   const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
   const widgets = createWidgets({ ...sources, clock, config, publicUrl, stylePath })
-  const strip = createStrip(publicUrl)
-  const identify = (address: string): string | undefined => findIdentity(strip(address), widgets)
   return {
     config,
     secrets: details.secrets,
@@ -136,7 +132,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     adminLimiter: createAdminLimiter(clock),
     publicUrl,
     ownOrigin,
-    version: `${hashFolder(VIEWS_FOLDER)} ${assets.get('frame.js').path}`,
+    version: computeVersion({ config, publicUrl, assets }),
     renderer: createRenderer(),
     assets,
     key: catalog.key,
@@ -144,7 +140,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     findStoreFailure: storeHealth.last,
     channels: sources.channels,
     widgets,
-    memories: { ...memories, answers: createAnswerMemory(config, { clock, identify }) },
+    memories,
     walks,
     demo: details.demo,
     worker: details.worker,
@@ -158,6 +154,18 @@ export async function createContext(details: ContextDetails): Promise<Context> {
       await guarded.store.close()
     },
   }
+}
+
+/** Everything that a body depends on beside its data and its address: templates, code, words, assets and settings. */
+function computeVersion({
+  config,
+  publicUrl,
+  assets,
+}: Readonly<{ config: Config; publicUrl: string; assets: Assets }>): string {
+  const { locale, currency, disclosure } = config
+  const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
+  const settings = JSON.stringify({ publicUrl, locale, currency, disclosure, paths })
+  return `${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER])} ${settings}`
 }
 
 function createClient(
@@ -205,7 +213,14 @@ async function openGuardedStore(
       timeouts,
       ...(details.openLongReads && { openLongReads: details.openLongReads }),
     })
-  const watch = {
+  const { database } = config
+  const engine =
+    database.kind === 'postgres'
+      ? { visitorTimeoutMs: config.freshness.visitorTimeoutMs }
+      : { clock, identify: () => findFileId(database.path) }
+  const store = await openReconnectingStore({
+    ...engine,
+    open,
     onFailure: storeHealth.note,
     onHealed() {
       void logHealed(logger, store)
@@ -213,12 +228,7 @@ async function openGuardedStore(
     },
     onReadOnly: storeHealth.noteReadOnly,
     onWritable: storeHealth.noteWritable,
-  }
-  const { database } = config
-  const store =
-    database.kind === 'postgres'
-      ? await openFleetStore({ ...watch, ...config.freshness, open: () => open(LATER) })
-      : await openHealingStore({ ...watch, open, clock, identify: () => findFileId(database.path) })
+  })
   const ledger = createLedger(details, store, storeHealth.note)
   const gate = createCallGate({
     clock,

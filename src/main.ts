@@ -15,7 +15,7 @@ const PARENT_LOOK_MS = 250
 // What serves until it is told to stop is done then, also where a slow reader has to be cut off.
 if (process.argv.slice(2, 4).includes('serve')) process.exitCode = 0
 
-const ending = createEnding(() => createLogger({ level: 'fatal' }))
+const ending = createEnding((fields, message) => createLogger({ level: 'fatal' }).fatal(fields, message))
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {

@@ -1,30 +1,27 @@
 import { describe, expect, test } from 'vitest'
-import type { Config } from '../src/config/config.ts'
-import { parseConfig } from '../src/config/parse-config.ts'
+import { type Memories, createMemories } from '../src/caches.ts'
 import { systemClock } from '../src/clock.ts'
-import { type Memories, createAnswerMemory, createDataMemories } from '../src/caches.ts'
+import { parseConfig } from '../src/config/config.ts'
+import { makeResponse } from './helpers/responses.ts'
 
-const NAMES = ['products', 'deals', 'answers'] as const
+const NAMES = ['products', 'deals', 'responses'] as const
 
-const makeConfig = (maxEntries: number, maxBytes: number): Config =>
-  parseConfig({
+const makeMemories = (maxEntries: number, maxBytes: number): Memories => {
+  const settings = {
     VITRINE_CACHE_MAX_ENTRIES: String(maxEntries),
     VITRINE_CACHE_MAX_BYTES: String(maxBytes),
-  }).config
-
-const makeMemories = (config: Config): Memories => ({
-  ...createDataMemories(config),
-  answers: createAnswerMemory(config, { clock: systemClock, identify: () => undefined }),
-})
+  }
+  return createMemories(parseConfig(settings).config, systemClock)
+}
 
 /** Puts far more into each cache than all of them may hold together. */
 function fill(memories: Memories, count: number, bytes: number): void {
-  const body = { identity: Buffer.alloc(bytes), gzip: Buffer.alloc(0), brotli: Buffer.alloc(0) }
+  const response = makeResponse({ bodies: { identity: 'x'.repeat(bytes) } })
   for (let index = 0; index < count; index += 1) {
     const key = String(index).padStart(8, '0')
     memories.products.set(key, { product: null, asOfMs: 0 }, bytes)
     memories.deals.set(key, { page: { deals: [], hasNext: false, readAtMs: 0 }, asOfMs: 0, walk: 1 }, bytes)
-    memories.answers.set(key, { stamp: '', state: 'hidden', etag: null, body })
+    memories.responses.set(key, response, key)
   }
 }
 
@@ -33,31 +30,31 @@ const sum = (memories: Memories, read: 'entryCount' | 'byteCount'): number =>
 
 describe('caches in memory', () => {
   test('new - are empty', () => {
-    const memories = makeMemories(makeConfig(100, 1_000_000))
+    const memories = makeMemories(100, 1_000_000)
     expect([sum(memories, 'entryCount'), sum(memories, 'byteCount')]).toEqual([0, 0])
   })
 
-  test('more entries than the setting - together they keep to it, answers have most', () => {
-    const memories = makeMemories(makeConfig(96, 67_108_864))
+  test('more entries than the setting - together they keep to it, responses have most', () => {
+    const memories = makeMemories(96, 67_108_864)
     fill(memories, 500, 1)
     expect(NAMES.map((name) => memories[name].entryCount())).toEqual([24, 12, 60])
   })
 
-  test('more bytes than the setting - together they keep to it, answers have most', () => {
-    const memories = makeMemories(makeConfig(20_000, 4_000_000))
+  test('more bytes than the setting - together they keep to it, responses have most', () => {
+    const memories = makeMemories(20_000, 4_000_000)
     fill(memories, 500, 50_000)
     expect(sum(memories, 'byteCount')).toBeLessThanOrEqual(4_000_000)
     expect(memories.products.byteCount()).toBeLessThanOrEqual(250_000)
     expect(memories.deals.byteCount()).toBeLessThanOrEqual(250_000)
-    expect(memories.answers.byteCount()).toBeGreaterThan(3_400_000)
+    expect(memories.responses.byteCount()).toBeGreaterThan(3_400_000)
   })
 
   test('what one cache drops - is still in the others', () => {
-    const memories = makeMemories(makeConfig(8, 67_108_864))
+    const memories = makeMemories(8, 67_108_864)
     fill(memories, 1, 1)
     for (let index = 0; index < 10; index += 1)
       memories.products.set(`p${index}`, { product: null, asOfMs: 0 }, 1)
     expect(memories.products.get('00000000')).toBeUndefined()
-    expect(memories.answers.get('00000000')).toBeDefined()
+    expect(memories.responses.find('00000000')).toBeDefined()
   })
 })

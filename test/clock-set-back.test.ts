@@ -3,7 +3,7 @@ import { createCatalogHealth } from '../src/observability/catalog-health.ts'
 import { createGovernor } from '../src/catalog/governor.ts'
 import { createMemoryLedger } from '../src/catalog/quota-ledger.ts'
 import { DAY_MS, HOUR_MS } from '../src/clock.ts'
-import { openHealingStore } from '../src/storage/reconnecting-store.ts'
+import { openReconnectingStore } from '../src/storage/reconnecting-store.ts'
 import { createLogger } from '../src/observability/logger.ts'
 import { createMetrics } from '../src/observability/metrics.ts'
 import { createStoreHealth } from '../src/observability/store-health.ts'
@@ -38,7 +38,7 @@ describe('clock set a day back', () => {
 
   test('database that could not be opened - is opened again', async () => {
     const open = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('no room')))
-    const store = await openHealingStore({ open, clock, onFailure: () => {} })
+    const store = await openReconnectingStore({ open, clock, onFailure: () => {} })
     await expect(store.ping()).rejects.toThrow('a moment ago')
     clock.step(-DAY_MS)
     await expect(store.ping()).rejects.toThrow('no room')

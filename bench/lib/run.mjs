@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -103,11 +104,19 @@ async function stop(child) {
   clearTimeout(timer)
 }
 
+/** Ports that no system hands out by itself: no connection takes one before the program listens. Tests use 20,000 and up. */
+const FIRST_PORT = 10_000
+const PORTS = 10_000
+
 /** A port that nobody listens on now. */
 export async function findFreePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
+  const port = FIRST_PORT + randomInt(PORTS)
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return findFreePort()
+  }
   server.close()
   await once(server, 'close')
   return port

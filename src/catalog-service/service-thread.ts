@@ -1,15 +1,14 @@
 import { once } from 'node:events'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
-import { parseDatabaseText } from '../config/database-text.ts'
+import { parseDatabaseText } from '../config/database-address.ts'
 import { Secret } from '../config/secrets.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { createCatalogService } from './service.ts'
 import type { CopiedCatalog, ThreadMessage, ThreadOrder, ThreadRequest } from './start-thread.ts'
-import { findMeta, putMeta } from './store/meta.ts'
+import { findMeta, isCatalogEmpty, putMeta, readContent, getCatalogId } from './store/meta.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 import { openCatalogStore } from './store/open-store.ts'
-import { isCatalogEmpty, readContent } from './store/sample-state.ts'
 
 /** Body of the embedded catalog's thread: it opens the database, listens, and lives until it is told to close. */
 const order = workerData as ThreadOrder
@@ -61,7 +60,6 @@ function takePlaceOf(store: CatalogStore, catalogId: string): Promise<boolean> {
 async function serve({ store, isLost }: Opened): Promise<void> {
   const service = createCatalogService({
     store,
-    clock: systemClock,
     logger: { error: (fields, words) => send({ type: 'log', fields, words }) },
     ownKey: new Secret(order.key),
   })
@@ -78,7 +76,7 @@ async function serve({ store, isLost }: Opened): Promise<void> {
         .then((content) => send({ type: 'content', id: request.id, content }))
   })
   const sampleBase = (await findMeta(store.reader, 'sample_base')) ?? null
-  send({ type: 'listening', url, catalogId: await service.getCatalogId(), sampleBase, isLost })
+  send({ type: 'listening', url, catalogId: await getCatalogId(store), sampleBase, isLost })
 }
 
 /** What the database said: an error of a class of ours does not travel, its texts do. */

@@ -1,84 +1,61 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { SECOND_MS } from '../clock.ts'
-import { UsageError } from '../errors.ts'
-import { createGuardedServer } from '../http/guarded-server.ts'
+import { parse as parseQuery } from 'node:querystring'
+import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express'
 import { VERSION_PATH } from '../catalog/contract.ts'
-import { createCatalogServiceApp } from './app.ts'
-import { type CatalogServiceOptions, createCatalogHandler } from './handler.ts'
-import { type OperatorPagesOptions, createOperatorPages } from './operator-pages.ts'
-import { type RequestLog, type RequestLogOptions, createRequestLog } from './request-log.ts'
-import { formatRefusal } from './send.ts'
-import { createServiceMetrics } from './service-metrics.ts'
-import type { CatalogStore } from './store/catalog-store.ts'
-import { getCatalogId } from './store/meta.ts'
+import { SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
+import type { Secret } from '../config/secrets.ts'
+import { ServiceError, StoreError, UsageError } from '../errors.ts'
+import { createGuardedServer } from '../http/guarded-server.ts'
+import { createAuthenticate } from './authenticate.ts'
+import { createOpenApiRouter } from './openapi/routes.ts'
+import { type ServiceResponse, type StandaloneOptions, createOperatorRouter } from './operator.ts'
+import { makeCursor, parseGtin, parsePageRequest } from './requests.ts'
+import { formatRefusal, sendFailure, sendFound } from './responses.ts'
+import type { CatalogStore, ChannelQuery } from './store/catalog-store.ts'
 
-/** How long `close` waits for answers that are under way, or on their way to a slow reader; then their connections are cut. */
+/** How long `close` waits for responses under way, or on their way to a slow reader; then it cuts their connections. */
 const CLOSE_GRACE_MS: number = 2 * SECOND_MS
 
-/** The running catalog service. The store stays open when it closes: it belongs to whoever opened it. */
+/** Ids of channels are uuids. PostgreSQL refuses some of the other texts. */
+const CHANNEL_ID = /^[0-9a-f-]{36}$/
+
+const NO_CHANNEL = 'there is no such channel'
+
+/** What the service runs on. */
+export type CatalogServiceOptions = Readonly<{
+  store: CatalogStore
+  logger: Readonly<{ error(fields: object, words: string): void }>
+  /** A key known to this process only, accepted beside the stored ones, for the catalog's first organization. */
+  ownKey?: Secret
+  /** What a service that runs alone has beside the interface: pages for its operator, a request log, compression. */
+  alone?: StandaloneOptions
+}>
+
+/** The running catalog service. The store stays open when it closes: whoever opened it closes it. */
 export type CatalogService = Readonly<{
-  /** Starts to listen; port 0 chooses a free one. `url` is `{base_url}`, without a slash at its end. */
+  /** Start to listen; port 0 chooses a free one. `url` is `{base_url}`, without a slash at its end. */
   listen(host: string, port: number): Promise<{ url: string }>
-  /** See `getCatalogId` of the store: read anew at each call. */
-  getCatalogId(): Promise<string>
-  /** Ends the listener and its connections. Closing twice, or before listening, does nothing. */
+  /** End the listener and its connections. Closing twice, or before listening, does nothing. */
   close(): Promise<void>
 }>
 
-/** What a service that runs alone has beside the interface: pages for its operator, a request log, compression. */
-export type StandaloneOptions = Pick<OperatorPagesOptions, 'adminPassword' | 'isLocal'> &
-  Pick<RequestLogOptions, 'logger'>
-
-/** Makes the catalog service over an open store. It listens only when told to. */
-export function createCatalogService(
-  options: CatalogServiceOptions & Readonly<{ alone?: StandaloneOptions }>,
-): CatalogService {
-  const alone = options.alone && createStandalone(options.store, options.alone)
-  const handler = createCatalogHandler({ ...options, ...alone?.ofHandler })
-  const app = createCatalogServiceApp(handler)
-  // What programs ask for does not pass through Express, which takes longer than a look-up does.
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    if (alone?.answerPage(request, response)) return
-    alone?.note(request, response)
-    if (request.url?.startsWith(`${VERSION_PATH}/`)) void handler.answer(request, response)
-    else app(request, response)
-  }
-  const { server, connections } = createGuardedServer({
+/** Create the catalog service over an open store. */
+export function createCatalogService(options: CatalogServiceOptions): CatalogService {
+  const app = createApp(options)
+  const guarded = createGuardedServer({
     options: {},
-    answer,
+    answer: app,
     // A request with `Expect` is answered like any other: no body is ever read.
-    answerExpectation: answer,
+    answerExpectation: app,
     formatRefusal,
   })
   return {
-    listen: (host, port) => listen(server, host, port),
-    getCatalogId: () => getCatalogId(options.store),
+    listen: (host, port) => listen(guarded.server, host, port),
     async close() {
-      if (server.listening) await connections.end(options.clock, CLOSE_GRACE_MS)
+      if (guarded.server.listening) await guarded.end(options.store.clock, CLOSE_GRACE_MS)
     },
-  }
-}
-
-function createStandalone(
-  store: CatalogStore,
-  { adminPassword, isLocal, logger }: StandaloneOptions,
-): {
-  ofHandler: Pick<CatalogServiceOptions, 'compress' | 'onCaller'>
-  answerPage: ReturnType<typeof createOperatorPages>
-  note: RequestLog['note']
-} {
-  const { clock } = store
-  const metrics = createServiceMetrics()
-  const log = createRequestLog({ clock, metrics, logger })
-  const reads = store.openReads()
-  // Of no organization: a statement that every database answers at once.
-  const readDatabase = async (): Promise<unknown> => reads.fetchChannels('')
-  return {
-    ofHandler: { compress: true, onCaller: log.noteOrganization },
-    answerPage: createOperatorPages({ clock, metrics, adminPassword, isLocal, readDatabase }),
-    note: log.note,
   }
 }
 
@@ -95,4 +72,116 @@ async function listen(server: Server, host: string, port: number): Promise<{ url
   }
   const { port: chosenPort } = server.address() as AddressInfo
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${chosenPort}` }
+}
+
+/** Create the Express app of the interface, with its description. It opens no socket. */
+function createApp(options: CatalogServiceOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('etag', 'strong')
+  // A parameter that stands twice is a list; no number of others hides one.
+  app.set('query parser', (text: string) => parseQuery(text, '&', '=', { maxKeys: 0 }))
+  if (options.alone) app.use(createOperatorRouter(options.store, options.alone))
+  app.use(createOpenApiRouter())
+  app.use(createOperationsRouter(options))
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const failure = toServiceError(error)
+    if (failure !== error)
+      options.logger.error({ err: error, path: request.path }, 'the catalog service failed to answer')
+    sendFailure(response, failure)
+  })
+  return app
+}
+
+/** The three operations of the contract (section 4), by the names of the API document. */
+type Operation = 'listChannels' | 'listProducts' | 'getProduct'
+
+/**
+ * Serve the operations: first the key, then the daily limit, then the address. A 401 is not counted, everything else is,
+ * whatever the response.
+ */
+function createOperationsRouter({ store, ownKey, alone }: CatalogServiceOptions): Router {
+  const { clock } = store
+  const authenticate = createAuthenticate(store, ownKey)
+  const admit = async (request: Request, response: ServiceResponse): Promise<string> => {
+    const { organization, keyId } = await authenticate(request.headers.authorization)
+    const askedAtMs = clock.nowMs()
+    if (!(await store.countRequest(organization))) throw toLimitError(askedAtMs, clock.nowMs())
+    if (keyId !== null) store.noteKeyUse(keyId)
+    response.locals.organizationId = organization.id
+    return organization.id
+  }
+  const serve =
+    (operation: Operation, find: (request: Request, organizationId: string) => Promise<unknown>) =>
+    async (request: Request, response: ServiceResponse): Promise<void> => {
+      response.locals.operation = operation
+      const organizationId = await admit(request, response)
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        throw new ServiceError(405, 'only GET is possible here')
+      const value = await find(request, organizationId)
+      sendFound(request, response, { value, canCompress: alone !== undefined })
+    }
+  // Strict: an address that ends in "products/" is a look-up without a GTIN, not the list.
+  const router = Router({ strict: true })
+  router.all(
+    `${VERSION_PATH}/channels{/}`,
+    serve('listChannels', async (_request, id) => ({ items: await store.fetchChannels(id) })),
+  )
+  router.all(
+    `${VERSION_PATH}/channels/:channelId/products`,
+    serve('listProducts', (request, id) => fetchPage(store, request, id)),
+  )
+  router.all(
+    `${VERSION_PATH}/channels/:channelId/products/:gtin{/}`,
+    serve('getProduct', (request, id) => findProduct(store, request, id)),
+  )
+  router.use(async (request, response) => {
+    await admit(request, response)
+    throw new ServiceError(404, 'there is no such address')
+  })
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  router.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    // Express could not decode a parameter, before the key was looked at.
+    if (!(error instanceof URIError)) throw error
+    await admit(request, response)
+    throw new ServiceError(400, 'the address is malformed')
+  })
+  return router
+}
+
+function parseChannel({ params }: Request, organizationId: string): ChannelQuery {
+  const channelId = String(params['channelId']).toLowerCase()
+  if (!CHANNEL_ID.test(channelId)) throw new ServiceError(404, NO_CHANNEL)
+  return { organizationId, channelId }
+}
+
+async function fetchPage(store: CatalogStore, request: Request, organizationId: string): Promise<unknown> {
+  const pageRequest = parsePageRequest(request.query)
+  const page = await store.fetchPage({ ...parseChannel(request, organizationId), ...pageRequest })
+  if (page === undefined) throw new ServiceError(404, NO_CHANNEL)
+  const { items, lastGtin } = page
+  return { items, next_cursor: lastGtin === null ? null : makeCursor(lastGtin) }
+}
+
+async function findProduct(store: CatalogStore, request: Request, organizationId: string): Promise<unknown> {
+  const gtin = parseGtin(request.params['gtin'])
+  const product = await store.findProduct(parseChannel(request, organizationId), gtin)
+  if (product === undefined) throw new ServiceError(404, NO_CHANNEL)
+  if (product === null) throw new ServiceError(404, 'no shop that the channel is approved for sells it')
+  return product
+}
+
+/** An error that is not meant for the caller is a fault of the service. */
+function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (error instanceof StoreError) return new ServiceError(503, 'the catalog is busy; try again in a moment')
+  return new ServiceError(500, 'something went wrong in the catalog service')
+}
+
+/** A request that came before midnight was counted on the day that is over. */
+function toLimitError(askedAtMs: number, nowMs: number): ServiceError {
+  const waitMs = Math.max(0, nextMidnightUtcMs(askedAtMs) - nowMs)
+  const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS))
+  return new ServiceError(429, 'the daily request limit is reached; it resets at 00:00 UTC', seconds)
 }

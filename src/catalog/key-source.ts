@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../errors.ts'
-import { headerText } from '../config/readers.ts'
-import { Secret, type Secrets } from '../config/secrets.ts'
+import { type Secret, type Secrets, parseSecret } from '../config/secrets.ts'
 
 /** Where the catalog client takes its key from, at each call. */
 export type KeySource = Readonly<{
@@ -31,13 +30,13 @@ export function createFixedKey(key: Secret): KeySource {
  * @throws ConfigError when the file cannot be read or holds no usable key at the start.
  */
 export function createKeyFile(path: string): KeySource {
-  let key = parseKey(readAtStart(path))
+  let key = parseSecret(readAtStart(path).trim())
   if (key === undefined) throw new ConfigError([`VITRINE_CATALOG_KEY_FILE: the file holds no usable key`])
   return {
     current: () => key as Secret,
     async refresh() {
       const text = await readFile(path, 'utf8').catch(() => '')
-      const next = parseKey(text)
+      const next = parseSecret(text.trim())
       if (next === undefined || next.reveal() === key?.reveal()) return false
       key = next
       return true
@@ -51,9 +50,4 @@ function readAtStart(path: string): string {
   } catch {
     throw new ConfigError(['VITRINE_CATALOG_KEY_FILE: the file cannot be read'])
   }
-}
-
-function parseKey(text: string): Secret | undefined {
-  const key = headerText.read(text.trim())
-  return key === undefined ? undefined : new Secret(key)
 }

@@ -1,13 +1,13 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { toUsagePath } from '../catalog-service/store/open-sqlite.ts'
+import { toUsagePath } from '../catalog-service/store/sqlite.ts'
 import type { Config } from '../config/config.ts'
-import { copySqlite } from '../database/copy-sqlite.ts'
 import { toOpenError } from '../database/open-failure.ts'
+import { copySqlite } from '../database/sqlite.ts'
 import { BackupError } from '../errors.ts'
-import type { CommandContext, ExitCode } from './command.ts'
-import { toPlain, toPlainJson } from './plain-text.ts'
+import type { CommandContext, CommandIo } from './command.ts'
+import { toPlain, toPlainJson } from './output.ts'
 
 const BYTES_PER_MB = 1_000_000
 
@@ -17,43 +17,45 @@ const OWNER_ONLY = 0o600
 /** A SQLite database, and the file that its copy becomes. */
 type Source = Readonly<{ database: string; source: string; file: string }>
 type LeftOut = Readonly<{ database: string; reason: string }>
-type Plan = Readonly<{ sources: readonly Source[]; leftOut: readonly LeftOut[] }>
 
 /**
  * `vitrine backup FILE`: copy each SQLite database while the server runs. The stored copy becomes FILE, the catalog's
  * databases FILE with a suffix; all of them appear under these names once all are complete.
  * @throws BackupError when a file exists already, or a copy cannot be made. Nothing is written then.
  */
-export async function runBackup(command: CommandContext, file: string): Promise<ExitCode> {
-  const { sources, leftOut } = planBackup(command.config, file)
+export async function runBackup({ config, io, json }: CommandContext, file: string): Promise<void> {
+  const { sources, leftOut } = planBackup(config, file)
   if (sources.length === 0)
     throw new BackupError(`there is no database to back up: ${leftOut.map(({ reason }) => reason).join(' ')}`)
   const folder = dirname(file)
   if (!existsSync(folder)) throw new BackupError(`the folder "${folder}" does not exist; create it first`)
-  for (const { file: target } of sources) refuseExisting(target)
+  refuseExisting(sources)
   const made: string[] = []
-  const copies: (Source & Readonly<{ bytes: number }>)[] = []
+  const files: (Source & Readonly<{ bytes: number }>)[] = []
   try {
     for (const source of sources) {
       const part = createPart(source.file)
       made.push(part)
       copySqlite(source.source, part)
       chmodSync(part, statSync(source.source).mode)
-      copies.push({ ...source, bytes: statSync(part).size })
+      files.push({ ...source, bytes: statSync(part).size })
       // A copy takes the thread: signals that came meanwhile are heard now.
       await setImmediate()
-      if (command.io.signal.aborted) throw new BackupError('it was stopped; nothing was written')
+      if (io.signal.aborted) throw new BackupError('it was stopped; nothing was written')
     }
-    for (const { file: target } of sources) refuseExisting(target)
+    refuseExisting(sources)
     for (const { file: target } of sources) renameSync(toPartPath(target), target)
   } finally {
     for (const part of made) rmSync(part, { force: true })
   }
-  print(command, copies, leftOut)
-  return 0
+  if (json) io.out(toPlainJson({ files, leftOut }))
+  else printBackup(io, files, leftOut)
 }
 
-function planBackup(config: Config, file: string): Plan {
+function planBackup(
+  config: Config,
+  file: string,
+): Readonly<{ sources: readonly Source[]; leftOut: readonly LeftOut[] }> {
   const { dir, name, ext } = parse(file)
   const sources: Source[] = []
   const leftOut: LeftOut[] = []
@@ -77,8 +79,10 @@ function toServerNote(database: string): LeftOut {
   return { database, reason: `The ${database} is on PostgreSQL: back it up with pg_dump.` }
 }
 
-function refuseExisting(file: string): void {
-  if (existsSync(file)) throw new BackupError(`"${file}" exists already; choose another name, or remove it`)
+function refuseExisting(sources: readonly Source[]): void {
+  const taken = sources.find(({ file }) => existsSync(file))
+  if (taken !== undefined)
+    throw new BackupError(`"${taken.file}" exists already; choose another name, or remove it`)
 }
 
 /** Create the file that the copy is written to; it gets its name when all copies are complete. */
@@ -96,13 +100,12 @@ function toPartPath(file: string): string {
   return `${file}.${process.pid}.part`
 }
 
-function print(
-  { io, json }: CommandContext,
-  copies: readonly (Source & Readonly<{ bytes: number }>)[],
+function printBackup(
+  io: CommandIo,
+  files: readonly (Source & Readonly<{ bytes: number }>)[],
   leftOut: readonly LeftOut[],
 ): void {
-  if (json) return io.out(toPlainJson({ files: copies, leftOut }))
-  for (const { database, source, file, bytes } of copies) {
+  for (const { database, source, file, bytes } of files) {
     const size = `${(bytes / BYTES_PER_MB).toFixed(1)} MB`
     io.out(toPlain(`${file}: ${database}, ${size}, copy of ${source}`))
   }

@@ -1,25 +1,23 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
 import { createSharedLedger } from '../catalog/quota-ledger.ts'
-import type { CatalogPlace } from '../context.ts'
 import { SECOND_MS } from '../clock.ts'
+import type { CatalogPlace } from '../context.ts'
+import { StoreError } from '../errors.ts'
 import type { BusyTimeouts } from '../storage/dialects.ts'
 import { describeStoreFailure } from '../storage/reconnecting-store.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
 import type { CopyStore } from '../storage/store.ts'
-import { StoreError } from '../errors.ts'
-import { openCatalog, toLocalUrl } from './catalog/place.ts'
-import { checkListener } from './check-listener.ts'
-import { findCures } from './cures.ts'
-import { createCommandClient } from './command-client.ts'
+import { checkClocks, checkQuota } from './checks/catalog.ts'
+import { checkChannels } from './checks/stored-copy.ts'
+import { checkEmbeddedCatalog } from './checks/catalog.ts'
+import { type Finding, type Report, attempt, bad, good } from './checks/findings.ts'
+import { checkListener, checkProxy } from './checks/listener.ts'
+import { findRemedyByCode } from './checks/findings.ts'
+import { checkStoredCopy } from './checks/stored-copy.ts'
+import { createCommandClient } from './command-services.ts'
 import type { CommandContext, ExitCode } from './command.ts'
-import { toPlain, toPlainJson } from './plain-text.ts'
-import { findCatalogCures, judgeCatalog } from './judge-catalog.ts'
-import { checkProxy } from './check-proxy.ts'
-import { judgeClocks } from './judge-clocks.ts'
-import { judgeQuota } from './judge-quota.ts'
-import { type Finding, type Report, attempt, bad, good } from './findings.ts'
-import { checkChannels } from './check-channels.ts'
-import { judgeStore } from './judge-store.ts'
+import { openCatalog } from './open-catalog.ts'
+import { toPlain, toPlainJson } from './output.ts'
 
 /** A check waits for a database server for a shorter time than a walk does. */
 const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
@@ -30,54 +28,51 @@ const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS
  * @throws ConfigError when the key file is not usable: wrong settings stop every command with exit code 78.
  */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
-  const { config } = command
-  const isEmbedded = config.catalog.kind === 'embedded'
-  const findings: Finding[] = [
-    good('settings', describeSettings(command)),
-    await checkListener(config, command.clock),
-  ]
-  const report: Report = { findings, cures: findCures(config), isEmbedded }
-  const own: Report = { ...report, cures: { ...report.cures, ...findCatalogCures(config.catalogDatabase) } }
-  const catalog = await attempt(own, 'catalog service', () =>
-    openCatalog(command, {
-      publicUrl: config.publicUrl ?? toLocalUrl(config.host, config.port),
-      mayPutSample: false,
-    }),
-  )
+  const { config, io } = command
+  const { catalog: address } = config
+  const isEmbedded = address.kind === 'embedded'
+  const source = isEmbedded ? 'embedded catalog service' : `catalog at ${new URL(address.url).origin}`
+  const findings: Finding[] = [good('settings', source), await checkListener(command)]
+  const report: Report = { config, findings }
+  const catalog = await attempt(report, 'catalog service', () => openCatalog(command))
   if (catalog !== undefined) {
     try {
       await checkCatalog(command, report, catalog.place)
-      if (isEmbedded) findings.push(...((await attempt(own, 'catalog', () => judgeCatalog(command))) ?? []))
+      if (isEmbedded)
+        findings.push(...((await attempt(report, 'catalog', () => checkEmbeddedCatalog(command))) ?? []))
     } finally {
       await catalog.close()
     }
   }
   findings.push(...(await checkProxy(command)))
-  print(command, findings)
-  return findings.every((finding) => finding.isGood) ? 0 : 1
+  if (command.json) io.out(toPlainJson(findings))
+  else for (const finding of findings) print(command, finding)
+  return findings.every(({ isGood }) => isGood) ? 0 : 1
 }
 
+/** Check the stored copy, the calls of the catalog, and the channels that both know. */
 async function checkCatalog(command: CommandContext, report: Report, place: CatalogPlace): Promise<void> {
-  const { config } = command
+  const { config, clock } = command
   const { findings } = report
   const store = await attempt(report, 'stored copy', () =>
     openSqlStore({ database: config.database, catalog: place.identity, timeouts: TIMEOUTS }),
   )
   if (store !== undefined) {
-    const judged = await attempt(report, 'stored copy', () => judgeStore(config, store, report.cures))
-    if (judged !== undefined) findings.push(judged)
+    const finding = await attempt(report, 'stored copy', () => checkStoredCopy(report, store))
+    if (finding !== undefined) findings.push(finding)
   }
   const gate = createGate(command, report, store)
-  let aheadMs: number | undefined
-  const onClockDifference = (differenceMs: number): void => void (aheadMs = differenceMs)
+  let catalogAheadMs: number | undefined
+  const onClockDifference = (differenceMs: number): void => void (catalogAheadMs = differenceMs)
   const client = createCommandClient(command, place, { gate, onClockDifference })
   try {
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
-    findings.push(...(await judgeClocks({ clock: command.clock, store, catalogAheadMs: aheadMs })))
-    findings.push(judgeQuota(await gate.readState(), command.clock.nowMs()))
+    findings.push(...(await checkClocks({ clock, store, catalogAheadMs })))
+    findings.push(checkQuota(await gate.readState(), clock.nowMs()))
     const stored = await attempt(report, 'stored copy', async () => store?.findChannelList())
-    await checkChannels(command, report, { listed: listed?.value, stored, store })
+    const known = { listed: listed?.value, stored, store, nowMs: clock.nowMs() }
+    await checkChannels(report, known)
   } finally {
     await client.close()
     await store?.close()
@@ -87,13 +82,13 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */
 function createGate(
   { config, clock }: CommandContext,
-  { findings, cures }: Report,
+  { findings }: Report,
   store: CopyStore | undefined,
 ): CallGate {
   const onFailure = (error: unknown): void => {
     if (findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
     const found = `it cannot be written: ${describeStoreFailure(error)}`
-    findings.push(bad('stored copy', found, cures[StoreError.code] ?? ''))
+    findings.push(bad('stored copy', found, findRemedyByCode(StoreError.code, config) ?? ''))
   }
   return createCallGate({
     clock,
@@ -103,16 +98,7 @@ function createGate(
   })
 }
 
-function describeSettings({ config }: CommandContext): string {
-  return config.catalog.kind === 'embedded'
-    ? 'embedded catalog service'
-    : `catalog at ${new URL(config.catalog.url).origin}`
-}
-
-function print({ io, json }: CommandContext, findings: readonly Finding[]): void {
-  if (json) return io.out(toPlainJson(findings))
-  for (const { subject, isGood, found, cure } of findings) {
-    io.out(toPlain(`${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`))
-    if (cure !== null) io.out(`       ${cure}`)
-  }
+function print({ io }: CommandContext, { subject, isGood, found, cure }: Finding): void {
+  io.out(toPlain(`${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`))
+  if (cure !== null) io.out(`       ${cure}`)
 }

@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Secrets } from '../config/secrets.ts'
@@ -33,3 +34,18 @@ export type CommandContext = Readonly<{
 
 /** The exit code of the process: 0 done, 1 something is wrong, 64 wrong usage, 78 wrong settings. */
 export type ExitCode = number
+
+/** Makes an action of commander: `work` gets the settings, then the arguments and options. No exit code means 0. */
+export type Runner = <Given extends unknown[]>(
+  work: (context: CommandContext, ...given: Given) => Promise<ExitCode | void>,
+) => (...given: Given) => Promise<void>
+
+/** Put command lines at the end of the help of a command; a subcommand gets those that call it. */
+export function addExamples(command: Command, path: string, lines: readonly string[]): void {
+  if (lines.length > 0) command.addHelpText('after', `\nExamples:\n  ${lines.join('\n  ')}`)
+  for (const child of command.commands) {
+    const childPath = `${path} ${child.name()}`
+    const own = lines.filter((line) => line === childPath || line.startsWith(`${childPath} `))
+    addExamples(child, childPath, own)
+  }
+}

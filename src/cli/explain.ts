@@ -1,4 +1,5 @@
-import { type Context, type CatalogPlace } from '../context.ts'
+import type { CatalogClient } from '../catalog/client.ts'
+import type { CatalogPlace, Context } from '../context.ts'
 import {
   BadOptionError,
   CallNotMadeError,
@@ -17,35 +18,36 @@ import { formatTime } from '../widgets/format.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
 import { parseQueryString } from '../widgets/query.ts'
 import type { ExplanationView } from '../studio/views.ts'
-import { createCommandClient } from './command-client.ts'
+import { findRemedy, findRemedyByCode } from './checks/findings.ts'
+import { createCommandClient, openForCommand } from './command-services.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { findCallRemedy, findCures } from './cures.ts'
-import { quote, toPlain, toPlainJson } from './plain-text.ts'
-import { openForCommand } from './sync.ts'
+import { quote, toPlain, toPlainJson } from './output.ts'
 
-/** The arguments of the command: options as words such as `stock=in`, or as the query of the address of a box. */
-export type ExplainOrder = Readonly<{
-  channel: string
-  gtin: string
-  options: readonly string[]
-  /** May the catalog be asked? */
-  mayCall: boolean
-}>
+/** Options of the box are words such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
+export type ExplainArguments = [
+  channel: string,
+  gtin: string,
+  options: readonly string[],
+  flags: Readonly<{ call: boolean }>,
+]
 
 /**
  * `vitrine explain`: why a box shows what it shows, or nothing. Exit code 0 when a box is shown, 1 when not.
  * @throws UsageError when the GTIN is none or an option has a wrong value.
  */
-export async function runExplain(command: CommandContext, order: ExplainOrder): Promise<ExitCode> {
-  const gtin = findGtin(order.gtin.trim())
+export async function runExplain(
+  command: CommandContext,
+  ...[channel, typedGtin, words, { call: mayCall }]: ExplainArguments
+): Promise<ExitCode> {
+  const gtin = findGtin(typedGtin.trim())
   if (gtin === undefined) throw new UsageError('a GTIN is 1 to 14 digits, without spaces or hyphens')
-  const query = parseWords(order.options)
-  const wanted = { channelId: order.channel.trim().toLowerCase(), gtin }
+  const query = parseWords(words)
+  const wanted = { channelId: channel.trim().toLowerCase(), gtin }
   const context = await openForCommand(command)
   try {
     const { defaults } = context.widgets
     const options = parseOptions(query, defaults)
-    const known = await gather(command, context, { ...wanted, mayCall: order.mayCall })
+    const known = await gather(command, context, { ...wanted, mayCall })
     const names = new Set(listOptions('where-to-buy').map(({ name }) => name))
     const ignored = [...new Set(query.keys())].filter((name) => !names.has(name))
     const { config, clock } = command
@@ -91,83 +93,66 @@ type Wanted = Readonly<{ channelId: string; gtin: string; mayCall: boolean }>
 
 /** As a visit does: the list of channels where none or another one is known, then the product, with one call. */
 async function gather(command: CommandContext, context: CommandParts, wanted: Wanted): Promise<Known> {
-  const { channelId, mayCall } = wanted
-  if (!mayCall) return readKnown(context, wanted, { kind: 'not-asked', why: '--no-call' })
-  const failed = await context.channels.getChannel(channelId).then(
-    () => undefined,
+  if (!wanted.mayCall) return readKnown(context, wanted, { kind: 'not-asked', why: '--no-call' })
+  const isListed = await context.channels.getChannel(wanted.channelId).then(
+    () => true,
     (error: unknown) => {
-      if (!(error instanceof VitrineError)) throw error
-      return error
+      if (error instanceof VitrineError) return false
+      throw error
     },
   )
   const before = await readKnown(context, wanted, { kind: 'not-asked', why: 'the channel is not listed' })
-  if (failed !== undefined)
-    return before.list === undefined ? { ...before, catalog: await probe(command, context) } : before
-  return { ...before, catalog: await askForProduct(command, context, before) }
-}
-
-/** Why there is no list of channels: the visit before has not waited long for it. */
-async function probe(command: CommandContext, context: CommandParts): Promise<CatalogAnswer> {
-  return ask(command, context, async (client) => {
-    await client.fetchChannels()
-    return { kind: 'not-asked', why: 'its channels came only now: try again' }
-  })
-}
-
-async function askForProduct(
-  command: CommandContext,
-  context: CommandParts,
-  { channelId, gtin, entry }: Known,
-): Promise<CatalogAnswer> {
-  const purpose = (entry?.product ?? null) === null ? 'lookup' : 'refresh'
-  return ask(command, context, async (client) => {
-    const { value } = await client.findProduct({ channelId, gtin, purpose })
-    return value === undefined ? { kind: 'absent' } : { kind: 'product', product: value.product }
-  })
-}
-
-type Client = ReturnType<typeof createCommandClient>
-
-async function ask(
-  command: CommandContext,
-  { catalog, gate }: CommandParts,
-  call: (client: Client) => Promise<CatalogAnswer>,
-): Promise<CatalogAnswer> {
-  const client = createCommandClient(command, catalog, { gate })
+  if (!isListed && before.list !== undefined) return before
+  const client = createCommandClient(command, context.catalog, { gate: context.gate })
   try {
-    return await call(client)
+    const catalog = isListed ? await askForProduct(client, before) : await askForChannels(client)
+    return { ...before, catalog }
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
-    if (error instanceof CallNotMadeError) return await describePause(gate, command)
-    const { config } = command
-    const isEmbedded = config.catalog.kind === 'embedded'
-    const remedy = findCallRemedy(error, { cures: findCures(config), isEmbedded }) ?? null
-    return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
+    return { ...before, catalog: await describeFailure(command, context, error) }
   } finally {
     await client.close()
   }
 }
 
-async function describePause(
-  gate: Context['gate'],
-  { config, clock }: CommandContext,
+/** There is no list of channels: the visit before has not waited long for it. */
+async function askForChannels(client: CatalogClient): Promise<CatalogAnswer> {
+  await client.fetchChannels()
+  return { kind: 'not-asked', why: 'its channels came only now: try again' }
+}
+
+async function askForProduct(
+  client: CatalogClient,
+  { channelId, gtin, entry }: Known,
 ): Promise<CatalogAnswer> {
+  const purpose = (entry?.product ?? null) === null ? 'lookup' : 'refresh'
+  const { value } = await client.findProduct({ channelId, gtin, purpose })
+  return value === undefined ? { kind: 'absent' } : { kind: 'product', product: value.product }
+}
+
+async function describeFailure(
+  { config, clock }: CommandContext,
+  { gate }: CommandParts,
+  error: CatalogError,
+): Promise<CatalogAnswer> {
+  if (!(error instanceof CallNotMadeError)) {
+    const remedy = findRemedy(error, config) ?? null
+    return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
+  }
   const { quota, keyRefusedUntilMs, breaker } = await gate.readState()
-  const cures = findCures(config)
   const nowMs = clock.nowMs()
-  const pause = (why: string, code: string): CatalogAnswer => ({
+  const pause = (why: string, { code }: Readonly<{ code: string }>): CatalogAnswer => ({
     kind: 'failed',
     text: `not asked: ${why}`,
-    remedy: cures[code] ?? null,
+    remedy: findRemedyByCode(code, config) ?? null,
   })
-  if (keyRefusedUntilMs > nowMs) return pause('it refused the key a moment ago', CatalogKeyRefusedError.code)
-  if (quota.limitedUntilMs > nowMs)
-    return pause(
-      `the request limit is reached until ${formatTime(quota.limitedUntilMs, 'en')}`,
-      CatalogRateLimitedError.code,
-    )
-  if (breaker !== 'closed') return pause('it did not answer a moment ago', CatalogUnreachableError.code)
-  return pause("the hour's first look-ups, or the day's, are used up", CallNotMadeError.code)
+  if (keyRefusedUntilMs > nowMs) return pause('it refused the key a moment ago', CatalogKeyRefusedError)
+  if (quota.limitedUntilMs > nowMs) {
+    const until = formatTime(quota.limitedUntilMs, 'en')
+    return pause(`the request limit is reached until ${until}`, CatalogRateLimitedError)
+  }
+  if (breaker !== 'closed') return pause('it did not answer a moment ago', CatalogUnreachableError)
+  return pause("the hour's first look-ups, or the day's, are used up", CallNotMadeError)
 }
 
 function print(io: CommandIo, { verdict, remedy, facts, offers }: ExplanationView): void {

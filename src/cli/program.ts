@@ -1,13 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { systemClock } from '../clock.ts'
-import { type Environment, parseConfig } from '../config/parse-config.ts'
+import { type Environment, parseConfig } from '../config/config.ts'
 import { ConfigError, StoreError, UsageError, VitrineError } from '../errors.ts'
-import { createLogger } from '../observability/logger.ts'
 import { VERSION } from '../lib/paths.ts'
-import { addCatalogCommands } from './catalog/program.ts'
-import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { type JsonFlag, type Run, type Runner, addExamples, withJson } from './declare.ts'
-import { toPlain, toPlainLines } from './plain-text.ts'
+import { createLogger } from '../observability/logger.ts'
+import { type CommandIo, type ExitCode, type Runner, addExamples } from './command.ts'
+import type { ExplainArguments } from './explain.ts'
+import { toPlain } from './output.ts'
 
 /** Exit codes of sysexits.h: wrong usage, wrong settings; 1 for everything else that went wrong. */
 const EXIT_USAGE = 64
@@ -24,120 +23,128 @@ export async function runCommandLine(
   io: CommandIo,
 ): Promise<ExitCode> {
   let code: ExitCode = 0
-  const run = async (isJson: boolean | undefined, command: Run): Promise<void> => {
-    code = await command(createCommandContext(readEnvironment(), io, isJson ?? false))
-  }
+  const run: Runner =
+    (work) =>
+    async (...given) => {
+      const command = given.at(-1) as Command
+      const { config, secrets } = parseConfig(readEnvironment())
+      const logger = createLogger({ level: config.logLevel })
+      const json = command.optsWithGlobals<{ json?: boolean }>().json === true
+      code = (await work({ config, secrets, logger, clock: systemClock, io, json }, ...given)) ?? 0
+    }
   try {
-    await createProgram(run, io).parseAsync([...words], { from: 'user' })
+    const program = createProgram(run, io)
+    // Starting the server loads nothing of the catalog's commands.
+    if (words.includes('catalog')) await addCatalog(program, run)
+    pointToHelp(program, program.name())
+    await program.parseAsync(nameList(program, words), { from: 'user' })
     return code
   } catch (error) {
     return explain(error, io)
   }
 }
 
-/** What commander says of a wrong command line, in the one form of all errors; `path` is the command that said it. */
-function toUsageText(text: string, path: string): string {
-  const said = text
-    .replace(/^error: /, '')
-    .replace(/\s*\(Did you mean (.*)\?\)\s*$/, '; did you mean $1?')
-    .trim()
-    .replace(/\.$/, '')
-  return `vitrine: ${toPlain(said)}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${UsageError.code})\n`
-}
-
-/** Errors point to the help that is nearest: of the command that could not go on. */
-function pointToHelp(command: Command, path: string): void {
-  command.configureOutput({ outputError: (text, write) => write(toUsageText(text, path)) })
-  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`)
-}
-
 function createProgram(run: Runner, io: CommandIo): Command {
   const program = new Command('vitrine')
     .description('Where-to-buy boxes and deal grids for publishers, rendered on the server.')
     .version(VERSION, '--version', 'prints the version')
+    .option('--json', 'results as JSON')
     .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => io.out(text.trimEnd()),
       writeErr: (text) => io.err(text),
     })
-  addOwnCommands(program, run)
-  addCatalogCommands(program.command('catalog').description('the embedded catalog service'), run)
-  pointToHelp(program, program.name())
-  return program
-}
-
-function addOwnCommands(program: Command, run: Runner): void {
-  withJson(program.command('serve').description('runs the server')).action((flags: JsonFlag) =>
-    run(flags.json, async (context) => (await import('./serve.ts')).runServe(context)),
-  )
-  withJson(program.command('sync').description('walks the catalog now'))
+  program
+    .command('serve')
+    .description('runs the server')
+    .action(run(async (context) => (await import('./serve.ts')).runServe(context)))
+  program
+    .command('sync')
+    .description('walks the catalog now')
     .option('--channel <id>', 'only this channel')
     .option(
       '--accept',
       'accept what the walk finds, even if it leaves few products or no channels; waits for a walk under way',
     )
-    .action((flags: JsonFlag & { channel?: string; accept?: boolean }) =>
-      run(flags.json, async (context) =>
-        (await import('./sync.ts')).runSync(context, {
-          channel: flags.channel ?? null,
-          isAccepted: flags.accept ?? false,
-        }),
+    .action(
+      run(async (context, flags: Readonly<{ channel?: string; accept?: boolean }>) =>
+        (await import('./sync.ts')).runSync(context, flags),
       ),
     )
-  withJson(
-    program.command('check').description('tries settings, database, catalog, key and channels'),
-  ).action((flags: JsonFlag) =>
-    run(flags.json, async (context) => (await import('./check.ts')).runCheck(context)),
-  )
-  addExplain(program, run)
-  const backup = program
-    .command('backup')
-    .description('copies the SQLite databases while the server runs')
-    .argument('<file>', 'where the stored copy goes; the catalog goes beside it, with a suffix')
-  withJson(backup).action((file: string, flags: JsonFlag) =>
-    run(flags.json, async (context) => (await import('./backup.ts')).runBackup(context, file)),
-  )
-  addExamples(backup, 'vitrine backup', ['backups/monday.db'])
-}
-
-function addExplain(program: Command, run: Runner): void {
-  const explain = program
+  program
+    .command('check')
+    .description('tries settings, database, catalog, key and channels')
+    .action(run(async (context) => (await import('./check.ts')).runCheck(context)))
+  program
     .command('explain')
     .description('says why a box shows what it shows, or nothing')
     .argument('<channel>', 'id of the channel')
     .argument('<gtin>', 'GTIN of the product')
     .argument('[options...]', 'options of the box as in its address: stock=in merchant=NAME')
     .option('--no-call', 'asks the catalog nothing')
-  withJson(explain).action((channel: string, gtin: string, options: string[]) => {
-    const { json, call } = explain.opts<JsonFlag & { call: boolean }>()
-    return run(json, async (context) =>
-      (await import('./explain.ts')).runExplain(context, { channel, gtin, options, mayCall: call }),
+    .action(
+      run(async (context, ...given: ExplainArguments) =>
+        (await import('./explain.ts')).runExplain(context, ...given),
+      ),
     )
-  })
-  addExamples(explain, 'vitrine explain', [
-    '952a0000-0000-4000-8000-000000000001 09520001001024',
-    '952a0000-0000-4000-8000-000000000001 09520001001024 stock=in "merchant=Kiln & Kettle"',
-    "952a0000-0000-4000-8000-000000000001 09520001001024 '?stock=in&currency=SEK'",
+  program
+    .command('backup')
+    .description('copies the SQLite databases while the server runs')
+    .argument('<file>', 'where the stored copy goes; the catalog goes beside it, with a suffix')
+    .action(run(async (context, file: string) => (await import('./backup.ts')).runBackup(context, file)))
+  program.command('catalog').description('the embedded catalog service')
+  addExamples(program, 'vitrine', [
+    'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024',
+    'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 stock=in "merchant=Kiln & Kettle"',
+    "vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 '?stock=in&currency=SEK'",
+    'vitrine backup backups/monday.db',
   ])
+  return program
 }
 
-function createCommandContext(environment: Environment, io: CommandIo, json: boolean): CommandContext {
-  const { config, secrets } = parseConfig(environment)
-  return { config, secrets, logger: createLogger({ level: config.logLevel }), clock: systemClock, io, json }
+async function addCatalog(program: Command, run: Runner): Promise<void> {
+  const catalog = program.commands.find((command) => command.name() === 'catalog')
+  if (catalog !== undefined) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
 }
 
-function withRemedy(error: VitrineError): string {
-  return error instanceof StoreError && error.remedy !== null
-    ? `${error.message}. ${error.remedy}`
-    : error.message
+/** `vitrine catalog keys` alone, or with options, is `vitrine catalog keys list`. */
+function nameList(program: Command, words: readonly string[]): string[] {
+  const [catalog, name, next] = words
+  const group = program.commands
+    .find((command) => command.name() === catalog)
+    ?.commands.find((command) => command.name() === name)
+  const isNamed = next === '--help' || next === '-h' || next?.startsWith('-') === false
+  const hasList = group?.commands.some((command) => command.name() === 'list')
+  return hasList === true && !isNamed ? [...words.slice(0, 2), 'list', ...words.slice(2)] : [...words]
 }
 
+/** Errors have one form, and point to the help that is nearest: of the command that could not go on. */
+function pointToHelp(command: Command, path: string): void {
+  command.configureOutput({
+    outputError(text, write) {
+      const said = toPlain(
+        text
+          .replace(/^error: /, '')
+          .replace(/\s*\(Did you mean (.*)\?\)\s*$/, '; did you mean $1?')
+          .trim()
+          .replace(/\.$/, ''),
+      )
+      write(`vitrine: ${said}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${UsageError.code})\n`)
+    },
+  })
+  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`)
+}
+
+/** Say what went wrong, where commander has not, and return the exit code. */
 function explain(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error
+  const remedy = error instanceof StoreError && error.remedy !== null ? `. ${error.remedy}` : ''
   // Settings are told line by line; what is in any other message may be of a feed.
-  const said = error instanceof ConfigError ? toPlainLines(error.message) : toPlain(withRemedy(error))
+  const isConfig = error instanceof ConfigError
+  const said = isConfig ? error.message.split('\n').map(toPlain).join('\n') : toPlain(error.message + remedy)
   io.err(`vitrine: ${said} (${error.code})\n`)
-  if (error instanceof ConfigError) return EXIT_CONFIG
+  if (isConfig) return EXIT_CONFIG
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED
 }

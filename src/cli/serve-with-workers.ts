@@ -1,35 +1,44 @@
 import { HOUR_MS } from '../clock.ts'
-import { runWalkInThread } from '../sync/walk-runner.ts'
+import { Primary } from '../cluster/primary.ts'
 import { readEnvironment } from '../config/env.ts'
 import type { Context } from '../context.ts'
 import { listenHttp } from '../http/server.ts'
-import { Primary } from '../cluster/primary.ts'
-import { type OpenCatalog, openCatalog, toLocalUrl } from './catalog/place.ts'
-import type { CommandContext, ExitCode } from './command.ts'
-import { type HangUps, computeDrainMs, takeNewKey, waitForStop } from './serving.ts'
+import type { CommandContext } from './command.ts'
+import type { OpenCatalog } from './open-catalog.ts'
+import {
+  type HangUps,
+  computeDrainMs,
+  runUntilStopped,
+  takeNewKey,
+  waitForStop,
+  withContext,
+} from './serving.ts'
 
 /**
  * `vitrine serve` with `VITRINE_WORKERS` of more than one: this process has the catalog and the walks, and keeps the
  * processes that answer.
  * @throws UsageError when the address cannot be listened on; WorkerError when a worker does not come up.
  */
-export async function serveWithWorkers(command: CommandContext, hangUps: HangUps): Promise<ExitCode> {
-  const { config, secrets, clock, logger } = command
+export async function serveWithWorkers(command: CommandContext, hangUps: HangUps): Promise<void> {
+  const { io } = command
   const port = await findPort(command)
-  const localUrl = toLocalUrl(config.host, port)
-  const publicUrl = config.publicUrl ?? localUrl
-  // The rest of the program is loaded while the embedded catalog starts in its thread.
-  const [catalog, { createContext }] = await Promise.all([
-    openCatalog(command, { publicUrl, mayPutSample: true }),
-    import('../context.ts'),
-  ])
+  // No wait of ours keeps a process alive, and while no worker lives nothing else may: Node would end this one.
+  const alive = setInterval(() => {}, HOUR_MS)
   try {
-    const parts = { config, secrets, clock, logger, publicUrl, catalog: catalog.place, demo: catalog.demo }
-    const context = await createContext({ ...parts, walkRunner: runWalkInThread })
-    await keepWorkers(command, { context, catalog, port, localUrl, hangUps })
-    return 0
+    await withContext(command, { port }, async (context, catalog) => {
+      const primary = createPrimary(command, { context, catalog, port })
+      try {
+        if (io.signal.aborted) return
+        await Promise.race([primary.start(), waitForStop(io.signal)])
+        if (io.signal.aborted) return
+        hangUps.answerWith(() => void reload(primary, context))
+        await runUntilStopped(command, context, port)
+      } finally {
+        await Promise.all([primary.stop(computeDrainMs(io.signal)), context.walks.stop()])
+      }
+    })
   } finally {
-    await catalog.close()
+    clearInterval(alive)
   }
 }
 
@@ -40,46 +49,7 @@ async function findPort({ config, clock }: CommandContext): Promise<number> {
   return probe.port
 }
 
-type Place = Readonly<{
-  context: Context
-  catalog: OpenCatalog
-  port: number
-  localUrl: string
-  hangUps: HangUps
-}>
-
-/** Whatever ends the service, nothing of it stays open: the process ends by itself. */
-async function keepWorkers(command: CommandContext, place: Place): Promise<void> {
-  const { io } = command
-  const { context } = place
-  // No wait of ours keeps a process alive, and while no worker lives nothing else may: Node would end this one.
-  const alive = setInterval(() => {}, HOUR_MS)
-  const primary = createPrimary(command, place)
-  try {
-    await runWorkers(command, place, primary)
-  } finally {
-    await Promise.all([primary.stop(computeDrainMs(io.signal)), context.walks.stop()])
-      .then(() => context.dispose())
-      .finally(() => clearInterval(alive))
-  }
-}
-
-/** Until it is told to stop; when that is during the start, nothing more is begun. */
-async function runWorkers(command: CommandContext, place: Place, primary: Primary): Promise<void> {
-  const { config, io, logger } = command
-  const { context, hangUps } = place
-  if (io.signal.aborted) return
-  const stopped = waitForStop(io.signal)
-  await Promise.race([primary.start(), stopped])
-  if (io.signal.aborted) return
-  hangUps.answerWith(() => void reload(primary, context))
-  const { publicUrl } = context
-  logger.info({ publicUrl, catalog: config.catalog.kind, workers: config.workers }, 'listening')
-  await Promise.race([context.walks.start(), stopped])
-  const { announce } = await import('./announce.ts')
-  if (!io.signal.aborted) await announce(command, context, place.localUrl)
-  await stopped
-}
+type Place = Readonly<{ context: Context; catalog: OpenCatalog; port: number }>
 
 function createPrimary({ config }: CommandContext, { context, catalog, port }: Place): Primary {
   const { baseUrl, key, identity } = catalog.place

@@ -1,67 +1,78 @@
 import type { Drops } from '../catalog/parse.ts'
-import { listShown } from '../freshness/age.ts'
-import { describeStoreFailure } from '../storage/reconnecting-store.ts'
-import type { CopyStore } from '../storage/store.ts'
-import type { ChannelWalk, WalkProgress } from '../sync/walk.ts'
-import { type CatalogPlace, type Context, createContext } from '../context.ts'
-import { HOLD_REMEDY } from '../sync/held-walk.ts'
+import { HOUR_MS, SECOND_MS } from '../clock.ts'
+import type { Context } from '../context.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
-import { describeDrops } from '../widgets/drop-words.ts'
-import { openCatalog, toLocalUrl } from './catalog/place.ts'
+import { listShown } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
+import { isOwnerGone } from '../storage/lease-owner.ts'
+import { describeStoreFailure } from '../storage/reconnecting-store.ts'
+import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
+import { HOLD_REMEDY, findHoldReason } from '../sync/held-walk.ts'
+import type { WalkReport } from '../sync/walk-runner.ts'
+import type { ChannelWalk, WalkProgress } from '../sync/walk.ts'
+import { describeDrops } from '../widgets/drop-words.ts'
+import { openForCommand } from './command-services.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { toPlain, toPlainJson } from './plain-text.ts'
-import { type Replaced, type WalkedNow, walkNow } from './walk-now.ts'
+import { toPlain, toPlainJson } from './output.ts'
 
 /** `--channel ID` narrows the walk to one channel; `--accept` believes whatever the walk finds. */
-export type SyncOptions = Readonly<{ channel: string | null; isAccepted: boolean }>
+export type SyncOptions = Readonly<{ channel?: string; accept?: boolean }>
+
+const EMPTY_ACCEPTED =
+  'The catalog lists no channels, and that is accepted. Boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed.\n'
 
 /**
  * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
  * code 1 when a channel could not be walked.
  * @throws UsageError when the channel is none of those that are served.
  */
-export async function runSync(command: CommandContext, options: SyncOptions): Promise<ExitCode> {
-  const channel = options.channel?.toLowerCase() ?? null
-  checkChannel(command, channel)
+export async function runSync(
+  command: CommandContext,
+  { channel: typed, accept: isAccepted = false }: SyncOptions,
+): Promise<ExitCode> {
+  const { io } = command
+  const channel = typed?.toLowerCase()
+  refuseUnserved(command, channel)
   const context = await openForCommand(command)
   const stop = (): void => void context.walks.stop()
-  command.io.signal.addEventListener('abort', stop)
+  io.signal.addEventListener('abort', stop)
   try {
     await refuseUnwritable(context.store)
-    const walked = await walkNow(context, {
-      isAccepted: options.isAccepted,
-      channelIds: channel === null ? undefined : [channel],
-      signal: command.io.signal,
-      onProgress: createProgressPrinter(command.io),
-      onWait: (walks) => command.io.err(`${toPlain(describeWait(walks))}\n`),
+    const report = await walkNow(context, {
+      isAccepted,
+      channelIds: channel === undefined ? undefined : [channel],
+      signal: io.signal,
+      onProgress: createProgressPrinter(io),
+      onWait(walks) {
+        const names = walks.map(({ channelName }) => channelName).join(', ')
+        io.err(
+          `${toPlain(`Another process is walking ${names}; waiting until it has ended, to walk then.`)}\n`,
+        )
+      },
     })
-    const isUnlisted = walked.report.failure === NoChannelsError.code
-    if (isUnlisted && channel !== null) throw new UsageError(`the catalog lists no channel ${channel}`)
-    if (isUnlisted && options.isAccepted && (await hasLostChannels(context))) {
-      command.io.err(EMPTY_ACCEPTED)
-      if (command.json) command.io.out('[]')
+    const isUnlisted = report.failure === NoChannelsError.code
+    if (isUnlisted && channel !== undefined) throw new UsageError(`the catalog lists no channel ${channel}`)
+    if (isUnlisted && isAccepted && (await hasLostChannels(context))) {
+      io.err(EMPTY_ACCEPTED)
+      if (command.json) io.out('[]')
       return 0
     }
-    return printReport(command, walked)
+    return printReport(command, report)
   } finally {
-    command.io.signal.removeEventListener('abort', stop)
+    io.signal.removeEventListener('abort', stop)
     await context.dispose()
   }
 }
 
-const EMPTY_ACCEPTED =
-  'The catalog lists no channels, and that is accepted. Boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed.\n'
+function refuseUnserved({ config }: CommandContext, channel: string | undefined): void {
+  if (channel === undefined || config.channels === null || config.channels.includes(channel)) return
+  throw new UsageError(`VITRINE_CHANNELS does not serve the channel ${channel}`)
+}
 
 /** Does the catalog list none, where it listed some that are still shown? */
 async function hasLostChannels({ store, clock, config }: Context): Promise<boolean> {
   const list = await store.findChannelList()
   return list?.channels.length === 0 && listShown(list, clock.nowMs(), config.freshness).length > 0
-}
-
-function describeWait(walks: readonly ChannelWalk[]): string {
-  const names = walks.map(({ channelName }) => channelName).join(', ')
-  return `Another process is walking ${names}; waiting until it has ended, to walk then.`
 }
 
 /** Refuse to walk into a database that only reads or is away: a walk would wait for it. */
@@ -77,58 +88,20 @@ async function refuseUnwritable(store: CopyStore): Promise<void> {
   }
 }
 
-/** A context for a command that serves nobody; it closes its catalog with it. */
-export async function openForCommand(
-  command: CommandContext,
-): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
-  const { config, secrets, clock, logger, io } = command
-  const publicUrl = config.publicUrl ?? toLocalUrl(config.host, config.port)
-  const catalog = await openCatalog(command, { publicUrl, mayPutSample: false })
-  try {
-    const context = await createContext({
-      config,
-      secrets,
-      clock,
-      logger,
-      publicUrl: catalog.publicUrl,
-      catalog: catalog.place,
-      demo: null,
-      walkRunner: io.runWalk,
-    })
-    const dispose = async (): Promise<void> => {
-      await context.dispose()
-      await catalog.close()
-    }
-    return { ...context, catalog: catalog.place, dispose }
-  } catch (error) {
-    await catalog.close()
-    throw error
-  }
-}
-
-function printReport({ config, io, json }: CommandContext, { report, replaced, drops }: WalkedNow): ExitCode {
-  if (report.failure !== null) {
+function printReport({ config, io, json }: CommandContext, report: WalkNowReport): ExitCode {
+  const { walks, failure } = report
+  if (failure !== null) {
     const reason = report.reason === null ? '' : `: ${report.reason}`
-    const advice = report.failure === WalkHeldError.code ? HOLD_REMEDY : '"vitrine check" says more.'
-    io.err(`The catalog could not be walked (${report.failure})${reason}. ${advice}\n`)
+    const advice = failure === WalkHeldError.code ? HOLD_REMEDY : '"vitrine check" says more.'
+    io.err(`The catalog could not be walked (${failure})${reason}. ${advice}\n`)
   }
-  if (report.walks.some(({ outcome }) => outcome === 'complete')) {
+  if (walks.some(({ outcome }) => outcome === 'complete')) {
     const { freshSeconds } = config.freshness
     io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.\n`)
   }
-  const walks = report.walks.map((walk) => ({
-    ...walk,
-    replaced: replaced.get(walk.channelId) ?? null,
-    drops: drops.get(walk.channelId) ?? {},
-  }))
   if (json) io.out(toPlainJson(walks))
   else for (const walk of walks) io.out(toPlain(describeWalk(walk)))
-  return report.failure === null && report.walks.every((walk) => walk.outcome === 'complete') ? 0 : 1
-}
-
-function checkChannel({ config }: CommandContext, channel: string | null): void {
-  if (channel === null || config.channels === null || config.channels.includes(channel)) return
-  throw new UsageError(`VITRINE_CHANNELS does not serve the channel ${channel}`)
+  return failure === null && walks.every(({ outcome }) => outcome === 'complete') ? 0 : 1
 }
 
 /** A terminal gets one line that is drawn over; a log gets one line a channel at its end. */
@@ -140,26 +113,109 @@ function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void 
   }
 }
 
-function describeWalk(walk: ChannelWalk & Readonly<{ replaced: Replaced | null; drops: Drops }>): string {
-  const seconds = (walk.durationMs / 1_000).toFixed(1)
+function describeWalk(walk: WalkNow): string {
   const name = `${walk.channelName} (${walk.channelId})`
-  if (walk.outcome === 'complete') {
-    const accepted = walk.replaced === null ? '' : `, accepted ${describeReplaced(walk.replaced)}`
-    return `${name}: ${pluralize(walk.productCount, 'product')} in ${seconds} s${accepted}${describeLeftOut(walk.drops)}`
-  }
+  if (walk.outcome === 'complete') return `${name}: ${describeComplete(walk)}`
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
-  if (walk.outcome === 'held')
-    return `${name}: held, because ${walk.reason ?? 'it is suspicious'}; the copy before stays. ${HOLD_REMEDY}`
-  return `${name}: failed with ${walk.failure ?? 'no code'}; the old copy stays`
+  if (walk.outcome === 'failed')
+    return `${name}: failed with ${walk.failure ?? 'no code'}; the old copy stays`
+  return `${name}: held, because ${walk.reason ?? 'it is suspicious'}; the copy before stays. ${HOLD_REMEDY}`
 }
 
-function describeReplaced({ reason, productCount }: Replaced): string {
-  return reason === 'few_products'
-    ? `in place of ${productCount.toLocaleString('en')}`
-    : 'although most of what it found was malformed'
+function describeComplete({ durationMs, productCount, replaced, drops }: WalkNow): string {
+  let text = `${pluralize(productCount, 'product')} in ${(durationMs / 1_000).toFixed(1)} s`
+  if (replaced?.reason === 'few_products')
+    text += `, accepted in place of ${replaced.productCount.toLocaleString('en')}`
+  else if (replaced !== null) text += ', accepted although most of what it found was malformed'
+  const leftOut = describeDrops(drops)
+  return leftOut.length === 0 ? text : `${text}; left out: ${leftOut.join(', ')}`
 }
 
-function describeLeftOut(drops: Drops): string {
-  const words = describeDrops(drops)
-  return words.length === 0 ? '' : `; left out: ${words.join(', ')}`
+/** How often a walk of another process is looked at. */
+export const LOOK_EVERY_MS: number = 5 * SECOND_MS
+
+/**
+ * `isAccepted`: the walks are believed, and one of another process, which believes less, is waited for. `channelIds`: only
+ * these are walked.
+ */
+export type WalkRequest = Readonly<{
+  isAccepted: boolean
+  channelIds?: readonly string[] | undefined
+  signal: AbortSignal
+  onProgress(progress: WalkProgress): void
+  /** Called once for all walks that are waited for. */
+  onWait(walks: readonly ChannelWalk[]): void
+}>
+
+/** A walk, what it left out when it is complete, and the copy that it replaced only because it was accepted. */
+export type WalkNow = ChannelWalk &
+  Readonly<{ drops: Drops; replaced: Readonly<{ reason: HoldReason; productCount: number }> | null }>
+
+/** How the walks ended. */
+export type WalkNowReport = Omit<WalkReport, 'walks'> & Readonly<{ walks: readonly WalkNow[] }>
+
+type Parts = Pick<Context, 'walks' | 'store' | 'clock'>
+
+/** Walk the catalog now; with `isAccepted` also the channels that another process is walking, as soon as it has ended. */
+export async function walkNow(parts: Parts, request: WalkRequest): Promise<WalkNowReport> {
+  let report = await walkOnce(parts, request)
+  let busy = request.isAccepted ? listBusy(report) : []
+  if (busy.length > 0) request.onWait(busy)
+  while (busy.length > 0) {
+    const channelIds = busy.map(({ channelId }) => channelId)
+    await waitForOthers(parts, channelIds, request.signal)
+    if (request.signal.aborted) break
+    const next = await walkOnce(parts, { ...request, channelIds })
+    const again = new Map(next.walks.map((walk) => [walk.channelId, walk]))
+    report = { ...next, walks: report.walks.map((walk) => again.get(walk.channelId) ?? walk) }
+    busy = next.failure === null ? listBusy(next) : []
+  }
+  return report
+}
+
+function listBusy({ walks }: WalkNowReport): readonly ChannelWalk[] {
+  return walks.filter(({ outcome }) => outcome === 'busy')
+}
+
+async function walkOnce(
+  { walks, store }: Parts,
+  { isAccepted, onProgress, channelIds }: WalkRequest,
+): Promise<WalkNowReport> {
+  const before = isAccepted ? await readCopies(store) : new Map<string, CopyState>()
+  const report = await walks.runNow({ isAccepted, onProgress, channelIds })
+  const toWalkNow = async (walk: ChannelWalk): Promise<WalkNow> => {
+    const { channelId, outcome, productCount } = walk
+    if (outcome !== 'complete') return { ...walk, drops: {}, replaced: null }
+    const { isMalformed, drops } = await store.getCopyState(channelId)
+    const copy = before.get(channelId)
+    const reason = copy && findHoldReason(copy, { productCount, isMalformed })
+    return { ...walk, drops, replaced: reason ? { reason, productCount: copy.productCount } : null }
+  }
+  return { ...report, walks: await Promise.all(report.walks.map(toWalkNow)) }
+}
+
+async function readCopies(store: CopyStore): Promise<Map<string, CopyState>> {
+  const list = await store.findChannelList()
+  const states = (list?.channels ?? []).map(async ({ id }) => [id, await store.getCopyState(id)] as const)
+  return new Map(await Promise.all(states))
+}
+
+/** Wait until no other process goes on with a walk of the channels. */
+async function waitForOthers(
+  { store, clock }: Parts,
+  channelIds: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const isWalked = async (): Promise<boolean> =>
+    (await store.findUnfinishedWalks()).some(
+      ({ channelId, owner, isOver }) => channelIds.includes(channelId) && !isOver && !isOwnerGone(owner),
+    )
+  // The clock keeps no process alive.
+  const alive = setInterval(() => {}, HOUR_MS)
+  try {
+    do await clock.wait(LOOK_EVERY_MS, signal)
+    while (!signal.aborted && (await isWalked()))
+  } finally {
+    clearInterval(alive)
+  }
 }

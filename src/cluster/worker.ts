@@ -29,7 +29,7 @@ const PRIMARY_STOP = 'stop'
 
 /** A worker: serves HTTP until its primary tells it to stop or has gone. */
 let logger = createLogger({ level: 'fatal' })
-const ending = createEnding(() => logger)
+const ending = createEnding((fields, message) => logger.fatal(fields, message))
 const calls = createRpcChannel({ clock: systemClock, timeoutMs: REPLY_TIMEOUT_MS })
 let running: Readonly<{ context: Context; server: HttpServer }> | undefined
 let isServerStopping = false
@@ -87,7 +87,7 @@ async function openCatalog(
     }
   if (embedded === null) throw new WorkerError('the primary did not say where the embedded catalog is')
   const { baseUrl, key, identity, demoUrl } = embedded
-  const { createDemo } = await import('../catalog-service/sample/demo.ts')
+  const { createDemo } = await import('./demo.ts')
   return {
     catalog: { baseUrl, key: createFixedKey(new Secret(key)), identity },
     demo: createDemo(demoUrl, readContent),

@@ -1,65 +1,127 @@
-import type { CacheTagHeader } from '../http/cache-tags.ts'
-import type { LogLevel } from '../observability/logger.ts'
-import type { PostgresAddress } from './postgres-address.ts'
-
-/** A SQLite file. */
-export type SqliteAddress = Readonly<{ kind: 'sqlite'; path: string }>
-
-/** Where data are kept: a file of this machine, or a server that several machines share. */
-export type DatabaseAddress = SqliteAddress | PostgresAddress
-
-/** Where the catalog is: the embedded service with its own database, or an address. */
-export type CatalogAddress =
-  | Readonly<{ kind: 'embedded' }>
-  /** `{base_url}` without a slash at its end. */
-  | Readonly<{ kind: 'remote'; url: string }>
-
-/** How long an answer lives, in the four ages of product.md section 2. */
-export type FreshnessConfig = Readonly<{
-  freshSeconds: number
-  staleSeconds: number
-  rescueSeconds: number
-  notFoundSeconds: number
-  visitorTimeoutMs: number
-  unknownLookupsPerHour: number
-}>
-
-/** The disclosure line: the locale's own, none, or the publisher's words. */
-export type Disclosure =
-  Readonly<{ kind: 'locale' }> | Readonly<{ kind: 'off' }> | Readonly<{ kind: 'text'; text: string }>
+import { ConfigError } from '../errors.ts'
+import type { Secrets } from './secrets.ts'
+import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 
 /** Every setting, typed once. Secrets are apart, in `Secrets`. */
-export type Config = Readonly<{
-  catalog: CatalogAddress
-  catalogDatabase: DatabaseAddress
-  /** Calls a day that the plan allows; `null`: not known, and learned from the first 429. */
-  catalogDailyLimit: number | null
-  catalogTimeoutMs: number
-  catalogMaxBytes: number
-  host: string
-  port: number
-  /** How the outside reaches this server, without a slash at its end; may have a path. `null`: http://HOST:PORT. */
-  publicUrl: string | null
-  database: DatabaseAddress
-  /** Ids of the channels to serve, lower case; `null`: all of the key's. */
-  channels: readonly string[] | null
-  /** CSP source expressions allowed to frame, beside this server and each channel's own origin. */
-  frameAncestors: readonly string[]
-  freshness: FreshnessConfig
-  priceMaxAgeSeconds: number
-  cacheMaxBytes: number
-  cacheMaxEntries: number
-  /** The header that tells shared caches whose answer it is; `null`: none is sent. */
-  cacheTagHeader: CacheTagHeader | null
-  /** Cron pattern in UTC; `null`: the catalog is never walked by itself. */
-  syncCron: string | null
-  /** Processes that answer, at least 1; with more than one a further process keeps them and makes the walks. */
-  workers: number
-  locale: string
-  /** ISO 4217 code for widgets that name none; `null`: the currency most offers have. */
-  currency: string | null
-  disclosure: Disclosure
-  /** Express `trust proxy`. */
-  trustProxy: boolean | number | string
-  logLevel: LogLevel
-}>
+export type Config = ReturnType<typeof toConfig>
+
+/** How long an answer lives, in the four ages of product.md section 2. */
+export type FreshnessConfig = Config['freshness']
+
+/** Names and texts, as an environment gives them. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Names, and values of `VITRINE_…_PORT`, that Kubernetes injects for services called `vitrine` or `vitrine-…`: not settings. */
+const KUBERNETES_NAME =
+  /^VITRINE_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/
+const KUBERNETES_PORT_VALUE = /^(?:tcp|udp|sctp):\/\//
+
+/** Stands in for `VITRINE_PORT` where that is not set: hosting platforms give it. */
+const PORT_NAME = 'PORT'
+
+/** A setting with a default always has a value; `null`: not set. */
+type Values = {
+  [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T, infer Fallback>
+    ? T | (null extends Fallback ? null : never)
+    : never
+}
+
+/**
+ * Reads every `VITRINE_` setting once. An empty text counts as not set.
+ * @throws ConfigError that lists every unknown, missing or malformed name, and never a value.
+ */
+export function parseConfig(environment: Environment): Readonly<{ config: Config; secrets: Secrets }> {
+  const given = collectGiven(environment)
+  const problems = [...given.keys()]
+    .filter((name) => name !== PORT_NAME && !Object.hasOwn(SETTINGS, name))
+    .map((name) => `${name}: there is no such setting (docs/configuration.md lists them)`)
+  const values = readValues(given, problems)
+  checkPartners(values, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const secrets = {
+    catalogKey: values.VITRINE_CATALOG_KEY,
+    catalogKeyFile: values.VITRINE_CATALOG_KEY_FILE,
+    adminPassword: values.VITRINE_ADMIN_PASSWORD,
+  }
+  return { config: toConfig(values), secrets: Object.freeze(secrets) }
+}
+
+function collectGiven(environment: Environment): Map<string, string> {
+  const given = new Map<string, string>()
+  for (const [name, text] of Object.entries(environment)) {
+    if (name.startsWith('VITRINE_') && text !== undefined && text !== '' && !isFromKubernetes(name, text))
+      given.set(name, text)
+  }
+  const port = environment[PORT_NAME]
+  if (!given.has('VITRINE_PORT') && port !== undefined && port !== '') given.set(PORT_NAME, port)
+  return given
+}
+
+function isFromKubernetes(name: string, text: string): boolean {
+  return KUBERNETES_NAME.test(name) || (name.endsWith('_PORT') && KUBERNETES_PORT_VALUE.test(text))
+}
+
+function readValues(given: ReadonlyMap<string, string>, problems: string[]): Values {
+  const entries = Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
+    const givenName = name === 'VITRINE_PORT' && given.has(PORT_NAME) ? PORT_NAME : name
+    const text = given.get(givenName) ?? setting.fallback
+    if (text === null) return [name, null]
+    const { reader } = setting
+    const value = reader.read(text)
+    const fault = value === undefined ? reader.explain?.(text) : undefined
+    if (value === undefined)
+      problems.push(`${givenName}: ${fault === undefined ? '' : `${fault}; `}expected ${reader.expects}`)
+    return [name, value]
+  })
+  return Object.fromEntries(entries) as Values
+}
+
+function checkPartners(values: Values, problems: string[]): void {
+  const hasKey = values.VITRINE_CATALOG_KEY !== null || values.VITRINE_CATALOG_KEY_FILE !== null
+  if (values.VITRINE_CATALOG_URL !== null && !hasKey) {
+    problems.push('VITRINE_CATALOG_URL: needs VITRINE_CATALOG_KEY or VITRINE_CATALOG_KEY_FILE beside it')
+  }
+  if (values.VITRINE_CATALOG_URL === null && hasKey) {
+    problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: need VITRINE_CATALOG_URL beside them')
+  }
+  if (values.VITRINE_CATALOG_KEY !== null && values.VITRINE_CATALOG_KEY_FILE !== null) {
+    problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: only one of the two can be set')
+  }
+}
+
+/** `null`: not set. What each setting means is in `SETTINGS`. */
+function toConfig(values: Values) {
+  const url = values.VITRINE_CATALOG_URL
+  return Object.freeze({
+    catalog: url === null ? ({ kind: 'embedded' } as const) : ({ kind: 'remote', url } as const),
+    catalogDatabase: values.VITRINE_CATALOG_DATABASE_URL,
+    catalogDailyLimit: values.VITRINE_CATALOG_DAILY_LIMIT,
+    catalogTimeoutMs: values.VITRINE_CATALOG_TIMEOUT_MS,
+    catalogMaxBytes: values.VITRINE_CATALOG_MAX_BYTES,
+    host: values.VITRINE_HOST,
+    port: values.VITRINE_PORT,
+    publicUrl: values.VITRINE_PUBLIC_URL,
+    database: values.VITRINE_DATABASE_URL,
+    channels: values.VITRINE_CHANNELS,
+    frameAncestors: values.VITRINE_FRAME_ANCESTORS ?? [],
+    freshness: Object.freeze({
+      freshSeconds: values.VITRINE_FRESH_SECONDS,
+      staleSeconds: values.VITRINE_STALE_SECONDS,
+      rescueSeconds: values.VITRINE_RESCUE_SECONDS,
+      notFoundSeconds: values.VITRINE_NOT_FOUND_SECONDS,
+      visitorTimeoutMs: values.VITRINE_VISITOR_TIMEOUT_MS,
+      unknownLookupsPerHour: values.VITRINE_UNKNOWN_LOOKUPS_PER_HOUR,
+    }),
+    priceMaxAgeSeconds: values.VITRINE_PRICE_MAX_AGE_SECONDS,
+    cacheMaxBytes: values.VITRINE_CACHE_MAX_BYTES,
+    cacheMaxEntries: values.VITRINE_CACHE_MAX_ENTRIES,
+    cacheTagHeader: values.VITRINE_CACHE_TAG_HEADER,
+    syncCron: values.VITRINE_SYNC_CRON,
+    workers: values.VITRINE_WORKERS,
+    locale: values.VITRINE_LOCALE,
+    currency: values.VITRINE_CURRENCY,
+    disclosure: values.VITRINE_DISCLOSURE ?? ({ kind: 'locale' } as const),
+    trustProxy: values.VITRINE_TRUST_PROXY,
+    logLevel: values.VITRINE_LOG_LEVEL,
+  })
+}

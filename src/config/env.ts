@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { PACKAGE_FOLDER } from '../lib/paths.ts'
 import { ConfigError } from '../errors.ts'
-import type { Environment } from './parse-config.ts'
+import type { Environment } from './config.ts'
 
 /**
  * Reads the environment and the `.env` file beside package.json; the real environment wins. The only reader of it.

@@ -2,8 +2,14 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { Cron } from 'croner'
 import { parseUrl } from '../lib/urls.ts'
-import type { DatabaseAddress, Disclosure } from './config.ts'
-import { POSTGRES_FORM, explainPostgresAddress, parsePostgresAddress } from './postgres-address.ts'
+import { findCurrency } from '../offers/money.ts'
+import {
+  type DatabaseAddress,
+  POSTGRES_FORM,
+  explainDatabaseAddress,
+  parseDatabaseAddress,
+} from './database-address.ts'
+import { type Secret, parseSecret } from './secrets.ts'
 
 /** How one setting's text becomes a value; `undefined` says that the text is not what `expects` describes. */
 export type Reader<T> = Readonly<{
@@ -13,7 +19,6 @@ export type Reader<T> = Readonly<{
   explain?(text: string): string | undefined
 }>
 
-/** Any text. */
 export const anyText: Reader<string> = { expects: 'text', read: (text) => text }
 
 /** A whole number within bounds, both included. */
@@ -37,7 +42,6 @@ export function workerCount(max: number): Reader<number> {
   }
 }
 
-/** One of a few words. */
 export function oneOf<T extends string>(words: readonly T[]): Reader<T> {
   return { expects: `one of ${words.join(', ')}`, read: (text) => words.find((word) => word === text) }
 }
@@ -59,23 +63,12 @@ export const httpAddress: Reader<string> = {
   },
 }
 
-/** Not a file: the walk's thread and other processes would each have a database of their own. */
-const IN_MEMORY = ':memory:'
-
-/** `sqlite:PATH` or `postgres://…`. */
 export const databaseAddress: Reader<DatabaseAddress> = {
   expects: `sqlite:PATH of a file, for example sqlite:data/vitrine.db, or ${POSTGRES_FORM}`,
-  read(text) {
-    if (isOfServer(text)) return parsePostgresAddress(text)
-    const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
-    return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
-  },
-  explain: (text) => (isOfServer(text) ? explainPostgresAddress(text) : undefined),
+  read: parseDatabaseAddress,
+  explain: explainDatabaseAddress,
 }
 
-const isOfServer = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
-
-/** A comma list of uuids, lower-cased. */
 export const uuidList: Reader<readonly string[]> = {
   expects: 'a comma list of channel ids (uuids)',
   read(text) {
@@ -112,7 +105,6 @@ export const cronPattern: Reader<string | null> = {
   },
 }
 
-/** A BCP 47 tag in its canonical form. */
 export const localeTag: Reader<string> = {
   expects: 'a language tag such as en or de-AT',
   read(text) {
@@ -124,16 +116,15 @@ export const localeTag: Reader<string> = {
   },
 }
 
-/** An ISO 4217 code that Intl knows. */
 export const currencyCode: Reader<string> = {
   expects: 'a currency code such as EUR',
-  read(text) {
-    const code = text.toUpperCase()
-    return Intl.supportedValuesOf('currency').includes(code) ? code : undefined
-  },
+  read: findCurrency,
 }
 
-/** The publisher's own disclosure line, or `off`. */
+/** The disclosure line: the locale's own, none, or the publisher's words. */
+export type Disclosure =
+  Readonly<{ kind: 'locale' }> | Readonly<{ kind: 'off' }> | Readonly<{ kind: 'text'; text: string }>
+
 export const disclosureLine: Reader<Disclosure> = {
   expects: 'a line of text up to 300 characters, or off',
   read(text) {
@@ -161,8 +152,4 @@ function isProxyAddress(text: string): boolean {
   return version !== 0 && prefixBits >= 1 && prefixBits <= (version === 4 ? 32 : 128)
 }
 
-/** A key or password that can stand in an HTTP header. */
-export const headerText: Reader<string> = {
-  expects: 'printable ASCII without spaces',
-  read: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
-}
+export const secretText: Reader<Secret> = { expects: 'printable ASCII without spaces', read: parseSecret }

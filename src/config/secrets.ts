@@ -58,6 +58,11 @@ export class Secret {
   }
 }
 
+/** A key or password that can stand in an HTTP header; `undefined` for any other text. */
+export function parseSecret(text: string): Secret | undefined {
+  return /^[\x21-\x7e]{1,1024}$/.test(text) ? new Secret(text) : undefined
+}
+
 /** What must never leave the server, apart from the settings that may. */
 export type Secrets = Readonly<{
   /** The catalog's API key; `null` with the embedded catalog, which makes its own. */

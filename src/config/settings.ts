@@ -1,6 +1,4 @@
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../clock.ts'
-import { CACHE_TAG_HEADERS } from '../http/cache-tags.ts'
-import { LOG_LEVELS } from '../observability/logger.ts'
 import {
   type Reader,
   anyText,
@@ -9,7 +7,7 @@ import {
   databaseAddress,
   disclosureLine,
   headerName,
-  headerText,
+  secretText,
   httpAddress,
   localeTag,
   oneOf,
@@ -20,11 +18,19 @@ import {
   workerCount,
 } from './readers.ts'
 
+/** Log levels of pino, from quiet to loud. */
+export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Headers that shared caches read tags from, to purge by them. */
+export const CACHE_TAG_HEADERS = ['Surrogate-Key', 'Cache-Tag', 'Edge-Cache-Tag', 'xkey'] as const
+export type CacheTagHeader = (typeof CACHE_TAG_HEADERS)[number]
+
 /** One setting: its reader, what stands when it is not set (as text, read the same way), and what it means. */
-export type Setting<T> = Readonly<{
+export type Setting<T, Fallback extends string | null = string | null> = Readonly<{
   reader: Reader<T>
   /** Text of the default; `null`: none. */
-  fallback: string | null
+  fallback: Fallback
   meaning: string
   isSecret?: boolean
 }>
@@ -38,11 +44,15 @@ const MAX_SECONDS: number = 3_650 * DAY_SECONDS
 /** Most processes that answer: each costs memory of its own, and no machine that this runs on has more cores to spare. */
 const MAX_WORKERS = 64
 
-function setting<T>(reader: Reader<T>, fallback: string | null, meaning: string): Setting<T> {
+function setting<T, Fallback extends string | null>(
+  reader: Reader<T>,
+  fallback: Fallback,
+  meaning: string,
+): Setting<T, Fallback> {
   return { reader, fallback, meaning }
 }
 
-function seconds(fallbackSeconds: number, meaning: string): Setting<number> {
+function seconds(fallbackSeconds: number, meaning: string): Setting<number, string> {
   return setting(wholeNumber(1, MAX_SECONDS), String(fallbackSeconds), meaning)
 }
 
@@ -53,7 +63,7 @@ export const SETTINGS = {
     null,
     '`{base_url}` of the catalog; without it the embedded catalog service runs with sample data',
   ),
-  VITRINE_CATALOG_KEY: { ...setting(headerText, null, 'the API key of the catalog'), isSecret: true },
+  VITRINE_CATALOG_KEY: { ...setting(secretText, null, 'the API key of the catalog'), isSecret: true },
   VITRINE_CATALOG_KEY_FILE: setting(
     anyText,
     null,
@@ -167,7 +177,7 @@ export const SETTINGS = {
   ),
   VITRINE_ADMIN_PASSWORD: {
     ...setting(
-      headerText,
+      secretText,
       null,
       'HTTP Basic password (user `admin`) of `/studio`, `/metrics` and the detail of `/readyz`',
     ),

@@ -18,28 +18,27 @@ import {
   types,
 } from 'pg'
 import { SECOND_MS } from '../clock.ts'
-import type { PostgresAddress } from '../config/postgres-address.ts'
+import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
 import { toPostgresFailure } from './postgres-failure.ts'
 
-/** Connections of one role. `statementTimeoutMs`: the server ends a statement then, and if it does not, the connection is cut. */
 export type PostgresOptions = Readonly<{
   address: PostgresAddress
   /** Where the tables are: the stored copy and the catalog service may share a database. */
   schema: string
   size: number
+  /** The server ends a statement then; if it does not, the connection is cut. */
   statementTimeoutMs: number
-  /** How long a transaction may rest between two statements, for its process may be gone; by default ten seconds. */
+  /** How long a transaction may rest between two statements: its process may be gone. */
   idleTransactionMs?: number
 }>
 
 /** An open pool of connections. Nothing is connected before the first statement. */
 export type OpenPostgres<T> = Readonly<{ database: Database<T>; close(): Promise<void> }>
 
-/** A server that says nothing at all is given this much longer than its own limit. */
+/** How much longer than its own limit a server that sends nothing is waited for. */
 const SILENCE_MS = 500
 
-/** A transaction whose process is gone, with its machine, gives its locks back after this. */
 const IDLE_TRANSACTION_MS: number = 10 * SECOND_MS
 
 /** Statements of a connection that the server keeps ready; the code has fewer. */
@@ -48,7 +47,7 @@ const MAX_PREPARED = 200
 /** Types that arrive as text and are numbers here: bigint, and sums of it. All of ours are below 2^53. */
 const NUMBER_TYPES: ReadonlySet<number> = new Set([20, 1700])
 
-/** Opens a pool. @throws StoreError when the file with certificates cannot be read. */
+/** Open a pool. @throws StoreError when the file with certificates cannot be read. */
 export function openPostgres<T>(options: PostgresOptions): OpenPostgres<T> {
   const pool = createPool(options)
   const database = new Kysely<T>({ dialect: new PostgresDialect({ pool: toKyselyPool(pool, options) }) })
@@ -84,9 +83,8 @@ function createPool({ address, size }: PostgresOptions): Pool {
     allowExitOnIdle: true,
     types: { getTypeParser },
   })
-  // A connection that rests while its server ends: whoever needs one makes a new one. Without a listener the process would end.
+  // Without listeners the process would end with its server. Idle connections are replaced; a statement under way fails.
   pool.on('error', () => {})
-  // The same for one that is lent when its server ends: whoever works with it is told by his statement.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
@@ -124,12 +122,10 @@ function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch((error: unknown) => {
-        // The server is there, and this process asks more of it than its connections can carry.
+        // The server is there, and this process has more statements than its connections carry.
         const isFull = pool.totalCount >= options.size && pool.idleCount === 0
-        const reason = isFull
-          ? new Error(`${options.size} statements at once, and too many behind them`)
-          : error
-        throw toPostgresFailure(reason, options.address.label)
+        const full = new Error(`${options.size} statements at once, and too many behind them`)
+        throw toPostgresFailure(isFull ? full : error, options.address.label)
       })
       const connection = known.get(client) ?? createConnection(client, options)
       known.set(client, connection)
@@ -141,11 +137,12 @@ function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
 
 type Connection = Readonly<{ lend(): Promise<PostgresPoolClient> }>
 
-/** How Kysely ends a transaction that failed. */
-const ROLLBACK = 'rollback'
-const NOTHING: QueryResult = { command: '', rowCount: 0, oid: 0, fields: [], rows: [] }
+const NO_RESULT: QueryResult = { command: '', rowCount: 0, oid: 0, fields: [], rows: [] }
 
-/** A connection that prepares statements that come again, and that is cut when its server says nothing. */
+/** The tables of a prepared statement have changed; or the server became read-only, and another one takes writes. */
+const STALE_CODES: ReadonlySet<string> = new Set(['0A000', '25006'])
+
+/** A connection that prepares repeated statements, and that is cut when its server sends nothing. */
 function createConnection(client: PoolClient, options: PostgresOptions): Connection {
   const toQuery = createNames()
   let isReady = false
@@ -154,14 +151,14 @@ function createConnection(client: PoolClient, options: PostgresOptions): Connect
     isBroken = true
   })
   const query = async (text: string, values: readonly unknown[]): Promise<QueryResult> => {
-    // One that has said nothing would be waited for once more at the end of its transaction, which ends with the connection.
-    if (isBroken && text === ROLLBACK) return NOTHING
+    // The transaction ends with the connection: Kysely's rollback must not wait for a silent server once more.
+    if (isBroken && text === 'rollback') return NO_RESULT
     try {
       if (isBroken) throw new Error('the connection was given up')
       return await inTime(client.query(toQuery(text, values)), options.statementTimeoutMs + SILENCE_MS)
     } catch (error) {
-      // After an error of the server's the connection is as good as before; after any other nobody knows.
-      if (!(error instanceof DatabaseError) || LEFT.has(error.code ?? '')) isBroken = true
+      // An error from the server leaves the connection usable; after any other its state is unknown.
+      if (!(error instanceof DatabaseError) || STALE_CODES.has(error.code ?? '')) isBroken = true
       throw toPostgresFailure(error, options.address.label)
     }
   }
@@ -181,16 +178,14 @@ function createConnection(client: PoolClient, options: PostgresOptions): Connect
   }
 }
 
-/** In words and not among the parameters of the connection: not every pooler in between takes those. */
-function listSettings({ schema, statementTimeoutMs, idleTransactionMs }: PostgresOptions): string {
-  return [
-    `set search_path = ${schema}`,
-    `set statement_timeout = ${statementTimeoutMs}`,
-    `set idle_in_transaction_session_timeout = ${idleTransactionMs ?? IDLE_TRANSACTION_MS}`,
-  ].join('; ')
+/** Settings as a statement, not as connection parameters, which not every pooler accepts. */
+function listSettings(options: PostgresOptions): string {
+  const idleMs = options.idleTransactionMs ?? IDLE_TRANSACTION_MS
+  return `set search_path = ${options.schema}; set statement_timeout = ${options.statementTimeoutMs};
+    set idle_in_transaction_session_timeout = ${idleMs}`
 }
 
-/** A statement that comes for the second time is prepared, and found again by its name. */
+/** Prepare a statement when it comes for the second time, and find it again by its name. */
 function createNames(): (text: string, values: readonly unknown[]) => QueryConfig {
   const names = new Map<string, string>()
   return (text, values) => {
@@ -202,9 +197,6 @@ function createNames(): (text: string, values: readonly unknown[]) => QueryConfi
     return query
   }
 }
-
-/** The tables of a prepared statement have changed since; or the server may only be read, and another one is written to. */
-const LEFT: ReadonlySet<string> = new Set(['0A000', '25006'])
 
 /** @throws Error when `work` takes longer; it is left to itself then. */
 export async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {

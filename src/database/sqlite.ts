@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, statfsSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statfsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
-import { StoreError } from '../errors.ts'
+import { BackupError, StoreError } from '../errors.ts'
 import { SECOND_MS } from '../clock.ts'
 import { toOpenError } from './open-failure.ts'
 
@@ -23,33 +23,10 @@ type NativeModule = { DatabaseSync: new (path: string, options?: { readOnly?: bo
 /** Prepared statements kept per connection; the code has fewer shapes of query than this. */
 const MAX_STATEMENTS = 200
 
-/** How long a writer waits for another process's transaction before it gives up. */
+/** How long a writer waits for another process's transaction, on the calling thread, before it gives up. */
 const BUSY_TIMEOUT_MS: number = 5 * SECOND_MS
 
-/**
- * `:memory:` or a file; its folder is made. A `writer` takes the write lock at the start of each transaction.
- * `busyTimeoutMs`: how long it waits for another process's, on the calling thread.
- */
-export type SqliteOptions = Readonly<{
-  path: string
-  role: 'reader' | 'writer'
-  busyTimeoutMs?: number
-  /** Length of the log from which on the one who commits copies it into the file, which takes a while; in bytes. */
-  checkpointBytes?: number
-  /** A new file can be made smaller in small steps (`shrinkFile`); one that has tables stays as it is. By default none can. */
-  canShrink?: boolean
-  /** Pages of the file that the connection keeps in memory, in bytes; by default SQLite's own. */
-  cacheBytes?: number
-  /**
-   * Bytes of the file that are read through the memory of the kernel, without a call for each page; by default none. A disk
-   * that fails, or a file that somebody cuts off, then ends the process instead of one query.
-   */
-  mapBytes?: number
-  /** SQL functions without parameters, by name. A statement whose function throws ends with that error. */
-  functions?: Readonly<Record<string, () => number>>
-}>
-
-/** Pages of the file that a connection keeps in memory, and its log's length: SQLite's own defaults, in bytes. */
+/** SQLite's own defaults: pages that a connection caches, and the length of the log at which a commit copies it; in bytes. */
 const CACHE_BYTES: number = 2_000 * 1_024
 const CHECKPOINT_BYTES: number = 4_096 * 1_000
 
@@ -65,32 +42,76 @@ const LOG_PART = 1 / 4
 /** Copying a shorter log costs more than the space is worth; in pages. */
 const MIN_CHECKPOINT_PAGES = 64
 
+export type SqliteOptions = Readonly<{
+  /** A file, whose folder is created, or `:memory:`. */
+  path: string
+  /** A `writer` takes the write lock at the start of each transaction. */
+  role: 'reader' | 'writer'
+  busyTimeoutMs?: number
+  checkpointBytes?: number
+  /** Create a new file so that `shrinkFile` can make it smaller; one that has tables stays as it is. */
+  canShrink?: boolean
+  cacheBytes?: number
+  /**
+   * Bytes of the file that are read as mapped memory; by default none. A disk that fails, or a file that is cut off, then ends
+   * the process instead of one query.
+   */
+  mapBytes?: number
+  /** SQL functions without parameters, by name. A statement whose function throws ends with that error. */
+  functions?: Readonly<Record<string, () => number>>
+}>
+
 /**
- * Opens a SQLite database in WAL mode as Kysely's SQLite dialect wants it, with a cache of prepared statements.
- * @throws StoreError when no SQLite is at hand or the file cannot be opened.
+ * Open a SQLite database in WAL mode for Kysely's SQLite dialect, with a cache of prepared statements.
+ * @throws StoreError when Node has no SQLite, or the file cannot be opened.
  */
 export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { DatabaseSync } = loadSqlite()
+  const { path, role, functions = {} } = options
   let database: NativeDatabase | undefined
   try {
-    if (options.path !== ':memory:') makeFolder(dirname(options.path))
-    database = new DatabaseSync(options.path)
-    database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`)
-    if (options.canShrink === true) makeShrinkable(database)
-    database.exec('PRAGMA journal_mode = WAL')
-    database.exec('PRAGMA synchronous = NORMAL')
-    database.exec('PRAGMA foreign_keys = ON')
-    database.exec(`PRAGMA cache_size = ${-Math.ceil((options.cacheBytes ?? CACHE_BYTES) / 1_024)}`)
-    if (options.mapBytes !== undefined) database.exec(`PRAGMA mmap_size = ${options.mapBytes}`)
-    database.exec(`PRAGMA wal_autocheckpoint = ${computeCheckpointPages(options)}`)
-    database.exec(`PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)
-    if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
-    addFunctions(database, options)
-    return toKyselyDatabase(database, options.role)
+    if (path !== ':memory:') makeFolder(dirname(path))
+    database = new DatabaseSync(path)
+    configure(database, options)
+    for (const [name, implementation] of Object.entries(functions)) database.function(name, implementation)
+    return toKyselyDatabase(database, role)
   } catch (error) {
     database?.close()
-    throw toOpenError(options.path, error)
+    throw toOpenError(path, error)
   }
+}
+
+function configure(database: NativeDatabase, options: SqliteOptions): void {
+  database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`)
+  if (options.canShrink === true) makeShrinkable(database)
+  database.exec(`PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA cache_size = ${-Math.ceil((options.cacheBytes ?? CACHE_BYTES) / 1_024)};
+    PRAGMA mmap_size = ${options.mapBytes ?? 0};
+    PRAGMA wal_autocheckpoint = ${computeCheckpointPages(options)};
+    PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)
+  if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
+}
+
+/**
+ * Write a consistent copy of the SQLite file at `source` to the empty file `target`, also while other processes write to the
+ * source: the copy is what one reading transaction sees. The copy is on the disk when this returns.
+ * @throws StoreError when the source cannot be opened; BackupError when the copy cannot be made.
+ */
+export function copySqlite(source: string, target: string): void {
+  const database = openSqlite({ path: source, role: 'writer' })
+  try {
+    database.prepare('vacuum into ?').run([target])
+  } catch (error) {
+    const said = error instanceof Error ? error.message : 'unknown reason'
+    throw new BackupError(`Cannot copy "${source}" to "${target}": ${said}`, { cause: error })
+  } finally {
+    database.close()
+  }
+  const file = openSync(target, 'r+')
+  fsyncSync(file)
+  closeSync(file)
 }
 
 /** Possible only before anything is written, as the change to WAL does; later it would be a write at each opening. */
@@ -115,14 +136,7 @@ function findFreeBytes(path: string): number {
   }
 }
 
-function addFunctions(database: NativeDatabase, { functions = {} }: SqliteOptions): void {
-  for (const [name, implementation] of Object.entries(functions)) database.function(name, implementation)
-}
-
-/**
- * Makes a folder and those above it, one by one: where a file system refuses with ENOENT, as /proc does, Node's own
- * recursive mkdir never ends.
- */
+/** Create a folder and those above it. Node's recursive mkdir never ends where a file system refuses with ENOENT, as /proc does. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return
   makeFolder(dirname(path))
@@ -139,10 +153,8 @@ function toKyselyDatabase(database: NativeDatabase, role: SqliteOptions['role'])
     prepare(sql) {
       const cached = statements.get(sql)
       if (cached !== undefined) return cached
-      const statement = toKyselyStatement(
-        database,
-        sql === 'begin' && role === 'writer' ? 'begin immediate' : sql,
-      )
+      const text = sql === 'begin' && role === 'writer' ? 'begin immediate' : sql
+      const statement = toKyselyStatement(database, text)
       if (statements.size >= MAX_STATEMENTS) statements.clear()
       statements.set(sql, statement)
       return statement
@@ -166,7 +178,7 @@ function toKyselyStatement(database: NativeDatabase, sql: string): SqliteStateme
   }
 }
 
-/** A full disk makes SQLite roll back by itself; saying that again must not hide what went wrong. */
+/** A full disk makes SQLite roll back by itself; a second rollback must not hide what went wrong. */
 function rollBack(statement: NativeStatement): ReturnType<NativeStatement['run']> {
   try {
     return statement.run()
@@ -175,10 +187,7 @@ function rollBack(statement: NativeStatement): ReturnType<NativeStatement['run']
   }
 }
 
-/**
- * Leaves no log behind. Where the disk is full, or another process writes, it stays, and whoever opens or closes the
- * database next has it: a command that has its answer does not wait for an import.
- */
+/** Leave no log behind, unless the disk is full or another process writes: a command that has its result does not wait for an import. */
 function shrinkLog(database: NativeDatabase): void {
   try {
     database.exec('PRAGMA busy_timeout = 0')

@@ -9,6 +9,24 @@ import type { ChannelList } from '../storage/store.ts'
  */
 export type Age = 'fresh' | 'stale' | 'rescue' | 'gone' | 'unknown'
 
+/**
+ * - `hit`: younger than `freshSeconds`
+ * - `miss`: fetched for this call
+ * - `stale`: older than `freshSeconds`; a refresh runs behind, unless a failure is remembered
+ * - `rescued`: the catalog failed, is late or may not be called; the stored copy is served
+ */
+export type CacheStatus = 'hit' | 'miss' | 'stale' | 'rescued'
+
+/** Data of the catalog and their age. Never `undefined`: with nothing usable, `get…` throws. */
+export type Cached<T> = Readonly<{
+  value: T
+  /** When the catalog gave `value`, Unix milliseconds. Readers see it as "prices checked". */
+  asOfMs: number
+  status: CacheStatus
+  /** Until when, Unix milliseconds, a request would get the same; 0: the next one has to look again. */
+  currentUntilMs: number
+}>
+
 /** Judge data of the catalog by their age. */
 export function judgeAge(asOfMs: number, nowMs: number, config: FreshnessConfig): Age {
   const ageMs = nowMs - asOfMs

@@ -11,11 +11,8 @@ import type { Failures } from './failures.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { waitInTime } from '../lib/in-time.ts'
 
-/**
- * A served channel. `isGone`: it was served and is no longer listed for longer than a copy may be shown. `isCurrent`: it is
- * of the list at hand, and the store need not be asked for a newer one yet.
- */
-export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean; isCurrent(): boolean }>
+/** A served channel. `isGone`: it was served and is no longer listed for longer than a copy may be shown. */
+export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean }>
 
 /** `unlisted`: the catalog lists none of the served channels, and none that it listed may still be shown. */
 export type ChannelKnowledge = 'unknown' | 'unlisted' | 'known'
@@ -60,7 +57,6 @@ const STORE_READ_EVERY_MS: number = 10 * SECOND_MS
 export function createChannelSource(details: ChannelSourceDetails): ChannelSource {
   const { clock, config, served } = details
   const lists = createListSource(details)
-  const toCheck = createChecks(lists)
 
   const isServed = ({ id }: Channel): boolean => served === null || served.includes(id)
   const isShown = (list: ChannelList): boolean => listShown(list, clock.nowMs(), config).some(isServed)
@@ -72,11 +68,11 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       if (list === undefined)
         throw new UnavailableError('no list of channels could be fetched yet', { cause: lists.findFailure() })
       const channel = list.channels.find(({ id }) => id === channelId)
-      if (channel !== undefined) return { channel, isGone: false, isCurrent: toCheck(list) }
+      if (channel !== undefined) return { channel, isGone: false }
       const gone = list.gone.find((entry) => entry.channel.id === channelId)
       if (gone === undefined) throw new UnknownChannelError('the list of channels lacks it')
       const isGone = clock.nowMs() - gone.goneAtMs > config.rescueSeconds * SECOND_MS
-      return { channel: gone.channel, isGone, isCurrent: () => false }
+      return { channel: gone.channel, isGone }
     },
     async findKnown(channelId) {
       if (served !== null && !served.includes(channelId)) return undefined
@@ -176,16 +172,6 @@ function isNews(stored: ChannelList, memory: ChannelList | undefined, nowMs: num
   if (memory === undefined) return true
   if (stored.asOfMs === memory.asOfMs) return stored.heldSinceMs !== memory.heldSinceMs
   return isNewer(stored.asOfMs, memory.asOfMs, nowMs)
-}
-
-/** Is a list still the one at hand? One function for all who were given the same one. */
-function createChecks(lists: ListSource): (list: ChannelList) => () => boolean {
-  const checks = new WeakMap<ChannelList, () => boolean>()
-  return (list) => {
-    const check = checks.get(list) ?? ((): boolean => lists.findRemembered() === list && !lists.isDue())
-    checks.set(list, check)
-    return check
-  }
 }
 
 function hasChannel(list: ChannelList, channelId: string): boolean {

@@ -1,140 +1,114 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { type Clock, ENOUGH, SECOND_MS, isWithin, systemClock } from '../clock.ts'
-import type { LookupWriter } from '../storage/lookup-writer.ts'
-import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { CallNotMadeError } from '../errors.ts'
+import type { CopyEntry, CopyStore } from '../storage/store.ts'
 
 /**
- * How soon a process looks for what another one has asked for; each further look comes half as late again, up to the longest. Of
- * the machine's clock: a matter between processes, and not of any rule.
+ * How soon a process reads the copy for what another process fetches; each further read comes half as late again, up to the
+ * longest wait. In real time: this is a matter between processes.
  */
-const FIRST_LOOK_MS = 10
-const LONGEST_LOOK_MS = 100
-const LATER_BY = 1.5
-/** How often the owner looks whether what it found is written. */
-const WRITTEN_LOOK_MS = 3
-/** While the database is away that takes as long as it is. */
-const LONGEST_WRITTEN_LOOK_MS: number = SECOND_MS
-/** A claim outlives the longest call by this: what it found is being written. */
+const FIRST_WAIT_MS = 10
+const LONGEST_WAIT_MS = 100
+const WAIT_FACTOR = 1.5
+/** A claim outlives the longest call by this: the result is being written. */
 const WRITING_MS: number = 2 * SECOND_MS
 
 /** One product of a channel. */
 export type ClaimedProduct = Readonly<{ channelId: string; gtin: string }>
 
-/** Asks the catalog for a product, unless another process has. */
-export type Claims = ((product: ClaimedProduct, ask: () => Promise<CopyEntry>) => Promise<CopyEntry>) &
+/** What a call brought. `written` resolves when the copy has it, or failed to take it. */
+export type Fetched = Readonly<{ entry: CopyEntry; written: Promise<void> }>
+
+/** Fetch a product from the catalog, unless another process does. */
+export type Claims = ((product: ClaimedProduct, fetch: () => Promise<Fetched>) => Promise<CopyEntry>) &
   Readonly<{
-    /** Ends what waits for others, and resolves when nothing here uses the store any more. */
+    /** End the waits for other processes, and resolve when nothing here uses the store any more. */
     stop(): Promise<void>
   }>
 
-/** What claims are made of. `isFresh`: is an entry of that time as good as a call? `timeoutMs`: the longest call. */
+/** `timeoutMs`: of the longest call. `isFresh`: is an entry of that time as good as a call? */
 export type ClaimsDetails = Readonly<{
-  store: Pick<CopyStore, 'claimLookup' | 'giveBackLookup' | 'findProduct'>
-  lookups: Pick<LookupWriter, 'find' | 'hurry'>
+  store: Pick<CopyStore, 'claimLookup' | 'releaseLookup' | 'findProduct'>
   clock: Clock
   timeoutMs: number
   isFresh(asOfMs: number): boolean
   onStoreFailure(error: unknown): void
 }>
 
-/** A process that shares its store with nobody asks at once. */
-export const askAtOnce: Claims = Object.assign(
-  (_product: ClaimedProduct, ask: () => Promise<CopyEntry>) => ask(),
+/** For a process that shares its store with no other: every product is fetched at once. */
+export const fetchUnclaimed: Claims = Object.assign(
+  async (_product: ClaimedProduct, fetch: () => Promise<Fetched>) => (await fetch()).entry,
   { stop: () => Promise.resolve() },
 )
 
 /**
- * One of the processes that share a store asks for a product; the others have from the store what it found. When that gives
- * nothing, because the call failed or its process died, the next one asks. Without a store everybody asks for himself.
+ * Create the claims of one process. Of the processes that share a store one fetches a product, and the others read its result
+ * from the copy. If there is none, because the call failed or its process crashed, the next one fetches. While the store fails,
+ * every process fetches for itself.
  */
 export function createClaims(details: ClaimsDetails): Claims {
-  const { clock } = details
+  const { store, clock, onStoreFailure } = details
+  const owner = randomUUID()
   const stopping = new AbortController()
-  // As many may wait as have been asked.
+  // There is no limit to the number of products that are waited for.
   setMaxListeners(0, stopping.signal)
-  const { track, waitForAll } = createTracker()
-  const lastsMs = details.timeoutMs + WRITING_MS
-  const { claim, giveBack, findFresh } = createSteps(details, lastsMs, stopping.signal)
-  const askClaimed = async (product: ClaimedProduct, ask: () => Promise<CopyEntry>): Promise<CopyEntry> => {
+  const tasks = new Set<Promise<unknown>>()
+  const track = <T>(task: Promise<T>): Promise<T> => {
+    tasks.add(task)
+    const remove = (): void => void tasks.delete(task)
+    task.then(remove, remove)
+    return task
+  }
+  const claimMs = details.timeoutMs + WRITING_MS
+
+  const claim = async (product: ClaimedProduct): Promise<boolean> => {
+    try {
+      return await store.claimLookup(product, { owner, forMs: claimMs })
+    } catch (error) {
+      onStoreFailure(error)
+      return true
+    }
+  }
+  const release = (product: ClaimedProduct): Promise<void> =>
+    store.releaseLookup(product, { owner }).catch(onStoreFailure)
+  const findFresh = async ({ channelId, gtin }: ClaimedProduct): Promise<CopyEntry | undefined> => {
+    const entry = await store.findProduct(channelId, gtin).catch(() => undefined)
+    return entry !== undefined && details.isFresh(entry.asOfMs) ? entry : undefined
+  }
+  const fetchClaimed = async (product: ClaimedProduct, fetch: () => Promise<Fetched>): Promise<CopyEntry> => {
+    let written: Promise<void> | undefined
+    try {
+      // Another process may have written it since the copy was read.
+      const found = await findFresh(product)
+      if (found !== undefined) return found
+      const fetched = await fetch()
+      written = fetched.written
+      return fetched.entry
+    } finally {
+      // The next owner reads the copy before it calls. The visitor does not wait for the write.
+      void track(Promise.resolve(written).then(() => release(product)))
+    }
+  }
+  const fetchOrWait = async (product: ClaimedProduct, fetch: () => Promise<Fetched>): Promise<CopyEntry> => {
     const beganMs = clock.nowMs()
-    for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * LATER_BY, LONGEST_LOOK_MS)) {
-      const isMine = await claim(product)
-      try {
-        // Another process may have found it since the store was looked into.
-        const found = await findFresh(product)
-        if (found !== undefined) return found
-        if (isMine) return await ask()
-      } finally {
-        if (isMine) void track(giveBack(product))
-      }
-      if (!isWithin(beganMs, lastsMs, clock.nowMs()))
-        throw new CallNotMadeError('another process asks for the product, and has found nothing')
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * WAIT_FACTOR, LONGEST_WAIT_MS)) {
+      if (await claim(product)) return fetchClaimed(product, fetch)
+      const found = await findFresh(product)
+      if (found !== undefined) return found
+      if (!isWithin(beganMs, claimMs, clock.nowMs()))
+        throw new CallNotMadeError('another process fetches the product, and has found nothing')
       await systemClock.wait(waitMs, stopping.signal)
       if (stopping.signal.aborted) throw new CallNotMadeError('the server is stopping')
     }
   }
   return Object.assign(
-    (product: ClaimedProduct, ask: () => Promise<CopyEntry>) => track(askClaimed(product, ask)),
+    (product: ClaimedProduct, fetch: () => Promise<Fetched>) => track(fetchOrWait(product, fetch)),
     {
-      stop() {
+      async stop() {
         stopping.abort(ENOUGH)
-        return waitForAll()
+        while (tasks.size > 0) await Promise.allSettled(tasks)
       },
     },
   )
-}
-
-type Steps = Readonly<{
-  claim(product: ClaimedProduct): Promise<boolean>
-  giveBack(product: ClaimedProduct): Promise<void>
-  findFresh(product: ClaimedProduct): Promise<CopyEntry | undefined>
-}>
-
-function createSteps(details: ClaimsDetails, lastsMs: number, stopping: AbortSignal): Steps {
-  const { store, lookups, onStoreFailure } = details
-  const owner = randomUUID()
-  return {
-    async claim(product) {
-      try {
-        return await store.claimLookup(product, { owner, forMs: lastsMs })
-      } catch (error) {
-        onStoreFailure(error)
-        return true
-      }
-    },
-    async giveBack(product) {
-      const isWaiting = (): boolean =>
-        lookups.find(product.channelId, product.gtin) !== undefined && !stopping.aborted
-      // The next owner reads the store before it calls.
-      lookups.hurry()
-      for (let waitMs = WRITTEN_LOOK_MS; isWaiting(); waitMs = Math.min(waitMs * 2, LONGEST_WRITTEN_LOOK_MS))
-        await systemClock.wait(waitMs, stopping)
-      await store.giveBackLookup(product, { owner }).catch(onStoreFailure)
-    },
-    async findFresh({ channelId, gtin }) {
-      const entry = await store.findProduct(channelId, gtin).catch(() => undefined)
-      return entry !== undefined && details.isFresh(entry.asOfMs) ? entry : undefined
-    },
-  }
-}
-
-/** Work that is under way, so that its end can be waited for. */
-function createTracker(): Readonly<{
-  track<T>(work: Promise<T>): Promise<T>
-  waitForAll(): Promise<void>
-}> {
-  const underWay = new Set<Promise<unknown>>()
-  return {
-    track(work) {
-      underWay.add(work)
-      const forget = (): void => void underWay.delete(work)
-      work.then(forget, forget)
-      return work
-    },
-    async waitForAll() {
-      while (underWay.size > 0) await Promise.allSettled(underWay)
-    },
-  }
 }

@@ -8,9 +8,7 @@ import {
   isShortRead,
 } from '../storage/store.ts'
 import { UnavailableError } from '../errors.ts'
-import { judgeAge } from './age.ts'
-import type { Cached, Hold } from './cached.ts'
-import { type CopyStates, createCopyStates } from './copy-states.ts'
+import { type Cached, judgeAge } from './age.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { waitInTime } from '../lib/in-time.ts'
@@ -48,19 +46,21 @@ export type DealSourceDetails = Readonly<{
   onStoreFailure(error: unknown): void
 }>
 
+/** How soon a finished walk, also of another process, shows in grids. */
+const WALK_SEEN_WITHIN_MS: number = SECOND_MS
+
 /** A page in memory: for one walk of the copy, for as long as an answer is fresh. */
 export type RememberedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: number }>
 
 /** Makes the one way to deals: memory, then the stored copy. A failing store leaves what is in memory. */
 export function createDealSource(details: DealSourceDetails): DealSource {
   const reads = createDealReads(details)
-  const states = createCopyStates(details.store, details.clock)
   const find = async (key: string, wanted: WantedDeals): Promise<Cached<DealPage>> => {
     const remembered = details.memory.get(key)
-    const state = await states.read(wanted.channelId)
+    const state = await details.store.getCopyState(wanted.channelId)
     getWalkTime(state)
-    const isWarm = remembered !== undefined && isUsable(remembered, state, details)
-    return toHeld(isWarm ? remembered : await reads.read(key, wanted, state), wanted, { details, states })
+    const isCurrent = remembered !== undefined && isUsable(remembered, state, details)
+    return limitByPage(isCurrent ? remembered : await reads.read(key, wanted, state), details)
   }
   return {
     async getDeals(wanted) {
@@ -176,15 +176,11 @@ function toCached(read: RememberedDeals, { clock, config }: DealSourceDetails): 
   const age = judgeAge(asOfMs, nowMs, config)
   if (age === 'gone') throw new UnavailableError('the copy is older than it may be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
-  return { value: page, asOfMs, status, hold: null }
+  return { value: page, asOfMs, status, currentUntilMs: 0 }
 }
 
-/** A page stands for one walk, while it is in memory, and while it is neither older nor shorter than it was. */
-function toHeld(
-  read: RememberedDeals,
-  { channelId }: WantedDeals,
-  { details, states }: Readonly<{ details: DealSourceDetails; states: CopyStates }>,
-): Cached<DealPage> {
+/** A page is of one walk. It is current until another process can have made a newer one, or it becomes older or shorter. */
+function limitByPage(read: RememberedDeals, details: DealSourceDetails): Cached<DealPage> {
   const cached = toCached(read, details)
   if (cached.status === 'rescued') return cached
   const { freshSeconds, staleSeconds } = details.config
@@ -192,16 +188,11 @@ function toHeld(
     cached.status === 'hit'
       ? read.asOfMs + freshSeconds * SECOND_MS
       : read.asOfMs + staleSeconds * SECOND_MS + 1
-  const untilMs = Math.min(read.page.readAtMs + freshSeconds * SECOND_MS, agesAtMs)
-  return { ...cached, hold: createHold(states, { channelId, walk: read.walk, untilMs }) }
-}
-
-/** A hold lives as long as its answer: it keeps the number of a walk alive, and not the page. */
-function createHold(
-  states: CopyStates,
-  { channelId, walk, untilMs }: Readonly<{ channelId: string; walk: number; untilMs: number }>,
-): Hold {
-  return { untilMs, watch: null, isSame: () => states.isCurrent(channelId, walk), isServed: () => true }
+  const readUntilMs = read.page.readAtMs + freshSeconds * SECOND_MS
+  return {
+    ...cached,
+    currentUntilMs: Math.min(details.clock.nowMs() + WALK_SEEN_WITHIN_MS, readUntilMs, agesAtMs),
+  }
 }
 
 function dropGone(read: RememberedDeals, nowMs: number, config: FreshnessConfig): RememberedDeals {

@@ -1,21 +1,19 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
-import type { Drops } from '../catalog/parse.ts'
+import type { Drops, ParsedProduct } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import type { LookupWriter } from '../storage/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import { CallNotMadeError, CatalogStatusError, UnavailableError } from '../errors.ts'
+import { CallNotMadeError, CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
-import { judgeAge } from './age.ts'
-import type { Cached, CacheStatus, Hold } from './cached.ts'
+import { type CacheStatus, type Cached, judgeAge } from './age.ts'
 import type { ChannelSource } from './channels.ts'
-import type { Claims } from './claims.ts'
+import type { Claims, Fetched } from './claims.ts'
 import type { Failures } from './failures.ts'
+import type { LookupWrites } from './lookup-writes.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
-import { takeDrops } from './malformed.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 
 /** A product as the table "When the catalog is called" (product.md, section 2) gives it to a visitor. */
@@ -33,7 +31,7 @@ export type ProductSourceDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
   store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
-  lookups: Pick<LookupWriter, 'put' | 'find'>
+  writes: LookupWrites
   claims: Claims
   channels: ChannelSource
   memory: Memory<CopyEntry>
@@ -56,7 +54,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
   const getKnown = async (wanted: Wanted, entry: CopyEntry): Promise<Cached<Product | null> | undefined> => {
     switch (judgeAge(entry.asOfMs, clock.nowMs(), config)) {
       case 'fresh':
-        return toHeld(details, wanted, { entry, status: 'hit' })
+        return toCurrent(details, { entry, status: 'hit' })
       case 'stale':
         refresher.refreshBehind(wanted)
         return toCached(entry, 'stale')
@@ -65,7 +63,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
         const fresh = await refresher.fetchInTime(wanted, 'refresh')
         return fresh === undefined
           ? toCached(entry, 'rescued')
-          : toHeld(details, wanted, { entry: fresh, status: 'miss' })
+          : toCurrent(details, { entry: fresh, status: 'miss' })
       }
       default:
         return undefined
@@ -82,7 +80,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
         cause: found.failure,
       })
-    return toHeld(details, wanted, { entry, status: 'miss' })
+    return toCurrent(details, { entry, status: 'miss' })
   }
 
   return {
@@ -92,7 +90,7 @@ export function createProductSource(details: ProductSourceDetails): ProductSourc
       const { entry } = found
       if (entry?.product === null) {
         const isRemembered = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
-        return isRemembered ? toHeld(details, wanted, { entry, status: 'hit' }) : getUnknown(wanted, found)
+        return isRemembered ? toCurrent(details, { entry, status: 'hit' }) : getUnknown(wanted, found)
       }
       return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, found)
     },
@@ -132,39 +130,19 @@ function createRefresher(details: ProductSourceDetails): Refresher {
   }
 }
 
-/** An answer that the next one may not have without asking. */
+/** An answer that the next request may not have without a look at its age. */
 function toCached(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
-  return { value: entry.product, asOfMs: entry.asOfMs, status, hold: null }
+  return { value: entry.product, asOfMs: entry.asOfMs, status, currentUntilMs: 0 }
 }
 
-/** An answer that stands as long as it is fresh, and nothing newer has come into memory. */
-function toHeld(
-  { memory, config }: ProductSourceDetails,
-  { key }: Wanted,
+/** An answer that is current as long as it is fresh. */
+function toCurrent(
+  { config }: ProductSourceDetails,
   { entry, status }: Readonly<{ entry: CopyEntry; status: CacheStatus }>,
 ): Cached<Product | null> {
-  const heldSeconds =
-    entry.product === null ? Math.min(config.freshSeconds, config.notFoundSeconds) : config.freshSeconds
-  const hold = createHold(memory, key, { asOfMs: entry.asOfMs, heldSeconds })
-  return { ...toCached(entry, status), hold }
-}
-
-/**
- * A hold lives as long as its answer: it keeps the time of an entry alive, and not the entry.
- */
-function createHold(
-  memory: Memory<CopyEntry>,
-  key: string,
-  { asOfMs, heldSeconds }: Readonly<{ asOfMs: number; heldSeconds: number }>,
-): Hold {
-  const watch = memory.get(key)?.asOfMs === asOfMs ? (memory.watch(key) ?? null) : null
-  return {
-    untilMs: asOfMs + heldSeconds * SECOND_MS,
-    watch,
-    // What was dropped from memory for want of room is still what the catalog said a moment ago.
-    isSame: () => (memory.get(key)?.asOfMs ?? asOfMs) === asOfMs,
-    isServed: () => true,
-  }
+  const { freshSeconds, notFoundSeconds } = config
+  const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
+  return { ...toCached(entry, status), currentUntilMs: entry.asOfMs + seconds * SECOND_MS }
 }
 
 type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
@@ -172,8 +150,7 @@ type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failu
 /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
 async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<Found> {
   const { memory, clock, config } = details
-  // Where memory had no room for it, it may still be on its way into the copy.
-  const remembered = memory.get(wanted.key) ?? details.lookups.find(wanted.channelId, wanted.gtin)
+  const remembered = memory.get(wanted.key) ?? details.writes.find(wanted.channelId, wanted.gtin)
   if (remembered !== undefined && judgeAge(remembered.asOfMs, clock.nowMs(), config) === 'fresh')
     return { entry: remembered, isCopyRead: true }
   let isCopyRead = false
@@ -195,10 +172,24 @@ async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise
   return { entry: stored, isCopyRead }
 }
 
-/** Returns the bytes that were counted for it. */
+/** Keep an entry in memory. Return the bytes that were counted for it. */
 function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): number {
-  const bytes = entry.product === null ? 0 : JSON.stringify(entry.product).length * 2
+  const bytes = estimateBytes(entry.product)
   details.memory.set(wanted.key, entry, bytes)
+  return bytes
+}
+
+/** Memory of an object beside its texts, and of an offer. */
+const OBJECT_BYTES = 200
+
+/** Estimate the memory of a product without writing it out. */
+function estimateBytes(product: Product | null): number {
+  if (product === null) return 0
+  const texts = [product.title, product.brand ?? '', ...product.images]
+  let bytes = OBJECT_BYTES
+  for (const text of texts) bytes += text.length * 2
+  for (const { merchant, affiliateUrl } of product.offers)
+    bytes += OBJECT_BYTES + (merchant.length + affiliateUrl.length) * 2
   return bytes
 }
 
@@ -216,7 +207,7 @@ export async function findCompleteWalkTime(
   return isRecent ? startedAtMs : undefined
 }
 
-async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Purpose): Promise<CopyEntry> {
+async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Purpose): Promise<Fetched> {
   const { client, failures } = details
   try {
     const { value, asOfMs } = await client.findProduct({
@@ -232,19 +223,39 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
     // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
     if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') failures.forget(wanted.key)
     else failures.remember(wanted.key, undefined)
-    keep(details, wanted, entry)
-    return details.memory.get(wanted.key) ?? entry
+    return keep(details, wanted, entry)
   } catch (error) {
     if (!(error instanceof CallNotMadeError)) failures.remember(wanted.key, error)
     throw error
   }
 }
 
-/** Whoever waits need not wait for the copy. */
-function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): void {
+/**
+ * Count what was left out of a look-up's answer.
+ * @throws CatalogInvalidError when every offer was malformed and others are known that may still be shown.
+ */
+async function takeDrops(
+  details: ProductSourceDetails,
+  wanted: Wanted,
+  { product, drops }: ParsedProduct,
+): Promise<void> {
+  details.onDrops(drops, wanted.channelId)
+  // A product that the catalog lists without any offer has lost them, which is believed.
+  if (product.offers.length > 0 || product.drops === undefined) return
+  const { memory, store, clock, config } = details
+  const stored = memory.get(wanted.key) ?? store.findProduct(wanted.channelId, wanted.gtin)
+  const known = await Promise.resolve(stored).catch(() => undefined)
+  if (known === undefined || judgeAge(known.asOfMs, clock.nowMs(), config) === 'gone') return
+  if ((known.product?.offers.length ?? 0) > 0)
+    throw new CatalogInvalidError('every offer of the product is malformed; the offers known before stay')
+}
+
+/** Keep what the catalog said in memory and in the copy. Visitors do not wait for the copy. */
+function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): Fetched {
   const before = details.memory.get(wanted.key)
   const brand = entry.product?.brand ?? before?.product?.brand ?? null
   const kept = entry.product === null ? entry : { ...entry, product: { ...entry.product, brand } }
   const bytes = remember(details, wanted, kept)
-  details.lookups.put({ channelId: wanted.channelId, gtin: wanted.gtin, entry: kept, bytes })
+  const lookup = { channelId: wanted.channelId, gtin: wanted.gtin, entry: kept }
+  return { entry: kept, written: details.writes.put(lookup, bytes) }
 }

@@ -4,13 +4,13 @@ import type { Drops } from '../catalog/parse.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { computePeriodMs } from '../sync/schedule.ts'
-import { createLookupWriter } from '../storage/lookup-writer.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { judgeAge } from './age.ts'
 import { type ChannelSource, createChannelSource } from './channels.ts'
-import { askAtOnce, createClaims } from './claims.ts'
+import { createClaims, fetchUnclaimed } from './claims.ts'
 import { type DealSource, type RememberedDeals, createDealSource } from './deals.ts'
 import { createFailures } from './failures.ts'
+import { createLookupWrites } from './lookup-writes.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 import { type ProductSource, createProductSource } from './products.ts'
 
@@ -43,16 +43,16 @@ export function createSources(details: SourcesDetails): Sources {
   const shared = { client, gate, store, clock, config: config.freshness, onStoreFailure }
   const failures = createFailures(clock)
   const channels = createChannelSource({ ...shared, failures, served: config.channels })
-  const lookups = createLookupWriter(store, onStoreFailure)
+  const writes = createLookupWrites(store, onStoreFailure)
   const isFresh = (asOfMs: number): boolean => judgeAge(asOfMs, clock.nowMs(), config.freshness) === 'fresh'
   const claims =
     config.workers === 1 && config.database.kind === 'sqlite'
-      ? askAtOnce
-      : createClaims({ ...shared, lookups, timeoutMs: config.catalogTimeoutMs, isFresh })
+      ? fetchUnclaimed
+      : createClaims({ ...shared, timeoutMs: config.catalogTimeoutMs, isFresh })
   const products = createProductSource({
     ...shared,
     claims,
-    lookups,
+    writes,
     channels,
     failures,
     memory: memories.products,
@@ -64,9 +64,9 @@ export function createSources(details: SourcesDetails): Sources {
     channels,
     products,
     deals,
-    settle: lookups.settle,
+    settle: writes.settle,
     async stop() {
-      await lookups.settle()
+      await writes.settle()
       await claims.stop()
     },
   }

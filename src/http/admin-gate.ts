@@ -1,11 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express'
-import type { Context } from '../context.ts'
+import type { Config } from '../config/config.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { isPublicHost } from '../offers/links.ts'
+import type { AdminLimiter } from './admin-limiter.ts'
 import { type AdminRefusal, refuseUnlessAdmin } from './admin-password.ts'
 import { isAskedLocally, isLocalDemo } from './local-demo.ts'
-import type { Secret } from '../config/secrets.ts'
-import { findClientAddress } from '../routes/client-address.ts'
+import type { Secret, Secrets } from '../config/secrets.ts'
+import { findClientAddress } from './client-address.ts'
 
 /** Told to those who ask through a proxy that no setting names; `vitrine check` looks for it. */
 export const PROXY_NOT_TRUSTED =
@@ -24,8 +25,16 @@ export type AdminGate = Readonly<{
   hasStudio(request: Request): boolean
 }>
 
+/** What a gate is made of: part of the context. */
+export type AdminGateDetails = Readonly<{
+  config: Pick<Config, 'catalog' | 'host' | 'trustProxy'>
+  secrets: Secrets
+  adminLimiter: AdminLimiter
+  logger: Readonly<{ warn(message: string): void }>
+}>
+
 /** Create the one gate of an app. */
-export function createAdminGate(context: Context): AdminGate {
+export function createAdminGate(context: AdminGateDetails): AdminGate {
   const password = context.secrets.adminPassword
   const hasStudio = (request: Request): boolean => password !== null || isOpen(context, request)
   if (password === null) {
@@ -55,11 +64,11 @@ export function createAdminGate(context: Context): AdminGate {
 }
 
 /** Is the studio's address worth printing? */
-export function isStudioReachable(context: Pick<Context, 'config' | 'secrets'>): boolean {
+export function isStudioReachable(context: Pick<AdminGateDetails, 'config' | 'secrets'>): boolean {
   return context.secrets.adminPassword !== null || isLocalDemo(context.config)
 }
 
-function isOpen({ config }: Context, { headers }: Request): boolean {
+function isOpen({ config }: AdminGateDetails, { headers }: Request): boolean {
   return isLocalDemo(config) && isAskedLocally(headers)
 }
 
@@ -69,7 +78,7 @@ function createUnknown(): UnknownAddressError {
 
 /** Logs once when a proxy is not trusted. */
 function createAuthenticator(
-  context: Context,
+  context: AdminGateDetails,
   password: Secret,
 ): (request: Request) => Promise<AdminRefusal | null> {
   let isProxyLogged = false
@@ -79,13 +88,13 @@ function createAuthenticator(
       context.logger.warn(PROXY_NOT_TRUSTED)
     }
     const { authorization } = request.headers
-    const address = findClientAddress(context, request)
+    const address = findClientAddress(request, context.config.trustProxy)
     return refuseUnlessAdmin({ limiter: context.adminLimiter, password }, { authorization, address })
   }
 }
 
 /** Did a proxy in this network say for whom it asks, without being trusted? A visitor from outside may send the header, too. */
-function isProxyIgnored({ config }: Context, { headers, ips, socket }: Request): boolean {
+function isProxyIgnored({ config }: AdminGateDetails, { headers, ips, socket }: Request): boolean {
   if (headers['x-forwarded-for'] === undefined || config.trustProxy === true) return false
   // Express lists the addresses that trusted proxies name.
   return ips.length === 0 && !isPublicHost(toHost(socket.remoteAddress ?? ''))
@@ -99,7 +108,7 @@ function toHost(address: string): string {
 
 /** 429 while the address is locked, else 401, which makes browsers ask for the password. */
 function refuse(
-  context: Context,
+  context: AdminGateDetails,
   { request, response }: Readonly<{ request: Request; response: Response }>,
   { status, headers, message }: AdminRefusal,
 ): void {

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { MINUTE_SECONDS, SECOND_MS, isFuture } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import type { CacheStatus } from '../freshness/cached.ts'
+import type { CacheTagHeader } from '../config/settings.ts'
+import type { Headers } from './answer.ts'
 
 /** Shortest and longest `max-age` of a box: what is about to expire still spares a minute of requests. */
 const MIN_AGE_SECONDS: number = MINUTE_SECONDS
@@ -63,7 +64,9 @@ function computeAgeSeconds(asOfMs: number, nowMs: number): number {
 }
 
 /** `Cache-Status` in the terms of RFC 9211. */
-export function toCacheStatus(status: CacheStatus | 'unavailable' | 'invalid'): string {
+export function toCacheStatus(
+  status: 'hit' | 'miss' | 'stale' | 'rescued' | 'unavailable' | 'invalid',
+): string {
   switch (status) {
     case 'hit':
       return 'vitrine; hit'
@@ -76,4 +79,40 @@ export function toCacheStatus(status: CacheStatus | 'unavailable' | 'invalid'): 
     default:
       return `vitrine; fwd=miss; detail=${status}`
   }
+}
+
+/** On every tagged answer: whoever purges it empties the cache of all widgets. */
+const EVERYTHING = 'vitrine'
+
+/**
+ * Whose answer it is. Both come from what was looked up or checked and never from a visitor's text: `channelId` is a uuid in
+ * lower case (`null`: of no channel), `gtin` has 14 digits (`null`: not of one product).
+ */
+export type Tagged = Readonly<{ channelId: string | null; gtin: string | null; isGrid: boolean }>
+
+/** The tags of an answer as a header; `Surrogate-Key` and `xkey` part tags by a space, the others by a comma. `null`: no header. */
+export function toCacheTags(header: CacheTagHeader | null, tagged: Tagged): Headers {
+  if (header === null) return {}
+  const isSpaced = header === 'Surrogate-Key' || header === 'xkey'
+  return { [header]: listTags(tagged).join(isSpaced ? ' ' : ',') }
+}
+
+function listTags({ channelId, gtin, isGrid }: Tagged): readonly string[] {
+  const tags = [EVERYTHING]
+  if (channelId !== null) tags.push(`channel-${channelId}`)
+  if (gtin !== null) tags.push(`product-${gtin}`)
+  if (channelId !== null && gtin !== null) tags.push(`box-${channelId}-${gtin}`)
+  if (channelId !== null && isGrid) tags.push(`deals-${channelId}`)
+  return tags
+}
+
+/** A channel's id in the place where addresses have it. */
+const CHANNEL = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//i
+
+/**
+ * The channel that a path below `/fragments` or `/embeds` names, in lower case; `null` where its form is not that of an id. The
+ * channel need not exist.
+ */
+export function findChannelId(path: string): string | null {
+  return CHANNEL.exec(path)?.[1]?.toLowerCase() ?? null
 }

@@ -54,18 +54,6 @@ function readAccepted(acceptEncoding: string): Encoding {
   return accepted.has('gzip') ? 'gzip' : null
 }
 
-/** The same bytes in memory of their own: small buffers are pieces of a larger one, which each of them would keep. */
-export function toOwnMemory({ identity, gzip, brotli }: EncodedBody): EncodedBody {
-  return { identity: copyPiece(identity), gzip: copyPiece(gzip), brotli: copyPiece(brotli) }
-}
-
-function copyPiece(bytes: Buffer): Buffer {
-  if (bytes.buffer.byteLength === bytes.length) return bytes
-  const copy = Buffer.allocUnsafeSlow(bytes.length)
-  bytes.copy(copy)
-  return copy
-}
-
 /** The bytes of an encoding. */
 export function pickBody(body: EncodedBody, encoding: Encoding): Buffer {
   if (encoding === 'br') return body.brotli

@@ -1,21 +1,23 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A strong validator over everything that a body depends on: its whole view and the version of the templates. */
-export function createEtag(view: unknown, version: string): string {
-  return `"${createHash('sha256').update(version).update('\0').update(JSON.stringify(view)).digest('base64url').slice(0, 27)}"`
+/** Return a strong validator of a text. */
+export function createEtag(text: string): string {
+  return `"${hash('sha256', text, 'base64url').slice(0, 27)}"`
 }
 
-/** A hash over every template below a folder: an answer made by another template is another answer. */
-export function hashFolder(folder: string): string {
-  const hash = createHash('sha256')
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort()
-  for (const file of files) hash.update(readFileSync(file)).update('\0')
-  return hash.digest('base64url').slice(0, 16)
+/** Hash every file below some folders: a response that other templates or other code made is another response. */
+export function hashFolders(folders: readonly string[]): string {
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort(),
+  )
+  const digest = createHash('sha256')
+  for (const file of files) digest.update(readFileSync(file)).update('\0')
+  return digest.digest('base64url').slice(0, 16)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   type IncomingHttpHeaders,
   type IncomingMessage,
@@ -7,9 +8,9 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http'
-import type { Socket } from 'node:net'
-import { SECOND_MS } from '../clock.ts'
-import { type Connections, createConnections } from './connections.ts'
+import { Server as NetServer } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type Clock, SECOND_MS, isWithin } from '../clock.ts'
 import { type FormatRefusal, type Refusal, sendRefusal, writeRefusal } from './refusals.ts'
 
 /** How long a client may take for its headers and for a whole request; a slow one costs its own connection. */
@@ -23,6 +24,10 @@ const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
 const STALL_TIMEOUT_MS: number = 15 * SECOND_MS
 /** How many pipelined requests of one connection may wait for their responses. Each costs about 6 kB. */
 const MAX_PENDING_REQUESTS = 64
+/** A connection without a pending response may bring a request that was sent before the end for this long. */
+const QUIET_MS: number = SECOND_MS / 2
+/** How often idle connections are closed while the server ends. */
+const LOOK_MS = 50
 
 const NO_HOST: Refusal = { status: 400, message: 'The request has no Host header. HTTP/1.1 requires one.' }
 const MALFORMED: Refusal = { status: 400, message: 'The request is malformed.' }
@@ -44,25 +49,39 @@ export type GuardedServerDetails = Readonly<{
   stallTimeoutMs?: number
 }>
 
-/** Create an HTTP server that bounds what one connection may cost and formats the refusals that Node sends without a body. */
-export function createGuardedServer(
-  details: GuardedServerDetails,
-): Readonly<{ server: Server; connections: Connections }> {
+/** A server that bounds what one connection may cost. */
+export type GuardedServer = Readonly<{
+  server: Server
+  /**
+   * Take no new connection, let pending responses end, also on their way to a slow reader, close the other connections, and cut
+   * what is left after `withinMs`. Resolves when none is open.
+   */
+  end(clock: Clock, withinMs: number): Promise<void>
+}>
+
+/** Pending responses by open connection. */
+type Pending = Map<Duplex, number>
+
+/** Create an HTTP server that also formats the refusals that Node sends without a body. */
+export function createGuardedServer(details: GuardedServerDetails): GuardedServer {
   const { options, formatRefusal, stallTimeoutMs = STALL_TIMEOUT_MS } = details
+  const pending: Pending = new Map()
   const guard =
     (answer: RequestListener): RequestListener =>
     (request, response) => {
       const { socket } = request
       // A response without a socket is queued behind an earlier one of its connection that has not been sent.
-      if (response.socket === null && isFull(socket)) socket.destroy()
+      if (
+        response.socket === null &&
+        (socket.destroyed || countPending(pending, socket) >= MAX_PENDING_REQUESTS)
+      )
+        socket.destroy()
       else {
         route(request, response, answer)
         // A cached response has been handed to the kernel by now, unless it is queued.
-        if (!response.writableEnded || response.socket === null) connections.noteAnswer(socket, response)
+        if (!response.writableEnded || response.socket === null) notePending(pending, socket, response)
       }
     }
-  const isFull = (socket: Socket): boolean =>
-    socket.destroyed || connections.countPending(socket) >= MAX_PENDING_REQUESTS
   const route = (request: IncomingMessage, response: ServerResponse, answer: RequestListener): void => {
     if (request.headers.host === undefined && request.httpVersion === '1.1')
       return sendRefusal(request, response, { refusal: NO_HOST, format: formatRefusal })
@@ -81,15 +100,60 @@ export function createGuardedServer(
     guard(details.answer),
   )
   server.timeout = stallTimeoutMs
-  const connections = createConnections(server)
+  server.on('connection', (socket) => {
+    pending.set(socket, 0)
+    socket.once('close', () => pending.delete(socket))
+  })
   server.on('checkExpectation', guard(details.answerExpectation))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Bytes written now would be taken for the response that is still to come.
-    const isUnusable = !socket.writable || error.code === 'ECONNRESET' || connections.countPending(socket) > 0
+    const isUnusable = !socket.writable || error.code === 'ECONNRESET' || countPending(pending, socket) > 0
     if (isUnusable) socket.destroy()
     else writeRefusal(socket, UNPARSED[error.code ?? ''] ?? MALFORMED, formatRefusal)
   })
-  return { server, connections }
+  return { server, end: (clock, withinMs) => endServer({ server, pending }, clock, withinMs) }
+}
+
+function countPending(pending: Pending, socket: Duplex): number {
+  return pending.get(socket) ?? 0
+}
+
+/** Until the response closes, its connection is not quiet. */
+function notePending(pending: Pending, socket: Duplex, response: ServerResponse): void {
+  const add = (change: number): void => {
+    const before = pending.get(socket)
+    if (before !== undefined) pending.set(socket, before + change)
+  }
+  add(1)
+  response.once('close', () => add(-1))
+}
+
+async function endServer(
+  { server, pending }: Readonly<{ server: Server; pending: Pending }>,
+  clock: Clock,
+  withinMs: number,
+): Promise<void> {
+  const closed = once(server, 'close')
+  const done = new AbortController()
+  const startedMs = clock.nowMs()
+  // An HTTP server's own `close` also cuts idle connections, and takes one for idle whose response waits for a slow reader.
+  NetServer.prototype.close.call(server)
+  void closed.then(() => done.abort())
+  while (!done.signal.aborted && isWithin(startedMs, withinMs, clock.nowMs())) {
+    const sockets = [...pending.keys()]
+    if (sockets.every((socket) => socket.writableLength === 0)) server.closeIdleConnections()
+    // Node takes no connection for idle that never sent a request, and browsers open such ones ahead of need.
+    if (!isWithin(startedMs, QUIET_MS, clock.nowMs())) closeQuiet(pending)
+    await clock.wait(LOOK_MS, done.signal)
+  }
+  server.closeAllConnections()
+  await closed
+  // Ends the timer of an HTTP server, too.
+  server.close()
+}
+
+function closeQuiet(pending: Pending): void {
+  for (const [socket, count] of pending) if (count === 0 && socket.writableLength === 0) socket.destroy()
 }
 
 function announcesBody(headers: IncomingHttpHeaders): boolean {

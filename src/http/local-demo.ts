@@ -28,7 +28,7 @@ export function isAskedLocally(headers: IncomingHttpHeaders): boolean {
 }
 
 /** The embedded catalog on a loopback listener: somebody is trying Vitrine on their own machine. */
-export function isLocalDemo(config: Config): boolean {
+export function isLocalDemo(config: Pick<Config, 'catalog' | 'host'>): boolean {
   return config.catalog.kind === 'embedded' && isLoopback(config.host)
 }
 

@@ -6,6 +6,9 @@ import { UsageError } from '../errors.ts'
 import { createGuardedServer } from './guarded-server.ts'
 import { type Refusal, formatWidgetRefusal, sendRefusal } from './refusals.ts'
 
+/** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
+export const SERVER_NAME = 'vitrine'
+
 /** Connections that may wait to be taken: beyond Node's own 511, a moment's rush is reset. The kernel has a limit, too. */
 const BACKLOG = 4_096
 /** Headers of a request, all together; visitors' cookies of a host page come along through includes. */
@@ -44,7 +47,7 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
   const early: (() => void)[] = []
   let answer: RequestListener | undefined
   let stopped: Promise<void> | undefined
-  const { server, connections } = createGuardedServer({
+  const guarded = createGuardedServer({
     options: { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS },
     answer: (request, response) => {
       if (stopped !== undefined) response.setHeader('Connection', 'close')
@@ -55,8 +58,9 @@ export async function listenHttp(host: string, port: number, clock: Clock): Prom
       sendRefusal(request, response, { refusal: EXPECTATION_FAILED, format: formatWidgetRefusal }),
     formatRefusal: formatWidgetRefusal,
   })
+  const { server } = guarded
   await listen(server, host, port)
-  const end = (): Promise<void> => connections.end(clock, STOP_WITHIN_MS)
+  const end = (): Promise<void> => guarded.end(clock, STOP_WITHIN_MS)
   return {
     host,
     port: (server.address() as AddressInfo).port,

@@ -1,12 +1,11 @@
 import { type Clock, ENOUGH } from '../clock.ts'
-import type { FreshnessConfig } from '../config/config.ts'
 
 /**
  * How much longer a visitor waits, in milliseconds, and at least `leastMs`. A clock that is set back meanwhile makes that no
  * longer than the whole patience.
  */
 export function computePatienceMs(
-  { clock, config }: Readonly<{ clock: Clock; config: Pick<FreshnessConfig, 'visitorTimeoutMs'> }>,
+  { clock, config }: Readonly<{ clock: Clock; config: Readonly<{ visitorTimeoutMs: number }> }>,
   patientUntilMs: number,
   leastMs: number,
 ): number {

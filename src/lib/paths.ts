@@ -7,6 +7,9 @@ export const PACKAGE_FOLDER: string = fileURLToPath(new URL('../..', import.meta
 /** Eta templates. */
 export const VIEWS_FOLDER: string = fileURLToPath(new URL('../../views', import.meta.url))
 
+/** The code and the words that make views of data. */
+export const WIDGETS_FOLDER: string = fileURLToPath(new URL('../widgets', import.meta.url))
+
 /** The style sheet of the catalog service's page, served as it is written. */
 export const CATALOG_STYLE_FILE: string = fileURLToPath(
   new URL('../../public/styles/catalog.css', import.meta.url),

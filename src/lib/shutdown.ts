@@ -1,5 +1,4 @@
 import { SECOND_MS } from '../clock.ts'
-import type { Logger } from '../observability/logger.ts'
 
 /** A bug: sysexits.h calls it an internal software error. */
 const EXIT_SOFTWARE = 70
@@ -32,7 +31,7 @@ function toForcedCode(reason: string): number {
  * Watches for errors that nobody caught, after which nothing is certain any more: such an error is logged, answers under way
  * end, and so does the process. A second one ends it at once.
  */
-export function createEnding(getLogger: () => Logger): Ending {
+export function createEnding(logFatal: (fields: object, message: string) => void): Ending {
   const stop = new AbortController()
   let hasFailed = false
   const toExitCode = (code: number): number => (hasFailed ? EXIT_SOFTWARE : code)
@@ -42,7 +41,7 @@ export function createEnding(getLogger: () => Logger): Ending {
   }
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      getLogger().fatal({ err: error, event }, 'an error that nobody caught: a bug; the process ends')
+      logFatal({ err: error, event }, 'an error that nobody caught: a bug; the process ends')
       if (hasFailed) process.exit(EXIT_SOFTWARE)
       hasFailed = true
       process.exitCode = EXIT_SOFTWARE

@@ -1,12 +1,9 @@
 import { hideSecrets } from '../config/secrets.ts'
+import type { LogLevel } from '../config/settings.ts'
 import { type DestinationStream, type Logger as PinoLogger, destination, pino } from 'pino'
 
 /** JSON lines on standard error. One line an event; warm answers are counted in metrics, not logged. */
 export type Logger = PinoLogger
-
-/** Log levels of pino, from quiet to loud. */
-export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** How a logger is made; `stream` is where tests listen. */
 export type LoggerOptions = Readonly<{ level: LogLevel; stream?: DestinationStream }>

@@ -66,7 +66,7 @@ function findAgeMs(completedAtMs: number, nowMs: number): number | null {
 /** The same, as the metrics take it. */
 export function toMeasuredState({ memories, clocks }: Context, state: ServerState): MeasuredState {
   const { quota, limit, left, keyRefusedUntilMs, breaker } = state.gate
-  const { products, deals, answers } = memories
+  const { products, deals, responses } = memories
   return {
     isStoreUp: state.isStoreUp,
     isStoreWritable: state.isStoreWritable,
@@ -84,9 +84,9 @@ export function toMeasuredState({ memories, clocks }: Context, state: ServerStat
       entries: {
         products: products.entryCount(),
         deals: deals.entryCount(),
-        answers: answers.entryCount(),
+        answers: responses.entryCount(),
       },
-      bytes: { products: products.byteCount(), deals: deals.byteCount(), answers: answers.byteCount() },
+      bytes: { products: products.byteCount(), deals: deals.byteCount(), answers: responses.byteCount() },
     },
   }
 }

@@ -10,6 +10,12 @@ const RATIO_DIGITS = 34
 /** The form of a price: one to twelve digits, up to four decimals. Zero has it, too. */
 export const PRICE_PATTERN: RegExp = /^\d{1,12}(?:\.\d{1,4})?$/
 
+/** The upper-case form of an ISO 4217 code that Intl knows; `undefined` for any other text. */
+export function findCurrency(text: string): string | undefined {
+  const code = text.toUpperCase()
+  return Intl.supportedValuesOf('currency').includes(code) ? code : undefined
+}
+
 /** A price of the catalog as it may be used: one to twelve digits, up to four decimals, above zero. */
 export function isPrice(text: string): boolean {
   return PRICE_PATTERN.test(text) && /[1-9]/.test(text)

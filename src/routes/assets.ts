@@ -7,7 +7,7 @@ import type { Asset } from '../http/assets.ts'
 import { chooseEncoding } from '../http/encodings.ts'
 import { takenInHeaders } from '../http/security-headers.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
-import { getParameter } from './widget-answer.ts'
+import { getParameter } from './requests.ts'
 
 /** A name with its content's hash never changes its bytes. */
 const FOR_EVER = `public, max-age=${365 * DAY_SECONDS}, immutable`

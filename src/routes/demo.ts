@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { createOwnPageHeaders, takenInHeaders } from '../http/security-headers.ts'
 import { formatPrice } from '../widgets/format.ts'
-import { getParameter, parseQuery } from './widget-answer.ts'
+import { getParameter, parseQuery } from './requests.ts'
 
 /** Longest name and value of a tracking parameter that the demonstration shop prints, and how many it prints. */
 const MAX_PRINTED_CHARACTERS = 300

@@ -1,77 +1,33 @@
-import { type ErrorRequestHandler, Router } from 'express'
-import { LRUCache } from 'lru-cache'
+import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import { UnknownAddressError } from '../errors.ts'
-import { type Headers, sendAnswer } from '../http/answer.ts'
-import { findChannelId } from '../http/cache-tags.ts'
+import type { Headers } from '../http/answer.ts'
 import { encodeBody } from '../http/encodings.ts'
-import { createEtag } from '../http/etag.ts'
+import { toBodies } from '../http/response-cache.ts'
 import { listFrameAncestors, takenInHeaderList, toEmbedPolicy } from '../http/security-headers.ts'
 import { isFramedLocally } from '../http/local-demo.ts'
 import { findSpeech, listStyles } from '../widgets/presentation.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
-import { toFailureForm, toFailureStatus, toKnownError } from './failure-forms.ts'
-import { noteFailure } from './note-answer.ts'
-import {
-  type AnswerMaker,
-  type AnyView,
-  type AnyWidget,
-  renderView,
-  toEmptyHeaders,
-} from './widget-answer.ts'
-import { type SendWidget, createWidgetRoutes } from './widget-routes.ts'
-import { createWidgetSender } from './widget-sender.ts'
+import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './widget-routes.ts'
 
 /**
  * `/embeds/…`: whole documents for iframes. Always 200 where an article is concerned; whether the box is hidden is said
  * in the document, never measured by it. No `X-Frame-Options`: who may frame is in the policy.
  */
-export function createEmbedsRouter(context: Context, send: SendWidget): Router {
-  const router = Router()
-  router.use(createWidgetRoutes(context, 'embed', send))
-  router.use('/embeds', () => {
-    throw new UnknownAddressError('no such embed')
-  })
-  router.use('/embeds', createEmbedErrorHandler(context))
-  return router
-}
-
-/** Channels whose policy is kept ready. */
-const MAX_POLICIES = 200
-
-/** Makes the sender of embeds. */
-export function createEmbedSender(context: Context): SendWidget {
-  // One text for all answers of a channel: they keep it.
-  const kept = new LRUCache<string, Headers>({ max: MAX_POLICIES })
-  const getHeaders = (url: string | null): Headers => {
-    const headers = kept.get(url ?? '') ?? toEmbedHeaders(context, url)
-    kept.set(url ?? '', headers)
-    return headers
-  }
-  return createWidgetSender(context, {
+export function createEmbedsRouter(context: Context): Router {
+  return createWidgetRouter(context, {
     surface: 'embed',
-    isEncoded: true,
-    toHeaders: ({ channel }, encoding) => ({
-      ...getHeaders(channel.url),
-      'Content-Encoding': encoding ?? undefined,
-      Vary: 'Accept-Encoding',
-    }),
-    createMaker: (widget) => createEmbedMaker(context, widget),
+    toHeaders: (channelUrl) => toEmbedHeaders(context, channelUrl),
+    toEtag: (digest) => `W/"${digest}"`,
+    render: async (widget, view) => {
+      const body = renderView(context, widget, view)
+      return toBodies(
+        await encodeBody(context.renderer.renderEmbed({ ...toOutline(context, widget, view), body })),
+      )
+    },
+    renderFailure: ({ form, message }) =>
+      form === 'mistake' ? renderMistake(context, message) : renderHidden(context, message),
   })
 }
-
-function createEmbedMaker(context: Context, widget: AnyWidget): AnswerMaker {
-  const toOutline = (view: AnyView | undefined): EmbedOutline => toEmbedOutline(context, widget, view?.label)
-  return {
-    toEtag: (view) => `W/${createEtag({ outline: toOutline(view), view }, context.version)}`,
-    render: (view) => {
-      const body = renderView(context, widget.kind, view)
-      return encodeBody(context.renderer.renderEmbed({ ...toOutline(view), body }))
-    },
-  }
-}
-
-type EmbedOutline = Omit<EmbedView, 'body'>
 
 function toEmbedHeaders(context: Context, channelUrl: string | null): Headers {
   const ancestors = listFrameAncestors({
@@ -84,28 +40,27 @@ function toEmbedHeaders(context: Context, channelUrl: string | null): Headers {
     ...takenInHeaderList,
     'Content-Security-Policy': toEmbedPolicy(context.ownOrigin, ancestors),
     'X-Robots-Tag': 'noindex, indexifembedded',
+    Vary: 'Accept-Encoding',
   }
 }
 
-/** Everything of the document but the widget itself; without a `title` of the view there is nothing to show. */
-function toEmbedOutline(
-  context: Context,
-  widget: AnyWidget,
-  title: string | undefined,
-): Omit<EmbedView, 'body'> {
-  const { lang, dir, words } = findSpeech(widget.options.locale)
+/** Everything of the document except the widget itself. */
+function toOutline(context: Context, widget: AnyWidget, view: AnyView | undefined): Omit<EmbedView, 'body'> {
+  const { options, path } = widget.address
+  const { lang, dir, words } = findSpeech(options.locale)
+  const isShown = view !== undefined
   return {
     lang,
     dir,
-    theme: widget.options.theme,
-    title: title ?? (widget.kind === 'deals' ? words.gridHeading : words.boxHeading),
-    state: title === undefined ? 'hidden' : 'shown',
-    reason: title === undefined ? widget.hiddenReason : null,
+    theme: options.theme,
+    title: view?.label ?? (widget.kind === 'deals' ? words.gridHeading : words.boxHeading),
+    state: isShown ? 'shown' : 'hidden',
+    reason: isShown ? null : widget.hiddenReason,
     isFault: false,
-    styles: toEmbedStyles(context, widget.options.accent),
+    styles: toEmbedStyles(context, options.accent),
     frameScript: toFrameScript(context),
-    goUrl: title === undefined ? null : `${context.publicUrl}/go/${widget.channel.id}/`,
-    discovery: toDiscovery(context, widget.getEmbedPath()),
+    goUrl: isShown ? `${context.publicUrl}/go/${widget.channel.id}/` : null,
+    discovery: toDiscovery(context, path),
   }
 }
 
@@ -123,31 +78,6 @@ function toFrameScript({ publicUrl, assets }: Context): string {
 function toEmbedStyles(context: Context, accent: string | null): readonly string[] {
   const { publicUrl, assets } = context
   return listStyles(accent, { publicUrl, stylePath: assets.get('vitrine.css').path })
-}
-
-/** Nothing to show is an empty document that reports `hidden`; a mistake in a template is a short readable page. */
-function createEmbedErrorHandler(context: Context): ErrorRequestHandler {
-  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return async (failure: unknown, request, response, next) => {
-    if (response.headersSent) return next(failure)
-    const error = toKnownError(failure, request.path)
-    const form = toFailureForm(error, 'embed')
-    noteFailure(context, { error, surface: 'embed', state: form.state, request, response })
-    // A browser shows a frame that it refuses as an error: these, too, may stand in the channel's own pages.
-    const channel = await context.channels.findKnown(request.path.split('/')[1]?.toLowerCase() ?? '')
-    const headers = {
-      ...toEmptyHeaders(context, { ...form, channelId: findChannelId(request.path) }),
-      ...toEmbedHeaders(context, channel?.url ?? null),
-    }
-    const text =
-      form.form === 'mistake' ? renderMistake(context, form.message) : renderHidden(context, form.message)
-    sendAnswer(request, response, {
-      status: toFailureStatus(form, error, request),
-      headers,
-      etag: null,
-      getBody: () => Buffer.from(text),
-    })
-  }
 }
 
 function renderMistake(context: Context, message: string | null): string {

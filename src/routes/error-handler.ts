@@ -1,47 +1,12 @@
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import type { ErrorRequestHandler, RequestHandler } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { type Refusal, formatWidgetRefusal, sendRefusal, toRefusalHeaders } from '../http/refusals.ts'
+import { toRefusalHeaders } from '../http/refusals.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { toFailureForm, toKnownError } from './failure-forms.ts'
 import { getRequestId, noteFailure } from './note-answer.ts'
 
-/** GET and HEAD only, everywhere. */
-export const refuseOtherMethods: RequestHandler = (request, response, next) => {
-  if (request.method === 'GET' || request.method === 'HEAD') return next()
-  response.set('Allow', 'GET, HEAD')
-  refuse(request, response, { status: 405, message: 'Only GET and HEAD are answered here.' })
-}
-
-/** Longest address that is answered, in characters: options are short, and a longer one is nobody's page. */
-const MAX_ADDRESS_CHARACTERS = 2_048
-
-/** Looks at the length of an address before anything reads it. */
-export const refuseLongAddresses: RequestHandler = (request, response, next) => {
-  if (request.originalUrl.length <= MAX_ADDRESS_CHARACTERS) return next()
-  refuse(request, response, {
-    status: 414,
-    message: `An address has at most ${MAX_ADDRESS_CHARACTERS} characters here.`,
-  })
-}
-
-/**
- * Refuse a request target with a "#": caches end the query there, or do not. Neither the hot cache nor the plain addresses
- * know such a target, so that it always arrives here.
- */
-export const refuseFragmentTargets: RequestHandler = (request, response, next) => {
-  if (!request.originalUrl.includes('#')) return next()
-  refuse(request, response, {
-    status: 400,
-    message: 'The address of a request has no "#". Write %23 for one inside a value.',
-  })
-}
-
-function refuse(request: Request, response: Response, refusal: Refusal): void {
-  sendRefusal(request, response, { refusal, format: formatWidgetRefusal, target: request.path })
-}
-
-/** Whatever no router knew. */
+/** Refuse an address that no router knows. */
 export const throwUnknownAddress: RequestHandler = () => {
   throw new UnknownAddressError('no such address')
 }

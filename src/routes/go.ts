@@ -2,7 +2,7 @@ import { Router } from 'express'
 import type { Context } from '../context.ts'
 import { OfferGoneError } from '../errors.ts'
 import { takenInHeaders } from '../http/security-headers.ts'
-import { getParameter } from './widget-answer.ts'
+import { getParameter } from './requests.ts'
 
 /**
  * `/go/{channel}/{gtin}/{offer}`: to the shop, for sandboxed frames whose links may only lead to their own host. The

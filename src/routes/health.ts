@@ -5,13 +5,11 @@ import type { Context } from '../context.ts'
 import type { ChannelKnowledge } from '../freshness/channels.ts'
 import { describeHold } from '../sync/held-walk.ts'
 import { waitInTime } from '../lib/in-time.ts'
+import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
-import { parseQuery } from './widget-answer.ts'
+import { parseQuery } from './requests.ts'
 import { type ServerState, readServerState, toMeasuredState } from '../observability/server-status.ts'
-
-/** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
-export const SERVER_NAME = 'vitrine'
 
 /** How long readiness is cached, so that a flood of requests costs no database reads. */
 const READINESS_CACHE_MS: number = SECOND_MS

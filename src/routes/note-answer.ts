@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Context } from '../context.ts'
 import { VitrineError } from '../errors.ts'
-import type { CacheStatus } from '../freshness/cached.ts'
+import type { CacheStatus } from '../freshness/age.ts'
 import type { AskedRequest, NotedResponse } from '../http/answer.ts'
 
 /** Bytes of a request id: enough to find one line among a day's. */

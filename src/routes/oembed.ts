@@ -2,10 +2,11 @@ import { type ErrorRequestHandler, type Request, type Response, Router } from 'e
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { BadOptionError, OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
-import { findGtin } from '../offers/gtin.ts'
 import { sendAnswer } from '../http/answer.ts'
+import { findClientAddress } from '../http/client-address.ts'
 import { createEtag } from '../http/etag.ts'
 import { takenInHeaders } from '../http/security-headers.ts'
+import type { WidgetAddress } from '../widgets/address.ts'
 import {
   type BoxSize,
   type GridSize,
@@ -23,11 +24,10 @@ import {
   parseOembedQuestion,
   toOembedAnswer,
 } from '../widgets/oembed.ts'
-import { parseBoxOptions, parseGridOptions, toQuery, withQuery } from '../widgets/options.ts'
 import { findSpeech } from '../widgets/presentation.ts'
-import { findClientAddress } from './client-address.ts'
+import type { Widget } from '../widgets/widgets.ts'
 import { noteFailure } from './note-answer.ts'
-import { parseQuery } from './widget-answer.ts'
+import { parseQuery } from './requests.ts'
 
 const TYPES: Readonly<Record<OembedFormat, string>> = {
   json: 'application/json; charset=utf-8',
@@ -63,7 +63,7 @@ async function sendOembed(context: Context, request: Request, response: Response
       404,
       `url is not the address of an embed: they begin with ${context.publicUrl}/embeds/`,
     )
-  const frame = await findFrame(context, address, findClientAddress(context, request))
+  const frame = await findFrame(context, address, findClientAddress(request, context.config.trustProxy))
   const text = formatOembed(toOembedAnswer(frame, question), question.format)
   sendAnswer(request, response, {
     status: 200,
@@ -71,70 +71,63 @@ async function sendOembed(context: Context, request: Request, response: Response
       'Content-Type': TYPES[question.format],
       'Cache-Control': frame.isKnown ? CACHEABLE : 'no-store',
     },
-    etag: createEtag(text, ''),
+    etag: createEtag(text),
     getBody: () => Buffer.from(text),
   })
 }
 
 /** The frame of an address that is right, whether or not there is something to show in it now. */
-async function findFrame(context: Context, address: EmbedAddress, visitor: string): Promise<OembedFrame> {
+async function findFrame(context: Context, asked: EmbedAddress, visitor: string): Promise<OembedFrame> {
+  const { widgets } = context
+  const { gtin, ...parts } = { ...asked, surface: 'embed' as const }
   try {
-    return address.gtin === null
-      ? await findGrid(context, address, visitor)
-      : await findBox(context, address, address.gtin)
+    if (gtin === null) {
+      const address = widgets.parseGridAddress(parts)
+      const found = await findView(widgets.getGrid(address, visitor))
+      const size = found.view === undefined ? USUAL_GRID : toGridSize(found.view)
+      return toFrame(context, address, {
+        ...found,
+        toHeightPx: (widthPx) => estimateGridHeightPx(size, widthPx),
+      })
+    }
+    const address = widgets.parseBoxAddress({ ...parts, gtin })
+    const found = await findView(widgets.getBox(address))
+    const size = found.view === undefined ? USUAL_BOX : toBoxSize(found.view)
+    return toFrame(context, address, {
+      ...found,
+      toHeightPx: (widthPx) => estimateBoxHeightPx(size, widthPx),
+    })
   } catch (error) {
-    if (error instanceof UnavailableError || error instanceof StoreError)
-      return toUnknownFrame(context, address)
     if (error instanceof VitrineError) throw new OembedError(404, error.publicMessage)
     throw error
   }
 }
 
-async function findBox(context: Context, address: EmbedAddress, gtin: string): Promise<OembedFrame> {
-  const widget = await context.widgets.getBox({ ...address, gtin, surface: 'embed' })
-  const view = widget.getView()
-  const size = view === undefined ? USUAL_BOX : toBoxSize(view)
-  return {
-    title: view?.label ?? findSpeech(widget.options.locale).words.boxHeading,
-    src: `${context.publicUrl}/embeds/${widget.getEmbedPath()}`,
-    toHeightPx: (widthPx) => estimateBoxHeightPx(size, widthPx),
-    publicUrl: context.publicUrl,
-    isKnown: true,
+/** `view` is `undefined` where nothing is shown, or where the catalog cannot say so: a consumer would keep a failure as long as a frame. */
+async function findView<View>(
+  widget: Promise<Widget<View>>,
+): Promise<Readonly<{ view: View | undefined; isKnown: boolean }>> {
+  try {
+    return { view: (await widget).getView(), isKnown: true }
+  } catch (error) {
+    if (error instanceof UnavailableError || error instanceof StoreError)
+      return { view: undefined, isKnown: false }
+    throw error
   }
 }
 
-async function findGrid(context: Context, address: EmbedAddress, visitor: string): Promise<OembedFrame> {
-  const widget = await context.widgets.getGrid({ ...address, surface: 'embed', visitor })
-  const view = widget.getView()
-  const size = view === undefined ? USUAL_GRID : toGridSize(view)
-  return {
-    title: view?.label ?? findSpeech(widget.options.locale).words.gridHeading,
-    src: `${context.publicUrl}/embeds/${widget.getEmbedPath()}`,
-    toHeightPx: (widthPx) => estimateGridHeightPx(size, widthPx),
-    publicUrl: context.publicUrl,
-    isKnown: true,
-  }
-}
-
-/**
- * While the catalog cannot say which channels there are: a consumer would keep a failure as long as a frame. Options and
- * GTIN were read before that was found out.
- */
-function toUnknownFrame({ publicUrl, widgets }: Context, address: EmbedAddress): OembedFrame {
-  const { channelId, query } = address
-  const gtin = address.gtin === null ? null : (findGtin(address.gtin) ?? null)
-  const parse = gtin === null ? parseGridOptions : parseBoxOptions
-  const options = parse(query, widgets.defaults, 'embed')
+function toFrame(
+  { publicUrl }: Context,
+  { gtin, options, path }: WidgetAddress,
+  {
+    view,
+    ...frame
+  }: Pick<OembedFrame, 'isKnown' | 'toHeightPx'> &
+    Readonly<{ view: Readonly<{ label: string }> | undefined }>,
+): OembedFrame {
   const { words } = findSpeech(options.locale)
-  const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
-  return {
-    title: gtin === null ? words.gridHeading : words.boxHeading,
-    src: `${publicUrl}/embeds/${withQuery(path, toQuery(options, widgets.defaults))}`,
-    toHeightPx: (widthPx) =>
-      gtin === null ? estimateGridHeightPx(USUAL_GRID, widthPx) : estimateBoxHeightPx(USUAL_BOX, widthPx),
-    publicUrl,
-    isKnown: false,
-  }
+  const heading = gtin === null ? words.gridHeading : words.boxHeading
+  return { ...frame, title: view?.label ?? heading, src: `${publicUrl}/embeds/${path}`, publicUrl }
 }
 
 /** A line of plain text: WordPress reads bodies whatever their status, and takes JSON for an answer. */

@@ -109,7 +109,8 @@ async function findShownOffers(
 ): Promise<Shown> {
   const { query } = judgeOptions('where-to-buy', choice.typed, widgets.defaults)
   return describe(async () => {
-    const widget = await widgets.getBox({ channelId: channel.id, gtin, query, surface: 'fragment' })
+    const parts = { surface: 'fragment', channelId: channel.id, query: query.toString() } as const
+    const widget = await widgets.getBox(widgets.parseBoxAddress({ ...parts, gtin }))
     const view = widget.getView()
     return view === undefined
       ? { kind: 'hidden', reason: widget.hiddenReason }
@@ -139,12 +140,8 @@ async function readDeals(
 ): Promise<ChannelData> {
   const { query } = judgeOptions('deals', choice.typed, widgets.defaults)
   const shown = await describe(async () => {
-    const widget = await widgets.getGrid({
-      channelId: channel.id,
-      query,
-      surface: 'fragment',
-      visitor: 'studio',
-    })
+    const parts = { surface: 'fragment', channelId: channel.id, query: query.toString() } as const
+    const widget = await widgets.getGrid(widgets.parseGridAddress(parts), 'studio')
     const view = widget.getView()
     return view === undefined
       ? { kind: 'hidden', reason: widget.hiddenReason }

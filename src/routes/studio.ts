@@ -1,17 +1,21 @@
 import { type Request, type Response, Router } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
+import { HOUR_SECONDS } from '../clock.ts'
+import { chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
+import { parseGalleryChoice, toGalleryView } from '../studio/gallery/gallery.ts'
+import { findGalleryPicture } from '../studio/gallery/pictures.ts'
+import type { Specimen } from '../studio/gallery/specimens.ts'
 import { toStudioLive } from '../studio/live.ts'
 import { toStudioView } from '../studio/studio.ts'
 import { toSuffix } from '../studio/widget.ts'
 import type { StudioView } from '../studio/views.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
-import { sendPage } from './own-page.ts'
 import { readStudioData } from './studio-data.ts'
-import { parseQuery } from './widget-answer.ts'
+import { getParameter, parseQuery } from './requests.ts'
 
-/** `/studio`, and `/`, which leads there. */
+/** `/studio`, its gallery, and `/`, which leads to the studio. */
 export function createStudioRouter(context: Context, gate: AdminGate): Router {
   const router = Router()
   const headers = createOwnPageHeaders(context.ownOrigin)
@@ -32,10 +36,55 @@ export function createStudioRouter(context: Context, gate: AdminGate): Router {
   router.get('/studio/live', gate.protect, headers, async (request: Request, response: Response) => {
     response.set('Cache-Control', 'no-store').json(toStudioLive(await getView(request)))
   })
+  addGallery(router, context, gate)
   return router
 }
 
 /** Without a password it opens to this machine alone, by names of this machine; with one, to the outside. */
 function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): string {
   return secrets.adminPassword === null ? `http://${headers.host ?? ''}/studio` : `${publicUrl}/studio`
+}
+
+/** `/studio/gallery`: every layout, theme and hard case on one page, from fixtures; and their pictures. */
+function addGallery(router: Router, context: Context, gate: AdminGate): void {
+  const { assets, publicUrl, renderer } = context
+  const render = (specimen: Specimen): string =>
+    specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view)
+
+  router.get(
+    '/studio/gallery',
+    gate.protect,
+    createOwnPageHeaders(context.ownOrigin),
+    async (request, response) => {
+      const view = await toGalleryView({
+        publicUrl,
+        stylePath: assets.get('vitrine.css').path,
+        pageStylePath: assets.get('studio.css').path,
+        scriptPath: assets.get('studio.js').path,
+        choice: parseGalleryChoice(parseQuery(request)),
+        render,
+      })
+      await sendPage(request, response, renderer.renderGallery(view))
+    },
+  )
+  router.get('/studio/gallery/pictures/:name', gate.protect, (request, response) => {
+    const picture = findGalleryPicture(getParameter(request.params, 'name'))
+    if (picture === undefined) throw new UnknownAddressError('no such picture')
+    response
+      .set({
+        'Content-Type': 'image/svg+xml',
+        'Cache-Control': `private, max-age=${HOUR_SECONDS}`,
+        'Content-Security-Policy': "default-src 'none'; sandbox",
+        'X-Content-Type-Options': 'nosniff',
+      })
+      .send(picture)
+  })
+}
+
+/** Send a page of this server itself: compressed, and kept by nobody. */
+async function sendPage(request: Request, response: Response, html: string): Promise<void> {
+  const encoding = chooseEncoding(request.get('accept-encoding'))
+  const body = pickBody(await encodeBody(html), encoding)
+  if (encoding !== null) response.set('Content-Encoding', encoding)
+  response.set({ 'Cache-Control': 'no-store', Vary: 'Accept-Encoding' }).type('html').send(body)
 }

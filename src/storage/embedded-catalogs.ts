@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { SECOND_MS } from '../clock.ts'
-import type { DatabaseAddress } from '../config/config.ts'
+import type { DatabaseAddress } from '../config/database-address.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
 

@@ -1,16 +1,22 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { readWithin } from '../database/read-deadline.ts'
 import { openReader } from './dialects.ts'
-import { giveWay } from '../sync/thread-priority.ts'
-import type { ReadRequest, ReadResponse, ReadThreadData, ToReadThread } from './read-threads.ts'
-import { createLongReads, createReadCopy } from './sql-reads.ts'
+import { lowerThreadPriority } from '../lib/thread-priority.ts'
+import {
+  type ReadRequest,
+  type ReadResponse,
+  type ReadThreadData,
+  type ToReadThread,
+  createLongReads,
+} from './read-threads.ts'
+import { createReadCopy } from './sql-copies.ts'
 
 /** Body of a thread that makes the long reads of a SQLite file, one after the other. */
 const { path, catalog } = workerData as ReadThreadData
 const reader = openReader({ kind: 'sqlite', path })
 const reads = createLongReads(createReadCopy(reader, catalog))
 
-giveWay()
+lowerThreadPriority()
 
 async function respond({ id, method, parameters, withinMs }: ReadRequest): Promise<ReadResponse> {
   try {

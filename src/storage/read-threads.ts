@@ -1,8 +1,42 @@
 import { Worker } from 'node:worker_threads'
+import { sql } from 'kysely'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { type LongReads, createLateError } from './sql-reads.ts'
-import type { OpenLongReads } from './sql-store.ts'
-import { isShortRead } from './store.ts'
+import { isPostgres } from '../database/postgres.ts'
+import { UnavailableError } from '../errors.ts'
+import type { ReadCopy } from './sql-copies.ts'
+import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
+import { findDeals } from './sql-deals.ts'
+import { searchProducts } from './sql-search.ts'
+import { type CopyStore, isShortRead } from './store.ts'
+import { isTooLong } from './unavailable.ts'
+
+/** Reads that may go through a whole copy, so that they must not run on a thread that answers visitors. */
+export type LongReads = Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>
+
+/** Open what makes the long reads of a catalog's copy in the SQLite file at `path`. */
+export type OpenLongReads = (
+  place: Readonly<{ path: string; catalog: string }>,
+) => LongReads & Readonly<{ close(): Promise<void> }>
+
+/**
+ * Create the long reads of a connection. SQLite runs them on the calling thread, to their end; a server ends each statement of
+ * `findDeals` after its time.
+ */
+export function createLongReads(readCopy: ReadCopy): LongReads {
+  return {
+    findDeals: (query, withinMs) =>
+      readCopy(query.channelId, [], async (view, copy) => {
+        if (withinMs === undefined || !isPostgres(view)) return findDeals(view, copy, query)
+        await sql`set local statement_timeout = ${sql.lit(Math.max(1, Math.ceil(withinMs)))}`.execute(view)
+        return findDeals(view, copy, query).catch((error: unknown) => {
+          throw isTooLong(error) ? createLateError(error) : error
+        })
+      }),
+    countDeals: (query) => readCopy(query.channelId, NO_DEALS, (view, copy) => countDeals(view, copy, query)),
+    searchProducts: (channelId, text, limit) =>
+      readCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
+  }
+}
 
 /** One read, as it goes to a thread. `withinMs`: it is ended after that. */
 export type ReadRequest = Readonly<{
@@ -46,6 +80,10 @@ export const openReadThreads: OpenLongReads = (place) => {
       await Promise.all([short.close(), long.close()])
     },
   }
+}
+
+function createLateError(cause?: unknown): UnavailableError {
+  return new UnavailableError('the deals were not read in time', { cause })
 }
 
 type ReadThread = Readonly<{

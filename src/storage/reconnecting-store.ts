@@ -1,188 +1,283 @@
-import { type Clock, SECOND_MS, isPauseOn, isWithin, systemClock } from '../clock.ts'
-import { StoreError, StoreNewerError, type VitrineError } from '../errors.ts'
-import { AWAY_WORDS, isAway, isReadOnly } from './unavailable.ts'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { type Clock, ENOUGH, SECOND_MS, isPauseOn, isWithin, systemClock } from '../clock.ts'
+import { StoreError, StoreNewerError } from '../errors.ts'
 import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
+import {
+  READ_ONLY_MESSAGE,
+  UNAVAILABLE_MESSAGE,
+  isFileDamaged,
+  isLocked,
+  isReadOnly,
+  isTooLong,
+  isUnavailable,
+} from './unavailable.ts'
+import { retryWhileLocked } from './with-retries.ts'
 
-/** How long after a failed opening, or after damage was met, the database is opened anew. */
-const REOPEN_AFTER_MS: number = 30 * SECOND_MS
+/** How long after a failure a database is probed again. Opening a file is dear, and a server is soon back. */
+const PROBE_AFTER_MS = { file: 30 * SECOND_MS, server: SECOND_MS } as const
 
-/** How long writes rest after another process held the database for that long. */
-const WRITES_REST_MS: number = SECOND_MS
-const LOCKED = /locked|busy/
-const HELD = 'another process held the database a moment ago'
+/** How long writes to a file fail at once after another process held it for longer than a write is retried. */
+const WRITE_PAUSE_MS: number = SECOND_MS
 
-/** What SQLite says of a file that the open connection cannot come back from. Single damaged pages cost what is on them. */
-const DAMAGE = /not a database|disk I\/O error|unable to open/
+/** How long a probe under way may take when the store is closed. */
+const CLOSE_TIMEOUT_MS: number = SECOND_MS
 
-/** What a store that may be missing hands on. */
-export const STORE_METHODS = [
-  'findProduct',
-  'putLookups',
-  'claimLookup',
-  'giveBackLookup',
-  'findChannelList',
-  'putChannelList',
-  'holdChannelList',
-  'getCopyState',
-  'findDeals',
-  'countDeals',
-  'findDealCurrency',
-  'searchProducts',
-  'updateQuota',
-  'findUnfinishedWalks',
-  'findFutureCopies',
-  'readTime',
-  'ping',
-  'checkWritable',
-] as const satisfies readonly Exclude<keyof CopyStore, 'close'>[]
+/** A server that sends nothing at all for this long fails a visitor's read, so that the visitor still gets an answer in time. */
+const SILENT_MS = 700
+const SILENT_SHARE = 7 / 8
 
 /**
- * The serving thread never waits within SQLite: a write that finds the database held is tried again from the event loop.
- * At a start nobody is served yet, and processes that start together wait for the one that makes the tables.
+ * The serving thread never waits within SQLite: a write that finds the file locked is retried from the event loop. At a start
+ * nobody is served yet, and processes that start together wait for the one that creates the tables.
  */
 const AT_START: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
 /** While visitors are served. */
 export const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
 
-/** How often, and for how long, a write is tried while another process holds the database; a walk does for milliseconds. */
-const RETRY_EVERY_MS = 3
-const RETRY_WITHIN_MS = 300
-
-/** What changes something. */
-export const WRITES: ReadonlySet<string> = new Set([
-  'putLookups',
-  'claimLookup',
-  'giveBackLookup',
-  'putChannelList',
-  'holdChannelList',
-  'updateQuota',
-])
-
-/**
- * How the store is opened, and who is told that it cannot be. `identify`: which file lies there now, so that one that was
- * replaced is noticed; `null` when there is none.
- */
-export type HealingDetails = Readonly<{
+export type ReconnectingDetails = Readonly<{
   open(timeouts: BusyTimeouts): Promise<CopyStore>
+  /** How long visitors wait for a database on a server; without it the database is a file. */
+  visitorTimeoutMs?: number
+  /** Return which file lies at the path now, `null` for none: a replaced one is noticed. */
   identify?(): string | null
-  clock: Clock
+  /** When a file is opened again; by default the machine's. */
+  clock?: Clock
+  /** Called once each time that the database becomes unavailable. */
   onFailure(error: unknown): void
-  /** The database is open again, perhaps as an empty one. */
+  /** The database is available again, perhaps as an empty one. */
   onHealed?(): void
+  /** Called once each time that a server begins to refuse writes, and when it accepts them again. */
+  onReadOnly?(error: unknown): void
+  onWritable?(): void
 }>
 
 /**
- * A store that may be missing: while its database cannot be opened, or turned out to be damaged, every method throws a
- * `StoreError`, and the one who asks goes on with memory and catalog. It is opened again by itself.
- * @throws StoreNewerError when the database was made by a newer version: that is for the operator to decide.
+ * Open a store whose database may be unavailable. Meanwhile every method throws a `StoreError` at once, and the caller goes on
+ * with memory and catalog. A file is opened again by a later call, a server is probed in the background.
+ * @throws StoreNewerError when a newer version created the database: the operator has to decide.
  */
-export async function openHealingStore(details: HealingDetails): Promise<CopyStore> {
-  const place = createPlace(details)
-  try {
-    await place.get()
-  } catch (error) {
-    if (error instanceof StoreNewerError) throw error
-    details.onFailure(error)
+export async function openReconnectingStore(details: ReconnectingDetails): Promise<CopyStore> {
+  const connection = new Connection(details)
+  await connection.open()
+  const failWhenSilent = createSilenceLimit()
+  const { visitorTimeoutMs } = details
+  const longMs = visitorTimeoutMs === undefined ? undefined : visitorTimeoutMs * SILENT_SHARE
+  const shortMs = longMs === undefined ? undefined : Math.min(SILENT_MS, longMs)
+
+  const run = async <T>(action: Action<T>, kind: CallKind, silentMs?: number): Promise<T> => {
+    const store = connection.current(kind) ?? (await connection.reopen())
+    const retries = kind === 'write' && visitorTimeoutMs === undefined
+    const call = retries ? retryWhileLocked(() => action(store)) : action(store)
+    // After silence the call goes on: its own end, which may come later, tells whether the database is unavailable.
+    call.catch((error: unknown) => connection.note(error, kind, store))
+    return silentMs === undefined ? call : failWhenSilent(call, silentMs)
   }
-  let writesRestUntilMs = -Infinity
-  const methods = STORE_METHODS.map((name) => [
-    name,
-    async (...parameters: never[]): Promise<unknown> => {
-      if (
-        WRITES.has(name) &&
-        isPauseOn({ untilMs: writesRestUntilMs, nowMs: details.clock.nowMs(), longestMs: WRITES_REST_MS })
-      )
-        throw new StoreError(HELD)
-      const store = await place.get()
-      try {
-        const call = store[name] as (...given: never[]) => Promise<unknown>
-        return await (WRITES.has(name) ? retryWhileHeld(() => call(...parameters)) : call(...parameters))
-      } catch (error) {
-        // A write that fails on a full disk leaves a copy that can be read.
-        if (isSaying(error, DAMAGE) && !WRITES.has(name)) place.drop(store, error)
-        if (isSaying(error, LOCKED)) writesRestUntilMs = details.clock.nowMs() + WRITES_REST_MS
-        throw error
-      }
-    },
-  ])
-  return { ...(Object.fromEntries(methods) as Omit<CopyStore, 'close'>), close: place.close }
-}
-
-/** Why the store failed, in the words of the database; it names no data. */
-export function describeStoreFailure(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown reason'
-  return error.cause instanceof Error ? describeStoreFailure(error.cause) : error.message
-}
-
-/** Why something failed: in the words of the database where it was the store, else in our own. */
-export function describeFailure(error: VitrineError): string {
-  return error instanceof StoreError ? describeStoreFailure(error) : error.message
-}
-
-type Place = Readonly<{
-  /** @throws StoreError while there is none. */
-  get(): Promise<CopyStore>
-  /** Lets go of a store that is damaged. */
-  drop(store: CopyStore, error: unknown): void
-  close(): Promise<void>
-}>
-
-function createPlace({ open, identify, clock, onHealed }: HealingDetails): Place {
-  let store: CopyStore | undefined
-  let isFirst = true
-  const watch = createFileWatch({ clock, ...(identify && { identify }) })
-  let opening: Promise<CopyStore> | undefined
-  let failure: Readonly<{ error: unknown; atMs: number }> = { error: undefined, atMs: -Infinity }
-  let isClosed = false
-  const fail = (error: unknown): void => {
-    failure = { error, atMs: clock.nowMs() }
+  const readShort = <T>(action: Action<T>): Promise<T> => run(action, 'short read', shortMs)
+  const read = <T>(action: Action<T>): Promise<T> => run(action, 'read')
+  const write = <T>(action: Action<T>): Promise<T> => run(action, 'write')
+  return {
+    findProduct: (channelId, gtin) => readShort((store) => store.findProduct(channelId, gtin)),
+    findChannelList: () => readShort((store) => store.findChannelList()),
+    getCopyState: (channelId) => readShort((store) => store.getCopyState(channelId)),
+    findDealCurrency: (channelId) => readShort((store) => store.findDealCurrency(channelId)),
+    // A grid may take nearly as long as a visitor waits.
+    findDeals: (query, withinMs) => run((store) => store.findDeals(query, withinMs), 'read', longMs),
+    countDeals: (query) => read((store) => store.countDeals(query)),
+    searchProducts: (channelId, text, limit) => read((store) => store.searchProducts(channelId, text, limit)),
+    findUnfinishedWalks: () => read((store) => store.findUnfinishedWalks()),
+    findFutureCopies: () => read((store) => store.findFutureCopies()),
+    readTime: () => read((store) => store.readTime()),
+    ping: () => read((store) => store.ping()),
+    checkWritable: () => read((store) => store.checkWritable()),
+    putLookups: (lookups) => write((store) => store.putLookups(lookups)),
+    claimLookup: (product, claim) => write((store) => store.claimLookup(product, claim)),
+    releaseLookup: (product, claim) => write((store) => store.releaseLookup(product, claim)),
+    putChannelList: (channels, asOfMs) => write((store) => store.putChannelList(channels, asOfMs)),
+    holdChannelList: (asOfMs) => write((store) => store.holdChannelList(asOfMs)),
+    updateQuota: (...parameters) => write((store) => store.updateQuota(...parameters)),
+    close: () => connection.close(),
   }
-  const openNow = async (): Promise<CopyStore> => {
+}
+
+const NOT_OPENED_MESSAGE = 'the database could not be opened a moment ago'
+
+type Action<T> = (store: CopyStore) => Promise<T>
+
+/**
+ * Visitors wait for short reads, and these wait for no lock: a server that ends one because it takes too long counts as
+ * unavailable. A write may wait for a lock while reads go on.
+ */
+type CallKind = 'short read' | 'read' | 'write'
+
+/** The open store, and what is wrong with its database at the moment. */
+class Connection {
+  readonly #details: ReconnectingDetails
+  readonly #clock: Clock
+  readonly #isServer: boolean
+  readonly #unavailable: Trouble
+  readonly #readOnly: Trouble
+  readonly #file: FileWatch
+  readonly #stopping = new AbortController()
+  #store: CopyStore | undefined
+  #opening: Promise<CopyStore> | undefined
+  #probing: Promise<void> | undefined
+  #failedAtMs = -Infinity
+  #writesPausedUntilMs = -Infinity
+
+  constructor(details: ReconnectingDetails) {
+    this.#details = details
+    this.#clock = details.clock ?? systemClock
+    this.#isServer = details.visitorTimeoutMs !== undefined
+    this.#unavailable = createTrouble(details.onFailure)
+    this.#readOnly = createTrouble(details.onReadOnly, details.onWritable)
+    this.#file = createFileWatch(details.identify, this.#clock)
+  }
+
+  /** Open the store for the first time. @throws StoreNewerError */
+  async open(): Promise<void> {
     try {
-      store = await open(isFirst ? AT_START : LATER)
-      watch.begin()
-      if (!isFirst) onHealed?.()
-      return store
+      await this.#open(this.#isServer ? LATER : AT_START)
     } catch (error) {
-      fail(error)
-      throw error
-    } finally {
-      isFirst = false
-      opening = undefined
+      if (error instanceof StoreNewerError) throw error
+      this.#fail(error)
+      this.#probeUntilWell()
     }
   }
-  return {
-    async get() {
-      if (store !== undefined && watch.isReplaced()) {
-        store.close().catch(() => {})
-        store = undefined
+
+  /**
+   * Return the open store, or `undefined` when a file is to be opened again now.
+   * @throws StoreError while the database is unavailable, and for a write while it accepts none.
+   */
+  current(kind: CallKind): CopyStore | undefined {
+    if (kind === 'write') this.#checkWritesAccepted()
+    if (this.#store !== undefined && this.#file.isReplaced()) {
+      void closeQuietly(this.#store)
+      this.#store = undefined
+    }
+    const cause = this.#unavailable.error()
+    if (this.#stopping.signal.aborted || (cause !== undefined && !this.#mayReopen()))
+      throw new StoreError(this.#isServer ? UNAVAILABLE_MESSAGE : NOT_OPENED_MESSAGE, { cause })
+    return this.#store
+  }
+
+  /** Open the store again, once for all calls that need it. */
+  reopen(): Promise<CopyStore> {
+    this.#opening ??= this.#reopen()
+    return this.#opening
+  }
+
+  /** Take the failure of a call into account. */
+  note(error: unknown, kind: CallKind, store: CopyStore): void {
+    if (this.#isServer) this.#noteServer(error, kind)
+    else this.#noteFile(error, kind, store)
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    // A server that sends nothing must not hold up the stop.
+    await Promise.race([this.#opening?.catch(() => {}) ?? this.#probing, systemClock.wait(CLOSE_TIMEOUT_MS)])
+    await this.#store?.close()
+  }
+
+  #checkWritesAccepted(): void {
+    const cause = this.#readOnly.error()
+    if (cause !== undefined) throw new StoreError(READ_ONLY_MESSAGE, { cause })
+    const untilMs = this.#writesPausedUntilMs
+    if (isPauseOn({ untilMs, nowMs: this.#clock.nowMs(), longestMs: WRITE_PAUSE_MS }))
+      throw new StoreError('another process held the database a moment ago')
+  }
+
+  #mayReopen(): boolean {
+    return !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
+  }
+
+  #noteFile(error: unknown, kind: CallKind, failed: CopyStore): void {
+    // A write that fails on a full disk leaves a copy that can be read.
+    if (isFileDamaged(error) && kind !== 'write' && this.#store === failed) {
+      this.#store = undefined
+      this.#fail(error)
+      void closeQuietly(failed)
+    }
+    if (isLocked(error)) this.#writesPausedUntilMs = this.#clock.nowMs() + WRITE_PAUSE_MS
+  }
+
+  #noteServer(error: unknown, kind: CallKind): void {
+    const isTooSlow = kind === 'short read' && isTooLong(error)
+    if (isReadOnly(error)) this.#readOnly.begin(error)
+    else if (isUnavailable(error) || isTooSlow) this.#unavailable.begin(error)
+    else return
+    this.#probeUntilWell()
+  }
+
+  #fail(error: unknown): void {
+    this.#failedAtMs = this.#clock.nowMs()
+    this.#unavailable.begin(error)
+  }
+
+  async #open(timeouts: BusyTimeouts): Promise<CopyStore> {
+    const opened = await this.#details.open(timeouts)
+    if (this.#stopping.signal.aborted) {
+      await opened.close()
+      throw new StoreError('the store is closed')
+    }
+    this.#file.begin()
+    this.#store = opened
+    return opened
+  }
+
+  async #reopen(): Promise<CopyStore> {
+    try {
+      const opened = await this.#open(LATER)
+      this.#unavailable.end()
+      this.#details.onHealed?.()
+      return opened
+    } catch (error) {
+      this.#fail(error)
+      throw error
+    } finally {
+      this.#opening = undefined
+    }
+  }
+
+  /** Probe a server in the background until nothing is wrong with it. */
+  #probeUntilWell(): void {
+    if (!this.#isServer || this.#stopping.signal.aborted) return
+    const probeRepeatedly = async (): Promise<void> => {
+      while ((this.#unavailable.error() ?? this.#readOnly.error()) !== undefined) {
+        await systemClock.wait(PROBE_AFTER_MS.server, this.#stopping.signal)
+        if (this.#stopping.signal.aborted) return
+        await this.#probe()
       }
-      if (store !== undefined) return store
-      if (isClosed || isWithin(failure.atMs, REOPEN_AFTER_MS, clock.nowMs()))
-        throw new StoreError('the database could not be opened a moment ago', { cause: failure.error })
-      opening ??= openNow()
-      return opening
-    },
-    drop(damaged, error) {
-      if (store !== damaged) return
-      store = undefined
-      fail(error)
-      damaged.close().catch(() => {})
-    },
-    async close() {
-      isClosed = true
-      await opening?.catch(() => {})
-      await store?.close()
-    },
+      this.#probing = undefined
+    }
+    this.#probing ??= probeRepeatedly()
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      const store = this.#store ?? (await this.reopen())
+      await store.ping()
+      if (this.#unavailable.end()) this.#details.onHealed?.()
+      // A check that fails for want of a connection says nothing about reads, which have just worked.
+      if (this.#readOnly.error() !== undefined)
+        await store.checkWritable().then(this.#readOnly.end, () => false)
+    } catch (error) {
+      // Without tables of this version there is nothing to read.
+      const trouble = this.#store !== undefined && isReadOnly(error) ? this.#readOnly : this.#unavailable
+      trouble.begin(error)
+    }
   }
 }
 
-/** A file that was removed or replaced stays open under no name, and walks write another one. */
-function createFileWatch({
-  identify,
-  clock,
-}: Pick<HealingDetails, 'identify' | 'clock'>): Readonly<{ begin(): void; isReplaced(): boolean }> {
+async function closeQuietly(store: CopyStore): Promise<void> {
+  await store.close().catch(() => {})
+}
+
+type FileWatch = Readonly<{ begin(): void; isReplaced(): boolean }>
+
+/** Notice a file that was removed or replaced: it stays open without a name, while walks write to another one. */
+function createFileWatch(identify: (() => string | null) | undefined, clock: Clock): FileWatch {
   let file: string | null | undefined
   let lookedAtMs = -Infinity
   return {
@@ -191,37 +286,64 @@ function createFileWatch({
       lookedAtMs = clock.nowMs()
     },
     isReplaced() {
+      if (identify === undefined) return false
       const nowMs = clock.nowMs()
-      if (identify === undefined || isWithin(lookedAtMs, REOPEN_AFTER_MS, nowMs)) return false
+      if (isWithin(lookedAtMs, PROBE_AFTER_MS.file, nowMs)) return false
       lookedAtMs = nowMs
       return identify() !== file
     },
   }
 }
 
-async function retryWhileHeld(write: () => Promise<unknown>): Promise<unknown> {
-  for (let leftMs = RETRY_WITHIN_MS; leftMs > 0; leftMs -= RETRY_EVERY_MS) {
+export { describeFailure, describeStoreFailure } from './unavailable.ts'
+
+/** Something that is wrong for a while; its begin and its end are told once. */
+type Trouble = Readonly<{
+  /** `undefined`: nothing is wrong. */
+  error(): unknown
+  begin(error: unknown): void
+  /** Return whether something was wrong until now. */
+  end(): boolean
+}>
+
+function createTrouble(onBegin?: (error: unknown) => void, onEnd?: () => void): Trouble {
+  let current: unknown
+  return {
+    error: () => current,
+    begin(error) {
+      const isNew = current === undefined
+      current = error
+      if (isNew) onBegin?.(error)
+    },
+    end() {
+      if (current === undefined) return false
+      current = undefined
+      onEnd?.()
+      return true
+    },
+  }
+}
+
+/** Let a read fail when the database has answered nothing for `silentMs`; a database that is only slow is waited for. */
+function createSilenceLimit(): <T>(call: Promise<T>, silentMs: number) => Promise<T> {
+  let answeredAtMs = -Infinity
+  return async (call, silentMs) => {
+    const sinceMs = performance.now()
+    const answered = new AbortController()
+    const waitForSilence = async (): Promise<undefined> => {
+      await systemClock.wait(silentMs, answered.signal)
+      // Read first what arrived while this process was busy.
+      await yieldToEventLoop()
+      if (answered.signal.aborted || answeredAtMs > sinceMs) return
+      throw new StoreError(`the database said nothing for ${silentMs} ms`)
+    }
     try {
-      return await write()
-    } catch (error) {
-      if (!isSaying(error, LOCKED)) throw error
-      // The machine's clock: this is a matter of milliseconds between processes, not of any rule.
-      await systemClock.wait(RETRY_EVERY_MS)
+      await Promise.race([call, waitForSilence()])
+      const result = await call
+      answeredAtMs = performance.now()
+      return result
+    } finally {
+      answered.abort(ENOUGH)
     }
   }
-  return write()
-}
-
-/** Did a write fail only because another process had the database, or because its server is away or only reads for a moment? */
-export function isHeldElsewhere(error: unknown): boolean {
-  return (
-    isSaying(error, LOCKED) ||
-    (error instanceof StoreError && (error.message === HELD || error.message === AWAY_WORDS)) ||
-    isAway(error) ||
-    isReadOnly(error)
-  )
-}
-
-function isSaying(error: unknown, words: RegExp): boolean {
-  return error instanceof StoreError && words.test(describeStoreFailure(error))
 }

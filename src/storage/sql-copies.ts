@@ -4,9 +4,11 @@ import {
   type Kysely,
   type Selectable,
   type SqlBool,
+  type Transaction,
   sql,
 } from 'kysely'
-import { toLatestMs } from '../clock.ts'
+import { type Clock, systemClock, toLatestMs } from '../clock.ts'
+import { isPostgres } from '../database/postgres.ts'
 import { parseDrops } from './rows.ts'
 import type { CopiesTable, CopyTables } from './schema.ts'
 import { executeOnce } from './statements.ts'
@@ -78,6 +80,34 @@ export function isVisibleAt<T extends 'products' | 'deals'>(
 ): (builder: ExpressionBuilder<CopyTables, T>) => Expression<SqlBool> {
   return () =>
     sql<SqlBool>`from_walk <= ${sql.lit(walk)} and (until_walk is null or until_walk > ${sql.lit(walk)})`
+}
+
+/** Read one channel of a catalog's copy; `empty` when nothing was ever stored of the channel. */
+export type ReadCopy = <T>(
+  channelId: string,
+  empty: T,
+  read: (view: Transaction<CopyTables>, copy: CopyView) => Promise<T>,
+) => Promise<T>
+
+/** Let all statements of one read see the same data: a walk that completes meanwhile removes what it replaced. */
+export function readInOneView<T>(
+  reader: Kysely<CopyTables>,
+  read: (view: Transaction<CopyTables>) => Promise<T>,
+): Promise<T> {
+  return reader.transaction().setIsolationLevel('repeatable read').execute(read)
+}
+
+/** Create the reader of a catalog's copies, each read in one view. */
+export function createReadCopy(
+  reader: Kysely<CopyTables>,
+  catalog: string,
+  clock: Clock = systemClock,
+): ReadCopy {
+  return (channelId, empty, read) =>
+    readInOneView(reader, async (view) => {
+      const copy = await findCopy(view, catalog, channelId)
+      return copy === undefined ? empty : read(view, { ...copy, nowMs: clock.nowMs() })
+    })
 }
 
 /** What `/studio`, `vitrine check` and the freshness rules ask of a copy. */
@@ -154,4 +184,22 @@ const EMPTY_STATE: CopyState = {
   isRunning: false,
   failure: null,
   failedAtMs: null,
+}
+
+/** Count the offers of all products of a copy at a walk; it reads every one of them. */
+export async function countOffers(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  walk: number,
+): Promise<number> {
+  const length = isPostgres(database)
+    ? sql<number>`json_array_length(offers::json)`
+    : sql<number>`json_array_length(offers)`
+  const row = await database
+    .selectFrom('products')
+    .select(sql<number | string | null>`sum(${length})`.as('count'))
+    .where('copy_id', '=', copyId)
+    .where(isVisibleAt<'products'>(walk))
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
 }

@@ -1,10 +1,9 @@
-import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { foldCase } from '../offers/text.ts'
 import { findOfferInRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { listOfferFilters, whereVisible } from './sql-deal-filters.ts'
-import { createWordFilter } from './sql-deal-words.ts'
+import { createCountedCondition, whereVisible } from './sql-deal-filters.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
 
 /** Deals that are looked at. */
@@ -55,24 +54,16 @@ async function readDeals(
   copy: CopyRow,
   query: DealQuery,
 ): Promise<readonly DealRow[]> {
-  const { isInStockOnly, maxPrice } = query
-  const filters = listOfferFilters({ isInStockOnly, maxPrice, merchants: [], excluded: [] }, (name) =>
-    sql.ref(`deals.${name}`),
-  )
-  if (query.words !== null) filters.push((await createWordFilter(database, copy, query)).condition(false))
+  const isCounted = await createCountedCondition(database, copy, query)
   return whereVisible(database.selectFrom('deals'), copy, query)
     .select(['id', 'product_id', 'brand_key', 'merchant_key', 'discount_percent'])
-    .select(({ and }) => toFlag(and(filters)).as('is_counted'))
+    .select(sql<number>`case when ${isCounted} then 1 else 0 end`.as('is_counted'))
     .orderBy('ratio_key')
     .orderBy('price_key')
     .orderBy('gtin')
     .orderBy('id')
     .limit(MAX_DEALS + 1)
     .execute()
-}
-
-function toFlag(filter: Expression<SqlBool>): ReturnType<typeof sql<number>> {
-  return sql<number>`case when ${filter} then 1 else 0 end`
 }
 
 /** Products of a brand or merchant, and a row that names it. */

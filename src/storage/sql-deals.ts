@@ -4,34 +4,18 @@ import { isPostgres } from '../database/postgres.ts'
 import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
-import { type DealPlan, listFilters, planDeals, whereInTime, whereVisible } from './sql-deal-filters.ts'
+import { type DealPlan, planDeals, whereInTime, wherePassing, whereVisible } from './sql-deal-filters.ts'
 import { selectPageTime } from './sql-lookups.ts'
 import { type DealEntry, type DealQuery, type DealSort, isShortRead } from './store.ts'
 
 /** Order of grids; the GTIN at the end makes it the same every time. */
-const ORDERS: Readonly<Record<DealSort, readonly (readonly [keyof DealsTable, 'asc' | 'desc'])[]>> = {
-  discount: [
-    ['ratio_key', 'asc'],
-    ['price_key', 'asc'],
-    ['gtin', 'asc'],
-  ],
-  saving: [
-    ['saving_key', 'desc'],
-    ['price_key', 'asc'],
-    ['gtin', 'asc'],
-  ],
-  price: [
-    ['price_key', 'asc'],
-    ['ratio_key', 'asc'],
-    ['gtin', 'asc'],
-  ],
-  newest: [
-    ['first_seen_ms', 'desc'],
-    ['ratio_key', 'asc'],
-    ['price_key', 'asc'],
-    ['gtin', 'asc'],
-  ],
-}
+const ORDERS = {
+  discount: ['ratio_key', 'price_key', 'gtin'],
+  saving: ['saving_key', 'price_key', 'gtin'],
+  price: ['price_key', 'ratio_key', 'gtin'],
+  newest: ['first_seen_ms', 'ratio_key', 'price_key', 'gtin'],
+} as const satisfies Record<DealSort, readonly (keyof DealsTable)[]>
+const DESCENDING: ReadonlySet<keyof DealsTable> = new Set(['saving_key', 'first_seen_ms'])
 
 /** Deals that are read in the order of a grid before all deals are searched: nearly every grid fills its page from them. */
 const WINDOW_DEALS = 3_000
@@ -60,62 +44,53 @@ export async function findDeals(
 
 async function findIds(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
   const { query, rare } = plan
+  const deals = database.selectFrom('deals')
   // The order by discount has an index that holds everything; without filters nearly every deal in any order is a card.
   if (rare === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
-    return findInOrder(database, copy, plan)
+    return findPage(database, plan, whereInTime(database, whereVisible(deals, copy, query)))
   if (rare === null && query.offset + query.limit <= WINDOW_CARDS) {
-    const ids = await findInWindow(database, copy, plan)
+    const ids = await findPage(database, plan, selectWindow(database, copy, query))
     if (ids.length === query.limit) return ids
   }
-  return findAndSort(database, copy, plan)
+  // Find all deals that pass, by the rare filter or by going through all of them, and sort them.
+  return findPage(database, plan, whereInTime(database, whereMatching(database, copy, plan)), {
+    isSorted: !isPostgres(database),
+  })
 }
 
-/** Read deals in the order of the grid until the page is full. */
-function findInOrder(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
-  const deals = whereVisible(database.selectFrom('deals'), copy, plan.query)
-  return paged(whereInTime(database, deals), plan.query)
+function findPage(
+  database: Kysely<CopyTables>,
+  plan: DealPlan,
+  deals: DealsSelect,
+  options?: Readonly<{ isSorted: boolean }>,
+): Promise<Ids> {
+  return paged(wherePassing(database, deals, plan), plan.query, options)
     .select('deals.id')
-    .where(({ and }) => and([...listFilters(database, plan)]))
     .execute()
 }
 
-/** The same among the first deals only. A page that is not full may have more behind them. */
-function findInWindow(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
-  const { query } = plan
+/** Select the first deals in the order of the grid. A page that is not full may have more behind them. */
+function selectWindow(database: Kysely<CopyTables>, copy: CopyRow, query: DealQuery): DealsSelect {
   const first = paged(whereVisible(database.selectFrom('deals'), copy, query), {
     sort: query.sort,
     limit: WINDOW_DEALS,
     offset: 0,
-  })
-  const columns = [
+  }).select([
     ...(['id', 'product_id', 'gtin', 'currency', 'offer_index', 'merchant_key', 'brand_key'] as const),
     ...(['is_in_stock', 'is_best', 'is_best_in_stock', 'discount_percent'] as const),
     ...(['ratio_key', 'price_key', 'saving_key', 'first_seen_ms', 'search_text'] as const),
-  ]
-  const deals = database.selectFrom(first.select(columns).as('deals')) as unknown as DealsSelect
-  return paged(deals, query)
-    .select('deals.id')
-    .where(({ and }) => and([...listFilters(database, plan)]))
-    .execute()
+  ])
+  return database.selectFrom(first.as('deals'))
 }
 
-/** Find all deals that pass, by the rare filter or by going through all of them, and sort them. */
-function findAndSort(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
-  const { query } = plan
-  const isServer = isPostgres(database)
+/** Select visible deals. Words give few products: a plus sign keeps SQLite from searching an index of the whole copy instead. */
+function whereMatching(database: Kysely<CopyTables>, copy: CopyRow, { query, rare }: DealPlan): DealsSelect {
   const deals = database.selectFrom('deals')
-  // The words give few products: a plus sign keeps SQLite from searching an index of the whole copy instead.
-  const visible =
-    plan.rare === 'words' && !isServer
-      ? deals
-          .where(sql<number>`+deals.copy_id`, '=', copy.id)
-          .where(sql<string>`+deals.currency`, '=', query.currency)
-          .where(isVisibleAt<'deals'>(copy.currentWalk))
-      : whereVisible(deals, copy, query)
-  return paged(whereInTime(database, visible), query, { isSorted: !isServer })
-    .select('deals.id')
-    .where(({ and }) => and([...listFilters(database, plan)]))
-    .execute()
+  if (rare !== 'words' || isPostgres(database)) return whereVisible(deals, copy, query)
+  return deals
+    .where(sql<number>`+deals.copy_id`, '=', copy.id)
+    .where(sql<string>`+deals.currency`, '=', query.currency)
+    .where(isVisibleAt<'deals'>(copy.currentWalk))
 }
 
 type DealsSelect = SelectQueryBuilder<CopyTables, 'deals', object>
@@ -124,12 +99,12 @@ type DealsSelect = SelectQueryBuilder<CopyTables, 'deals', object>
 function paged(
   deals: DealsSelect,
   { sort, limit, offset }: Pick<DealQuery, 'sort' | 'limit' | 'offset'>,
-  { isSorted = false }: Readonly<{ isSorted?: boolean }> = {},
+  { isSorted }: Readonly<{ isSorted: boolean }> = { isSorted: false },
 ): DealsSelect {
   let ordered = deals
-  for (const [column, direction] of ORDERS[sort]) {
+  for (const column of ORDERS[sort]) {
     const key = sql.ref(`deals.${column}`)
-    ordered = ordered.orderBy(isSorted ? sql`+${key}` : key, direction)
+    ordered = ordered.orderBy(isSorted ? sql`+${key}` : key, DESCENDING.has(column) ? 'desc' : 'asc')
   }
   return ordered.limit(limit).offset(offset)
 }

@@ -1,7 +1,6 @@
 import { type AliasedRawBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, isNewer, toNewer } from '../clock.ts'
-import { foldText } from '../offers/text.ts'
 import { findProductInRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
@@ -96,19 +95,6 @@ function toEntries(
   const product = findProductInRow(row)
   const asOfMs = toNewer(row.as_of_ms, row.page_as_of_ms ?? row.as_of_ms, nowMs)
   return product === undefined ? [] : [{ product, asOfMs, id: row.id }]
-}
-
-/** The words of a search, without case and accents. */
-export function splitWords(text: string): readonly string[] {
-  return foldText(text)
-    .split(' ')
-    .filter((word) => word !== '')
-}
-
-/** `search_text` holds the word; its own `%` and `_` are letters. */
-export function hasWord(word: string): ReturnType<typeof sql<boolean>> {
-  const pattern = `%${word.replace(/[\\%_]/g, '\\$&')}%`
-  return sql<boolean>`search_text like ${pattern} escape '\\'`
 }
 
 /** The same for a visible row of `products` of one copy. */

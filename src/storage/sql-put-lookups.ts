@@ -1,7 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isNewer, toLatestMs } from '../clock.ts'
-import { transact } from '../database/transact.ts'
+import { isPostgres } from '../database/postgres.ts'
+import { isConflict, transact } from '../database/transact.ts'
+import { createBatcher } from '../lib/batcher.ts'
 import { type ComparedContent, type StoredShape, isSameContent, toStoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
@@ -10,19 +13,78 @@ import { carryFirstSeen, keepFirstSeen } from './sql-first-seen.ts'
 import { confirmVersion, deleteVersions, insertVersions, updateVersion } from './sql-versions.ts'
 import { executeOnce } from './statements.ts'
 import type { Lookup } from './store.ts'
+import { isUnavailable } from './unavailable.ts'
 
 /** How long an absence is kept: no page under way is that old. */
 const ABSENCE_KEPT_MS: number = DAY_MS
 
-/** Writes look-ups, each over every version of its product, in one transaction; what is newer stays, unless it is of the future. */
-export async function putLookups(
+/** Look-ups in a transaction, and the offers in them: its statements block the event loop and the database. */
+const MAX_LOOKUPS = 16
+const MAX_OFFERS = 200
+
+/** The pause after a transaction: a commit blocks the event loop, so look-ups that come close together share one. */
+const GATHER_MS = 5
+
+type Lookups = readonly Lookup[]
+
+/**
+ * Create the writer of look-ups. Each call is one transaction, in which calls that came meanwhile share the next one. Newer
+ * data stays, unless it is from the future.
+ */
+export function createLookupWriter(
   database: Kysely<CopyTables>,
   catalog: string,
-  { lookups, clock }: Readonly<{ lookups: readonly Lookup[]; clock: Clock }>,
+  clock: Clock,
+): (lookups: Lookups) => Promise<void> {
+  const put = (calls: readonly Lookups[]): Promise<void> =>
+    putLookups(database, catalog, { lookups: calls.flat(), clock })
+  const putOrFail = createBatcher(async (calls: readonly Lookups[]) => {
+    const failures = new Map<Lookups, unknown>()
+    for (const some of splitCalls(calls)) {
+      await put(some).catch(async (error: unknown) => {
+        // A look-up that cannot be written takes no other with it.
+        const isOfServer = isPostgres(database) && (isConflict(error) || isUnavailable(error))
+        const mayBeOne = some.length > 1 && !isOfServer
+        if (!mayBeOne) for (const call of some) failures.set(call, error)
+        else for (const call of some) await put([call]).catch((own: unknown) => failures.set(call, own))
+      })
+      await wait(GATHER_MS)
+    }
+    return calls.map((call) => failures.get(call))
+  })
+  return async (lookups) => {
+    const failure = await putOrFail(lookups)
+    if (failure !== undefined) throw failure
+  }
+}
+
+/** Split calls into transactions of a bounded size, with one call at least in each. */
+function splitCalls(calls: readonly Lookups[]): readonly (readonly Lookups[])[] {
+  const transactions: Lookups[][] = []
+  let lookups = Infinity
+  let offers = 0
+  for (const call of calls) {
+    const callOffers = call.reduce((sum, { entry }) => sum + (entry.product?.offers.length ?? 0), 0)
+    if (lookups + call.length > MAX_LOOKUPS || offers + callOffers > MAX_OFFERS) {
+      transactions.push([])
+      lookups = 0
+      offers = 0
+    }
+    transactions.at(-1)?.push(call)
+    lookups += call.length
+    offers += callOffers
+  }
+  return transactions
+}
+
+async function putLookups(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  { lookups, clock }: Readonly<{ lookups: Lookups; clock: Clock }>,
 ): Promise<void> {
   await transact(database, async (transaction) => {
     const copies = new Map<string, CopyRow>()
-    // To a machine with a clock that is behind, newer look-ups of the others would be of the future.
+    // To a machine with a clock that is behind, newer look-ups of the others would be from the future.
     const nowMs = (await readTime(transaction)) ?? clock.nowMs()
     for (const lookup of lookups) {
       const { channelId } = lookup

@@ -1,11 +1,9 @@
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
-import { isPostgres } from '../database/postgres.ts'
 import { cleanText, foldText } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
-import { hasWord, readProducts, splitWords } from './sql-lookups.ts'
-import { findByLexemes } from './postgres-search.ts'
-import { type WordMatch, findByWords } from './sqlite-search.ts'
+import { WORD, type WordMatch, findByWords, hasWord, splitWords, toIndexWords } from './search-words.ts'
+import { readProducts } from './sql-lookups.ts'
 import type { CopyEntry } from './store.ts'
 
 /** Digits of a stored GTIN. */
@@ -16,7 +14,6 @@ const ABOVE_DIGITS = ':'
 
 /** What is read of a search: longer ones are pasted pages. */
 const MAX_CHARACTERS = 300
-const MAX_WORDS = 10
 
 /** Products that are looked through where no index helps: their thread serves readers. */
 const MAX_SCANNED = 20_000
@@ -81,21 +78,17 @@ async function findByGtin(search: Search): Promise<readonly number[]> {
   return [...found].slice(0, search.limit)
 }
 
-/** Letters and digits, as the index tells words apart. */
-const WORD = /[\p{L}\p{N}]+/gu
-
 /**
  * By the words of the index. Those that have every word whole come before those where words only begin so; among the
  * candidates, of which there are few, see `compareMatches`.
  */
 async function findBest({ database, copy, text, limit }: Search): Promise<readonly number[]> {
   const folded = foldText(text)
-  const words = [...new Set(folded.match(WORD))].slice(0, MAX_WORDS)
+  const words = toIndexWords(folded)
   if (words.length === 0) return []
   const matches = new Map<number, Ranked>()
   for (const isWhole of [true, false]) {
-    const find = isPostgres(database) ? findByLexemes : findByWords
-    for (const match of await find(database, copy, { words, isWhole }))
+    for (const match of await findByWords(database, copy, { words, isWhole }))
       matches.set(match.id, rank(match, { folded, words }))
     if (matches.size >= limit) break
   }

@@ -1,96 +1,134 @@
-import { sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Clock, systemClock } from '../clock.ts'
-import type { DatabaseAddress } from '../config/config.ts'
+import type { DatabaseAddress } from '../config/database-address.ts'
+import { isPostgres } from '../database/postgres.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
-import { isPostgres } from '../database/postgres.ts'
-import { createPostgresClaims } from './postgres-claims.ts'
-import { createSqlClaims } from './sql-claims.ts'
-import { findUnfinishedWalks } from './sql-leases.ts'
-import { readTime } from './sql-time.ts'
+import type { CopyTables } from './schema.ts'
 import { findChannelList, holdChannelList, putChannelList } from './sql-channels.ts'
-import { findFutureCopies, readCopyState } from './sql-copies.ts'
+import { createSqlClaims } from './sql-claims.ts'
+import { type OpenLongReads, createLongReads } from './read-threads.ts'
+import { countOffers, createReadCopy, findFutureCopies, readCopyState, readInOneView } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
+import { findUnfinishedWalks } from './sql-leases.ts'
 import { findProduct } from './sql-lookups.ts'
-import { countOffers } from './sql-offer-count.ts'
-import { putLookups } from './sql-put-lookups.ts'
+import { createLookupWriter } from './sql-put-lookups.ts'
 import { createQuotaUpdater } from './sql-quota-count.ts'
-import { type LongReads, createLongReads, createReadCopy, readInOneView } from './sql-reads.ts'
+import { readTime } from './sql-time.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
-import { tendServer } from './with-retries.ts'
+import { maintainSearchIndex } from './sqlite-search.ts'
 import { shrinkFile } from './sqlite-shrink.ts'
-import { type SearchIndex, tendSearchIndex } from './sqlite-search.ts'
 import type { CopyStore, WalkStore } from './store.ts'
+import { createServerRunner } from './with-retries.ts'
 
-/**
- * Which database, and which catalog's copy in it: another catalog address starts a new one. `timeouts`: how long statements
- * wait for another process's transaction; by default as long as a walk may.
- */
 export type SqlStoreOptions = Readonly<{
   database: DatabaseAddress
+  /** Whose copy: another catalog address starts a new one. */
   catalog: string
+  /** How long statements wait for another process's transaction; by default as long as a walk may. */
   timeouts?: BusyTimeouts
-  /** Which times are of the future; by default the machine's. */
+  /** Tells which times are in the future; by default the machine's. */
   clock?: Clock
-  /** How long reads of a SQLite file are made; by default on the calling thread. */
+  /** Who makes the long reads of a SQLite file; by default the calling thread. */
   openLongReads?: OpenLongReads
 }>
 
-/** Opens what makes the long reads of a catalog's copy in the SQLite file at `path`. */
-export type OpenLongReads = (
-  place: Readonly<{ path: string; catalog: string }>,
-) => LongReads & Readonly<{ close(): Promise<void> }>
+/** Both sides of the copy, and what concerns the whole file. */
+export type SqlStore = CopyStore &
+  WalkStore &
+  Readonly<{
+    /** Read every page. Return what is wrong with the first damaged one, in SQLite's words, or `null`. */
+    findDamage(): Promise<string | null>
+    /** Give free pages of a SQLite file back to the disk, for some seconds at most. */
+    shrink(signal?: AbortSignal): Promise<void>
+    /** Count the offers of all products of a channel; this reads each of them. */
+    countOffers(channelId: string): Promise<number>
+  }>
 
 /**
- * Opens the stored copy of one catalog.
+ * Open the stored copy of one catalog.
  * @throws StoreError, StoreNewerError
  */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { catalog, clock = systemClock } = options
   const { reader, writer, close } = await openCopyDatabase(options.database, options.timeouts)
-  const index = isPostgres(writer) ? tendServer(options) : tendSearchIndex(writer)
+  const isServer = isPostgres(writer)
+  const runner = isServer
+    ? createServerRunner({ isWalk: options.timeouts === undefined })
+    : maintainSearchIndex(writer)
   const readCopy = createReadCopy(reader, catalog, clock)
-  const longReads = openReadsOfFile(options)
+  const longReadThreads = openReadsOfFile(options)
+  const longReads = longReadThreads ?? createLongReads(readCopy)
   const updateQuota = createQuotaUpdater(writer, catalog)
-  const store: SqlStore = {
-    ...createSqlWalkStore(writer, catalog, clock),
-    ...(isPostgres(writer) ? createPostgresClaims(writer, catalog) : createSqlClaims(writer, catalog, clock)),
-    findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin, clock }),
-    putLookups: (lookups) => putLookups(writer, catalog, { lookups, clock }),
-    findChannelList: () => readInOneView(reader, (view) => findChannelList(view, catalog)),
-    putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, { channels, asOfMs }),
-    holdChannelList: (asOfMs) => holdChannelList(writer, catalog, asOfMs),
-    getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
-    ...(longReads ?? createLongReads(readCopy)),
-    findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
-    updateQuota: (nowMs, change) => updateQuota({ nowMs, change }),
-    findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
-    findFutureCopies: () => findFutureCopies(reader, catalog, clock.nowMs()),
-    readTime: () => readTime(reader),
-    async ping() {
-      await sql`select count(*) from copies`.execute(reader)
-    },
-    async checkWritable() {
-      // A refused write closes its connection, so the next check opens a new one.
-      if (isPostgres(writer)) await sql`select 1 from copies where false for update`.execute(writer)
-    },
-    async findDamage() {
-      if (isPostgres(reader)) return null
-      const found = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(reader)
-      const [first] = found.rows
-      return first === undefined || first.quick_check === 'ok' ? null : first.quick_check
-    },
+  const walks = createSqlWalkStore(writer, catalog, clock)
+  const claims = createSqlClaims(writer, catalog, clock)
+  const putLookups = createLookupWriter(writer, catalog, clock)
+  const run = <T>(name: keyof SqlStore, action: () => Promise<T>): Promise<T> =>
+    runner.run(action).catch(throwStoreError(name))
+  return {
+    findProduct: (channelId, gtin) =>
+      run('findProduct', () => findProduct(reader, { catalog, channelId, gtin, clock })),
+    putLookups: (lookups) => run('putLookups', () => putLookups(lookups)),
+    claimLookup: (product, claim) => run('claimLookup', () => claims.claimLookup(product, claim)),
+    releaseLookup: (product, claim) => run('releaseLookup', () => claims.releaseLookup(product, claim)),
+    findChannelList: () =>
+      run('findChannelList', () => readInOneView(reader, (view) => findChannelList(view, catalog))),
+    putChannelList: (channels, asOfMs) =>
+      run('putChannelList', () => putChannelList(writer, catalog, { channels, asOfMs })),
+    holdChannelList: (asOfMs) => run('holdChannelList', () => holdChannelList(writer, catalog, asOfMs)),
+    getCopyState: (channelId) => run('getCopyState', () => readCopyState(reader, catalog, channelId)),
+    findDeals: (query, withinMs) => run('findDeals', () => longReads.findDeals(query, withinMs)),
+    countDeals: (query) => run('countDeals', () => longReads.countDeals(query)),
+    searchProducts: (channelId, text, limit) =>
+      run('searchProducts', () => longReads.searchProducts(channelId, text, limit)),
+    findDealCurrency: (channelId) =>
+      run('findDealCurrency', () => readCopy<string | undefined>(channelId, undefined, findDealCurrency)),
+    updateQuota: (nowMs, change) => run('updateQuota', () => updateQuota({ nowMs, change })),
+    findUnfinishedWalks: () => run('findUnfinishedWalks', () => findUnfinishedWalks(reader, catalog, clock)),
+    findFutureCopies: () => run('findFutureCopies', () => findFutureCopies(reader, catalog, clock.nowMs())),
+    readTime: () => run('readTime', () => readTime(reader)),
+    ping: () => run('ping', () => execute(reader, sql`select count(*) from copies`)),
+    // A refused write closes its connection, so the next check opens a new one.
+    checkWritable: () =>
+      run('checkWritable', async () => {
+        if (isServer) await execute(writer, sql`select 1 from copies where false for update`)
+      }),
+
+    takeLease: (channelId, lease) => run('takeLease', () => walks.takeLease(channelId, lease)),
+    releaseLease: (channelId, owner) => run('releaseLease', () => walks.releaseLease(channelId, owner)),
+    findLeaseOwner: (channelId) => run('findLeaseOwner', () => walks.findLeaseOwner(channelId)),
+    beginWalk: (channelId, times) => run('beginWalk', () => walks.beginWalk(channelId, times)),
+    listKnown: (channelId, afterGtin) => run('listKnown', () => walks.listKnown(channelId, afterGtin)),
+    applyPage: (channelId, page) => run('applyPage', () => walks.applyPage(channelId, page)),
+    isWalkMalformed: (channelId, walk) =>
+      run('isWalkMalformed', () => walks.isWalkMalformed(channelId, walk)),
+    holdWalk: (channelId, walk, held) => run('holdWalk', () => walks.holdWalk(channelId, walk, held)),
+    completeWalk: (channelId, walk, end) =>
+      run('completeWalk', () => walks.completeWalk(channelId, walk, end)),
+    failWalk: (channelId, code, nowMs) => run('failWalk', () => walks.failWalk(channelId, code, nowMs)),
+
+    findDamage: () => run('findDamage', () => (isServer ? Promise.resolve(null) : findDamage(reader))),
     // A server looks after its files itself.
-    shrink: (signal) => (isPostgres(writer) ? Promise.resolve() : shrinkFile(writer, signal)),
+    shrink: (signal) => run('shrink', () => (isServer ? Promise.resolve() : shrinkFile(writer, signal))),
     countOffers: (channelId) =>
-      readCopy(channelId, 0, (view, { id, visibleWalk }) => countOffers(view, id, visibleWalk)),
-    async close() {
-      await index.stop()
-      await longReads?.close()
-      await close()
-    },
+      run('countOffers', () =>
+        readCopy(channelId, 0, (view, { id, visibleWalk }) => countOffers(view, id, visibleWalk)),
+      ),
+    close: () =>
+      run('close', async () => {
+        await runner.stop()
+        await longReadThreads?.close()
+        await close()
+      }),
   }
-  return wrapErrors(store, index)
+}
+
+/** A method of the store throws a `StoreError` and nothing else. */
+function throwStoreError(name: keyof SqlStore): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof VitrineError) throw error
+    throw new StoreError(`the stored copy failed at ${name}`, { cause: error })
+  }
 }
 
 function openReadsOfFile({
@@ -102,35 +140,12 @@ function openReadsOfFile({
   return openLongReads?.({ path: database.path, catalog })
 }
 
-/** Both sides of the copy, and what concerns the whole file. */
-export type SqlStore = CopyStore &
-  WalkStore &
-  Readonly<{
-    /** Reads every page; what is wrong with the first damaged one, in SQLite's words, or `null`. */
-    findDamage(): Promise<string | null>
-    /** Gives free pages of a SQLite file back to the disk, for some seconds at most. */
-    shrink(signal?: AbortSignal): Promise<void>
-    /** Offers of all products of a channel; it reads each of them. */
-    countOffers(channelId: string): Promise<number>
-  }>
+async function execute(database: Kysely<CopyTables>, statement: RawBuilder<unknown>): Promise<void> {
+  await statement.execute(database)
+}
 
-/**
- * Gives every method the promise of the interface: a `StoreError` and nothing else. What is done twice over a damaged index
- * changes nothing the second time: it is one transaction, or steps of a walk, which may be repeated.
- */
-function wrapErrors(store: SqlStore, index: SearchIndex): SqlStore {
-  const entries = Object.entries(store).map(
-    ([name, method]: [string, (...parameters: never[]) => Promise<unknown>]) => [
-      name,
-      async (...parameters: never[]): Promise<unknown> => {
-        try {
-          return await index.mend(() => method(...parameters))
-        } catch (error) {
-          if (error instanceof VitrineError) throw error
-          throw new StoreError(`the stored copy failed at ${name}`, { cause: error })
-        }
-      },
-    ],
-  )
-  return Object.fromEntries(entries) as SqlStore
+async function findDamage(reader: Kysely<CopyTables>): Promise<string | null> {
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(reader)
+  const [first] = rows
+  return first === undefined || first.quick_check === 'ok' ? null : first.quick_check
 }

@@ -3,7 +3,7 @@ import { isPostgres } from '../database/postgres.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import type { StoredShape } from './rows.ts'
 import { type FirstSeen, toFirstSeenKey } from './sql-first-seen.ts'
-import { toWordList } from './postgres-search.ts'
+import { toWordList } from './search-words.ts'
 import { insertWithWords } from './sqlite-words.ts'
 import { type Inserted, executeOnce, insertRows, splitList } from './statements.ts'
 

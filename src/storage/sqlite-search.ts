@@ -1,18 +1,10 @@
-import { type Kysely, type QueryExecutorProvider, type RawBuilder, sql } from 'kysely'
-import { inTime } from '../database/read-deadline.ts'
+import { type Kysely, type QueryExecutorProvider, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, isVisibleAt } from './sql-copies.ts'
 import { letWritersHoldWords } from './sqlite-words.ts'
+import type { CallRunner } from './with-retries.ts'
 
-/**
- * The index of words, as SQLite has it (FTS5). What is SQLite's own in the search is in this file; another engine would
- * have its own.
- */
-
-/** Matches that are looked at, and those of them that readers see that are ranked. */
-const MAX_MATCHES = 1_000
-const MAX_CANDIDATES = 200
+/** The index of words of a SQLite file (FTS5): how it is created, filled and rebuilt. `search-words.ts` reads it. */
 
 /** Products that one step of the filling puts into the index. */
 const FILLED_AT_ONCE = 200
@@ -23,9 +15,6 @@ const FILL_PAUSES_MS = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS } as c
 /** An index that is damaged again so soon is not made anew: something else is wrong. */
 const REBUILD_REST_MS: number = MINUTE_MS
 
-/** How FTS5 says that it cannot look for two words next to each other in an index that has no places of words. */
-const SPLIT_WORD = /^fts5: phrase queries are not supported/
-
 /**
  * How SQLite says that the index is damaged, whatever code the driver gives with it. A constraint without a name is one of
  * FTS5's own tables, whose list of parts is wrong; those of ours are named.
@@ -35,16 +24,10 @@ const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
 /** Another process writes at the moment. */
 const HELD = /locked|busy/
 
-/** Bits of an entry's number that are the product's; those above are the copy's, so that a search stays within one. */
-const PRODUCT_BITS = 40
-
-/** A product that has some words. */
-export type WordMatch = Readonly<{ id: number; gtin: string; search_text: string }>
-
 /**
  * The index for migration 0003; once that is released it never changes. Without texts of its own, and without places of
  * words, it is small; beginnings of one and two letters are kept ready. Triggers keep it in step, whoever writes. Products
- * that are there already are left to `tendSearchIndex`.
+ * that are there already are left to `maintainSearchIndex`.
  */
 export async function createSearchIndex(database: QueryExecutorProvider): Promise<void> {
   await sql`create virtual table product_words using fts5(words, content='', contentless_delete=1, detail=none,
@@ -65,81 +48,26 @@ export async function createSearchIndex(database: QueryExecutorProvider): Promis
   await sql`insert into search_backlog select id + 1 from products order by id desc limit 1`.execute(database)
 }
 
-/** Visible products with all the words, or with words that begin so: in the order of their rows, and not all of many. */
-export async function findByWords(
-  database: Kysely<CopyTables>,
-  copy: CopyRow,
-  wanted: Readonly<{ words: readonly string[]; isWhole: boolean }>,
-): Promise<readonly WordMatch[]> {
-  const matches = sql<{
-    id: number
-  }>`(${selectByWords(copy, wanted)} order by rowid limit ${sql.lit(MAX_MATCHES)})`
-  try {
-    return await database
-      .selectFrom(matches.as('matches'))
-      .crossJoin('products')
-      .select(['products.id', 'gtin', 'search_text'])
-      .whereRef('products.id', '=', 'matches.id')
-      .where(isVisibleAt<'products'>(copy.visibleWalk))
-      .limit(MAX_CANDIDATES)
-      .execute()
-  } catch (error) {
-    if (isSplitWord(error)) return []
-    throw error
-  }
-}
-
-/** A statement that gives the ids of all products of a copy, whatever their version, with all the words or words that begin so. */
-export function selectByWords(
-  copy: CopyRow,
-  wanted: Readonly<{ words: readonly string[]; isWhole: boolean }>,
-): RawBuilder<{ id: number }> {
-  // Letters and digits in quotation marks: nothing of a search is syntax.
-  const match = wanted.words.map((word) => `"${word}"${wanted.isWhole ? '' : '*'}`).join(' AND ')
-  const first = sql`${sql.lit(copy.id)} << ${sql.lit(PRODUCT_BITS)}`
-  const last = sql`(${sql.lit(copy.id + 1)} << ${sql.lit(PRODUCT_BITS)}) - 1`
-  return sql`select rowid & ((1 << ${sql.lit(PRODUCT_BITS)}) - 1) as id
-    from product_words where product_words match ${match} and rowid between ${first} and ${last}
-    and ${inTime('rowid')}`
-}
-
-/** Does SQLite take a word for two, which this index cannot find? A few letters, of New Tai Lue, are none to its tables. */
-export const isSplitWord = (error: unknown): boolean => isSaying(error, SPLIT_WORD)
-
-/** Is the index still being filled? Until then it lacks products. */
-export async function hasSearchBacklog(database: Kysely<CopyTables>): Promise<boolean> {
-  const backlog = await database.selectFrom('search_backlog').select('below_id').limit(1).executeTakeFirst()
-  return backlog !== undefined
-}
-
-/** The index of one open store. */
-export type SearchIndex = Readonly<{
-  /**
-   * Does something with the store that may be done twice. Where it meets a damaged index, that is made anew, empty, and it is
-   * done once more: products and offers are whole without it.
-   */
-  mend<T>(action: () => Promise<T>): Promise<T>
-  /** Ends the filling, after the step under way. */
-  stop(): Promise<void>
-}>
-
-/** Fills the index with what it lacks, step by step beside everything else, and makes it anew where it is damaged. */
-export function tendSearchIndex(database: Kysely<CopyTables>): SearchIndex {
+/**
+ * Create the runner for a SQLite file: it fills the index with what it lacks, step by step beside everything else. A call that
+ * meets a damaged index is run again after the index was rebuilt, empty: products and offers are whole without it.
+ */
+export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
   const rebuilder = createRebuilder(database)
-  const mend = async <T>(action: () => Promise<T>): Promise<T> => {
+  const run = async <T>(action: () => Promise<T>): Promise<T> => {
     const rebuiltBefore = rebuilder.count()
     try {
       return await action()
     } catch (error) {
       if (!isSaying(error, INDEX_DAMAGE)) throw error
-      // Somebody else's failure may have had it made anew while this was under way.
+      // The failure of another call may have had it rebuilt while this one was under way.
       if (rebuilder.count() === rebuiltBefore) await rebuilder.rebuild(error)
       filler.wake()
       return action()
     }
   }
-  const filler = startFilling(() => mend(() => fillSome(database)))
-  return { mend, stop: filler.stop }
+  const filler = startFilling(() => run(() => fillSome(database)))
+  return { run, stop: filler.stop }
 }
 
 /** Makes the index anew, once for all who find it damaged at the same time. */

@@ -158,7 +158,7 @@ export type CopyStore = QuotaLedger &
     putLookups(lookups: readonly Lookup[]): Promise<void>
     /** From now on the owner alone asks the catalog for a product, for `forMs` at most; `false`: another one does. */
     claimLookup(product: Claimed, claim: Readonly<{ owner: string; forMs: number }>): Promise<boolean>
-    giveBackLookup(product: Claimed, claim: Readonly<{ owner: string }>): Promise<void>
+    releaseLookup(product: Claimed, claim: Readonly<{ owner: string }>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     /** Notes that the catalog listed no channels at `asOfMs`, and keeps the list. The first such time stays. */

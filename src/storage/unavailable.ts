@@ -1,66 +1,93 @@
 import { findSqlState } from '../database/transact.ts'
+import { StoreError, type VitrineError } from '../errors.ts'
 
 /**
- * What a server says, by class of its five characters, when it cannot be worked with at all: no connection, no room, shutting
- * down, its disk, a login that it refuses, a database that is not there.
+ * SQLSTATE classes of a server that cannot be worked with at all: no connection, refused login, no such database, no resources,
+ * shutting down, its disk.
  */
-const AWAY_CLASSES: ReadonlySet<string> = new Set(['08', '28', '3D', '53', '57', '58'])
+const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '28', '3D', '53', '57', '58'])
 
-/** It ended a statement that took too long: so it is there. */
+/** The server ended a statement that took too long: so it is there. */
 const TOO_LONG = '57014'
 
 /** A standby, or a server that has become one. */
 const READ_ONLY = '25006'
 
-/** Was a write refused because the database only reads? What is stored can be read all the same. */
+/** SQLSTATE class 22, data exception. */
+const DATA_EXCEPTION = /^22/
+
+/** In the words of the driver and of ours. */
+const CONNECTION_LOST = /connection|timeout|terminated|said nothing|does not support SSL/i
+
+/** What SQLite says of a file from which an open connection cannot recover. Single damaged pages cost what is on them. */
+const FILE_DAMAGED = /not a database|disk I\/O error|unable to open/
+
+/** Another process holds the lock of a SQLite file. */
+const LOCKED = /locked|busy/
+
+/** The message while the database is known to be unavailable. */
+export const UNAVAILABLE_MESSAGE = 'the database could not be reached a moment ago'
+
+/** The message of a write while the database is known to be read-only. */
+export const READ_ONLY_MESSAGE = 'the database only read a moment ago'
+
+/** Did the server refuse a write because it is read-only? Stored data can still be read. */
 export function isReadOnly(error: unknown): boolean {
   return findSqlState(error) === READ_ONLY
 }
 
-/** Can the database not be reached, or not be worked with? What it refuses for its own reasons is something else. */
-export function isAway(error: unknown): boolean {
+/** Can the server not be reached, or not be worked with? A statement that it refuses for other reasons does not count. */
+export function isUnavailable(error: unknown): boolean {
   const state = findSqlState(error)
   if (state === undefined) return isConnectionLost(error)
-  return state !== TOO_LONG && AWAY_CLASSES.has(state.slice(0, 2))
+  return state !== TOO_LONG && UNAVAILABLE_CLASSES.has(state.slice(0, 2))
 }
 
 function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error.cause !== undefined) return isConnectionLost(error.cause)
   const isOfSystem = 'code' in error && typeof error.code === 'string' && error.code.startsWith('E')
-  return isOfSystem || LOST.test(error.message)
+  return isOfSystem || CONNECTION_LOST.test(error.message)
 }
 
-/** In the words of the driver and of ours. */
-const LOST = /connection|timeout|terminated|said nothing|does not support SSL/i
-
-/** SQLSTATE class 22, data exception. */
-const DATA_EXCEPTION = /^22/
+/** Was the database not reached, or not asked because it is known to be unavailable? */
+export function isUnreached(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error.message === UNAVAILABLE_MESSAGE || isUnavailable(error) || isUnreached(error.cause)
+}
 
 /** Did the database refuse a value of the statement (a text with NUL, a number out of range)? Then it works. */
 export function isValueRefused(error: unknown): boolean {
   return DATA_EXCEPTION.test(findSqlState(error) ?? '')
 }
 
-/** Was a statement ended because it took too long? */
+/** Did a statement take too long, or did it wait in vain for one of this process's connections? */
 export function isTooLong(error: unknown): boolean {
-  return findSqlState(error) === TOO_LONG || isFull(error)
+  return findSqlState(error) === TOO_LONG || isPoolFull(error)
 }
 
-/** Has this process more to ask than its connections carry? */
-function isFull(error: unknown): boolean {
+function isPoolFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return error.message.includes('statements at once') || isFull(error.cause)
+  return error.message.includes('statements at once') || isPoolFull(error.cause)
 }
 
-/** What is thrown without asking while the database is known to be away. */
-export const AWAY_WORDS = 'the database could not be reached a moment ago'
-
-/** Was the database not reached, or not asked because it is known to be away, whatever showed that? */
-export function isUnreached(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return error.message === AWAY_WORDS || isAway(error) || isUnreached(error.cause)
+/** Did another process hold the lock of the SQLite file? */
+export function isLocked(error: unknown): boolean {
+  return error instanceof StoreError && LOCKED.test(describeStoreFailure(error))
 }
 
-/** What is thrown without asking while the database is known to only read. */
-export const READ_ONLY_WORDS = 'the database only read a moment ago'
+/** Is the SQLite file damaged so that it has to be opened again? */
+export function isFileDamaged(error: unknown): boolean {
+  return error instanceof StoreError && FILE_DAMAGED.test(describeStoreFailure(error))
+}
+
+/** Return why the store failed, in the words of the database, which name no data. */
+export function describeStoreFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason'
+  return error.cause instanceof Error ? describeStoreFailure(error.cause) : error.message
+}
+
+/** Return why something failed: for the store in the words of the database, else in our own. */
+export function describeFailure(error: VitrineError): string {
+  return error instanceof StoreError ? describeStoreFailure(error) : error.message
+}

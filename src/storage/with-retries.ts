@@ -1,36 +1,58 @@
 import { setMaxListeners } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { retryConflicts } from '../database/transact.ts'
-import { isAway, isReadOnly } from './unavailable.ts'
-import type { SqlStoreOptions } from './sql-store.ts'
-import type { SearchIndex } from './sqlite-search.ts'
+import { isLocked, isReadOnly, isUnavailable } from './unavailable.ts'
 
-/** How long a walk waits for a database that is away; its lease is as good as over then. */
-const PATIENCE_MS: number = 30 * SECOND_MS
-const TRY_EVERY_MS: number = SECOND_MS / 2
+/** A write of a server retries while another process holds the SQLite file; a walk does for milliseconds. */
+const LOCKED_RETRY_MS = 3
+const LOCKED_TIMEOUT_MS = 300
+
+/** How long a walk waits for an unavailable server; its lease is as good as over then. */
+const WALK_TIMEOUT_MS: number = 30 * SECOND_MS
+const WALK_RETRY_MS: number = SECOND_MS / 2
+
+/** Run a write again while another process holds the file. The wait keeps the process alive: it may be the last write. */
+export async function retryWhileLocked<T>(write: () => Promise<T>): Promise<T> {
+  for (let leftMs = LOCKED_TIMEOUT_MS; leftMs > 0; leftMs -= LOCKED_RETRY_MS) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!isLocked(error)) throw error
+      await wait(LOCKED_RETRY_MS)
+    }
+  }
+  return write()
+}
+
+/** Runs every call of an open store, with the repairs and retries of its engine. */
+export type CallRunner = Readonly<{
+  /** Run an action that may be done twice: one transaction, or a step of a walk that may be repeated. */
+  run<T>(action: () => Promise<T>): Promise<T>
+  stop(): Promise<void>
+}>
 
 /**
- * What is done around each method of a store on a server, where it may be done twice. What met another transaction is done
- * again. A walk waits for a database that is away or only reads, as while another machine takes its place; visitors do not.
+ * Create the runner for a database server: it retries write conflicts. A walk also waits while the server is unavailable or
+ * read-only, as when another machine takes its place; visitors do not wait.
  */
-export function tendServer({ timeouts }: Pick<SqlStoreOptions, 'timeouts'>): SearchIndex {
+export function createServerRunner({ isWalk }: Readonly<{ isWalk: boolean }>): CallRunner {
   const stopping = new AbortController()
-  // As many may wait as have been asked.
+  // There is no limit to the number of calls that wait.
   setMaxListeners(0, stopping.signal)
-  const isWalk = timeouts === undefined
-  const patiently = async <T>(action: () => Promise<T>): Promise<T> => {
-    for (let leftMs = PATIENCE_MS; ; leftMs -= TRY_EVERY_MS) {
+  const runPatiently = async <T>(action: () => Promise<T>): Promise<T> => {
+    for (let leftMs = WALK_TIMEOUT_MS; ; leftMs -= WALK_RETRY_MS) {
       try {
         return await retryConflicts(action)
       } catch (error) {
-        const mayPass = isAway(error) || isReadOnly(error)
+        const mayPass = isUnavailable(error) || isReadOnly(error)
         if (leftMs <= 0 || !mayPass || stopping.signal.aborted) throw error
-        await systemClock.wait(TRY_EVERY_MS, stopping.signal)
+        await systemClock.wait(WALK_RETRY_MS, stopping.signal)
       }
     }
   }
   return {
-    mend: isWalk ? patiently : retryConflicts,
+    run: isWalk ? runPatiently : retryConflicts,
     stop() {
       stopping.abort()
       return Promise.resolve()

@@ -1,12 +1,6 @@
 import { BadOptionError } from '../errors.ts'
 import { OPTION_LIST, type OptionRow } from '../widgets/option-list.ts'
-import {
-  type OptionDefaults,
-  parseBoxOptions,
-  parseGridOptions,
-  toOptionsKey,
-  toQuery,
-} from '../widgets/options.ts'
+import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../widgets/options.ts'
 import type { StudioKind, StudioTab } from './views.ts'
 import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
 
@@ -69,7 +63,8 @@ export function judgeOptions(
     const same = new URLSearchParams(toQuery(parse(alone, defaults, 'embed'), defaults)).getAll(name)
     return same.length === 1 && name !== 'merchant' && name !== 'exclude' ? same : alone.getAll(name)
   }
-  const toKey = (query: URLSearchParams): string => toOptionsKey(parse(query, defaults, 'fragment'))
+  const toKey = (query: URLSearchParams): string =>
+    toQuery(parse(query, defaults, 'fragment'), defaults, 'fragment')
   const plainKey = toKey(new URLSearchParams())
   const query = new URLSearchParams()
   const errors = new Map<string, string>()

@@ -4,7 +4,7 @@ import { createFixedKey } from '../catalog/key-source.ts'
 import { systemClock } from '../clock.ts'
 import { Secret } from '../config/secrets.ts'
 import { CatalogInvalidError, WalkError } from '../errors.ts'
-import { giveWay } from './thread-priority.ts'
+import { lowerThreadPriority } from '../lib/thread-priority.ts'
 import { type PackedPage, packPage } from './page-pack.ts'
 import { type ReadOptions, findBug, readPage } from './page-source.ts'
 import type { WalkOrder } from './walk-runner.ts'
@@ -76,5 +76,5 @@ const reply = async ({ id, ...asked }: PageOrder & Readonly<{ id: number }>): Pr
   parentPort?.postMessage(told)
 }
 
-giveWay()
+lowerThreadPriority()
 parentPort?.on('message', (asked: PageOrder & Readonly<{ id: number }>) => void reply(asked))

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { giveWay } from './thread-priority.ts'
+import { lowerThreadPriority } from '../lib/thread-priority.ts'
 import { startPageSource } from './page-source-thread.ts'
 import { runWalkHere } from './walk-here.ts'
 import type { WalkMessage, WalkOrder } from './walk-runner.ts'
@@ -9,7 +9,7 @@ import type { WalkMessage, WalkOrder } from './walk-runner.ts'
 const stop = new AbortController()
 const send = (message: WalkMessage): void => parentPort?.postMessage(message)
 
-giveWay()
+lowerThreadPriority()
 parentPort?.on('message', () => stop.abort())
 const report = await runWalkHere(workerData as WalkOrder, {
   signal: stop.signal,

@@ -1,7 +1,7 @@
 import { OembedError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { type ParameterReader, createParameterReader } from './parameters.ts'
-import { findQuery, parseQueryString } from './query.ts'
+import { findQuery } from './query.ts'
 
 /** Width of a frame where the consumer names none, and the widest that a widget fills well. */
 const WIDTH_PX = 600
@@ -26,7 +26,7 @@ export type OembedQuestion = Readonly<{
 export type OembedFormat = 'json' | 'xml'
 
 /** What an embed's address names. */
-export type EmbedAddress = Readonly<{ channelId: string; gtin: string | null; query: URLSearchParams }>
+export type EmbedAddress = Readonly<{ channelId: string; gtin: string | null; query: string }>
 
 /** What an answer says about its frame. */
 export type OembedFrame = Readonly<{
@@ -83,7 +83,7 @@ export function findEmbedAddress(url: string, publicUrl: string): EmbedAddress |
   if (!/^https?:$/.test(protocol) || host !== own.host || !pathname.startsWith(prefix)) return undefined
   const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []
   if (channelId === '') return undefined
-  return { channelId: channelId.toLowerCase(), gtin, query: parseQueryString(findQuery(search)) }
+  return { channelId: channelId.toLowerCase(), gtin, query: findQuery(search) }
 }
 
 /**

@@ -107,14 +107,8 @@ export function parseGridOptions(
   return surface === 'embed' ? { ...common, isolate: 'none', css: 'none', ...own } : { ...common, ...own }
 }
 
-/** A text that is equal for equal options and for nothing else; unknown and reordered parameters leave no trace. */
-export function toOptionsKey(options: BoxOptions | GridOptions): string {
-  const entries = Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify(entries)
-}
-
-/** Parameters of a frame's address by the options that they set, in the order of addresses; lists are repeated. */
-const FRAME_PARAMETERS: readonly (readonly [name: string, option: string])[] = [
+/** Parameters by the options that they set, in the order of addresses; lists are repeated. */
+const PARAMETERS: readonly (readonly [name: string, option: string])[] = [
   ['theme', 'theme'],
   ['accent', 'accent'],
   ['locale', 'locale'],
@@ -122,8 +116,11 @@ const FRAME_PARAMETERS: readonly (readonly [name: string, option: string])[] = [
   ['stock', 'stock'],
   ['merchant', 'merchants'],
   ['exclude', 'excluded'],
+  ['isolate', 'isolate'],
+  ['css', 'css'],
   ['layout', 'layout'],
   ['limit', 'limit'],
+  ['markup', 'markup'],
   ['sort', 'sort'],
   ['min_discount', 'minDiscountPercent'],
   ['max_price', 'maxPrice'],
@@ -135,15 +132,19 @@ const FRAME_PARAMETERS: readonly (readonly [name: string, option: string])[] = [
 type OptionValue = string | number | readonly string[] | null
 
 /**
- * The query string that gives these options of a frame again, without those that are as by default: one address for
- * links to other pages, discovery and oEmbed.
+ * Return the query string that gives these options of a surface again, without those that have their defaults: equal for equal
+ * options and for nothing else.
  */
-export function toQuery(options: BoxOptions | GridOptions, defaults: OptionDefaults): string {
+export function toQuery(
+  options: BoxOptions | GridOptions,
+  defaults: OptionDefaults,
+  surface: Surface = 'embed',
+): string {
   const parse = 'sort' in options ? parseGridOptions : parseBoxOptions
-  const plain = new Map<string, OptionValue>(Object.entries(parse(new URLSearchParams(), defaults, 'embed')))
+  const plain = new Map<string, OptionValue>(Object.entries(parse(new URLSearchParams(), defaults, surface)))
   const given = new Map<string, OptionValue>(Object.entries(options))
   const query = new URLSearchParams()
-  for (const [name, option] of FRAME_PARAMETERS) {
+  for (const [name, option] of PARAMETERS) {
     const value = given.get(option) ?? []
     if (typeof value === 'object') for (const text of value) query.append(name, text)
     else if (value !== plain.get(option)) query.set(name, String(value))

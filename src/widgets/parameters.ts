@@ -1,6 +1,5 @@
 import { BadOptionError } from '../errors.ts'
-import { currencyCode } from '../config/readers.ts'
-import { isPrice } from '../offers/money.ts'
+import { findCurrency, isPrice } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 
 /** Longest text of a parameter, in UTF-16 units. */
@@ -55,7 +54,7 @@ export function createParameterReader(query: URLSearchParams): ParameterReader {
         /^[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : undefined,
       ),
     locale: (name, fallback) => read(name, 'a language tag such as en or de-AT', parseLocale) ?? fallback,
-    currency: (name) => read(name, 'an ISO 4217 code such as EUR', currencyCode.read),
+    currency: (name) => read(name, 'an ISO 4217 code such as EUR', findCurrency),
     price: (name) => read(name, 'a price such as 49.99', (text) => (isPrice(text) ? text : undefined)),
     text: (name) => read(name, TEXT_ACCEPTS, parseText) || null,
     names: (name) => readNames(query.getAll(name), name),

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { SECOND_MS, isFuture } from '../clock.ts'
-import type { Disclosure } from '../config/config.ts'
+import type { Disclosure } from '../config/readers.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'

@@ -1,77 +1,55 @@
+import { hash } from 'node:crypto'
 import type { Channel, Offer } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { InvalidGtinError } from '../errors.ts'
-import { type CacheStatus, type Cached, type Hold, narrowHold } from '../freshness/cached.ts'
-import type { ChannelSource, ServedChannel } from '../freshness/channels.ts'
+import type { CacheStatus, Cached } from '../freshness/age.ts'
+import type { ChannelSource } from '../freshness/channels.ts'
 import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
 import { findGtin } from '../offers/gtin.ts'
 import { compareForBox } from '../offers/ranking.ts'
+import { type AddressParsers, type BoxAddress, type GridAddress, createAddressParsers } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
 import { GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
-import { type Identify, createIdentify, toIdentity } from './identity.ts'
 import { computeOfferId } from './offer-id.ts'
-import {
-  type CommonOptions,
-  type OptionDefaults,
-  type Surface,
-  parseBoxOptions,
-  parseGridOptions,
-  toOptionsKey,
-  toQuery,
-  withQuery,
-} from './options.ts'
+import type { OptionDefaults, Surface } from './options.ts'
 import { type Presentation, isPriceShown } from './presentation.ts'
 import type { BoxView, GridView } from './view-models.ts'
 import { toBoxView } from './where-to-buy.ts'
 
-/** A widget that was asked for. */
+/** A widget with its data. */
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
-  /** Equal for equal questions, however they are spelled: surface, channel, GTIN, and the options in their normal form. */
-  identity: string
-  /** Of one identity, equal for equal views and for those alone: what an answer was made of. */
-  stamp: string
-  /** Why there may be nothing to show, for whoever builds the page. */
+  address: BoxAddress | GridAddress
+  /** Equal for equal views of one address, and for no others. */
+  digest: string
+  /** Why there may be nothing to show, for the author of the page. */
   hiddenReason: string
-  /** The view, made when it is first asked for; `undefined` when there is nothing to show and the widget hides. */
+  /** Return the view, made on the first call; `undefined` when there is nothing to show. */
   getView(): View | undefined
-  /** Its one address below `/embeds/`: channel, kind, GTIN and the options that are not as by default. */
-  getEmbedPath(): string
-  options: CommonOptions
   channel: Channel
-  /** Of a box, 14 digits; `null`: a grid. */
-  gtin: string | null
   /** When the catalog gave the data, Unix milliseconds. */
   asOfMs: number
   /** The same of the oldest price that is shown; `null` where none is. */
   oldestPriceMs: number | null
   status: CacheStatus
-  /** How long the same question has this very answer without being asked again; `null`: not at all. */
-  hold: Hold | null
+  /** Until when, Unix milliseconds, the address has this very widget; 0: the next request has to look again. */
+  currentUntilMs: number
 }>
 
-/** An address of a widget, as it was asked. */
-export type WidgetRequest = Readonly<{ channelId: string; query: URLSearchParams; surface: Surface }>
-
-/** `visitor`: the address of who asks, so that one visitor cannot keep others from reading grids. */
-export type GridRequest = WidgetRequest & Readonly<{ visitor?: string }>
-
-/** Both widgets as data to views. They throw `BadOptionError`, `UnknownChannelError`, `UnavailableError`. */
-export type Widgets = Readonly<{
-  /** @throws InvalidGtinError when `gtin` is not 1 to 14 digits. */
-  getBox(request: WidgetRequest & Readonly<{ gtin: string }>): Promise<Widget<BoxView>>
-  getGrid(request: GridRequest): Promise<Widget<GridView>>
-  /** The `identity` that the widget of a request will have. */
-  identify: Identify
-  /** An offer by its id, the best where several have it; `undefined` when it is gone. */
-  findOffer(
-    wanted: Readonly<{ channelId: string; gtin: string; offerId: string }>,
-  ): Promise<Offer | undefined>
-  /** What the options are where nothing is named. */
-  defaults: OptionDefaults
-}>
+/** Both widgets as data to views. */
+export type Widgets = AddressParsers &
+  Readonly<{
+    /** @throws UnknownChannelError, UnavailableError */
+    getBox(address: BoxAddress): Promise<Widget<BoxView>>
+    /** `visitor`: who waits, such as an IP address, so that one visitor cannot keep others from reading grids. */
+    getGrid(address: GridAddress, visitor: string): Promise<Widget<GridView>>
+    /** Find an offer by its id, the best where several have it; `undefined` when it is gone. */
+    findOffer(
+      wanted: Readonly<{ channelId: string; gtin: string; offerId: string }>,
+    ): Promise<Offer | undefined>
+    defaults: OptionDefaults
+  }>
 
 /** What the widgets are made of. */
 export type WidgetDetails = Readonly<{
@@ -84,27 +62,16 @@ export type WidgetDetails = Readonly<{
   stylePath: string
 }>
 
-/** Makes the widgets. */
+/** Create the widgets. */
 export function createWidgets(details: WidgetDetails): Widgets {
   const defaults = toDefaults(details.config)
   return {
+    ...createAddressParsers(defaults),
     defaults,
-    getBox: (request) => getBox(details, defaults, request),
-    getGrid: (request) => getGrid(details, defaults, request),
-    identify: createIdentify(defaults),
+    getBox: (address) => getBox(details, defaults, address),
+    getGrid: (address, visitor) => getGrid(details, defaults, { address, visitor }),
     findOffer: (wanted) => findOffer(details, wanted),
   }
-}
-
-/** A widget stands as long as its data, its channel, and the oldest price in it, which then goes. */
-function toHold(
-  { config }: WidgetDetails,
-  data: Hold | null,
-  { served, oldestPriceMs }: Readonly<{ served: ServedChannel; oldestPriceMs: number | null }>,
-): Hold | null {
-  const shownUntilMs =
-    oldestPriceMs === null ? Infinity : oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1
-  return narrowHold(data, { untilMs: shownUntilMs, isServed: served.isCurrent })
 }
 
 function present(details: WidgetDetails, surface: Surface): Presentation {
@@ -118,47 +85,50 @@ function present(details: WidgetDetails, surface: Surface): Presentation {
   }
 }
 
+/** A widget changes when the oldest price in it grows too old to be shown. */
+function limitByPrice({ config }: WidgetDetails, untilMs: number, oldestPriceMs: number | null): number {
+  if (oldestPriceMs === null) return untilMs
+  return Math.min(untilMs, oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1)
+}
+
+/** `state`: what the view depends on beside its data, such as the age of its prices. */
+function computeDigest(state: readonly (string | number | boolean)[], data: unknown): string {
+  return hash('sha256', `${state.join(' ')} ${JSON.stringify(data)}`, 'base64url')
+}
+
 async function getBox(
   details: WidgetDetails,
   defaults: OptionDefaults,
-  { channelId, gtin, query, surface }: WidgetRequest & Readonly<{ gtin: string }>,
+  address: BoxAddress,
 ): Promise<Widget<BoxView>> {
-  const options = parseBoxOptions(query, defaults, surface)
-  const padded = findGtin(gtin)
-  if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
-  // One patience for both: the list of channels may have taken its part of it.
+  const { gtin, options } = address
+  // One deadline for both: the list of channels may have taken its part of it.
   const patientUntilMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
-  const served = await details.channels.getChannel(channelId.toLowerCase())
-  const { channel, isGone } = served
+  const { channel, isGone } = await details.channels.getChannel(address.channelId)
   const {
     value: product,
     asOfMs,
     status,
-    hold,
-  } = isGone ? toHidden(details, null) : await details.products.getProduct(channel.id, padded, patientUntilMs)
-  const presentation = present(details, surface)
+    currentUntilMs,
+  } = isGone ? toHidden(details, null) : await details.products.getProduct(channel.id, gtin, patientUntilMs)
+  const presentation = present(details, address.surface)
   const isShown = isPriceShown(asOfMs, presentation)
   const oldestPriceMs = isShown && product !== null ? asOfMs : null
   return {
     kind: 'where-to-buy',
+    address,
+    digest: computeDigest([isGone ? 'gone' : asOfMs, isShown, isFuture(asOfMs, presentation.nowMs)], product),
     get hiddenReason() {
-      return isGone ? GONE_REASON : explainHiddenBox(padded, product, { options, defaults })
+      return isGone ? GONE_REASON : explainHiddenBox(gtin, product, { options, defaults })
     },
-    identity: toIdentity({ surface, channelId: channel.id, gtin: padded }, toOptionsKey(options)),
-    stamp: [isGone ? 'gone' : asOfMs, isShown, product === null, isFuture(asOfMs, presentation.nowMs)].join(
-      ' ',
-    ),
-    getEmbedPath: () => withQuery(`${channel.id}/where-to-buy/${padded}`, toQuery(options, defaults)),
     getView: once(() =>
       product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation),
     ),
-    options,
     channel,
-    gtin: padded,
     asOfMs,
     oldestPriceMs,
     status,
-    hold: toHold(details, hold, { served, oldestPriceMs }),
+    currentUntilMs: limitByPrice(details, currentUntilMs, oldestPriceMs),
   }
 }
 
@@ -168,7 +138,6 @@ async function findOffer(
 ): Promise<Offer | undefined> {
   const padded = findGtin(gtin)
   if (padded === undefined) return undefined
-  // One patience for both, as for a box.
   const patientUntilMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   const { channel, isGone } = await channels.getChannel(channelId.toLowerCase())
   if (isGone) return undefined
@@ -180,13 +149,11 @@ async function findOffer(
 async function getGrid(
   details: WidgetDetails,
   defaults: OptionDefaults,
-  { channelId, query, surface, visitor = '' }: GridRequest,
+  { address, visitor }: Readonly<{ address: GridAddress; visitor: string }>,
 ): Promise<Widget<GridView>> {
-  const options = parseGridOptions(query, defaults, surface)
-  const optionsKey = toOptionsKey(options)
-  const served = await details.channels.getChannel(channelId.toLowerCase())
-  const { channel, isGone } = served
-  const { value, asOfMs, status, hold } = isGone
+  const { options, surface } = address
+  const { channel, isGone } = await details.channels.getChannel(address.channelId)
+  const { value, asOfMs, status, currentUntilMs } = isGone
     ? toHidden(details, NO_DEALS)
     : await details.deals.getDeals({
         visitor,
@@ -204,26 +171,25 @@ async function getGrid(
     surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
   return {
     kind: 'deals',
+    address,
+    digest: computeDigest(
+      [
+        isGone ? 'gone' : checkedAtMs,
+        isFuture(checkedAtMs, presentation.nowMs),
+        value.hasNext,
+        ...value.deals.map((deal) => priced.includes(deal)),
+      ],
+      value.deals,
+    ),
     get hiddenReason() {
       return isGone ? GONE_REASON : explainHiddenGrid(options, defaults)
     },
-    identity: toIdentity({ surface, channelId: channel.id, gtin: null }, optionsKey),
-    stamp: [
-      value.readAtMs,
-      value.deals.length,
-      priced.length,
-      isGone,
-      isFuture(checkedAtMs, presentation.nowMs),
-    ].join(' '),
-    getEmbedPath: () => withQuery(`${channel.id}/deals`, toQuery(options, defaults)),
     getView: once(() => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages })),
-    options,
     channel,
-    gtin: null,
     asOfMs,
     oldestPriceMs,
     status,
-    hold: toHold(details, hold, { served, oldestPriceMs }),
+    currentUntilMs: limitByPrice(details, currentUntilMs, oldestPriceMs),
   }
 }
 
@@ -232,9 +198,9 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value
 }
 
-/** A channel that has gone is asked about nothing: its copy is older than it may be shown. */
+/** A channel that has gone is not looked up: its copy is older than it may be shown. */
 function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
-  return { value, asOfMs: clock.nowMs(), status: 'hit', hold: null }
+  return { value, asOfMs: clock.nowMs(), status: 'hit', currentUntilMs: 0 }
 }
 
 const NO_DEALS: DealPage = { deals: [], hasNext: false, readAtMs: 0 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CACHE_TAG_HEADERS } from '../../src/http/cache-tags.ts'
+import { CACHE_TAG_HEADERS } from '../../src/config/settings.ts'
 import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 import {

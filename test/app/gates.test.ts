@@ -1,15 +1,18 @@
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { findSampleListing } from '../../src/catalog-service/sample/listing.ts'
-import { makePageUrl, getSampleOffers } from '../../src/catalog-service/sample/offers.ts'
-import { PICTURE_NAMES, findSamplePicture } from '../../src/catalog-service/sample/pictures/pictures.ts'
+import {
+  SAMPLE_SHOWCASE,
+  findSampleListing,
+  findSamplePicture,
+} from '../../src/catalog-service/sample/sample-data.ts'
 import type { Demo } from '../../src/context.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { BOX, makeSale, readText, startHarness, startStocked, visit } from './visit.ts'
 
 const PUBLIC_URL = 'https://widgets.example'
+const PICTURE_NAME = 'headphones-1.svg'
 const PAGES = [
   '/studio',
   '/studio?tab=deals',
@@ -234,25 +237,23 @@ describe('health', () => {
 describe('demonstration', () => {
   test('/demo/pictures - the pictures of the sample, and no others', async () => {
     const harness = await startDemo()
-    const [name = ''] = PICTURE_NAMES
-    const seen = await visit(harness, `/demo/pictures/${name}`)
+    const seen = await visit(harness, `/demo/pictures/${PICTURE_NAME}`)
     expect(seen.headers).toMatchObject({
       'content-type': expect.stringMatching(/^image\/svg\+xml/) as string,
     })
     expect(seen.headers['content-security-policy']).toContain('sandbox')
     expect(seen.text).toMatch(/^<svg/)
-    for (const other of ['nothing.svg', '..%2f..%2fpackage.json', `${name}x`])
+    for (const other of ['nothing.svg', '..%2f..%2fpackage.json', `${PICTURE_NAME}x`])
       expect((await visit(harness, `/demo/pictures/${other}`)).status).toBe(404)
   })
 
   test('/demo/shop - what the link names, and the tracking that arrived, as text', async () => {
     const harness = await startDemo()
-    const [offer] = getSampleOffers()
-    const url = offer === undefined ? '' : makePageUrl(offer)
+    const url = `https://novabrueck.example/p/${SAMPLE_SHOWCASE.gtin}`
     const query = new URLSearchParams({ url, 'click<b>': '<script>alert(1)</script>' }).toString()
     const seen = await visit(harness, `/demo/shop?${query}`)
     expect(seen.status).toBe(200)
-    expect(readText(seen.text)).toContain(offer?.product.title)
+    expect(readText(seen.text)).toContain('Sonderby Arne 2 Wireless Over-Ear Headphones, Sand')
     expect(readText(seen.text)).toContain('<script>alert(1)</script>')
     expect(seen.text).not.toContain('<script>')
     const unknown = await visit(harness, '/demo/shop?url=https://evil.example/')
@@ -263,7 +264,7 @@ describe('demonstration', () => {
   test('real catalog - has no demonstration', async () => {
     const harness = await startStocked()
     expect((await visit(harness, '/demo/shop')).status).toBe(404)
-    expect((await visit(harness, `/demo/pictures/${PICTURE_NAMES[0]}`)).status).toBe(404)
+    expect((await visit(harness, `/demo/pictures/${PICTURE_NAME}`)).status).toBe(404)
   })
 })
 

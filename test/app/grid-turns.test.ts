@@ -1,6 +1,6 @@
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
-import type { OpenLongReads } from '../../src/storage/sql-store.ts'
+import type { OpenLongReads } from '../../src/storage/read-threads.ts'
 import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeSale, startStocked } from './visit.ts'

@@ -95,13 +95,13 @@ describe('query', () => {
       await fc.assert(
         fc.asyncProperty(mixed, async (pairs) => {
           const plain = await visit(harness, path + toQuery(pairs.known))
-          const entryCount = harness.context.memories.answers.entryCount()
+          const entryCount = harness.context.memories.responses.entryCount()
           const callCount = harness.catalog.calls.length
           const seen = await visit(harness, path + toQuery(pairs.mixed))
           expect([200, 200]).toEqual([plain.status, seen.status])
           expect(seen.body.equals(plain.body)).toBe(true)
           expect(seen.headers['etag']).toBe(plain.headers['etag'])
-          expect(harness.context.memories.answers.entryCount()).toBe(entryCount)
+          expect(harness.context.memories.responses.entryCount()).toBe(entryCount)
           expect(harness.catalog.calls.length).toBe(callCount)
         }),
         { numRuns: toRuns(60) },

@@ -108,7 +108,7 @@ describe('own key', () => {
     const prepared = await openTestStore()
     const logger = createLogger({ level: 'silent' })
     const ownKey = new Secret('own-key')
-    const service = createCatalogService({ store: prepared.store, clock: prepared.clock, logger, ownKey })
+    const service = createCatalogService({ store: prepared.store, logger, ownKey })
     const { url } = await service.listen('127.0.0.1', 0)
     const get = () => ask(url).get('/v0/channels').set('Authorization', 'Bearer own-key')
     expect(await get()).toMatchObject({

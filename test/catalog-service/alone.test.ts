@@ -42,7 +42,6 @@ async function startAlone(
   }
   const service = createCatalogService({
     store: under.store,
-    clock: under.clock,
     logger: { error: () => undefined },
     ...(options.isAlone !== false && { alone }),
   })

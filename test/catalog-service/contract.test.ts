@@ -2,7 +2,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { putSampleData } from '../../src/catalog-service/sample/put-sample.ts'
-import { SAMPLE_CHANNELS } from '../../src/catalog-service/sample/shops.ts'
+import { getSample } from '../../src/catalog-service/sample/sample-data.ts'
 import {
   GTINS,
   type ServiceUnderTest,
@@ -70,7 +70,9 @@ describe('contract, section 4.1: list channels', () => {
     await putSampleData(under.store, 'http://127.0.0.1:3000')
     const { body, headers } = await under.get('/v0/channels').expect(200)
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(body.items).toEqual(SAMPLE_CHANNELS.map(({ id, name, kind, url }) => ({ id, name, kind, url })))
+    expect(body.items).toEqual(
+      getSample().channels.map(({ id, name, kind, url }) => ({ id, name, kind, url })),
+    )
   })
 })
 
@@ -78,10 +80,10 @@ describe('contract, section 4.2: list products', () => {
   it('page - no limit - holds up to 50, null on the last page', async () => {
     const under = await startTestService()
     await putSampleData(under.store, 'http://127.0.0.1:3000')
-    const { body } = await under.get(`/v0/channels/${SAMPLE_CHANNELS[0].id}/products`).expect(200)
+    const { body } = await under.get(`/v0/channels/${getSample().channels[0].id}/products`).expect(200)
     expect(body.items).toHaveLength(50)
     expect(body.next_cursor).toEqual(expect.any(String))
-    const all = await under.get(`/v0/channels/${SAMPLE_CHANNELS[0].id}/products?limit=200`)
+    const all = await under.get(`/v0/channels/${getSample().channels[0].id}/products?limit=200`)
     expect(all.body.next_cursor).toBeNull()
     expect(all.body.items).toHaveLength(124)
   })

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../src/clock.ts'
-import type { DatabaseAddress } from '../../src/config/config.ts'
-import { type PostgresAddress, parsePostgresAddress } from '../../src/config/postgres-address.ts'
+import type { DatabaseAddress } from '../../src/config/database-address.ts'
+import { type PostgresAddress, parseDatabaseAddress } from '../../src/config/database-address.ts'
 import { atEnd } from '../helpers/at-end.ts'
 import { type PostgresClient, usePostgres } from '../helpers/postgres.ts'
 
@@ -83,8 +83,8 @@ async function takeDatabase(place: Server): Promise<PostgresAddress> {
       if (!NOT_GIVEN_BACK.has((error as { code?: unknown }).code)) throw error
     }),
   )
-  const address = parsePostgresAddress(own.href)
-  if (address === undefined) throw new Error(`no address: ${own.href}`)
+  const address = parseDatabaseAddress(own.href)
+  if (address?.kind !== 'postgres') throw new Error(`no address: ${own.href}`)
   return address
 }
 

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Test } from 'supertest'
 import { atEnd } from '../helpers/at-end.ts'
@@ -13,11 +12,10 @@ import {
 import { type CatalogService, createCatalogService } from '../../src/catalog-service/service.ts'
 import { type NewApiKey, insertApiKey } from '../../src/catalog-service/store/keys.ts'
 import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
-import type { Caller, CatalogStore, ChannelPlace } from '../../src/catalog-service/store/catalog-store.ts'
-import { type SqliteCatalogStore, openSqliteStore } from '../../src/catalog-service/store/open-sqlite.ts'
+import type { CatalogStore, ChannelQuery } from '../../src/catalog-service/store/catalog-store.ts'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import type { WireProduct } from '../../src/catalog/contract.ts'
-import type { DatabaseAddress } from '../../src/config/config.ts'
+import type { DatabaseAddress } from '../../src/config/database-address.ts'
 import type { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
@@ -52,23 +50,15 @@ export async function openTestStore(): Promise<StoreUnderTest> {
   return { store, folder, database, clock }
 }
 
-/** The same over files, with what only files have. */
-export async function openSqliteTestStore(): Promise<
-  StoreUnderTest & { store: SqliteCatalogStore; path: string }
-> {
+/** The same over files, whatever the other tests of the group use. */
+export async function openSqliteTestStore(): Promise<StoreUnderTest & { path: string }> {
   const folder = makeFolder()
   const clock = createFakeClock(START_MS)
   const path = join(folder, 'catalog.db')
-  const store = await openSqliteStore({ path, clock })
+  const database = { kind: 'sqlite', path } as const
+  const store = await openCatalogStore({ database, clock })
   atEnd(() => store.close())
-  return { store, folder, path, database: { kind: 'sqlite', path }, clock }
-}
-
-/** Who asks for an organization, found in the state that the catalog has now. */
-export async function makeCaller(store: CatalogStore, organization: Caller['organization']): Promise<Caller> {
-  const { reader } = store
-  const row = await reader.selectFrom('meta').select('value').where('key', '=', 'state').executeTakeFirst()
-  return { organization, keyId: null, state: row?.value ?? '' }
+  return { store, folder, path, database, clock }
 }
 
 /** A service on a port of its own, with one valid key. `logs` are the lines it logged. */
@@ -86,11 +76,11 @@ export async function startTestService(
   options: { ownKey?: Secret; prepared?: StoreUnderTest } = {},
 ): Promise<ServiceUnderTest> {
   const prepared = options.prepared ?? (await openTestStore())
-  const { store, clock } = prepared
+  const { store } = prepared
   const logs: string[] = []
   const logger = createLogger({ level: 'trace', stream: { write: (line: string) => logs.push(line) } })
   const ownKey = options.ownKey === undefined ? {} : { ownKey: options.ownKey }
-  const service = createCatalogService({ store, clock, logger, ...ownKey })
+  const service = createCatalogService({ store, logger, ...ownKey })
   const { url } = await service.listen('127.0.0.1', 0)
   atEnd(() => service.close())
   const { key } = await addApiKey(store, 'test')
@@ -147,8 +137,8 @@ export async function importRows(
 
 /** The first 200 products that a channel may show. */
 export async function fetchAll(under: StoreUnderTest, channelId: string): Promise<readonly WireProduct[]> {
-  const place = await findPlace(under, channelId)
-  return (await under.store.openReads().fetchPage(place, { afterGtin: '', limit: 200 }))?.items ?? []
+  const channel = await findChannel(under, channelId)
+  return (await under.store.fetchPage({ ...channel, afterGtin: '', limit: 200 }))?.items ?? []
 }
 
 /** A product as a channel may show it; `null` when it may not. */
@@ -157,12 +147,10 @@ export async function findProduct(
   channelId: string,
   gtin: string,
 ): Promise<WireProduct | null | undefined> {
-  return under.store.openReads().findProduct(await findPlace(under, channelId), gtin)
+  return under.store.findProduct(await findChannel(under, channelId), gtin)
 }
 
-/** In a turn of its own: what is read in one turn is of one state. */
-async function findPlace({ store }: StoreUnderTest, channelId: string): Promise<ChannelPlace> {
-  await nextTurn()
+async function findChannel({ store }: StoreUnderTest, channelId: string): Promise<ChannelQuery> {
   const channel = store.reader.selectFrom('channels').select('organization_id').where('id', '=', channelId)
   return { channelId, organizationId: (await channel.executeTakeFirst())?.organization_id ?? '' }
 }

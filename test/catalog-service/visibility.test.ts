@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { makeAffiliateLink } from '../../src/catalog-service/affiliate-link.ts'
+import { makeAffiliateLink } from '../../src/catalog-service/store/networks.ts'
 import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../../src/catalog-service/store/schema.ts'
 import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'

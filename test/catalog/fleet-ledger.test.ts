@@ -11,15 +11,15 @@ import { NOON_MS } from '../helpers/harness.ts'
 import { toRuns } from '../helpers/property-runs.ts'
 
 /** A store that all machines share, and that may be away. */
-type Shared = QuotaLedger & { isAway: boolean; state(): QuotaState }
+type Shared = QuotaLedger & { isUnavailable: boolean; state(): QuotaState }
 
 function makeShared(): Shared {
   let state = createQuotaState(NOON_MS)
   const shared: Shared = {
-    isAway: false,
+    isUnavailable: false,
     state: () => state,
     updateQuota(nowMs, change) {
-      if (shared.isAway) return Promise.reject(new StoreError('away'))
+      if (shared.isUnavailable) return Promise.reject(new StoreError('away'))
       state = change(startDay(state, nowMs))
       return Promise.resolve(state)
     },
@@ -60,7 +60,7 @@ describe('while the database is away', () => {
     const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
     const machine = makeMachine(shared, clock)
     await machine.take('refresh')
-    shared.isAway = true
+    shared.isUnavailable = true
     expect(await machine.take('refresh')).toBe(false)
     expect(await machine.take('walk')).toBe(false)
     expect(await countTaken(machine, 30)).toBe(10)
@@ -71,7 +71,7 @@ describe('while the database is away', () => {
     const machine = makeMachine(shared, clock, { dailyLimit: 400 })
     await machine.take('refresh')
     expect(shared.state()).toMatchObject({ calls: { refresh: 1, lookup: 0 }, reserved: 4 })
-    shared.isAway = true
+    shared.isUnavailable = true
     expect(await countTaken(machine, 30)).toBe(4)
   })
 
@@ -79,7 +79,7 @@ describe('while the database is away', () => {
     const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
     const walker = makeMachine(shared, clock, { mayReserve: false })
     await walker.take('walk')
-    shared.isAway = true
+    shared.isUnavailable = true
     expect(await walker.take('lookup')).toBe(false)
     expect(await makeMachine(shared, clock).take('lookup')).toBe(false)
   })
@@ -88,7 +88,7 @@ describe('while the database is away', () => {
     const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
     const machine = makeMachine(shared, clock)
     await machine.take('refresh')
-    shared.isAway = true
+    shared.isUnavailable = true
     clock.advance(13 * HOUR_MS)
     expect(await machine.take('lookup')).toBe(false)
   })
@@ -99,9 +99,9 @@ describe('when it is back', () => {
     const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
     const machine = makeMachine(shared, clock)
     await machine.take('refresh')
-    shared.isAway = true
+    shared.isUnavailable = true
     await countTaken(machine, 3)
-    shared.isAway = false
+    shared.isUnavailable = false
     expect(await machine.take('refresh')).toBe(true)
     expect(shared.state()).toMatchObject({ calls: { refresh: 2, lookup: 3 }, reserved: 10, allowance: null })
   })
@@ -110,9 +110,9 @@ describe('when it is back', () => {
     const [shared, clock] = [makeShared(), createFakeClock(NOON_MS)]
     const machine = makeMachine(shared, clock)
     await machine.take('refresh')
-    shared.isAway = true
+    shared.isUnavailable = true
     await countTaken(machine, 3)
-    shared.isAway = false
+    shared.isUnavailable = false
     await machine.ledger.updateQuota(clock.nowMs(), (state) => state)
     await machine.ledger.giveBack()
     await machine.ledger.giveBack()
@@ -160,7 +160,7 @@ async function happen(events: readonly Event[], dailyLimit: number): Promise<Rea
     const machine = machines[event.machine] ?? make()
     if (event.does === 'ends') await machine.ledger.giveBack()
     if (event.does === 'ends' || event.does === 'dies') machines[event.machine] = make()
-    else if (event.does === 'away' || event.does === 'back') shared.isAway = event.does === 'away'
+    else if (event.does === 'away' || event.does === 'back') shared.isUnavailable = event.does === 'away'
     else await call(machine, event)
   }
   return made

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { QuotaChange } from '../../src/catalog/quota-ledger.ts'
 import { DAY_MS, HOUR_MS, nextMidnightUtcMs } from '../../src/clock.ts'
-import type { Environment } from '../../src/config/parse-config.ts'
+import type { Environment } from '../../src/config/config.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { formatTime } from '../../src/widgets/format.ts'
 import {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { DatabaseAddress } from '../../src/config/config.ts'
-import { toDatabaseText } from '../../src/config/database-text.ts'
+import type { DatabaseAddress } from '../../src/config/database-address.ts'
+import { toDatabaseText } from '../../src/config/database-address.ts'
 import { makeCatalogDatabase } from '../catalog-service/engines.ts'
 import { onTestFinished } from 'vitest'
 import { putSampleData } from '../../src/catalog-service/sample/put-sample.ts'

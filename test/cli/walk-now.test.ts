@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { LOOK_EVERY_MS, type WalkRequest, type WalkedNow, walkNow } from '../../src/cli/walk-now.ts'
+import { LOOK_EVERY_MS, type WalkRequest, type WalkNowReport, walkNow } from '../../src/cli/sync.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { LEASE_MS } from '../../src/sync/walk-lease.ts'
 import { startHarness } from '../app/visit.ts'
@@ -18,7 +18,7 @@ type Place = Readonly<{
   other: SqlStore
   waits: string[]
   stopping: AbortController
-  walk(over?: Partial<WalkRequest>): Promise<WalkedNow>
+  walk(over?: Partial<WalkRequest>): Promise<WalkNowReport>
 }>
 
 /** Two channels of 120 products each; a server walks the second one for the first time. */
@@ -56,8 +56,8 @@ async function makePlace(): Promise<Place> {
 const waitForLook = ({ clock }: Harness): Promise<void> =>
   vi.waitFor(() => expect(clock.pendingDelaysMs).toContain(LOOK_EVERY_MS))
 
-const listOutcomes = ({ report }: WalkedNow): string[] =>
-  report.walks.map(({ channelName, outcome, productCount }) => `${channelName} ${outcome} ${productCount}`)
+const listOutcomes = ({ walks }: WalkNowReport): string[] =>
+  walks.map(({ channelName, outcome, productCount }) => `${channelName} ${outcome} ${productCount}`)
 
 const countWalks = ({ catalog }: Harness, id: string): number =>
   catalog.countCalls(new RegExp(`${id}/products`))
@@ -79,7 +79,10 @@ test('accepted, another process walks one channel - it is waited for, and only t
   harness.clock.advance(LOOK_EVERY_MS)
   const walked = await walking
   expect(listOutcomes(walked)).toEqual(['Other complete 120', 'Test magazine complete 7'])
-  expect([...walked.replaced]).toEqual([[CHANNEL_ID, { reason: 'few_products', productCount: 120 }]])
+  expect(walked.walks.map(({ channelId, replaced }) => [channelId, replaced])).toEqual([
+    [OTHER_ID, null],
+    [CHANNEL_ID, { reason: 'few_products', productCount: 120 }],
+  ])
   expect(waits).toEqual(['Test magazine'])
   expect([OTHER_ID, CHANNEL_ID].map((id) => countWalks(harness, id))).toEqual([
     before[0],

@@ -7,12 +7,12 @@ import {
   currencyCode,
   databaseAddress,
   disclosureLine,
-  headerText,
   httpAddress,
   localeTag,
   oneOf,
   originList,
   proxyTrust,
+  secretText,
   uuidList,
   wholeNumber,
   workerCount,
@@ -68,12 +68,12 @@ describe('words and texts', () => {
     expect(anyText.read(' x ')).toBe(' x ')
   })
 
-  it.each(['k', 'a'.repeat(1_024), '!"~'])('header text %s - fine', (text) => {
-    expect(headerText.read(text)).toBe(text)
+  it.each(['k', 'a'.repeat(1_024), '!"~'])('secret %s - fine', (text) => {
+    expect(secretText.read(text)?.reveal()).toBe(text)
   })
 
-  it.each(['a b', 'a\n', 'ü', 'a\u0000', 'a'.repeat(1_025), ' '])('header text %j - none', (text) => {
-    expect(headerText.read(text)).toBeUndefined()
+  it.each(['a b', 'a\n', 'ü', 'a\u0000', 'a'.repeat(1_025), ' '])('secret %j - none', (text) => {
+    expect(secretText.read(text)).toBeUndefined()
   })
 })
 

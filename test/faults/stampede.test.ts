@@ -227,8 +227,8 @@ describe('200 random query strings', () => {
     const plain = await front.visit(path)
     const measure = (): readonly number[] => [
       catalog.calls.length,
-      context.memories.answers.entryCount(),
-      context.memories.answers.byteCount(),
+      context.memories.responses.entryCount(),
+      context.memories.responses.byteCount(),
       context.memories.products.entryCount(),
     ]
     const before = measure()
@@ -252,6 +252,6 @@ describe('200 random query strings', () => {
     )
     expect(countStates(answers)).toEqual({ '200 hidden': 200 })
     expect(harness.catalog.countCalls(LOOK_UP)).toBe(1)
-    expect(harness.context.memories.answers.entryCount()).toBe(1)
+    expect(harness.context.memories.responses.entryCount()).toBe(1)
   })
 })

@@ -115,7 +115,7 @@ test('claim of a process that died - ends, and the next visitor is answered', as
 test('store that fails - everybody asks for himself', async () => {
   const [sources] = await makePair()
   setOutcome(sources.catalog, 'answers', GTIN)
-  const store = { ...sources.store, claimLookup: fail, giveBackLookup: fail }
+  const store = { ...sources.store, claimLookup: fail, releaseLookup: fail }
   const { catalog, clock } = sources
   const broken = await makeSources({ catalog, clock, store, isOneOfMany: true, walkPeriodMs: null })
   expect(await visit(broken)).toBe('from the catalog, miss')

@@ -319,7 +319,7 @@ describe('what is kept', () => {
     sources.catalog.products.set(CHANNEL_ID, products)
     for (const { gtin } of products) expect((await ask(sources, gtin)).status).toBe('miss')
     expect(sources.storeFailures.length).toBeGreaterThan(5)
-    expect(sources.storeFailures[0]).toMatchObject({ message: 'too many look-ups wait to be written' })
+    expect(sources.storeFailures[0]).toMatchObject({ message: 'too many look-ups are being written' })
   })
 
   test('key - in the error of a failed look-up - is nowhere', async () => {

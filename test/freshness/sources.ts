@@ -6,12 +6,12 @@ import { createFixedKey } from '../../src/catalog/key-source.ts'
 import { type Clock, HOUR_MS, systemClock } from '../../src/clock.ts'
 import type { FreshnessConfig } from '../../src/config/config.ts'
 import { Secret } from '../../src/config/secrets.ts'
-import { createLookupWriter } from '../../src/storage/lookup-writer.ts'
+import { createLookupWrites } from '../../src/freshness/lookup-writes.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import type { CopyEntry, CopyStore, WalkStore } from '../../src/storage/store.ts'
 import { judgeAge } from '../../src/freshness/age.ts'
 import { type ChannelSource, createChannelSource } from '../../src/freshness/channels.ts'
-import { askAtOnce, createClaims } from '../../src/freshness/claims.ts'
+import { createClaims, fetchUnclaimed } from '../../src/freshness/claims.ts'
 import { createFailures } from '../../src/freshness/failures.ts'
 import { type Memory, createMemory } from '../../src/lib/lru-cache.ts'
 import { type ProductSource, createProductSource } from '../../src/freshness/products.ts'
@@ -92,16 +92,16 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
   const shared = { client, gate, store, clock, config, failures, onStoreFailure }
   const channels = createChannelSource({ ...shared, served: options.served ?? null })
   const memory = createMemory<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
-  const lookups = createLookupWriter(store, onStoreFailure)
-  onTestFinished(lookups.settle)
+  const writes = createLookupWrites(store, onStoreFailure)
+  onTestFinished(writes.settle)
   const isFresh = (asOfMs: number): boolean => judgeAge(asOfMs, clock.nowMs(), config) === 'fresh'
   const claims =
     options.isOneOfMany === true
-      ? createClaims({ ...shared, lookups, timeoutMs: CALL_TIMEOUT_MS, isFresh })
-      : askAtOnce
+      ? createClaims({ ...shared, timeoutMs: CALL_TIMEOUT_MS, isFresh })
+      : fetchUnclaimed
   const products = createProductSource({
     ...shared,
-    lookups,
+    writes,
     claims,
     channels,
     memory,
@@ -117,7 +117,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     channels,
     memory,
     storeFailures,
-    settle: lookups.settle,
+    settle: writes.settle,
     countChannelCalls,
     async countProductCalls() {
       // A call that was made before this one has arrived when this one is answered.

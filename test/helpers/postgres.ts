@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
-import type { PostgresAddress } from '../../src/config/postgres-address.ts'
-import { parsePostgresAddress } from '../../src/config/postgres-address.ts'
+import type { PostgresAddress } from '../../src/config/database-address.ts'
+import { parseDatabaseAddress } from '../../src/config/database-address.ts'
 import { findPostgres, toOwner } from './postgres-programs.ts'
 import { findFreePort } from '../system/includes/program.ts'
 
@@ -178,8 +178,8 @@ function createClientSide(url: string): PostgresClient {
       const made = new URL(url)
       made.pathname = `/${name}`
       made.search = parameters
-      const address = parsePostgresAddress(made.href)
-      if (address === undefined) throw new Error(`no address: ${parameters}`)
+      const address = parseDatabaseAddress(made.href)
+      if (address?.kind !== 'postgres') throw new Error(`no address: ${parameters}`)
       return {
         url: made.href,
         address,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../src/clock.ts'
-import { parseConfig } from '../../src/config/parse-config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { type Ages, toCacheControl, toCacheStatus } from '../../src/http/cache-headers.ts'
 
 const config = parseConfig({}).config.freshness

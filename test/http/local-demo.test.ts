@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
-import { parseConfig } from '../../src/config/parse-config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { isFramedLocally, isLocalDemo, isLoopback } from '../../src/http/local-demo.ts'
 
 const embedded = (host: string): Config => parseConfig({ VITRINE_HOST: host }).config

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Watch, createMemory } from '../../src/lib/lru-cache.ts'
+import { createMemory } from '../../src/lib/lru-cache.ts'
 
 describe('memory', () => {
   test('value - is given again until it is deleted or replaced', () => {
@@ -32,24 +32,6 @@ describe('memory', () => {
     const memory = createMemory<object>({ maxEntries: 10, maxBytes: 10_000 })
     memory.set('k'.repeat(2_000), {}, 0)
     expect(memory.byteCount()).toBeGreaterThanOrEqual(4_000)
-  })
-
-  test('watch of a value - ends when it is replaced, deleted or dropped, and with no use of others', () => {
-    const memory = createMemory<object>({ maxEntries: 2, maxBytes: 10_000 })
-    const watchNew = (key: string): Watch | undefined => {
-      memory.set(key, {}, 0)
-      return memory.watch(key)
-    }
-    const [first, deleted] = [watchNew('a'), watchNew('b')]
-    memory.get('a')
-    expect([first, deleted]).toEqual([{ isThere: true }, { isThere: true }])
-    const replaced = first
-    const second = watchNew('a')
-    memory.delete('b')
-    expect([replaced, deleted, second].map((watch) => watch?.isThere)).toEqual([false, false, true])
-    watchNew('c')
-    watchNew('d')
-    expect([second?.isThere, memory.watch('a')]).toEqual([false, undefined])
   })
 
   test('anything put in - never more entries or bytes than allowed', () => {

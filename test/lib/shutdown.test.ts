@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createEnding } from '../../src/lib/shutdown.ts'
-import { createLogger } from '../../src/observability/logger.ts'
 
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const
 
@@ -31,7 +30,7 @@ test.each([
   ['stop', undefined, 0],
 ])('told to stop by %s, exit code %s so far - the forced end is %s', (reason, code, forced) => {
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
-  const ending = createEnding(() => createLogger({ level: 'silent' }))
+  const ending = createEnding(() => {})
   ending.stopFor(reason, 1_000)
   process.exitCode = code
   expect([ending.signal.aborted, ending.signal.reason]).toEqual([true, reason])

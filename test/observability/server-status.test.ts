@@ -123,13 +123,13 @@ describe('state as it is measured', () => {
     const { context } = harness
     await visit(harness, BOX)
     const { caches } = toMeasuredState(context, await readServerState(context))
-    const { products, deals, answers } = context.memories
+    const { products, deals, responses } = context.memories
     expect(caches.entries).toEqual({ products: 1, deals: 0, answers: 1 })
     expect(caches.bytes).toEqual({
       products: products.byteCount(),
       deals: deals.byteCount(),
-      answers: answers.byteCount(),
+      answers: responses.byteCount(),
     })
-    expect(answers.byteCount()).toBeGreaterThan(100)
+    expect(responses.byteCount()).toBeGreaterThan(100)
   })
 })

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
 import { openCopyDatabase } from '../../src/storage/dialects.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
-import { tendSearchIndex } from '../../src/storage/sqlite-search.ts'
+import { maintainSearchIndex } from '../../src/storage/sqlite-search.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
@@ -188,13 +188,13 @@ describe('damaged index of words', () => {
 /** Runs actions over a damaged index at the same time, each failing once; how often the tables of the database changed. */
 async function mendTogether(actions: readonly (() => Promise<void>)[]): Promise<number> {
   const { writer, close } = await openCopyDatabase({ kind: 'sqlite', path })
-  const index = tendSearchIndex(writer)
+  const index = maintainSearchIndex(writer)
   const readVersion = async (): Promise<number> =>
     (await sql<{ schema_version: number }>`pragma schema_version`.execute(writer)).rows[0]?.schema_version ??
     0
   const before = await readVersion()
   try {
-    await Promise.all(actions.map((action) => index.mend(action)))
+    await Promise.all(actions.map((action) => index.run(action)))
     return (await readVersion()) - before
   } finally {
     await index.stop()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { openHealingStore } from '../../src/storage/reconnecting-store.ts'
+import { openReconnectingStore } from '../../src/storage/reconnecting-store.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import type { CopyStore } from '../../src/storage/store.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
@@ -18,7 +18,7 @@ async function open(): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-heal-'))
   const path = join(folder, 'copy.db')
   const clock = createFakeClock(0)
-  const store = await openHealingStore({
+  const store = await openReconnectingStore({
     open: (timeouts) => openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts }),
     identify: () => String(statSync(path, { throwIfNoEntry: false })?.ino ?? null),
     clock,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECOND_MS, systemClock } from '../../src/clock.ts'
-import { openFleetStore } from '../../src/storage/remote-store.ts'
+import { openReconnectingStore } from '../../src/storage/reconnecting-store.ts'
 import type { CopyStore } from '../../src/storage/store.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
@@ -31,7 +31,7 @@ test('only read, and no connection left to check whether writes work - reads go 
       return state === 'writable' ? Promise.resolve() : fail(state)
     },
   }
-  const store = await openFleetStore({
+  const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
     onFailure: () => told.push('away'),
@@ -55,7 +55,7 @@ test('only read, and no connection left to check whether writes work - reads go 
 test('write that waits too long for a lock - fails, and reads go on', async () => {
   const told: string[] = []
   const inner: CopyStore = { ...(await openStore()), updateQuota: () => fail('57014') }
-  const store = await openFleetStore({
+  const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
     onFailure: () => told.push('away'),
@@ -68,7 +68,7 @@ test('write that waits too long for a lock - fails, and reads go on', async () =
 
 test('grid that takes longer than other reads, with patient visitors - is waited for', async () => {
   const inner: CopyStore = { ...(await openStore()), findDeals: findSlowly }
-  const store = await openFleetStore({
+  const store = await openReconnectingStore({
     visitorTimeoutMs: 5_000,
     open: () => Promise.resolve(inner),
     onFailure: () => {},
@@ -79,7 +79,7 @@ test('grid that takes longer than other reads, with patient visitors - is waited
 
 test('grid that gets no answer - fails in time, too', async () => {
   const inner: CopyStore = { ...(await openStore()), findDeals: () => new Promise(() => {}) }
-  const store = await openFleetStore({
+  const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
     open: () => Promise.resolve(inner),
     onFailure: () => {},
@@ -92,7 +92,7 @@ test('read that gets no answer - fails before a visitor’s patience ends; its o
   const ending = defer<never>()
   const told: string[] = []
   const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending.promise }
-  const store = await openFleetStore({
+  const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
     open: () => Promise.resolve(inner),
     onFailure: () => told.push('away'),

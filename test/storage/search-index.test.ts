@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import { undoMigrationsFrom0008 } from './undo-migrations.ts'
-import { COPY_MIGRATIONS } from '../../src/storage/migrations/index.ts'
+import { COPY_MIGRATIONS } from '../../src/storage/migrations/sqlite.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
-import { putLookups } from '../../src/storage/sql-put-lookups.ts'
+import { createLookupWriter } from '../../src/storage/sql-put-lookups.ts'
 import { searchProducts } from '../../src/storage/sql-search.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
@@ -131,11 +131,9 @@ describe('index of words', () => {
     await makeOldDatabase(makeLamps(450))
     const database = connect()
     await migrateDatabase(database, COPY_MIGRATIONS)
+    const putLookups = createLookupWriter(database, 'c', systemClock)
     const put = (index: number, product: Product | null): Promise<void> =>
-      putLookups(database, 'c', {
-        lookups: [{ channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs: 200 } }],
-        clock: systemClock,
-      })
+      putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs: 200 } }])
     await put(1, makeNamed(1, 'Renamed'))
     await put(2, null)
     await put(500, makeNamed(500, 'New one'))

@@ -8,12 +8,7 @@ import {
   toFrameQuery,
 } from '../../src/studio/choice.ts'
 import { OPTION_LIST } from '../../src/widgets/option-list.ts'
-import {
-  type OptionDefaults,
-  parseBoxOptions,
-  parseGridOptions,
-  toOptionsKey,
-} from '../../src/widgets/options.ts'
+import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../../src/widgets/options.ts'
 import type { StudioKind } from '../../src/studio/views.ts'
 import { makeChoice } from '../helpers/studio-view.ts'
 import { toRuns } from '../helpers/property-runs.ts'
@@ -165,8 +160,8 @@ describe('judged options of any query', () => {
         const { typed } = parseStudioChoice(new URLSearchParams([['tab', kind], ...query]))
         const judged = judgeOptions(kind, typed, DEFAULTS)
         const right = new URLSearchParams([...typed].filter(([name]) => !judged.errors.has(name)))
-        const key = toOptionsKey(parse(judged.query, DEFAULTS, 'fragment'))
-        expect(key).toBe(toOptionsKey(parse(right, DEFAULTS, 'fragment')))
+        const key = toQuery(parse(judged.query, DEFAULTS, 'fragment'), DEFAULTS, 'fragment')
+        expect(key).toBe(toQuery(parse(right, DEFAULTS, 'fragment'), DEFAULTS, 'fragment'))
         // Judging again finds nothing to drop and nothing wrong.
         const again = judgeOptions(kind, judged.query, DEFAULTS)
         expect([again.query.toString(), again.errors.size]).toEqual([judged.query.toString(), 0])

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
-import { parseConfig } from '../../src/config/parse-config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { type Known, explainBox } from '../../src/studio/explain.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { ExplanationView } from '../../src/studio/views.ts'

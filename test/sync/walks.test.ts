@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { toDatabaseText } from '../../src/config/database-text.ts'
+import { toDatabaseText } from '../../src/config/database-address.ts'
 import { computePeriodMs } from '../../src/sync/schedule.ts'
 import { LEASE_MS } from '../../src/sync/walk-lease.ts'
 import { runWalkHere } from '../../src/sync/walk-here.ts'

@@ -1,4 +1,4 @@
-import type { PostgresAddress } from '../../src/config/postgres-address.ts'
+import type { PostgresAddress } from '../../src/config/database-address.ts'
 import { atEnd, useOnce } from '../helpers/at-end.ts'
 import { usePostgres } from '../helpers/postgres.ts'
 

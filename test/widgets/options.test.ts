@@ -1,13 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BadOptionError } from '../../src/errors.ts'
-import {
-  type GridOptions,
-  parseBoxOptions,
-  parseGridOptions,
-  toOptionsKey,
-  toQuery,
-} from '../../src/widgets/options.ts'
+import { type GridOptions, parseBoxOptions, parseGridOptions, toQuery } from '../../src/widgets/options.ts'
 
 const DEFAULTS = { locale: 'en', currency: null }
 const COMMON = {
@@ -145,32 +139,31 @@ const CHANGES = {
   q: 'kopje',
 }
 
+/** The query that stands for the options in the address of a fragment. */
+const toKey = (query: string): string => toQuery(parseGrid(query), DEFAULTS, 'fragment')
+
 describe('key of options', () => {
   test('options that differ in one place - all have keys of their own', () => {
     const queries = ['', ...Object.entries(CHANGES).map(([name, value]) => `${name}=${value}`)]
-    const keys = queries.map((query) => toOptionsKey(parseGrid(query)))
+    const keys = queries.map(toKey)
     expect(new Set(keys).size).toBe(queries.length)
   })
 
   test('one merchant with a comma and two merchants - have different keys', () => {
-    const keys = ['merchant=a,b', 'merchant=a&merchant=b', 'merchant=a","b'].map((query) =>
-      toOptionsKey(parseGrid(query)),
-    )
+    const keys = ['merchant=a,b', 'merchant=a&merchant=b', 'merchant=a","b'].map(toKey)
     expect(new Set(keys).size).toBe(3)
   })
 
   test('any order, with strangers between - the same key', () => {
     const pairs = Object.entries(CHANGES)
-    const expected = toOptionsKey(parseGrid(new URLSearchParams(pairs).toString()))
+    const expected = toKey(new URLSearchParams(pairs).toString())
     const mixed = fc.shuffledSubarray([...pairs, ['utm_source', 'x'], ['fbclid', 'y']], {
       minLength: pairs.length + 2,
     })
     fc.assert(
       fc.property(mixed, (shuffled) => {
         expect(
-          toOptionsKey(
-            parseGrid(new URLSearchParams(Object.fromEntries(shuffled) as Record<string, string>).toString()),
-          ),
+          toKey(new URLSearchParams(Object.fromEntries(shuffled) as Record<string, string>).toString()),
         ).toBe(expected)
       }),
     )
@@ -179,7 +172,7 @@ describe('key of options', () => {
   test('defaults written out - the same key as nothing', () => {
     const query =
       'theme=auto&stock=in&isolate=none&css=link&layout=grid&limit=12&page=01&sort=discount&min_discount=1&q=&brand='
-    expect(toOptionsKey(parseGrid(query))).toBe(toOptionsKey(parseGrid('')))
+    expect(toKey(query)).toBe(toKey(''))
   })
 })
 

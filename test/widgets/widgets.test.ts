@@ -17,19 +17,19 @@ const OTHER_GTIN = '09521234567882'
 
 type Asked = Readonly<{ query?: string; surface?: Surface; gtin?: string; channelId?: string }>
 
-const toRequest = ({ query = '', surface = 'fragment', channelId = CHANNEL_ID }: Asked) =>
-  ({ channelId, surface, query: new URLSearchParams(query) }) as const
-const getBox = ({ context }: Harness, asked: Asked = {}): Promise<Widget<BoxView>> =>
-  context.widgets.getBox({ ...toRequest(asked), gtin: asked.gtin ?? GTIN })
-const getGrid = ({ context }: Harness, asked: Asked = {}): Promise<Widget<GridView>> =>
-  context.widgets.getGrid(toRequest(asked))
+const toParts = ({ query = '', surface = 'fragment', channelId = CHANNEL_ID }: Asked) =>
+  ({ channelId, surface, query }) as const
+const getBox = async ({ context: { widgets } }: Harness, asked: Asked = {}): Promise<Widget<BoxView>> =>
+  widgets.getBox(widgets.parseBoxAddress({ ...toParts(asked), gtin: asked.gtin ?? GTIN }))
+const getGrid = async ({ context: { widgets } }: Harness, asked: Asked = {}): Promise<Widget<GridView>> =>
+  widgets.getGrid(widgets.parseGridAddress(toParts(asked)), '')
 
 function breakCatalog(harness: Harness): void {
   harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
 }
 
 /** What an answer is found by, and what it was made of. */
-const toKey = ({ identity, stamp }: Widget<unknown>): string => `${identity} ${stamp}`
+const toKey = ({ address, digest }: Widget<unknown>): string => `${address.surface} ${address.path} ${digest}`
 
 async function listKeys(
   get: (asked: Asked) => Promise<Widget<unknown>>,
@@ -88,7 +88,7 @@ describe('key of a box', () => {
     const before = await getBox(harness)
     breakCatalog(harness)
     harness.clock.advance(DAY_MS)
-    expect(await getBox(harness)).toMatchObject({ stamp: before.stamp, oldestPriceMs: NOON_MS })
+    expect(await getBox(harness)).toMatchObject({ digest: before.digest, oldestPriceMs: NOON_MS })
     harness.clock.advance(1)
     const after = await getBox(harness)
     expect(toKey(after)).not.toBe(toKey(before))

@@ -1,8 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import { isPostgres } from '../../database/postgres.ts'
 import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
-import { insertNetworkChannel, setChannel } from '../store/network-channels.ts'
-import { type Network, findNetwork, insertNetwork } from '../store/networks.ts'
+import {
+  type Network,
+  findNetwork,
+  insertNetwork,
+  insertNetworkChannel,
+  setChannel,
+} from '../store/networks.ts'
 import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
 import type { FeedOffer } from './feed-product.ts'
 import type { ImportTarget } from './target.ts'

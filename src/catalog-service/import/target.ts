@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { insertChannel } from '../store/channels.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
-import { isSampleOnly, removeSampleData } from '../store/sample-state.ts'
+import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import type { CatalogTables } from '../store/schema.ts'
 
 /** For which channel a feed is imported. */

@@ -2,90 +2,80 @@ import type { Kysely, Transaction } from 'kysely'
 import type { WireChannel, WireProduct } from '../../catalog/contract.ts'
 import type { Clock } from '../../clock.ts'
 import type { VitrineError } from '../../errors.ts'
-import type { Organization } from './organizations.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
 
-/**
- * What the catalog service asks of its database, whichever that is (docs/adr/0024). A file answers at once, on the calling
- * thread; a server answers later: what answers requests takes either.
- */
+/** Whose key it is, and how many requests a UTC day its plan allows (`null`: no limit). */
+export type Organization = Readonly<{ id: string; dailyLimit: number | null }>
 
-/** A value, now or later. */
-export type Awaitable<T> = T | Promise<T>
+/** The sender of a request. `keyId` is `null` for the key of this process, which is in no table. */
+export type Caller = Readonly<{ organization: Organization; keyId: string | null }>
 
-/** Who asks. `keyId` is `null` for the key of this process, which is in no table. */
-export type Caller = Readonly<{
-  organization: Organization
-  keyId: string | null
-  /** The state of the catalog in which the key was found, where the database has to be told; else `''`. */
-  state: string
-}>
+/** A channel as a request names it; `channelId` is in lower case, and may be any text. */
+export type ChannelQuery = Readonly<{ organizationId: string; channelId: string }>
 
-/** A channel as a caller names it; `channelId` is in lower case, and may be any text. */
-export type ChannelPlace = Readonly<{ organizationId: string; channelId: string }>
-
-/** Which page: `limit` products after `afterGtin` (`''`: from the start). */
-export type PageQuery = Readonly<{ afterGtin: string; limit: number }>
+/** A page: `limit` products after `afterGtin` (`''`: from the start). */
+export type PageQuery = ChannelQuery & Readonly<{ afterGtin: string; limit: number }>
 
 /** `lastGtin` is where the next page starts after; `null` on the last page. */
 export type ProductPage = Readonly<{ items: readonly WireProduct[]; lastGtin: string | null }>
 
 /**
- * What answers requests. All of it sees what was committed before it was asked, by whichever process, and each answer is of
- * one state. @throws StoreError when the database cannot be read.
+ * Who opens the catalog. `command`: it does one thing, which may take long, and fails at once when the database is
+ * unavailable. `embedded`: a service beside others in one process. `alone`: a service that has its process to itself, and
+ * goes on when the database is unavailable.
  */
-export type CatalogReads = Readonly<{
-  /** Whose valid key this is; `hash` is the key's. */
-  findKeyHolder(key: string, hash: string): Awaitable<Caller | undefined>
-  /** The oldest organization, for the key of this process. */
-  findFirstCaller(): Awaitable<Caller | undefined>
-  /** The channels of an organization, oldest first. */
-  fetchChannels(organizationId: string): Awaitable<readonly WireChannel[]>
-  /** A product of 14 digits; `null` where the channel shows none, `undefined` where the organization has no such channel. */
-  findProduct(place: ChannelPlace, gtin: string): Awaitable<WireProduct | null | undefined>
-  /** A page of what the channel shows, by GTIN; `undefined` where the organization has no such channel. */
-  fetchPage(place: ChannelPlace, query: PageQuery): Awaitable<ProductPage | undefined>
-}>
+export type CatalogRole = 'command' | 'embedded' | 'alone'
 
-/** `full`: the daily limit is reached. `stale`: the catalog has changed since the caller was found; look again. */
-export type CountAnswer = 'counted' | 'full' | 'stale'
+/** Why a command cannot write the catalog while another process does. */
+export const CATALOG_HELD =
+  'another import is running, or another command: only one can write the catalog at a time. Nothing was changed; try again when it has ended'
 
-/** Counts requests. */
-export type UsageCounter = Readonly<{
-  /**
-   * Counts one request of an organization on the current UTC day, unless the daily limit is reached: processes that share
-   * the database never let one too many through. Requests of one moment are written together.
-   * @throws StoreError when the database cannot be written.
-   */
-  count(caller: Caller): Promise<CountAnswer>
-  /** Notes that a key was used, to the minute. A note that cannot be written is tried again a minute later. */
-  noteKey(keyId: string): void
-}>
+/** `isOnce`: `work` cannot be repeated, and may write much of the catalog, as an import does. */
+export type WriteOptions = Readonly<{ isOnce?: boolean }>
 
-/** How a transaction of the catalog is made. */
-export type WriteOptions = Readonly<{
-  /** An import: `work` cannot be done twice, and may write much of the catalog. */
-  isOnce?: boolean
-}>
-
-/** The catalog's databases. Whoever opened the store closes it. */
-export type CatalogStore = Readonly<{
-  /** For lists; sees the last committed state, also while an import runs. */
+/** The connections to one catalog, with what differs between SQLite and PostgreSQL. */
+export type CatalogDatabase = Readonly<{
+  /** Sees the last committed state, also while an import runs. */
   reader: Kysely<CatalogTables>
+  /** Requests and uses of keys: beside the catalog, because an import locks that for minutes. */
+  usage: Kysely<UsageTables>
   /**
-   * The one way to change the catalog: a transaction, one at a time over all processes. All of it happens, or nothing when
-   * `work` throws. `work` may be called again when another one stood in its way.
-   * @throws StoreError when another one writes for longer than a few seconds.
+   * Change the catalog in one transaction, one at a time over all processes. `work` may be called again after a conflict.
+   * @throws StoreError when another process writes for longer than a few seconds.
    */
   write<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>, options?: WriteOptions): Promise<T>
-  /** Requests and uses of keys: beside the catalog, because an import holds that for minutes. */
-  usage: Kysely<UsageTables>
-  /** What answers requests; each one keeps what it needs of the catalog at hand. */
-  openReads(): CatalogReads
-  /** The counter of one process. */
-  openUsageCounter(): UsageCounter
-  clock: Clock
-  /** Why a store that goes on without its server could not be opened; it tries again by itself. */
+  /** Run statements that a request waits for. @throws StoreError when the database is unavailable. */
+  run<T>(work: () => Promise<T>): Promise<T>
+  /** The same in a transaction, whose statements all see one state of the catalog. */
+  runSnapshot<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>): Promise<T>
+  /** Why the database could not be opened; it is opened as soon as it is available. */
   failure?: VitrineError
   close(): Promise<void>
 }>
+
+/**
+ * The catalog's data (docs/adr/0038). Nothing that a request needs is kept between requests: what one process has committed
+ * holds for the next request to any other.
+ */
+export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 'failure' | 'close'> &
+  Readonly<{
+    clock: Clock
+    /** Find who has this key, if it is valid. */
+    findCaller(key: string): Promise<Caller | undefined>
+    /** Find the oldest organization, for the key of this process. */
+    findFirstCaller(): Promise<Caller | undefined>
+    /** Return the channels of an organization, oldest first. */
+    fetchChannels(organizationId: string): Promise<readonly WireChannel[]>
+    /** Find a product of 14 digits: `null` where the channel shows none, `undefined` for an unknown channel. */
+    findProduct(channel: ChannelQuery, gtin: string): Promise<WireProduct | null | undefined>
+    /** Return a page of what the channel shows, ordered by GTIN; `undefined` for an unknown channel. */
+    fetchPage(query: PageQuery): Promise<ProductPage | undefined>
+    /**
+     * Count one request on the current UTC day. Return `false` when the daily limit is reached: processes that share the
+     * database never let one too many through.
+     * @throws StoreError when the database cannot be written.
+     */
+    countRequest(organization: Organization): Promise<boolean>
+    /** Note that a key was used, to the minute. A note that cannot be written is tried again a minute later. */
+    noteKeyUse(keyId: string): void
+  }>

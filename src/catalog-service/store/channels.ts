@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely'
 import type { WireChannel } from '../../catalog/contract.ts'
-import type { CatalogStore } from './catalog-store.ts'
-import type { CatalogTables } from './schema.ts'
+import type { ChannelQuery } from './catalog-store.ts'
+import type { Catalog } from './schema.ts'
 
 /** A channel as its owner sees it. */
 export type OwnedChannel = WireChannel & Readonly<{ organizationId: string; organization: string }>
@@ -9,52 +8,65 @@ export type OwnedChannel = WireChannel & Readonly<{ organizationId: string; orga
 /** A channel to be made; its id is in lower case. */
 export type NewChannel = WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>
 
-/** The channels of an organization, oldest first. */
+/** Return the channels of an organization, oldest first. */
 export async function fetchChannels(
-  store: Pick<CatalogStore, 'reader'>,
+  database: Catalog,
   organizationId: string,
 ): Promise<readonly WireChannel[]> {
-  const rows = await store.reader
+  return database
     .selectFrom('channels')
     .select(['id', 'name', 'kind', 'url'])
     .where('organization_id', '=', organizationId)
     .orderBy('created_at_ms')
     .orderBy('id')
     .execute()
-  return rows.map((row) => ({ id: row.id, name: row.name, kind: row.kind, url: row.url }))
 }
 
-/** Every channel with its organization, oldest first. */
-export async function fetchOwnedChannels(database: Kysely<CatalogTables>): Promise<readonly OwnedChannel[]> {
-  const rows = await database
+/** Is it a channel of this organization? */
+export async function hasChannel(
+  database: Catalog,
+  { organizationId, channelId }: ChannelQuery,
+): Promise<boolean> {
+  const found = await database
+    .selectFrom('channels')
+    .select('id')
+    .where('id', '=', channelId)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** Return every channel with its organization, oldest first. */
+export async function fetchOwnedChannels(database: Catalog): Promise<readonly OwnedChannel[]> {
+  return database
     .selectFrom('channels as c')
     .innerJoin('organizations as o', 'o.id', 'c.organization_id')
-    .select(['c.id', 'c.name', 'c.kind', 'c.url', 'c.organization_id', 'o.name as organization'])
+    .select(['c.id', 'c.name', 'c.kind', 'c.url'])
+    .select(['c.organization_id as organizationId', 'o.name as organization'])
     .orderBy('c.created_at_ms')
     .orderBy('c.id')
     .execute()
-  return rows.map(({ organization_id: organizationId, ...row }) => ({ ...row, organizationId }))
 }
 
-/** Makes a channel. */
-export async function insertChannel(database: Kysely<CatalogTables>, channel: NewChannel): Promise<void> {
-  const { organizationId, createdAtMs, id, name, kind, url } = channel
-  await database
-    .insertInto('channels')
-    .values({ id, organization_id: organizationId, name, kind, url, created_at_ms: createdAtMs })
-    .execute()
+/** Make a channel. */
+export async function insertChannel(
+  database: Catalog,
+  { id, name, kind, url, organizationId, createdAtMs }: NewChannel,
+): Promise<void> {
+  const row = { id, name, kind, url, organization_id: organizationId, created_at_ms: createdAtMs }
+  await database.insertInto('channels').values(row).execute()
 }
 
-/** Changes a channel; what is absent stays. */
+/** Change a channel; what is absent stays. */
 export async function updateChannel(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   id: string,
   change: Partial<Omit<WireChannel, 'id'>>,
 ): Promise<void> {
   await database.updateTable('channels').set(change).where('id', '=', id).execute()
 }
 
-/** Removes a channel. Its network channels stay, with their approvals, and serve none. */
-export async function removeChannel(database: Kysely<CatalogTables>, id: string): Promise<void> {
+/** Remove a channel. Its network channels stay, with their approvals, and serve none. */
+export async function removeChannel(database: Catalog, id: string): Promise<void> {
   await database.deleteFrom('channels').where('id', '=', id).execute()
 }

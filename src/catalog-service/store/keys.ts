@@ -1,16 +1,14 @@
 import { hash as oneShotHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { Kysely } from 'kysely'
 import type { Caller, CatalogStore } from './catalog-store.ts'
-import type { Organization } from './organizations.ts'
-import type { CatalogTables } from './schema.ts'
+import type { Catalog } from './schema.ts'
 
 /** Random bytes of a key; 256 bits cannot be guessed. */
 const KEY_BYTES = 32
 
-/** Characters of a key that are kept to tell keys apart; 30 bits of it, far from enough to guess the rest. */
-export const KEY_PREFIX_CHARACTERS = 8
+/** Characters of a key that are stored as they are; 30 bits of it, far from enough to guess the rest. */
+const KEY_PREFIX_CHARACTERS = 8
 
-/** A key as it may be listed: without the key. */
+/** A key as it may be listed: without the key. `revokedAtMs`: Unix milliseconds; `null` while it is valid. */
 export type ApiKey = Readonly<{
   id: string
   organizationId: string
@@ -18,77 +16,63 @@ export type ApiKey = Readonly<{
   /** The first characters of the key. */
   prefix: string
   createdAtMs: number
-  /** Unix milliseconds; `null` while it is valid. */
   revokedAtMs: number | null
 }>
 
-/** A new key. `key` is nowhere stored: it is shown once. */
+/** A new key. `key` is stored nowhere: it is shown once. */
 export type NewApiKey = Readonly<{ id: string; key: string }>
-
-/** A random API key. */
-function makeApiKey(): string {
-  return `vk_${randomBytes(KEY_BYTES).toString('base64url')}`
-}
 
 /** SHA-256 of a key, hex. A key has 256 random bits: a slow, salted hash would protect nothing more. */
 export function hashApiKey(key: string): string {
   return oneShotHash('sha256', key)
 }
 
-/** A valid key whose prefix is asked for, and whose it is. */
-export type KeyRow = Organization & Readonly<{ keyId: string; hash: string }>
-
-/** The key of this hash among those of its prefix: compared here, in a time that tells nothing. */
-export function chooseKey(rows: readonly KeyRow[], hash: string, state: string): Caller | undefined {
-  const own = Buffer.from(hash)
-  const found = rows.find((row) => timingSafeEqual(Buffer.from(row.hash), own))
-  return found && { keyId: found.keyId, organization: { id: found.id, dailyLimit: found.dailyLimit }, state }
+/** Find who has this key, if it is valid. The database sees only its prefix; hashes are compared in constant time. */
+export async function findCaller(database: Catalog, key: string): Promise<Caller | undefined> {
+  const rows = await database
+    .selectFrom('api_keys as k')
+    .innerJoin('organizations as o', 'o.id', 'k.organization_id')
+    .select(['k.id as keyId', 'k.hash', 'o.id', 'o.daily_limit as dailyLimit'])
+    .where('k.prefix', '=', key.slice(0, KEY_PREFIX_CHARACTERS))
+    .where('k.revoked_at_ms', 'is', null)
+    .execute()
+  const hash = Buffer.from(hashApiKey(key))
+  const found = rows.find((row) => timingSafeEqual(Buffer.from(row.hash), hash))
+  return found && { keyId: found.keyId, organization: { id: found.id, dailyLimit: found.dailyLimit } }
 }
 
-/** Whose key is made, and what people call it. */
-export type NewApiKeyOwner = Readonly<{ organizationId: string; name: string; nowMs: number }>
-
-/** Makes a key for an organization. */
+/** Make a key for an organization; `name` is what people call it. */
 export async function insertApiKey(
-  database: Kysely<CatalogTables>,
-  { organizationId, name, nowMs }: NewApiKeyOwner,
+  database: Catalog,
+  { organizationId, name, nowMs }: Readonly<{ organizationId: string; name: string; nowMs: number }>,
 ): Promise<NewApiKey> {
   const id = randomUUID()
-  const key = makeApiKey()
-  await database
-    .insertInto('api_keys')
-    .values({
-      id,
-      organization_id: organizationId,
-      name,
-      prefix: key.slice(0, KEY_PREFIX_CHARACTERS),
-      hash: hashApiKey(key),
-      created_at_ms: nowMs,
-      revoked_at_ms: null,
-    })
-    .execute()
+  const key = `vk_${randomBytes(KEY_BYTES).toString('base64url')}`
+  const row = {
+    id,
+    organization_id: organizationId,
+    name,
+    prefix: key.slice(0, KEY_PREFIX_CHARACTERS),
+    hash: hashApiKey(key),
+    created_at_ms: nowMs,
+    revoked_at_ms: null,
+  }
+  await database.insertInto('api_keys').values(row).execute()
   return { id, key }
 }
 
-/** All keys, oldest first, revoked ones too. */
-export async function fetchApiKeys(store: Pick<CatalogStore, 'reader'>): Promise<readonly ApiKey[]> {
-  const rows = await store.reader
+/** Return all keys, oldest first, revoked ones too. */
+export async function fetchApiKeys({ reader }: Pick<CatalogStore, 'reader'>): Promise<readonly ApiKey[]> {
+  return reader
     .selectFrom('api_keys')
-    .select(['id', 'organization_id', 'name', 'prefix', 'created_at_ms', 'revoked_at_ms'])
+    .select(['id', 'organization_id as organizationId', 'name', 'prefix'])
+    .select(['created_at_ms as createdAtMs', 'revoked_at_ms as revokedAtMs'])
     .orderBy('created_at_ms')
     .orderBy('id')
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    organizationId: row.organization_id,
-    name: row.name,
-    prefix: row.prefix,
-    createdAtMs: row.created_at_ms,
-    revokedAtMs: row.revoked_at_ms,
-  }))
 }
 
-/** Revokes a key for good. Answers whether there was a valid one of this id. */
+/** Revoke a key for good. Return whether there was a valid one of this id. */
 export async function revokeApiKey(store: CatalogStore, id: string): Promise<boolean> {
   const result = await store.write((database) =>
     database
@@ -101,7 +85,7 @@ export async function revokeApiKey(store: CatalogStore, id: string): Promise<boo
   return result.numUpdatedRows > 0n
 }
 
-/** Takes a key off the list. Call it only for a revoked one: a list should tell which keys were ever valid. */
-export async function removeApiKey(database: Kysely<CatalogTables>, id: string): Promise<void> {
+/** Take a key off the list. Call it only for a revoked one: a list should tell which keys were ever valid. */
+export async function removeApiKey(database: Catalog, id: string): Promise<void> {
   await database.deleteFrom('api_keys').where('id', '=', id).execute()
 }

@@ -1,33 +1,27 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { CatalogTables } from './schema.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { type Catalog, PAGE_OF_SHOP } from './schema.ts'
 
 /** A shop. */
 export type Merchant = Readonly<{ id: number; name: string }>
 
-/** A network of a shop: `reference` is what it calls the shop, `offers` is `null` when nobody asked for counts. */
+/** A network of a shop: `reference` is what it calls the shop, `offers` is `null` unless counts were asked for. */
 export type MerchantNetwork = Readonly<{ name: string; reference: string | null; offers: number | null }>
 
 /** A shop with the networks in which it has offers or a reference. */
 export type ListedMerchant = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
 
-/** Which shops are wanted. `limit`: at most as many; counting reads every offer of theirs. */
+/** `limit`: at most as many shops; counting reads every offer of theirs. */
 export type MerchantQuery = Readonly<{
   networkId: number | undefined
   limit: number | undefined
   isCounted: boolean
 }>
 
-type Row = Readonly<{
-  id: number
-  merchant: string
-  network: string | null
-  reference: string | null
-  offers: number | null
-}>
+type Row = Readonly<{ id: number; merchant: string; network: string | null }> & Omit<MerchantNetwork, 'name'>
 
-/** Shops by name. Nothing is counted unless asked for: each pair of shop and network is one look into an index. */
+/** Return shops by name. Without counts, each pair of shop and network is one look into an index. */
 export async function fetchMerchants(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   { networkId, limit, isCounted }: MerchantQuery,
 ): Promise<readonly ListedMerchant[]> {
   const first = limit === undefined ? sql`` : sql`limit ${limit}`
@@ -41,16 +35,6 @@ export async function fetchMerchants(
     from chosen m left join networks n on ${onlyNetwork} and ${isIn(sql`n.id`)}
       left join network_merchants nm on nm.merchant_id = m.id and nm.network_id = n.id
     order by m.name, n.name`.execute(database)
-  return toMerchants(rows)
-}
-
-function isIn(network: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(
-    exists (select 1 from offers o where o.merchant_id = m.id and o.network_id = ${network})
-    or exists (select 1 from network_merchants x where x.merchant_id = m.id and x.network_id = ${network}))`
-}
-
-function toMerchants(rows: readonly Row[]): readonly ListedMerchant[] {
   const merchants = new Map<number, { name: string; networks: MerchantNetwork[] }>()
   for (const { id, merchant, network, reference, offers } of rows) {
     const known = merchants.get(id) ?? { name: merchant, networks: [] }
@@ -60,41 +44,37 @@ function toMerchants(rows: readonly Row[]): readonly ListedMerchant[] {
   return [...merchants.values()]
 }
 
-/** The shop of exactly this name. */
-export async function findMerchant(
-  database: Kysely<CatalogTables>,
-  name: string,
-): Promise<Merchant | undefined> {
+function isIn(network: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(
+    exists (select 1 from offers o where o.merchant_id = m.id and o.network_id = ${network})
+    or exists (select 1 from network_merchants x where x.merchant_id = m.id and x.network_id = ${network}))`
+}
+
+/** Find the shop of exactly this name. */
+export async function findMerchant(database: Catalog, name: string): Promise<Merchant | undefined> {
   return database.selectFrom('merchants').selectAll().where('name', '=', name).executeTakeFirst()
 }
 
-/** A shop whose name differs only in the case of its letters A to Z; the first by name. */
-export async function findSimilarMerchant(
-  database: Kysely<CatalogTables>,
-  name: string,
-): Promise<Merchant | undefined> {
+/** Find a shop whose name differs only in the case of its letters A to Z; the first by name. */
+export async function findSimilarMerchant(database: Catalog, name: string): Promise<Merchant | undefined> {
   const { rows } = await sql<Merchant>`
     select id, name from merchants where lower(name) = lower(${name}) order by name limit 1`.execute(database)
   return rows[0]
 }
 
-/** Makes a shop and answers its number. */
-export async function insertMerchant(database: Kysely<CatalogTables>, name: string): Promise<number> {
-  const row = await database
-    .insertInto('merchants')
-    .values({ name })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return row.id
+/** Make a shop and return its number. */
+export async function insertMerchant(database: Catalog, name: string): Promise<number> {
+  const insert = database.insertInto('merchants').values({ name })
+  return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
 
 /** A shop in a network. */
-export type MerchantPlace = Readonly<{ networkId: number; merchantId: number }>
+export type MerchantInNetwork = Readonly<{ networkId: number; merchantId: number }>
 
-/** Says what a network calls a shop; `null`: as everybody does. Answers whether it had been said before. */
+/** Set what a network calls a shop; `null`: by its name. Return whether a reference was set before. */
 export async function setMerchantReference(
-  database: Kysely<CatalogTables>,
-  { networkId, merchantId }: MerchantPlace,
+  database: Catalog,
+  { networkId, merchantId }: MerchantInNetwork,
   reference: string | null,
 ): Promise<boolean> {
   const removed = await database
@@ -103,18 +83,114 @@ export async function setMerchantReference(
     .where('merchant_id', '=', merchantId)
     .executeTakeFirst()
   if (reference !== null) {
-    await database
-      .insertInto('network_merchants')
-      .values({ network_id: networkId, merchant_id: merchantId, reference })
-      .execute()
+    const row = { network_id: networkId, merchant_id: merchantId, reference }
+    await database.insertInto('network_merchants').values(row).execute()
   }
   return removed.numDeletedRows > 0n
 }
 
 /**
- * Removes a shop with its approvals, revoked ones too, and what networks call it. Call `removeMerchantOffers` before it:
- * a shop that gets the same number later must not find offers under it.
+ * Remove a shop with its approvals, revoked ones too, and what networks call it. Call `removeMerchantOffers` before it: a
+ * shop that gets the same number later must not find offers under it.
  */
-export async function removeMerchant(database: Kysely<CatalogTables>, id: number): Promise<void> {
+export async function removeMerchant(database: Catalog, id: number): Promise<void> {
   await database.deleteFrom('merchants').where('id', '=', id).execute()
+}
+
+/** An approval, given or revoked, with names. `channelId` is `null` where the network channel serves none. */
+export type Approval = Readonly<{
+  merchant: string
+  network: string
+  networkChannelId: number
+  channelId: string | null
+  channel: string | null
+  /** Unix milliseconds; `null` while it is approved. */
+  revokedAtMs: number | null
+}>
+
+/** Return approvals by channel, network and merchant; a filter that is absent does not restrict them. */
+export async function fetchApprovals(
+  database: Catalog,
+  { channelId, networkId }: Readonly<{ channelId?: string; networkId?: number }>,
+): Promise<readonly Approval[]> {
+  let query = database
+    .selectFrom('approvals as a')
+    .innerJoin('network_channels as nc', 'nc.id', 'a.network_channel_id')
+    .innerJoin('networks as n', 'n.id', 'nc.network_id')
+    .innerJoin('merchants as m', 'm.id', 'a.merchant_id')
+    .leftJoin('channels as c', 'c.id', 'nc.channel_id')
+    .select(['m.name as merchant', 'n.name as network', 'nc.id as networkChannelId'])
+    .select(['c.id as channelId', 'c.name as channel', 'a.revoked_at_ms as revokedAtMs'])
+    .orderBy(sql`c.created_at_ms is null, c.created_at_ms, c.id, n.name, nc.id, m.name`)
+  if (channelId !== undefined) query = query.where('nc.channel_id', '=', channelId)
+  if (networkId !== undefined) query = query.where('nc.network_id', '=', networkId)
+  return query.execute()
+}
+
+/** Whether a network channel may advertise a merchant. `unknown`: not decided yet, and an import may approve. */
+export type ApprovalState = 'approved' | 'revoked' | 'unknown'
+
+/** Return whether a network channel may advertise a merchant now. */
+export async function getApprovalState(
+  database: Catalog,
+  { networkChannelId, merchantId }: Readonly<{ networkChannelId: number; merchantId: number }>,
+): Promise<ApprovalState> {
+  const row = await database
+    .selectFrom('approvals')
+    .select('revoked_at_ms')
+    .where('network_channel_id', '=', networkChannelId)
+    .where('merchant_id', '=', merchantId)
+    .executeTakeFirst()
+  if (row === undefined) return 'unknown'
+  return row.revoked_at_ms === null ? 'approved' : 'revoked'
+}
+
+/**
+ * Approve or revoke in a network channel: one merchant, or with `null` every merchant that has offers in the network (and,
+ * when revoking, every merchant that is approved). `revokedAtMs`: `null` approves.
+ */
+export type ApprovalChange = Readonly<{
+  networkChannelId: number
+  networkId: number
+  merchantId: number | null
+  revokedAtMs: number | null
+}>
+
+/** Write approvals and return how many changed. A revoked one keeps its row, so that no import approves it again. */
+export async function setApprovals(database: Catalog, change: ApprovalChange): Promise<number> {
+  const { networkChannelId, revokedAtMs } = change
+  const differs =
+    revokedAtMs === null ? sql`approvals.revoked_at_ms is not null` : sql`approvals.revoked_at_ms is null`
+  const result = await sql`
+    insert into approvals (network_channel_id, merchant_id, revoked_at_ms)
+    select cast(${networkChannelId} as bigint), m.id, cast(${revokedAtMs} as bigint)
+    from merchants m where ${toCondition(change)}
+    on conflict (network_channel_id, merchant_id) do update set revoked_at_ms = excluded.revoked_at_ms
+    where ${differs}`.execute(database)
+  return Number(result.numAffectedRows ?? 0)
+}
+
+function toCondition(change: ApprovalChange): RawBuilder<unknown> {
+  const { merchantId, networkId, networkChannelId, revokedAtMs } = change
+  if (merchantId !== null) return sql`m.id = ${merchantId}`
+  const hasOffers = sql`exists (select 1 from offers o where o.merchant_id = m.id and o.network_id = ${networkId})`
+  if (revokedAtMs === null) return hasOffers
+  return sql`(${hasOffers} or exists (
+    select 1 from approvals a where a.network_channel_id = ${networkChannelId} and a.merchant_id = m.id))`
+}
+
+/** Which offers a merchant has in a network: any, with links of this network channel's own, with the shop's own pages. */
+export type ShopLinks = Readonly<{ any: boolean; own: boolean; pages: boolean }>
+
+/** Return whether there are such offers: three looks into an index, however many there are. */
+export async function findShopLinks(
+  database: Catalog,
+  { networkChannelId, networkId, merchantId }: MerchantInNetwork & Readonly<{ networkChannelId: number }>,
+): Promise<ShopLinks> {
+  const some = sql`select 1 from offers where merchant_id = ${merchantId} and network_id = ${networkId}`
+  const { rows } = await sql<Record<keyof ShopLinks, number | boolean>>`
+    select exists (${some}) as "any", exists (${some} and network_channel_id = ${networkChannelId}) as own,
+      exists (${some} and network_channel_id = ${PAGE_OF_SHOP}) as pages`.execute(database)
+  const [row] = rows
+  return { any: Boolean(row?.any), own: Boolean(row?.own), pages: Boolean(row?.pages) }
 }

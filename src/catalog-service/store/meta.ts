@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
 import type { CatalogStore } from './catalog-store.ts'
-import type { CatalogTables, MetaTable } from './schema.ts'
+import type { Catalog } from './schema.ts'
 
 /**
  * - `catalog_id`: uuid of this catalog's content
  * - `sample_base`: the address that the sample data was made for; absent when the catalog holds something else
  * - `import_id`: number of the last import
- * - `state`: changes with every change of the catalog, where the database does not count them itself (docs/adr/0024)
  */
-type MetaKey = 'catalog_id' | 'sample_base' | 'import_id' | 'state'
+type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
 
 /**
  * The uuid of the catalog's content. It changes when sample data is made, or made again for another address. An
  * import keeps it, so that a running widget server goes on with the copy that it has open.
  */
-export async function getCatalogId(store: CatalogStore): Promise<string> {
+export async function getCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>): Promise<string> {
   const known = await findMeta(store.reader, 'catalog_id')
   if (known !== undefined) return known
   return store.write(async (database) => {
@@ -29,27 +28,60 @@ export async function getCatalogId(store: CatalogStore): Promise<string> {
 }
 
 /** Gives the catalog a new id; call it in the transaction that changes the content. */
-export async function renewCatalogId(database: Kysely<CatalogTables>): Promise<void> {
+export async function renewCatalogId(database: Catalog): Promise<void> {
   await putMeta(database, 'catalog_id', randomUUID())
 }
 
 /** A fact about the catalog; `undefined` when it was never set. */
-export async function findMeta(database: Kysely<CatalogTables>, key: MetaKey): Promise<string | undefined> {
+export async function findMeta(database: Catalog, key: MetaKey): Promise<string | undefined> {
   const row = await database.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst()
   return row?.value
 }
 
 /** Sets a fact about the catalog. */
-export async function putMeta(database: Kysely<CatalogTables>, key: MetaKey, value: string): Promise<void> {
-  const row: MetaTable = { key, value }
+export async function putMeta(database: Catalog, key: MetaKey, value: string): Promise<void> {
   await database
     .insertInto('meta')
-    .values(row)
+    .values({ key, value })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
     .execute()
 }
 
-/** Forgets a fact about the catalog. */
-export async function removeMeta(database: Kysely<CatalogTables>, key: MetaKey): Promise<void> {
-  await database.deleteFrom('meta').where('key', '=', key).execute()
+/** Tables that sample data fills, children first. Organizations and keys are not among them. */
+const CONTENT_TABLES = [
+  'offers',
+  'products',
+  'approvals',
+  'network_channels',
+  'networks',
+  'merchants',
+  'channels',
+] as const
+
+/** Has the catalog no channel, network, merchant or product? Organizations and keys do not count. */
+export async function isCatalogEmpty(database: Catalog): Promise<boolean> {
+  const found = await sql<{ found: number | boolean }>`
+    select exists (select 1 from channels) or exists (select 1 from networks)
+      or exists (select 1 from merchants) or exists (select 1 from products) as found`.execute(database)
+  return !found.rows[0]?.found
+}
+
+/** Does the catalog hold sample data and nothing else? The mark goes with the first import. */
+export async function isSampleOnly(database: Catalog): Promise<boolean> {
+  return (await findMeta(database, 'sample_base')) !== undefined
+}
+
+/** What a catalog holds: nothing but sample data, nothing at all, or something of its operator's. */
+export type CatalogContent = 'sample' | 'empty' | 'own'
+
+/** What does the catalog hold now? */
+export async function readContent(database: Catalog): Promise<CatalogContent> {
+  if (await isSampleOnly(database)) return 'sample'
+  return (await isCatalogEmpty(database)) ? 'empty' : 'own'
+}
+
+/** Removes the sample data and its mark. Call it only when `isSampleOnly`, in a transaction. */
+export async function removeSampleData(database: Catalog): Promise<void> {
+  for (const table of CONTENT_TABLES) await database.deleteFrom(table).execute()
+  await database.deleteFrom('meta').where('key', '=', 'sample_base').execute()
 }

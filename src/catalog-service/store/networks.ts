@@ -1,57 +1,138 @@
-import type { Kysely } from 'kysely'
-import type { CatalogTables } from './schema.ts'
+import type { Catalog } from './schema.ts'
 
 /** An affiliate network. Without a template it has only offers that come with links of their own. */
 export type Network = Readonly<{ id: number; name: string; linkTemplate: string | null }>
 
-/** All networks, by name. */
-export async function fetchNetworks(database: Kysely<CatalogTables>): Promise<readonly Network[]> {
-  const rows = await database.selectFrom('networks').selectAll().orderBy('name').execute()
-  return rows.map((row) => ({ id: row.id, name: row.name, linkTemplate: row.link_template }))
-}
+/** An organization's account at a network, and the channel that it serves; `null`: none. */
+export type NetworkChannel = Readonly<{
+  id: number
+  networkId: number
+  network: string
+  organizationId: string
+  organization: string
+  /** `{publisher}` of the network's link template; `''`: not known yet, see `isPlaceholder`. */
+  reference: string
+  channelId: string | null
+  channel: string | null
+}>
 
-/** The network of exactly this name. */
-export async function findNetwork(
-  database: Kysely<CatalogTables>,
-  name: string,
-): Promise<Network | undefined> {
-  const row = await database.selectFrom('networks').selectAll().where('name', '=', name).executeTakeFirst()
-  return row && { id: row.id, name: row.name, linkTemplate: row.link_template }
-}
-
-/** Makes a network and answers its number. */
-export async function insertNetwork(
-  database: Kysely<CatalogTables>,
-  network: Omit<Network, 'id'>,
-): Promise<number> {
-  const row = await database
-    .insertInto('networks')
-    .values({ name: network.name, link_template: network.linkTemplate })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return row.id
-}
-
-/** Changes a network; what is absent stays. Links are made while answering: a new template holds at once. */
-export async function updateNetwork(
-  database: Kysely<CatalogTables>,
-  id: number,
-  change: Partial<Omit<Network, 'id'>>,
-): Promise<void> {
-  await database
-    .updateTable('networks')
-    .set({
-      ...(change.name !== undefined && { name: change.name }),
-      ...(change.linkTemplate !== undefined && { link_template: change.linkTemplate }),
-    })
-    .where('id', '=', id)
+/** Return all networks, by name. */
+export async function fetchNetworks(database: Catalog): Promise<readonly Network[]> {
+  return database
+    .selectFrom('networks')
+    .select(['id', 'name', 'link_template as linkTemplate'])
+    .orderBy('name')
     .execute()
 }
 
+/** Find the network of exactly this name. */
+export async function findNetwork(database: Catalog, name: string): Promise<Network | undefined> {
+  return database
+    .selectFrom('networks')
+    .select(['id', 'name', 'link_template as linkTemplate'])
+    .where('name', '=', name)
+    .executeTakeFirst()
+}
+
+/** Make a network and return its number. */
+export async function insertNetwork(
+  database: Catalog,
+  { name, linkTemplate }: Omit<Network, 'id'>,
+): Promise<number> {
+  const insert = database.insertInto('networks').values({ name, link_template: linkTemplate })
+  return (await insert.returning('id').executeTakeFirstOrThrow()).id
+}
+
+/** Change a network; what is absent stays. Links are made by each request: a new template holds at once. */
+export async function updateNetwork(
+  database: Catalog,
+  id: number,
+  { name, linkTemplate }: Partial<Omit<Network, 'id'>>,
+): Promise<void> {
+  const change = {
+    ...(name !== undefined && { name }),
+    ...(linkTemplate !== undefined && { link_template: linkTemplate }),
+  }
+  await database.updateTable('networks').set(change).where('id', '=', id).execute()
+}
+
 /**
- * Removes a network with its network channels, their approvals, and what it calls merchants. Call `removeNetworkOffers`
+ * Remove a network with its network channels, their approvals, and what it calls merchants. Call `removeNetworkOffers`
  * before it: a network that gets the same number later must not find offers under it.
  */
-export async function removeNetwork(database: Kysely<CatalogTables>, id: number): Promise<void> {
+export async function removeNetwork(database: Catalog, id: number): Promise<void> {
   await database.deleteFrom('networks').where('id', '=', id).execute()
+}
+
+/** Return network channels by number; a filter that is absent does not restrict them. */
+export async function fetchNetworkChannels(
+  database: Catalog,
+  filter: Readonly<{ networkId?: number; organizationId?: string; channelId?: string }> = {},
+): Promise<readonly NetworkChannel[]> {
+  let query = database
+    .selectFrom('network_channels as nc')
+    .innerJoin('networks as n', 'n.id', 'nc.network_id')
+    .innerJoin('organizations as o', 'o.id', 'nc.organization_id')
+    .leftJoin('channels as c', 'c.id', 'nc.channel_id')
+    .select(['nc.id', 'nc.network_id as networkId', 'n.name as network', 'nc.reference'])
+    .select(['nc.organization_id as organizationId', 'o.name as organization'])
+    .select(['nc.channel_id as channelId', 'c.name as channel'])
+    .orderBy('nc.id')
+  if (filter.networkId !== undefined) query = query.where('nc.network_id', '=', filter.networkId)
+  if (filter.organizationId !== undefined)
+    query = query.where('nc.organization_id', '=', filter.organizationId)
+  if (filter.channelId !== undefined) query = query.where('nc.channel_id', '=', filter.channelId)
+  return query.execute()
+}
+
+/** Is the reference not known? An import knows none: a link whose template needs it is not made. */
+export function isPlaceholder({ reference }: NetworkChannel): boolean {
+  return reference === ''
+}
+
+/** Make a network channel that serves no channel yet, and return its number. */
+export async function insertNetworkChannel(
+  database: Catalog,
+  made: Readonly<{ organizationId: string; networkId: number; reference: string }>,
+): Promise<number> {
+  const { organizationId, networkId, reference } = made
+  const row = { organization_id: organizationId, network_id: networkId, reference, channel_id: null }
+  const insert = database.insertInto('network_channels').values(row)
+  return (await insert.returning('id').executeTakeFirstOrThrow()).id
+}
+
+/** Give a network channel another publisher's reference. */
+export async function setReference(database: Catalog, id: number, reference: string): Promise<void> {
+  await database.updateTable('network_channels').set({ reference }).where('id', '=', id).execute()
+}
+
+/**
+ * Assign a network channel to a channel, or to none. The one that the channel had in this network must be unassigned
+ * before: the contract allows one per network and channel.
+ */
+export async function setChannel(database: Catalog, id: number, channelId: string | null): Promise<void> {
+  await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
+}
+
+/** What a tracking link is made of. */
+export type LinkParts = Readonly<{
+  /** The network's template with `{url}`, `{merchant}` and `{publisher}`. */
+  template: string
+  /** The merchant's own product page. */
+  merchantUrl: string
+  merchant: string
+  /** What the network knows the publisher as. */
+  publisher: string
+}>
+
+/** The network channel's tracking link; every part is percent-encoded, other braces stay as they are. */
+export function makeAffiliateLink(parts: LinkParts): string {
+  const values: Readonly<Record<string, string>> = {
+    url: parts.merchantUrl,
+    merchant: parts.merchant,
+    publisher: parts.publisher,
+  }
+  return parts.template.replace(/\{(url|merchant|publisher)\}/g, (_, name: string) =>
+    encodeURIComponent((values[name] ?? '').toWellFormed()),
+  )
 }

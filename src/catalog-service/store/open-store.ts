@@ -1,27 +1,56 @@
 import type { Clock } from '../../clock.ts'
-import type { DatabaseAddress } from '../../config/config.ts'
-import type { CatalogStore } from './catalog-store.ts'
-import { openSqliteStore } from './open-sqlite.ts'
-
-/**
- * Who opens the catalog. `command`: it does one thing, which may take long, and says at once when the database is away.
- * `embedded`: a service beside others in one process. `alone`: a service that has its process to itself, and goes on when
- * the database is away.
- */
-export type CatalogRole = 'command' | 'embedded' | 'alone'
+import type { DatabaseAddress } from '../../config/database-address.ts'
+import type { CatalogDatabase, CatalogRole, CatalogStore } from './catalog-store.ts'
+import { fetchChannels, hasChannel } from './channels.ts'
+import { findCaller } from './keys.ts'
+import { findFirstOrganization } from './organizations.ts'
+import { openSqliteCatalog } from './sqlite.ts'
+import { createKeyNotes, createUsageCounter } from './usage.ts'
+import { fetchVisiblePage, findVisibleProduct } from './visible-products.ts'
 
 /** `role` is `command` by default. */
 export type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; role?: CatalogRole }>
 
 /**
- * Opens the catalog's database and brings it to this version.
+ * Open the catalog's database and migrate it to this version.
  * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
-  const { database, clock, role = 'command' } = options
-  if (database.kind === 'sqlite')
-    return openSqliteStore({ path: database.path, clock, isServedAlone: role === 'alone' })
-  // Whoever keeps files never loads it.
-  const { openPostgresStore } = await import('./postgres/open-postgres.ts')
-  return openPostgresStore({ address: database, clock, role })
+  return createCatalogStore(await openDatabase(options), options.clock)
+}
+
+async function openDatabase({ database, role = 'command' }: CatalogStoreOptions): Promise<CatalogDatabase> {
+  if (database.kind === 'sqlite') return openSqliteCatalog({ path: database.path, isAlone: role === 'alone' })
+  // An installation on SQLite never loads the client of PostgreSQL.
+  const { openPostgresCatalog } = await import('./postgres.ts')
+  return openPostgresCatalog({ address: database, role })
+}
+
+function createCatalogStore(database: CatalogDatabase, clock: Clock): CatalogStore {
+  const { reader, usage, write, run, runSnapshot, failure, close } = database
+  return {
+    reader,
+    usage,
+    write,
+    clock,
+    findCaller: (key) => run(() => findCaller(reader, key)),
+    async findFirstCaller() {
+      const organization = await run(() => findFirstOrganization(reader))
+      return organization && { organization, keyId: null }
+    },
+    fetchChannels: (organizationId) => run(() => fetchChannels(reader, organizationId)),
+    async findProduct(channel, gtin) {
+      const product = await run(() => findVisibleProduct(reader, channel, gtin))
+      if (product !== undefined) return product
+      return (await run(() => hasChannel(reader, channel))) ? null : undefined
+    },
+    fetchPage: (query) =>
+      runSnapshot(async (transaction) =>
+        (await hasChannel(transaction, query)) ? fetchVisiblePage(transaction, query) : undefined,
+      ),
+    countRequest: createUsageCounter(database, clock),
+    noteKeyUse: createKeyNotes(database, clock),
+    ...(failure !== undefined && { failure }),
+    close,
+  }
 }

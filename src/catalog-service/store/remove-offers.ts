@@ -1,34 +1,25 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { isPostgres } from '../../database/postgres.ts'
-import type { CatalogTables } from './schema.ts'
+import type { Catalog } from './schema.ts'
 
 /** What went: offers, and products that had no other offer. */
 export type Removed = Readonly<{ offers: number; products: number }>
 
-/** Removes every offer of a network. */
-export async function removeNetworkOffers(
-  database: Kysely<CatalogTables>,
-  networkId: number,
-): Promise<Removed> {
+/** Remove every offer of a network. */
+export async function removeNetworkOffers(database: Catalog, networkId: number): Promise<Removed> {
   return removeOffers(database, ofNetwork(networkId))
 }
 
-/** Removes every offer of a merchant. */
-export async function removeMerchantOffers(
-  database: Kysely<CatalogTables>,
-  merchantId: number,
-): Promise<Removed> {
+/** Remove every offer of a merchant. */
+export async function removeMerchantOffers(database: Catalog, merchantId: number): Promise<Removed> {
   return removeOffers(database, sql`merchant_id = ${merchantId}`)
 }
 
 /**
- * Removes the offers that serve only network channels of this organization: those with the feed's own links. An import
+ * Remove the offers that serve only network channels of this organization: those with the feed's own links. An import
  * approves each merchant that it writes for a network channel, so the approvals lead to them.
  */
-export async function removeOrganizationOffers(
-  database: Kysely<CatalogTables>,
-  organizationId: string,
-): Promise<Removed> {
+export async function removeOrganizationOffers(database: Catalog, organizationId: string): Promise<Removed> {
   return removeOffers(
     database,
     sql`(merchant_id, network_id, network_channel_id) in (
@@ -38,15 +29,12 @@ export async function removeOrganizationOffers(
 }
 
 /** Has a network any offer? */
-export async function hasNetworkOffers(database: Kysely<CatalogTables>, networkId: number): Promise<boolean> {
+export async function hasNetworkOffers(database: Catalog, networkId: number): Promise<boolean> {
   return hasOffers(database, ofNetwork(networkId))
 }
 
 /** Has a merchant any offer? */
-export async function hasMerchantOffers(
-  database: Kysely<CatalogTables>,
-  merchantId: number,
-): Promise<boolean> {
+export async function hasMerchantOffers(database: Catalog, merchantId: number): Promise<boolean> {
   return hasOffers(database, sql`merchant_id = ${merchantId}`)
 }
 
@@ -55,17 +43,14 @@ function ofNetwork(networkId: number): RawBuilder<unknown> {
   return sql`merchant_id in (select id from merchants) and network_id = ${networkId}`
 }
 
-async function hasOffers(database: Kysely<CatalogTables>, condition: RawBuilder<unknown>): Promise<boolean> {
+async function hasOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<boolean> {
   const { rows } = await sql<{ found: number | boolean }>`
     select exists (select 1 from offers where ${condition}) as found`.execute(database)
   return Boolean(rows[0]?.found)
 }
 
-/** Notes the GTINs that a query gives in `touched_gtins`, which is the transaction's own. */
-export async function beginTouched(
-  database: Kysely<CatalogTables>,
-  gtins: RawBuilder<unknown>,
-): Promise<void> {
+/** Note the GTINs that a query gives in `touched_gtins`, which is the transaction's own. */
+export async function beginTouched(database: Catalog, gtins: RawBuilder<unknown>): Promise<void> {
   if (!isPostgres(database))
     await sql`create temp table touched_gtins (gtin text primary key not null) without rowid`.execute(
       database,
@@ -73,8 +58,8 @@ export async function beginTouched(
   await sql`insert into touched_gtins ${gtins} on conflict do nothing`.execute(database)
 }
 
-/** Removes those of them that nobody offers any more, forgets them, and answers how many products went. */
-export async function removeTouchedProducts(database: Kysely<CatalogTables>): Promise<number> {
+/** Remove those of them that nobody offers any more, forgets them, and answers how many products went. */
+export async function removeTouchedProducts(database: Catalog): Promise<number> {
   const products = await sql`
     delete from products where gtin in (select gtin from touched_gtins)
       and not exists (select 1 from offers where offers.gtin = products.gtin)`.execute(database)
@@ -85,10 +70,7 @@ export async function removeTouchedProducts(database: Kysely<CatalogTables>): Pr
 }
 
 /** The GTINs are noted first: looking for products without offers among all of them would read the whole catalog. */
-async function removeOffers(
-  database: Kysely<CatalogTables>,
-  condition: RawBuilder<unknown>,
-): Promise<Removed> {
+async function removeOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<Removed> {
   await beginTouched(database, sql`select gtin from offers where ${condition}`)
   const offers = await sql`delete from offers where ${condition}`.execute(database)
   const products = await removeTouchedProducts(database)

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, Kysely } from 'kysely'
 import type { ChannelKind } from '../../catalog/contract.ts'
 
 /** The caller's company: keys, channels and the daily limit belong to it. */
@@ -87,9 +87,6 @@ type OffersTable = {
   import_id: number | null
 }
 
-/** Single facts about the catalog; see meta.ts for the names. */
-export type MetaTable = { key: string; value: string }
-
 /** The tables of the catalog's database. */
 export type CatalogTables = {
   organizations: OrganizationsTable
@@ -102,14 +99,17 @@ export type CatalogTables = {
   approvals: ApprovalsTable
   products: ProductsTable
   offers: OffersTable
-  meta: MetaTable
+  /** Single facts about the catalog; see meta.ts for the names. */
+  meta: { key: string; value: string }
 }
 
-/** Requests of an organization on a UTC day (`2026-05-01`). */
-type UsageTable = { organization_id: string; day: string; requests: number }
-
-/** When a key was last used, to the minute. */
-type KeyUsesTable = { key_id: string; used_at_ms: number }
+/** The catalog's tables, in a transaction or not. */
+export type Catalog = Kysely<CatalogTables>
 
 /** The tables of the usage database. */
-export type UsageTables = { usage: UsageTable; key_uses: KeyUsesTable }
+export type UsageTables = {
+  /** Requests of an organization on a UTC day (`2026-05-01`). */
+  usage: { organization_id: string; day: string; requests: number }
+  /** When a key was last used, to the minute. */
+  key_uses: { key_id: string; used_at_ms: number }
+}

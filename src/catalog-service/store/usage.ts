@@ -1,105 +1,139 @@
+import { sql } from 'kysely'
 import { type Clock, MINUTE_MS, isWithin } from '../../clock.ts'
+import { retryConflicts } from '../../database/transact.ts'
 import { StoreError } from '../../errors.ts'
-import type { Organization } from './organizations.ts'
-import type { CountAnswer, UsageCounter } from './catalog-store.ts'
-import type { SqliteCatalogStore } from './open-sqlite.ts'
+import { createBatcher } from '../../lib/batcher.ts'
+import type { CatalogDatabase, CatalogStore, Organization } from './catalog-store.ts'
 
 /** Characters of `2026-05-01` in an ISO time. */
 const DAY_CHARACTERS = 10
 
-/** How exactly it is noted when a key was last used; noting every use would be a write of its own for each request. */
-const NOTED_EVERY_MS: number = MINUTE_MS
+/** How exactly the last use of a key is noted; each use would be a write of its own. */
+const NOTE_EVERY_MS: number = MINUTE_MS
 
-/** Keys whose last use is remembered here, so as not to note it again. */
+/** Keys whose last note is remembered, so as not to repeat it. */
 const MAX_NOTED_KEYS = 10_000
 
-/** The UTC day of a time: `2026-05-01`. */
-export function toUtcDay(timeMs: number): string {
+type UsageDatabase = Pick<CatalogDatabase, 'usage' | 'run'>
+
+/** Return the UTC day of a time: `2026-05-01`. */
+function toUtcDay(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, DAY_CHARACTERS)
 }
 
-type Waiting = {
-  organization: Organization
-  settle: ((answer: CountAnswer) => void)[]
-  fail: ((error: unknown) => void)[]
+/** Create the counter of one process: requests that come while a count is written are counted together. */
+export function createUsageCounter(database: UsageDatabase, clock: Clock): CatalogStore['countRequest'] {
+  return createBatcher(async (organizations: readonly Organization[]) => {
+    const day = toUtcDay(clock.nowMs())
+    const groups = new Map<string, Organization[]>()
+    for (const organization of organizations) {
+      const group = groups.get(toGroup(organization)) ?? []
+      groups.set(toGroup(organization), [...group, organization])
+    }
+    const left = new Map<string, number>()
+    for (const [name, group] of groups) left.set(name, await countGroup(database, group, day))
+    return organizations.map((organization) => {
+      const name = toGroup(organization)
+      const passing = left.get(name) ?? 0
+      left.set(name, passing - 1)
+      return passing > 0
+    })
+  })
 }
 
-/** Makes the counter of one process. */
-export function createSqliteCounter(store: Pick<SqliteCatalogStore, 'runUsage' | 'clock'>): UsageCounter {
-  let waiting = new Map<string, Waiting>()
-  const flush = (): void => {
-    const all = waiting
-    waiting = new Map()
-    for (const one of all.values()) settleAll(store, one)
-  }
-  return {
-    count({ organization }) {
-      if (waiting.size === 0) setImmediate(flush)
-      const { id, dailyLimit } = organization
-      const key = `${id} ${dailyLimit}`
-      const one = waiting.get(key) ?? { organization, settle: [], fail: [] }
-      waiting.set(key, one)
-      return new Promise((resolve, reject) => {
-        one.settle.push(resolve)
-        one.fail.push(reject)
-      })
-    },
-    noteKey: createKeyNotes(store.clock, (keyId, nowMs) => {
-      try {
-        store.runUsage(
-          `insert into key_uses (key_id, used_at_ms) values (?, ?)
-          on conflict (key_id) do update set used_at_ms = max(used_at_ms, excluded.used_at_ms)`,
-          [keyId, nowMs],
-        )
-      } catch {
-        // The request was counted: whoever made it has no part in this.
-      }
-    }),
+function toGroup({ id, dailyLimit }: Organization): string {
+  return `${id} ${dailyLimit}`
+}
+
+/** Count all requests at once if all are within the limit, else one by one. Return how many are. */
+async function countGroup(
+  database: UsageDatabase,
+  group: readonly Organization[],
+  day: string,
+): Promise<number> {
+  const [organization] = group
+  if (organization === undefined) return 0
+  if (await add(database, organization, { day, requests: group.length })) return group.length
+  for (let counted = 0; counted < group.length - 1; counted += 1)
+    if (!(await add(database, organization, { day, requests: 1 }))) return counted
+  return group.length - 1
+}
+
+/** One statement, so that other processes count before or after it. One whose answer is lost may have counted. */
+async function add(
+  { usage, run }: UsageDatabase,
+  { id, dailyLimit }: Organization,
+  { day, requests }: Readonly<{ day: string; requests: number }>,
+): Promise<boolean> {
+  if (dailyLimit !== null && requests > dailyLimit) return false
+  const count = usage
+    .insertInto('usage')
+    .values({ organization_id: id, day, requests })
+    .onConflict((conflict) => {
+      const change = conflict
+        .columns(['organization_id', 'day'])
+        .doUpdateSet({ requests: sql`usage.requests + excluded.requests` })
+      if (dailyLimit === null) return change
+      return change.where(sql`usage.requests + excluded.requests`, '<=', dailyLimit)
+    })
+    .returning('requests')
+  try {
+    return (await run(() => retryConflicts(() => count.execute()))).length > 0
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    throw new StoreError('the daily count cannot be written', { cause: error })
   }
 }
 
-/** Notes a key through `write`, which never fails, unless it did within the last minute. */
-export function createKeyNotes(
-  clock: Clock,
-  write: (keyId: string, nowMs: number) => void,
-): UsageCounter['noteKey'] {
+/** Create what notes uses of keys. */
+export function createKeyNotes({ usage, run }: UsageDatabase, clock: Clock): CatalogStore['noteKeyUse'] {
   const notedAtMs = new Map<string, number>()
   return (keyId) => {
     const nowMs = clock.nowMs()
-    if (isWithin(notedAtMs.get(keyId) ?? -Infinity, NOTED_EVERY_MS, nowMs)) return
+    if (isWithin(notedAtMs.get(keyId) ?? -Infinity, NOTE_EVERY_MS, nowMs)) return
     if (notedAtMs.size >= MAX_NOTED_KEYS) notedAtMs.clear()
     notedAtMs.set(keyId, nowMs)
-    write(keyId, nowMs)
+    const note = usage
+      .insertInto('key_uses')
+      .values({ key_id: keyId, used_at_ms: nowMs })
+      .onConflict((conflict) =>
+        conflict
+          .column('key_id')
+          .doUpdateSet({ used_at_ms: sql`excluded.used_at_ms` })
+          .where(sql<boolean>`excluded.used_at_ms > key_uses.used_at_ms`),
+      )
+    // The request was counted: the caller has no part in a failure here.
+    run(() => note.execute()).catch(() => {})
   }
 }
 
-/** All of them at once where all are within the limit; else one by one, so that as many pass as are allowed. */
-function settleAll(
-  store: Pick<SqliteCatalogStore, 'runUsage' | 'clock'>,
-  { organization, settle, fail }: Waiting,
-): void {
-  try {
-    if (add(store, organization, settle.length)) for (const resolve of settle) resolve('counted')
-    else if (settle.length === 1) settle[0]?.('full')
-    else for (const resolve of settle) resolve(add(store, organization, 1) ? 'counted' : 'full')
-  } catch (error) {
-    const failure = new StoreError('the daily count cannot be written', { cause: error })
-    for (const reject of fail) reject(failure)
-  }
+/** Return the requests of the current UTC day, by organization; one without any is absent. */
+export async function fetchRequestsToday({
+  usage,
+  clock,
+}: CatalogStore): Promise<ReadonlyMap<string, number>> {
+  const today = toUtcDay(clock.nowMs())
+  const rows = await usage
+    .selectFrom('usage')
+    .select(['organization_id', 'requests'])
+    .where('day', '=', today)
+    .execute()
+  return new Map(rows.map((row) => [row.organization_id, row.requests]))
 }
 
-/** One statement, so that other processes count before or after it. */
-function add(
-  store: Pick<SqliteCatalogStore, 'runUsage' | 'clock'>,
-  organization: Organization,
-  requests: number,
-): boolean {
-  const limit = organization.dailyLimit ?? Number.MAX_SAFE_INTEGER
-  const counted = store.runUsage(
-    `insert into usage (organization_id, day, requests) select ?1, ?2, ?3 where ?3 <= ?4
-    on conflict (organization_id, day) do update set requests = requests + ?3 where requests + ?3 <= ?4
-    returning requests`,
-    [organization.id, toUtcDay(store.clock.nowMs()), requests, limit],
-  )
-  return counted.length > 0
+/** Return when each key was last used, Unix milliseconds; a key that never was is absent. */
+export async function fetchKeyUses({ usage }: CatalogStore): Promise<ReadonlyMap<string, number>> {
+  const rows = await usage.selectFrom('key_uses').selectAll().execute()
+  return new Map(rows.map((row) => [row.key_id, row.used_at_ms]))
+}
+
+/** Forget the requests of an organization that was removed. */
+export async function forgetOrganization({ usage }: CatalogStore, organizationId: string): Promise<void> {
+  await usage.deleteFrom('usage').where('organization_id', '=', organizationId).execute()
+}
+
+/** Forget the uses of keys that were removed. */
+export async function forgetKeys({ usage }: CatalogStore, keyIds: readonly string[]): Promise<void> {
+  if (keyIds.length === 0) return
+  await usage.deleteFrom('key_uses').where('key_id', 'in', keyIds).execute()
 }

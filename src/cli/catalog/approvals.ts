@@ -1,149 +1,184 @@
+import type { Command } from 'commander'
 import {
   type Approval,
   type ApprovalState,
+  type Merchant,
   fetchApprovals,
+  findShopLinks,
   getApprovalState,
   setApprovals,
-} from '../../catalog-service/store/approvals.ts'
+} from '../../catalog-service/store/merchants.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
-import type { Merchant } from '../../catalog-service/store/merchants.ts'
-import { type NetworkChannel, fetchNetworkChannels } from '../../catalog-service/store/network-channels.ts'
-import { fetchNetworks } from '../../catalog-service/store/networks.ts'
+import {
+  type Network,
+  type NetworkChannel,
+  fetchNetworkChannels,
+  fetchNetworks,
+  isPlaceholder,
+} from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
-import { getChannel, getMerchant, getNetwork } from './find.ts'
-import { explainUnassigned, explainUnshown } from './unshown.ts'
-import { indent, printDone, printList, toDay, toIso } from './print.ts'
-import type { CommandContext, ExitCode } from '../command.ts'
-import { quote } from '../plain-text.ts'
-import { type Catalog, changeCatalog, withCatalog } from '../with-catalog.ts'
 import { pluralize } from '../../lib/plural.ts'
+import { type CommandContext, type Runner, addExamples } from '../command.ts'
+import { indent, quote, toDay, toIso, toShellWord } from '../output.ts'
+import { EXAMPLE_CHANNEL } from './arguments.ts'
+import { warnOfNameless } from './networks.ts'
+import { type Catalog, changeCatalog, getChannel, getMerchant, getNetwork, listCatalog } from './store.ts'
 
-const NO_APPROVAL =
-  'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.'
-
-/** Whom to approve or revoke, as typed: a merchant, or `all` that have offers; for the networks of a channel, or one. */
-type Change = Readonly<{
-  merchant?: string | undefined
-  all?: boolean | undefined
-  channel: string
-  network?: string | undefined
-}>
-
-/** What `catalog approvals` is to do. */
-export type CatalogApprovalsOptions =
-  | Readonly<{ action: 'list'; channel?: string | undefined; network?: string | undefined }>
-  | (Readonly<{ action: 'add' | 'remove' }> & Change)
-
-/** An approval or its end. */
-export type ApprovalChangeOptions = Change & Readonly<{ isApproved: boolean }>
-
-/**
- * `vitrine catalog approvals [list]`, `add` and `remove`.
- * @throws UsageError for something unknown, and for a channel without a network.
- */
-export async function runCatalogApprovals(
-  context: CommandContext,
-  options: CatalogApprovalsOptions,
-): Promise<ExitCode> {
-  if (options.action === 'list') await list(context, options)
-  else await runApprovalChange(context, { ...options, isApproved: options.action === 'add' })
-  return 0
+/** Declare `vitrine catalog approvals`. */
+export function addApprovals(catalog: Command, run: Runner): void {
+  const group = catalog
+    .command('approvals')
+    .description('which merchants a channel may show, network by network')
+  group
+    .command('list')
+    .description('lists what was approved or revoked')
+    .option('--channel <id>', 'only for this channel')
+    .option('--network <name>', 'only in this network')
+    .action(run(list))
+  withPlace(group.command('add [merchant]'))
+    .alias('approve')
+    .description('the channel may show the offers of a merchant')
+    .option('--all', 'every merchant that has offers in the network')
+    .action(run(approve))
+  withPlace(group.command('remove [merchant]'))
+    .alias('revoke')
+    .description('the channel may not, from the next request on, whatever is imported')
+    .option('--all', 'every merchant that has offers in the network')
+    .action(run(revoke))
+  addExamples(group, 'vitrine catalog approvals', [
+    `vitrine catalog approvals list --channel ${EXAMPLE_CHANNEL}`,
+    `vitrine catalog approvals add Kopje --channel ${EXAMPLE_CHANNEL} --network awin`,
+    `vitrine catalog approvals add --all --channel ${EXAMPLE_CHANNEL}`,
+    `vitrine catalog approvals remove Kopje --channel ${EXAMPLE_CHANNEL}`,
+  ])
 }
 
-async function list(
-  context: CommandContext,
-  words: Readonly<{ channel?: string | undefined; network?: string | undefined }>,
-): Promise<void> {
-  const { approvals, ifNone } = await withCatalog(context, async ({ reader }) => {
-    const channel = words.channel === undefined ? undefined : await getChannel(reader, words.channel)
-    const network = words.network === undefined ? undefined : await getNetwork(reader, words.network)
+/** Add the options that say for which channel and network something is approved. */
+export function withPlace(command: Command): Command {
+  return command
+    .requiredOption('--channel <id>', 'the channel')
+    .option('--network <name>', 'only this network; else each that the channel has')
+}
+
+type Filter = Readonly<{ channel?: string; network?: string }>
+
+async function list(context: CommandContext, filter: Filter): Promise<void> {
+  await listCatalog(context, { group: 'approvals', filter }, async ({ reader }) => {
+    const channel = filter.channel === undefined ? undefined : await getChannel(reader, filter.channel)
+    const network = filter.network === undefined ? undefined : await getNetwork(reader, filter.network)
     const ofNetwork = network !== undefined && { networkId: network.id }
+    const ofChannel = channel !== undefined && { channelId: channel.id }
+    const approvals = await fetchApprovals(reader, { ...ofChannel, ...ofNetwork })
     return {
-      approvals: await fetchApprovals(reader, {
-        ...(channel !== undefined && { channelId: channel.id }),
-        ...ofNetwork,
-      }),
-      ifNone: (channel && (await explainUnassigned(reader, channel, { ...ofNetwork }))) ?? NO_APPROVAL,
+      rows: approvals.map(({ revokedAtMs, ...approval }) => ({
+        ...approval,
+        approved: revokedAtMs === null,
+        revokedAt: revokedAtMs === null ? null : toIso(revokedAtMs),
+      })),
+      lines: toLines(approvals),
+      ifNone:
+        (channel && (await explainUnassigned(reader, channel, { ...ofNetwork }))) ??
+        'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.',
     }
-  })
-  printList(context, {
-    rows: approvals.map(({ revokedAtMs, ...approval }) => ({
-      ...approval,
-      approved: revokedAtMs === null,
-      revokedAt: revokedAtMs === null ? null : toIso(revokedAtMs),
-    })),
-    lines: toGroups(approvals),
-    ifNone,
   })
 }
 
 /** A line for each network channel, and its merchants below it. */
-function toGroups(approvals: readonly Approval[]): string[] {
-  const lines: string[] = []
-  let last: number | undefined
+function toLines(approvals: readonly Approval[]): readonly string[] {
+  const groups = new Map<string, string[]>()
   for (const { networkChannelId, channelId, channel, network, merchant, revokedAtMs } of approvals) {
-    if (networkChannelId !== last) {
-      const place =
-        channelId === null
-          ? `(network channel ${networkChannelId}, no channel)`
-          : `${channelId}  ${channel ?? ''}`
-      lines.push(`${place}  ${network}`)
-      last = networkChannelId
-    }
-    lines.push(indent(revokedAtMs === null ? merchant : `${merchant}  (revoked ${toDay(revokedAtMs)})`))
+    const place =
+      channelId === null
+        ? `(network channel ${networkChannelId}, no channel)`
+        : `${channelId}  ${channel ?? ''}`
+    const merchants = groups.get(`${place}  ${network}`) ?? []
+    merchants.push(indent(revokedAtMs === null ? merchant : `${merchant}  (revoked ${toDay(revokedAtMs)})`))
+    groups.set(`${place}  ${network}`, merchants)
   }
-  return lines
+  return [...groups].flatMap(([head, merchants]) => [head, ...merchants])
 }
 
-/**
- * What an approval or its end did in one network. `before` is `null` where it was about all merchants; `unshown` says why
- * an approval shows nothing yet.
- */
-type Changed = Readonly<{
-  network: string
-  networkChannelId: number
-  changes: number
-  before: ApprovalState | null
-  unshown: readonly string[]
-}>
+/** For one merchant, or with `all` every one that has offers; in each network that the channel has, or in one. */
+type ChangeOptions = Readonly<{ channel: string; network?: string; all?: boolean }>
 
-/**
- * Approves or revokes a merchant for a channel: in every network that is assigned to it, or in one. It holds from the
- * next request on. What is revoked stays so over imports.
- * @throws UsageError for something unknown, for neither or both of a merchant and `--all`, and for a channel without
- * the network.
- */
-export async function runApprovalChange(
+/** Allow a channel to show a merchant. @throws UsageError for something unknown, and a channel without the network. */
+export function approve(
   context: CommandContext,
-  options: ApprovalChangeOptions,
+  merchant: string | undefined,
+  options: ChangeOptions,
 ): Promise<void> {
-  const { isApproved } = options
-  if ((options.merchant === undefined) !== (options.all === true)) {
+  return change(context, { ...options, merchant, isApproved: true })
+}
+
+/** Forbid it, from the next request on, whatever is imported later. @throws UsageError as `approve` does. */
+export function revoke(
+  context: CommandContext,
+  merchant: string | undefined,
+  options: ChangeOptions,
+): Promise<void> {
+  return change(context, { ...options, merchant, isApproved: false })
+}
+
+type Order = ChangeOptions & Readonly<{ merchant: string | undefined; isApproved: boolean }>
+
+async function change(context: CommandContext, order: Order): Promise<void> {
+  const { isApproved } = order
+  if ((order.merchant === undefined) !== (order.all === true))
     throw new UsageError('name one merchant, or all that have offers with --all')
-  }
-  const { channel, merchant, changed } = await changeCatalog(context, async (database, nowMs) => {
-    const owned = await getChannel(database, options.channel)
-    const known = options.merchant === undefined ? null : await getMerchant(database, options.merchant)
-    const places = await getPlaces(database, owned, options.network)
-    const revokedAtMs = isApproved ? null : nowMs
+  await changeCatalog(context, async (database, nowMs) => {
+    const channel = await getChannel(database, order.channel)
+    const merchant = order.merchant === undefined ? null : await getMerchant(database, order.merchant)
+    const places = await getPlaces(database, channel, order.network)
+    const allNetworks = await fetchNetworks(database)
+    const networks: Readonly<{ network: string; networkChannelId: number; changes: number }>[] = []
+    const notes: string[] = []
+    for (const place of places) {
+      const approval = {
+        merchant,
+        isApproved,
+        nowMs,
+        network: allNetworks.find(({ id }) => id === place.networkId),
+      }
+      const { changes, ...changed } = await changeOne(database, place, approval)
+      networks.push({ network: place.network, networkChannelId: place.id, changes })
+      notes.push(...changed.notes)
+    }
+    const changeCount = networks.reduce((sum, { changes }) => sum + changes, 0)
+    const whom = merchant === null ? pluralize(changeCount, 'merchant') : quote(merchant.name)
+    const where = places.map(({ network }) => quote(network)).join(', ')
     return {
-      channel: owned,
-      merchant: known,
-      changed: await changeAll(database, places, { merchant: known, revokedAtMs }),
+      json: { channelId: channel.id, merchant: merchant?.name ?? null, approved: isApproved, networks },
+      line: `${isApproved ? 'approved' : 'revoked'} ${whom} for ${quote(channel.name)} in ${where}`,
+      notes,
     }
   })
-  const verb = isApproved ? 'approved' : 'revoked'
-  const networks = changed.map(({ network }) => quote(network)).join(', ')
-  printDone(context, {
-    json: {
-      channelId: channel.id,
-      merchant: merchant?.name ?? null,
-      approved: isApproved,
-      networks: changed.map(({ before: _before, unshown: _unshown, ...rest }) => rest),
-    },
-    line: `${verb} ${describeWhom(merchant, changed)} for ${quote(channel.name)} in ${networks}`,
-    notes: changed.flatMap((one) => [...explain(one, isApproved), ...one.unshown]),
-  })
+}
+
+/** `merchant` is `null` where all that have offers are meant. */
+type Change = Readonly<{
+  merchant: Merchant | null
+  isApproved: boolean
+  nowMs: number
+  network: Network | undefined
+}>
+
+async function changeOne(
+  database: Catalog,
+  networkChannel: NetworkChannel,
+  { merchant, isApproved, nowMs, network }: Change,
+): Promise<Readonly<{ changes: number; notes: readonly string[] }>> {
+  const { id: networkChannelId, networkId } = networkChannel
+  const merchantId = merchant?.id ?? null
+  const before =
+    merchantId === null ? null : await getApprovalState(database, { networkChannelId, merchantId })
+  const revokedAtMs = isApproved ? null : nowMs
+  const changes = await setApprovals(database, { networkChannelId, networkId, merchantId, revokedAtMs })
+  const notes = explainChange(networkChannel.network, { isApproved, changes, before })
+  if (!isApproved || merchant === null || network === undefined) return { changes, notes }
+  return {
+    changes,
+    notes: [...notes, ...(await explainNotShown(database, { networkChannel, network, merchant }))],
+  }
 }
 
 async function getPlaces(
@@ -163,52 +198,63 @@ async function getPlaces(
   )
 }
 
-type Whom = Readonly<{ merchant: Merchant | null; revokedAtMs: number | null }>
+/** `before` is `null` where all merchants were meant. */
+type Changed = Readonly<{ isApproved: boolean; changes: number; before: ApprovalState | null }>
 
-async function changeAll(
-  database: Catalog,
-  places: readonly NetworkChannel[],
-  { merchant, revokedAtMs }: Whom,
-): Promise<readonly Changed[]> {
-  const changed: Changed[] = []
-  const networks = await fetchNetworks(database)
-  for (const networkChannel of places) {
-    const { id: networkChannelId, networkId, network: name } = networkChannel
-    const network = networks.find(({ id }) => id === networkId)
-    const before =
-      merchant === null
-        ? null
-        : await getApprovalState(database, { networkChannelId, merchantId: merchant.id })
-    const changes = await setApprovals(database, {
-      networkChannelId,
-      networkId,
-      merchantId: merchant?.id ?? null,
-      revokedAtMs,
-    })
-    const isOne = network !== undefined && merchant !== null && revokedAtMs === null
-    const unshown = isOne ? await explainUnshown(database, { networkChannel, network, merchant }) : []
-    changed.push({ network: name, networkChannelId, changes, before, unshown })
-  }
-  return changed
-}
-
-function describeWhom(merchant: Merchant | null, changed: readonly Changed[]): string {
-  if (merchant !== null) return quote(merchant.name)
-  return pluralize(
-    changed.reduce((sum, { changes }) => sum + changes, 0),
-    'merchant',
-  )
-}
-
-/** Where nothing changed, or something did that was not there: whoever typed it may have meant another. */
-function explain({ network, changes, before }: Changed, isApproved: boolean): string[] {
+/** Say where nothing changed, or something that was not there did: perhaps another one was meant. */
+function explainChange(network: string, { isApproved, changes, before }: Changed): readonly string[] {
   const place = quote(network)
-  if (before === null) {
-    return changes === 0 ? [`${place}: nothing to change among the merchants that have offers there.`] : []
-  }
-  if (changes === 0) return [`${place}: it was ${isApproved ? 'approved' : 'revoked'} before.`]
-  if (!isApproved && before === 'unknown') {
-    return [`${place}: it was never approved there; now no import will approve it.`]
-  }
-  return []
+  if (changes === 0)
+    return [
+      before === null
+        ? `${place}: nothing to change among the merchants that have offers there.`
+        : `${place}: it was ${isApproved ? 'approved' : 'revoked'} before.`,
+    ]
+  return !isApproved && before === 'unknown'
+    ? [`${place}: it was never approved there; now no import will approve it.`]
+    : []
+}
+
+/** Say why a channel has no approvals: no network channel serves it (in this network). `undefined`: one does. */
+async function explainUnassigned(
+  database: Catalog,
+  channel: OwnedChannel,
+  ofNetwork: Readonly<{ networkId?: number }>,
+): Promise<string | undefined> {
+  const own = await fetchNetworkChannels(database, { organizationId: channel.organizationId, ...ofNetwork })
+  if (own.some(({ channelId }) => channelId === channel.id)) return undefined
+  const approvals = await fetchApprovals(database, ofNetwork)
+  const approved = new Set(approvals.map(({ networkChannelId }) => networkChannelId))
+  const names = own
+    .filter(({ id, channelId }) => channelId === null && approved.has(id))
+    .map(({ id, network }) => `network channel ${id} (${quote(network)})`)
+  const where = ofNetwork.networkId === undefined ? '' : ' there'
+  const kept = names.length === 0 ? '' : `; approvals of ${names.join(', ')} are kept, without effect`
+  return `The channel has no network channel${where} now${kept}: vitrine catalog networks assign NETWORK --channel ${channel.id}`
+}
+
+type Approved = Readonly<{ networkChannel: NetworkChannel; network: Network; merchant: Merchant }>
+
+/** Say why an approval shows nothing yet; empty where it shows something. */
+async function explainNotShown(
+  database: Catalog,
+  { networkChannel, network, merchant }: Approved,
+): Promise<readonly string[]> {
+  const links = await findShopLinks(database, {
+    networkChannelId: networkChannel.id,
+    networkId: network.id,
+    merchantId: merchant.id,
+  })
+  const nothing = `${quote(network.name)}: nothing of ${quote(merchant.name)} is shown yet`
+  if (links.own) return []
+  if (!links.any) return [`${nothing}: it has no offers there; an import brings them.`]
+  if (!links.pages)
+    return [
+      `${nothing}: its offers there have links that a feed brought for other network channels; import its feed for this channel, or one with links to the shop's own pages.`,
+    ]
+  if (network.linkTemplate === null)
+    return [
+      `${nothing}: its offers lead to its own pages, and the network has no link template: vitrine catalog networks set ${toShellWord(network.name)} --template TEMPLATE`,
+    ]
+  return isPlaceholder(networkChannel) ? warnOfNameless(network, [networkChannel]) : []
 }

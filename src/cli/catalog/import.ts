@@ -1,23 +1,23 @@
-import { parseFeedFormat } from '../../catalog-service/import/formats.ts'
+import type { Command } from 'commander'
+import { type FeedFormat, parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import {
   type ImportProgress,
   type ImportSummary,
   importFeed,
 } from '../../catalog-service/import/import-feed.ts'
-import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
-import { fetchNetworkChannels } from '../../catalog-service/store/network-channels.ts'
-import { fetchNetworks } from '../../catalog-service/store/networks.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
+import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
+import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store/networks.ts'
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
-import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
 import { StoreError } from '../../errors.ts'
-import { warnOfNameless } from './assign.ts'
-import { parseNewName } from './words.ts'
-import type { CommandContext, ExitCode } from '../command.ts'
-import { quote, toPlain, toPlainJson, toShellWord } from '../plain-text.ts'
-import { findUnframedHint } from '../unframed.ts'
-import { toStoreError, withCatalog } from '../with-catalog.ts'
 import { pluralize } from '../../lib/plural.ts'
+import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
+import { findUnframedHint } from '../checks/stored-copy.ts'
+import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
+import { quote, toPlain, toPlainJson, toShellWord } from '../output.ts'
+import { nameOf } from './arguments.ts'
+import { warnOfNameless } from './networks.ts'
+import { toStoreError, withCatalog } from './store.ts'
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
 const REDRAW_MS: number = SECOND_MS / 10
@@ -26,47 +26,54 @@ const PLAIN_LINE_MS: number = 3 * SECOND_MS
 /** Moves to the start of the line and empties it. */
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** Options of `catalog import`, as typed. */
-export type CatalogImportOptions = Readonly<{
-  file: string
-  /** Id of the channel that the feed is for. */
-  channel?: string | undefined
-  /** The network of every offer, whatever the file says. */
-  network?: string | undefined
-  /** The merchant of every offer, whatever the file says. */
-  merchant?: string | undefined
-  /** Default: told by the first bytes of the file. */
-  format?: string | undefined
+/** Declare `vitrine catalog import`. */
+export function addImport(catalog: Command, run: Runner): void {
+  const command = catalog
+    .command('import <file>')
+    .description('imports a feed into the catalog')
+    .option('--channel <id>', 'the channel that the feed is for')
+    .option('--network <name>', 'the network of every offer', nameOf('--network'))
+    .option('--merchant <name>', 'the merchant of every offer', nameOf('--merchant'))
+    .option(
+      '--format <name>',
+      'ndjson, google-xml, google-tsv, google-csv or awin-csv; default: as the file looks',
+      (text) => parseFeedFormat(text),
+    )
+    .action(run(runCatalogImport))
+  addExamples(command, 'vitrine catalog import', [
+    'vitrine catalog import products.ndjson.gz',
+    'vitrine catalog import shop.csv --network awin --merchant Kopje --channel 952a0000-0000-4000-8000-0000000000a1',
+    'vitrine catalog import shop.csv --format google-csv --json',
+  ])
+}
+
+/** `network` and `merchant` hold for every offer, whatever the file says; the first bytes of the file tell its format. */
+export type ImportOptions = Readonly<{
+  channel?: string
+  network?: string
+  merchant?: string
+  format?: FeedFormat
 }>
 
 /**
  * `vitrine catalog import FILE`.
- * @throws UsageError for an unknown format or channel and for a bad name; ImportError when the file cannot be imported;
- * StoreError when the catalog cannot be written, for example while another import runs.
+ * @throws ImportError when the file cannot be imported; StoreError when the catalog cannot be written, for example
+ * while another import runs; UsageError for an unknown channel.
  */
 export async function runCatalogImport(
   context: CommandContext,
-  options: CatalogImportOptions,
+  file: string,
+  { channel: channelId, network, merchant, format }: ImportOptions = {},
 ): Promise<ExitCode> {
-  const format = options.format === undefined ? undefined : parseFeedFormat(options.format)
-  const network = parseNewName(options.network, '--network')
-  const merchant = parseNewName(options.merchant, '--merchant')
   await withCatalog(context, async (store) => {
     const progress = createProgressLine(context)
     try {
-      const summary = await importFeed({
-        store,
-        file: options.file,
-        format,
-        channelId: options.channel,
-        network,
-        merchant,
-        signal: context.io.signal,
-        onProgress: progress.show,
-      }).catch(explainFailure)
+      const { signal } = context.io
+      const order = { store, file, format, channelId, network, merchant, signal, onProgress: progress.show }
+      const summary = await importFeed(order).catch(explainFailure)
       progress.end()
       printSummary(context, summary)
-      await printHints(context, store, summary)
+      for (const hint of await findHints(context, store.reader, summary)) context.io.err(`${toPlain(hint)}\n`)
     } finally {
       progress.end()
     }
@@ -79,42 +86,49 @@ function explainFailure(error: unknown): never {
   const isWrapped = error instanceof StoreError && error.cause !== undefined
   const reason = toStoreError(isWrapped ? error.cause : error)
   if (!isWrapped || reason instanceof StoreError) throw reason
-  throw new StoreError(
-    `the feed could not be imported: ${describeStoreFailure(error)}. Nothing was changed`,
-    { cause: error },
-  )
+  const said = describeStoreFailure(error)
+  throw new StoreError(`the feed could not be imported: ${said}. Nothing was changed`, { cause: error })
 }
 
-async function printHints(
-  { config, io }: CommandContext,
-  store: CatalogStore,
-  summary: ImportSummary,
-): Promise<void> {
-  const channels = await fetchOwnedChannels(store.reader)
-  const channel = channels.find(({ id }) => id === summary.channelId)
-  for (const hint of await findNameless(store.reader, summary)) io.err(`${toPlain(hint)}\n`)
-  const hint = channel === undefined ? null : findUnframedHint(config, channel)
-  if (hint !== null) io.err(`${hint}\n`)
+/** Links that name no publisher earn nothing, and a channel without an address cannot be framed. */
+async function findHints(
+  { config }: CommandContext,
+  reader: CatalogStore['reader'],
+  { channelId, pageNetworks }: ImportSummary,
+): Promise<readonly string[]> {
+  const channel = (await fetchOwnedChannels(reader)).find(({ id }) => id === channelId)
+  const own = await fetchNetworkChannels(reader, { channelId })
+  const hints = (await fetchNetworks(reader))
+    .filter(({ name }) => pageNetworks.byTemplate.includes(name))
+    .flatMap((network) =>
+      warnOfNameless(
+        network,
+        own.filter(({ networkId }) => networkId === network.id),
+      ),
+    )
+  const unframed = channel === undefined ? null : findUnframedHint(config, channel)
+  return unframed === null ? hints : [...hints, unframed]
 }
 
 function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {
   const { format, products, offers, removedOffers, rejected, channelId, rejectsPath, replacedSample } =
     summary
-  if (json) {
-    const result = {
-      format,
-      products,
-      offers,
-      removedOffers,
-      rejected,
-      channel: channelId,
-      rejects: rejectsPath,
-      replacedSample,
-      untrackedNetworks: summary.pageNetworks.untracked,
-      unassignedNetworks: summary.unassignedNetworks,
-    }
-    return io.out(toPlainJson(result))
-  }
+  const { pageNetworks, unassignedNetworks } = summary
+  if (json)
+    return io.out(
+      toPlainJson({
+        format,
+        products,
+        offers,
+        removedOffers,
+        rejected,
+        channel: channelId,
+        rejects: rejectsPath,
+        replacedSample,
+        untrackedNetworks: pageNetworks.untracked,
+        unassignedNetworks,
+      }),
+    )
   for (const line of explain(summary)) io.err(`${toPlain(line)}\n`)
   if (rejectsPath !== null) io.out(toPlain(`rejected rows: ${rejectsPath}`))
   const counts = [
@@ -125,50 +139,29 @@ function printSummary({ io, json }: CommandContext, summary: ImportSummary): voi
   io.out(`${counts.join(', ')}; channel ${channelId}`)
 }
 
-/** Links by a template that name no publisher earn nothing: an import knows no reference, and only the owner does. */
-async function findNameless(
-  reader: CatalogStore['reader'],
-  { channelId, pageNetworks }: ImportSummary,
-): Promise<readonly string[]> {
-  const networks = await fetchNetworks(reader)
-  const networkChannels = await fetchNetworkChannels(reader)
-  return networks
-    .filter(({ name }) => pageNetworks.byTemplate.includes(name))
-    .flatMap((network) =>
-      warnOfNameless(
-        network,
-        networkChannels.filter((own) => own.networkId === network.id && own.channelId === channelId),
-      ),
-    )
-}
-
 /** What the owner may want to know, or to change. */
 function explain(summary: ImportSummary): readonly string[] {
-  const { format, hasLinkMerchants, replacedSample, removedOffers, pageNetworks } = summary
-  return [
-    `Read as ${format}.`,
-    ...(hasLinkMerchants
-      ? ['The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.']
-      : []),
-    ...(replacedSample ? ['The sample data was replaced.'] : []),
-    ...(removedOffers > 0
-      ? [
-          `${pluralize(removedOffers, 'older offer')} of the same shops removed: the file has them no more, or with other links, or they were rejected.`,
-        ]
-      : []),
-    ...pageNetworks.untracked.flatMap(explainUntracked),
-    ...summary.unassignedNetworks.map(
-      (network) =>
-        `The channel has no network channel of ${quote(network)} now: its offers are stored, and shown when it is assigned again: vitrine catalog networks assign ${toShellWord(network)} --channel ${summary.channelId}`,
-    ),
-  ]
-}
-
-function explainUntracked(network: string): readonly string[] {
-  return [
-    `Links of ${quote(network)} lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:`,
-    `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
-  ]
+  const { format, hasLinkMerchants, replacedSample, removedOffers, pageNetworks, channelId } = summary
+  const lines = [`Read as ${format}.`]
+  if (hasLinkMerchants)
+    lines.push(
+      'The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.',
+    )
+  if (replacedSample) lines.push('The sample data was replaced.')
+  if (removedOffers > 0)
+    lines.push(
+      `${pluralize(removedOffers, 'older offer')} of the same shops removed: the file has them no more, or with other links, or they were rejected.`,
+    )
+  for (const network of pageNetworks.untracked)
+    lines.push(
+      `Links of ${quote(network)} lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:`,
+      `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
+    )
+  for (const network of summary.unassignedNetworks)
+    lines.push(
+      `The channel has no network channel of ${quote(network)} now: its offers are stored, and shown when it is assigned again: vitrine catalog networks assign ${toShellWord(network)} --channel ${channelId}`,
+    )
+  return lines
 }
 
 function formatCount(number: number): string {

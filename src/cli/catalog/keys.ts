@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import {
   type ApiKey,
   fetchApiKeys,
@@ -6,103 +7,92 @@ import {
   revokeApiKey,
 } from '../../catalog-service/store/keys.ts'
 import { fetchOrganizations } from '../../catalog-service/store/organizations.ts'
-import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/uses.ts'
+import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
-import { getOrganization, getOwnerId } from './find.ts'
-import { indent, printDone, printList, toDay, toIso, toMinute } from './print.ts'
-import { parseName } from './words.ts'
-import type { CommandContext, ExitCode } from '../command.ts'
-import { quote } from '../plain-text.ts'
-import { changeCatalog, withCatalog } from '../with-catalog.ts'
+import { type CommandContext, type Runner, addExamples } from '../command.ts'
+import { indent, printResult, quote, toDay, toIso, toMinute } from '../output.ts'
+import { nameOf } from './arguments.ts'
+import { changeCatalog, getOrganization, getOwnerId, listCatalog, withCatalog } from './store.ts'
 
-/** What `catalog keys` is to do. `organization` is an id or a name. */
-export type CatalogKeysOptions =
-  | Readonly<{ action: 'list'; organization?: string | undefined }>
-  /** `name` is for people: who or what uses the key. */
-  | Readonly<{ action: 'add'; name: string; organization?: string | undefined }>
-  | Readonly<{ action: 'revoke'; id: string }>
-  | Readonly<{ action: 'remove'; id: string }>
-
-/**
- * `vitrine catalog keys [list]`, `add NAME`, `revoke ID` and `remove ID`. A new key is printed once and nowhere stored.
- * @throws UsageError for a bad name, an unknown organization, an id of no valid key, or a key that is valid and may not
- * be removed.
- */
-export async function runCatalogKeys(
-  context: CommandContext,
-  options: CatalogKeysOptions,
-): Promise<ExitCode> {
-  if (options.action === 'add') await add(context, options.name, options.organization)
-  else if (options.action === 'revoke') await revoke(context, options.id)
-  else if (options.action === 'remove') await remove(context, options.id)
-  else await list(context, options.organization)
-  return 0
+/** Declare `vitrine catalog keys`. */
+export function addKeys(catalog: Command, run: Runner): void {
+  const group = catalog.command('keys').description('API keys of the catalog service')
+  group
+    .command('list')
+    .description('lists the keys, never the secret part')
+    .option('--organization <org>', 'only those of this one: an id or a name')
+    .action(run(list))
+  group
+    .command('add')
+    .description('makes a key and prints it once')
+    .argument('<name>', 'who or what uses it', nameOf('a key'))
+    .option('--organization <org>', 'whose: an id or a name; needed when there are several')
+    .action(run(add))
+  group.command('revoke <id>').description('ends a key at once, for good').action(run(revoke))
+  group.command('remove <id>').description('takes a revoked key off the list').action(run(remove))
+  addExamples(group, 'vitrine catalog keys', [
+    'vitrine catalog keys list',
+    'vitrine catalog keys add "Web server"',
+    'vitrine catalog keys add "Web server" --organization "Second team"',
+    'vitrine catalog keys revoke 3f2b6c1e-8a4d-4c57-9b1f-2d0e7a6c5b43',
+  ])
 }
 
-type Names = ReadonlyMap<string, string>
+type Owner = Readonly<{ organization?: string }>
 
-async function list(context: CommandContext, word: string | undefined): Promise<void> {
-  const { keys, names, uses } = await withCatalog(context, async (store) => {
+async function list(context: CommandContext, filter: Owner): Promise<void> {
+  await listCatalog(context, { group: 'keys', filter }, async (store) => {
+    const { organization: word } = filter
     const owner = word === undefined ? undefined : await getOrganization(store.reader, word)
     const all = await fetchApiKeys(store)
+    const keys = owner === undefined ? all : all.filter((key) => key.organizationId === owner.id)
     const organizations = await fetchOrganizations(store.reader)
+    const names = new Map(organizations.map(({ id, name }) => [id, name]))
+    const uses = await fetchKeyUses(store)
     return {
-      keys: owner === undefined ? all : all.filter((key) => key.organizationId === owner.id),
-      names: new Map(organizations.map(({ id, name }) => [id, name])),
-      uses: await fetchKeyUses(store),
+      rows: keys.map((key) => ({
+        id: key.id,
+        name: key.name,
+        prefix: key.prefix,
+        organizationId: key.organizationId,
+        organization: names.get(key.organizationId) ?? null,
+        createdAt: toIso(key.createdAtMs),
+        lastUsedAt: toIsoOrNull(uses.get(key.id) ?? null),
+        revokedAt: toIsoOrNull(key.revokedAtMs),
+      })),
+      lines: keys.flatMap((key) => [
+        `${key.id}  ${key.name}`,
+        indent(`${key.prefix}…  ${names.get(key.organizationId) ?? ''}`),
+        indent(describeLife(key, uses.get(key.id))),
+      ]),
+      ifNone: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
     }
   })
-  printList(context, {
-    rows: keys.map((key) => toJson(key, names, uses.get(key.id))),
-    lines: keys.flatMap((key) => [
-      `${key.id}  ${key.name}`,
-      indent(`${key.prefix}…  ${names.get(key.organizationId) ?? ''}`),
-      indent(`made ${toDay(key.createdAtMs)}, ${describeUse(uses.get(key.id))}, ${describeState(key)}`),
-    ]),
-    ifNone: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
-  })
 }
 
-function describeUse(usedAtMs: number | undefined): string {
-  return usedAtMs === undefined ? 'never used' : `last used ${toMinute(usedAtMs)}`
+function toIsoOrNull(timeMs: number | null): string | null {
+  return timeMs === null ? null : toIso(timeMs)
 }
 
-function describeState({ revokedAtMs }: ApiKey): string {
-  return revokedAtMs === null ? 'valid' : `revoked ${toDay(revokedAtMs)}`
+function describeLife({ createdAtMs, revokedAtMs }: ApiKey, usedAtMs: number | undefined): string {
+  const use = usedAtMs === undefined ? 'never used' : `last used ${toMinute(usedAtMs)}`
+  const state = revokedAtMs === null ? 'valid' : `revoked ${toDay(revokedAtMs)}`
+  return `made ${toDay(createdAtMs)}, ${use}, ${state}`
 }
 
-function toJson(key: ApiKey, names: Names, usedAtMs: number | undefined): unknown {
-  return {
-    id: key.id,
-    name: key.name,
-    prefix: key.prefix,
-    organizationId: key.organizationId,
-    organization: names.get(key.organizationId) ?? null,
-    createdAt: toIso(key.createdAtMs),
-    lastUsedAt: usedAtMs === undefined ? null : toIso(usedAtMs),
-    revokedAt: key.revokedAtMs === null ? null : toIso(key.revokedAtMs),
-  }
-}
-
-async function add(
-  context: CommandContext,
-  typedName: string,
-  organization: string | undefined,
-): Promise<void> {
-  const name = parseName(typedName, 'a key')
-  const { id, key, organizationId } = await changeCatalog(context, async (database, nowMs) => {
-    const ownerId = await getOwnerId(database, organization, nowMs)
+async function add(context: CommandContext, name: string, { organization }: Owner): Promise<void> {
+  await changeCatalog(context, async (database, nowMs) => {
+    const organizationId = await getOwnerId(database, organization, nowMs)
     const taken = (await fetchApiKeys({ reader: database })).find(
-      (known) => known.organizationId === ownerId && known.revokedAtMs === null && known.name === name,
+      (known) => known.organizationId === organizationId && known.revokedAtMs === null && known.name === name,
     )
     if (taken !== undefined) throw new UsageError(`there is a valid key ${quote(name)} already: ${taken.id}`)
-    const made = await insertApiKey(database, { organizationId: ownerId, name, nowMs })
-    return { ...made, organizationId: ownerId }
-  })
-  printDone(context, {
-    json: { id, name, organizationId, key },
-    line: key,
-    notes: context.json ? [] : [`This key is shown once. Its id, to revoke it: ${id}`],
+    const { id, key } = await insertApiKey(database, { organizationId, name, nowMs })
+    return {
+      json: { id, name, organizationId, key },
+      line: key,
+      notes: context.json ? [] : [`This key is shown once. Its id, to revoke it: ${id}`],
+    }
   })
 }
 
@@ -112,7 +102,7 @@ async function revoke(context: CommandContext, word: string): Promise<void> {
     if (await revokeApiKey(store, id)) return
     throw new UsageError('there is no valid key of this id; see: vitrine catalog keys list')
   })
-  printDone(context, { json: { id, revoked: true }, line: `revoked ${id}` })
+  printResult(context, { json: { id, revoked: true }, line: `revoked ${id}` })
 }
 
 async function remove(context: CommandContext, word: string): Promise<void> {
@@ -122,12 +112,11 @@ async function remove(context: CommandContext, word: string): Promise<void> {
       const key = (await fetchApiKeys({ reader: database })).find((known) => known.id === id)
       if (key === undefined)
         throw new UsageError('there is no key of this id; see: vitrine catalog keys list')
-      if (key.revokedAtMs === null) {
+      if (key.revokedAtMs === null)
         throw new UsageError(`the key ${quote(key.name)} is valid: first vitrine catalog keys revoke ${id}`)
-      }
       await removeApiKey(database, id)
     })
     await forgetKeys(store, [id])
   })
-  printDone(context, { json: { id, removed: true }, line: `removed ${id}` })
+  printResult(context, { json: { id, removed: true }, line: `removed ${id}` })
 }

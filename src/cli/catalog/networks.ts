@@ -1,83 +1,100 @@
-import { fetchApprovals } from '../../catalog-service/store/approvals.ts'
+import type { Command } from 'commander'
+import { fetchApprovals } from '../../catalog-service/store/merchants.ts'
+import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
 import {
+  type Network,
   type NetworkChannel,
   fetchNetworkChannels,
-  isPlaceholder,
-} from '../../catalog-service/store/network-channels.ts'
-import {
   fetchNetworks,
   insertNetwork,
+  insertNetworkChannel,
+  isPlaceholder,
   removeNetwork,
+  setChannel,
+  setReference,
   updateNetwork,
 } from '../../catalog-service/store/networks.ts'
 import { hasNetworkOffers, removeNetworkOffers } from '../../catalog-service/store/remove-offers.ts'
 import { UsageError } from '../../errors.ts'
-import { type AssignOptions, type UnassignOptions, runAssign, runUnassign, warnOfNameless } from './assign.ts'
-import { getNetwork } from './find.ts'
-import { indent, printDone, printList } from './print.ts'
-import { type ParsedTemplate, parseName, parseNewName, parseTemplate } from './words.ts'
-import type { CommandContext, ExitCode } from '../command.ts'
-import { quote } from '../plain-text.ts'
-import { type Catalog, changeCatalog, makeRoom, withCatalog } from '../with-catalog.ts'
 import { pluralize } from '../../lib/plural.ts'
+import { type CommandContext, type Runner, addExamples } from '../command.ts'
+import { indent, quote, toShellWord } from '../output.ts'
+import { EXAMPLE_CHANNEL, type ParsedTemplate, nameOf, parseTemplate, referenceFor } from './arguments.ts'
+import { type Catalog, changeCatalog, getChannel, getNetwork, listCatalog, removeSample } from './store.ts'
 
-/** What `catalog networks` is to do, as typed. `network` is a name, `channel` an id, `template` may be `none`. */
-export type CatalogNetworksOptions =
-  | Readonly<{ action: 'list' }>
-  | Readonly<{ action: 'add'; name: string; template?: string | undefined }>
-  | Readonly<{
-      action: 'set'
-      network: string
-      name?: string | undefined
-      template?: string | undefined
-    }>
-  | Readonly<{ action: 'remove'; network: string; yes?: boolean | undefined }>
-  | AssignOptions
-  | UnassignOptions
-
-type Action<Name> = Extract<CatalogNetworksOptions, { action: Name }>
-
-/**
- * `vitrine catalog networks [list]`, `add`, `set`, `remove`, `assign` and `unassign`.
- * @throws UsageError for a bad name, template or reference, for something unknown, and for a removal that would take
- * offers or network channels along and has no `--yes`.
- */
-export async function runCatalogNetworks(
-  context: CommandContext,
-  options: CatalogNetworksOptions,
-): Promise<ExitCode> {
-  if (options.action === 'add') await add(context, options)
-  else if (options.action === 'set') await set(context, options)
-  else if (options.action === 'remove') await remove(context, options)
-  else if (options.action === 'assign') await runAssign(context, options)
-  else if (options.action === 'unassign') await runUnassign(context, options)
-  else await list(context)
-  return 0
+/** Declare `vitrine catalog networks`. */
+export function addNetworks(catalog: Command, run: Runner): void {
+  const group = catalog
+    .command('networks')
+    .description('affiliate networks, their link templates, and which channel has which')
+  group.command('list').description('lists the networks, with their network channels').action(run(list))
+  group
+    .command('add')
+    .description('makes a network')
+    .argument('<name>', 'its name', nameOf('a network'))
+    .option(
+      '--template <template>',
+      'how links are made, with {url}, {merchant} and {publisher}',
+      parseTemplate,
+    )
+    .action(run(add))
+  group
+    .command('set <network>')
+    .description('changes template or name of a network')
+    .option('--template <template>', 'how links are made, or none', parseTemplate)
+    .option('--name <name>', 'its new name; feeds that name the old one make it anew', nameOf('a network'))
+    .action(run(set))
+  group
+    .command('remove <network>')
+    .description('removes a network, with its network channels, approvals and offers')
+    .option('--yes', 'also when it has offers or network channels')
+    .action(run(remove))
+  group
+    .command('assign <network>')
+    .description('gives a channel a network channel of its organization; one a network')
+    .requiredOption('--channel <id>', 'the channel')
+    .option(
+      '--publisher <reference>',
+      'what the network calls the publisher; made when it is new',
+      referenceFor('--publisher'),
+    )
+    .option('--network-channel <number>', 'one that there is; with --publisher it gets that reference')
+    .action(run(assign))
+  group
+    .command('unassign <network>')
+    .description('the channel shows nothing of the network any more; approvals stay')
+    .requiredOption('--channel <id>', 'the channel')
+    .action(run(unassign))
+  addExamples(group, 'vitrine catalog networks', [
+    'vitrine catalog networks list',
+    'vitrine catalog networks add awin --template "https://www.awin1.com/cread.php?awinmid={merchant}&awinaffid={publisher}&ued={url}"',
+    'vitrine catalog networks set awin --template none',
+    'vitrine catalog networks remove awin --yes',
+    `vitrine catalog networks assign awin --channel ${EXAMPLE_CHANNEL} --publisher 67890`,
+    `vitrine catalog networks unassign awin --channel ${EXAMPLE_CHANNEL}`,
+  ])
 }
 
 async function list(context: CommandContext): Promise<void> {
-  const { networks, networkChannels } = await withCatalog(context, async ({ reader }) => ({
-    networks: await fetchNetworks(reader),
-    networkChannels: await fetchNetworkChannels(reader),
-  }))
-  const rows = networks.map(({ id, name, linkTemplate }) => ({
-    name,
-    linkTemplate,
-    networkChannels: networkChannels.filter(({ networkId }) => networkId === id),
-  }))
-  printList(context, {
-    rows: rows.map((row) => ({ ...row, networkChannels: row.networkChannels.map(toJson) })),
-    lines: rows.flatMap((row) => [
-      row.name,
-      indent(row.linkTemplate ?? '(no link template: only offers with links of their own are shown)'),
-      ...row.networkChannels.flatMap(describeNetworkChannel),
-    ]),
-    ifNone: 'There is no network yet: vitrine catalog networks add NAME makes one, and so does an import.',
+  await listCatalog(context, { group: 'networks' }, async ({ reader }) => {
+    const networkChannels = await fetchNetworkChannels(reader)
+    const networks = (await fetchNetworks(reader)).map(({ id, name, linkTemplate }) => {
+      return { name, linkTemplate, own: networkChannels.filter(({ networkId }) => networkId === id) }
+    })
+    return {
+      rows: networks.map(({ name, linkTemplate, own }) => ({
+        name,
+        linkTemplate,
+        networkChannels: own.map(({ networkId: _id, network: _network, ...rest }) => rest),
+      })),
+      lines: networks.flatMap(({ name, linkTemplate, own }) => [
+        name,
+        indent(linkTemplate ?? '(no link template: only offers with links of their own are shown)'),
+        ...own.flatMap(describeNetworkChannel),
+      ]),
+      ifNone: 'There is no network yet: vitrine catalog networks add NAME makes one, and so does an import.',
+    }
   })
-}
-
-function toJson({ networkId: _id, network: _network, ...networkChannel }: NetworkChannel): object {
-  return networkChannel
 }
 
 function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
@@ -89,21 +106,21 @@ function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
   ]
 }
 
-const NO_TEMPLATE: ParsedTemplate = { template: null, notes: [] }
-
-async function add(context: CommandContext, options: Action<'add'>): Promise<void> {
-  const name = parseName(options.name, 'a network')
-  const { template, notes } = options.template === undefined ? NO_TEMPLATE : parseTemplate(options.template)
-  const removedSample = await changeCatalog(context, async (database) => {
-    const hadSample = await makeRoom(database)
+async function add(
+  context: CommandContext,
+  name: string,
+  { template: parsed }: Readonly<{ template?: ParsedTemplate }>,
+): Promise<void> {
+  const linkTemplate = parsed?.template ?? null
+  await changeCatalog(context, async (database) => {
+    const { removedSample, notes } = await removeSample(database)
     await refuseTaken(database, name)
-    await insertNetwork(database, { name, linkTemplate: template })
-    return hadSample
-  })
-  printDone(context, {
-    json: { name, linkTemplate: template, removedSample },
-    line: `made the network ${quote(name)}`,
-    notes: [...(removedSample ? ['The sample data was removed.'] : []), ...notes],
+    await insertNetwork(database, { name, linkTemplate })
+    return {
+      json: { name, linkTemplate, removedSample },
+      line: `made the network ${quote(name)}`,
+      notes: [...notes, ...(parsed?.notes ?? [])],
+    }
   })
 }
 
@@ -113,60 +130,222 @@ async function refuseTaken(database: Catalog, name: string): Promise<void> {
     throw new UsageError(`there is a network ${quote(name)} already`)
 }
 
-async function set(context: CommandContext, options: Action<'set'>): Promise<void> {
-  if (options.name === undefined && options.template === undefined) {
+async function set(
+  context: CommandContext,
+  word: string,
+  { name, template: parsed }: Readonly<{ name?: string; template?: ParsedTemplate }>,
+): Promise<void> {
+  if (name === undefined && parsed === undefined)
     throw new UsageError('nothing to set: name --template TEMPLATE, --name NEW, or both')
-  }
-  const name = parseNewName(options.name, 'a network')
-  const parsed = options.template === undefined ? undefined : parseTemplate(options.template)
-  const { after, networkChannels } = await changeCatalog(context, async (database) => {
-    const before = await getNetwork(database, options.network)
+  await changeCatalog(context, async (database) => {
+    const before = await getNetwork(database, word)
     if (name !== undefined && name !== before.name) await refuseTaken(database, name)
     await updateNetwork(database, before.id, {
       ...(name !== undefined && { name }),
       ...(parsed !== undefined && { linkTemplate: parsed.template }),
     })
+    const after = await getNetwork(database, name ?? before.name)
+    const networkChannels = await fetchNetworkChannels(database, { networkId: before.id })
     return {
-      after: await getNetwork(database, name ?? before.name),
-      networkChannels: await fetchNetworkChannels(database, { networkId: before.id }),
+      json: { name: after.name, linkTemplate: after.linkTemplate },
+      line: `${after.name}  ${after.linkTemplate ?? '(no link template)'}`,
+      notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, networkChannels)],
     }
-  })
-  printDone(context, {
-    json: { name: after.name, linkTemplate: after.linkTemplate },
-    line: `${after.name}  ${after.linkTemplate ?? '(no link template)'}`,
-    notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, networkChannels)],
   })
 }
 
-async function remove(context: CommandContext, options: Action<'remove'>): Promise<void> {
-  const done = await changeCatalog(context, async (database) => {
-    const { id: networkId, name } = await getNetwork(database, options.network)
+async function remove(
+  context: CommandContext,
+  word: string,
+  { yes = false }: Readonly<{ yes?: boolean }>,
+): Promise<void> {
+  await changeCatalog(context, async (database) => {
+    const { id: networkId, name } = await getNetwork(database, word)
     const own = await fetchNetworkChannels(database, { networkId })
-    const networkChannels = own.length
     const approvals = (await fetchApprovals(database, { networkId })).length
-    if (options.yes !== true) {
-      const belongings = `${pluralize(networkChannels, 'network channel')} and ${pluralize(approvals, 'approval')}`
-      if (await hasNetworkOffers(database, networkId)) {
-        throw new UsageError(
-          `${quote(name)} has offers; they would go with it, and with them ${belongings}: add --yes`,
-        )
-      }
-      if (own.length > 1 || own.some((one) => !isPlaceholder(one)))
-        throw new UsageError(`${quote(name)} would take ${belongings} with it: add --yes`)
-    }
-    const removed = await removeNetworkOffers(database, networkId)
+    const belongings = [pluralize(own.length, 'network channel'), pluralize(approvals, 'approval')]
+    if (!yes && (await hasNetworkOffers(database, networkId)))
+      throw new UsageError(
+        `${quote(name)} has offers; they would go with it, and with them ${belongings.join(' and ')}: add --yes`,
+      )
+    if (!yes && (own.length > 1 || own.some((one) => !isPlaceholder(one))))
+      throw new UsageError(`${quote(name)} would take ${belongings.join(' and ')} with it: add --yes`)
+    const { offers, products } = await removeNetworkOffers(database, networkId)
     await removeNetwork(database, networkId)
-    return { name, networkChannels, approvals, ...removed }
+    const gone = [...belongings, pluralize(offers, 'offer'), pluralize(products, 'product')]
+    return {
+      json: { name, removed: true, networkChannels: own.length, approvals, offers, products },
+      line: `removed ${quote(name)}, with ${gone.join(', ')}`,
+    }
   })
-  const { name, networkChannels, approvals, offers, products } = done
-  const gone = [
-    pluralize(networkChannels, 'network channel'),
-    pluralize(approvals, 'approval'),
-    pluralize(offers, 'offer'),
-    pluralize(products, 'product'),
-  ]
-  printDone(context, {
-    json: { name, removed: true, networkChannels, approvals, offers, products },
-    line: `removed ${quote(name)}, with ${gone.join(', ')}`,
+}
+
+/** `publisher`: what the network calls the publisher; `networkChannel`: the number of one that there is. */
+type AssignOptions = Readonly<{ channel: string; publisher?: string; networkChannel?: string }>
+
+/**
+ * A channel, a network, the network channels that the channel's organization has there, and the one that serves the
+ * channel. A channel has one network channel a network, and a network channel serves one channel.
+ */
+type Assignment = Readonly<{
+  channel: OwnedChannel
+  network: Network
+  own: readonly NetworkChannel[]
+  current: NetworkChannel | undefined
+}>
+
+/**
+ * `vitrine catalog networks assign NETWORK --channel ID`: the channel shows what its network channel there is approved for.
+ * @throws UsageError for something unknown, and when it is not clear which network channel is meant.
+ */
+async function assign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
+  await changeCatalog(context, async (database) => {
+    const found = await findAssignment(database, word, options.channel)
+    const { channel, network, own, current } = found
+    const id = await choose(database, found, options)
+    const replaced = current?.id === id ? undefined : current
+    if (replaced !== undefined) await setChannel(database, replaced.id, null)
+    const servedBefore = own.find((one) => one.id === id)?.channelId ?? null
+    const movedFrom = servedBefore === channel.id ? null : servedBefore
+    await setChannel(database, id, channel.id)
+    const after = await fetchNetworkChannels(database, { networkId: network.id, channelId: channel.id })
+    const notes = explainMove(replaced, movedFrom)
+    if (network.linkTemplate === null)
+      notes.push(
+        `${quote(network.name)} has no link template: only offers with links of their own are shown.`,
+      )
+    notes.push(
+      ...warnOfNameless(network, after),
+      `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
+    )
+    return {
+      json: {
+        network: network.name,
+        networkChannelId: id,
+        channelId: channel.id,
+        replacedNetworkChannelId: replaced?.id ?? null,
+        movedFromChannelId: movedFrom,
+      },
+      line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
+      notes,
+    }
+  })
+}
+
+function explainMove(replaced: NetworkChannel | undefined, movedFrom: string | null): string[] {
+  const notes: string[] = []
+  if (replaced !== undefined)
+    notes.push(`Network channel ${replaced.id} served it before, and now serves none.`)
+  if (movedFrom !== null) notes.push(`Before, it served the channel ${movedFrom}, which has none of it now.`)
+  return notes
+}
+
+/**
+ * `vitrine catalog networks unassign NETWORK --channel ID`: the channel shows nothing of the network any more.
+ * @throws UsageError for something unknown, or when nothing is assigned.
+ */
+async function unassign(
+  context: CommandContext,
+  word: string,
+  options: Readonly<{ channel: string }>,
+): Promise<void> {
+  await changeCatalog(context, async (database) => {
+    const { channel, network, current } = await findAssignment(database, word, options.channel)
+    const name = quote(network.name)
+    if (current === undefined)
+      throw new UsageError(
+        `the channel ${channel.id} has no network channel of ${name}; "vitrine catalog networks" lists them`,
+      )
+    await setChannel(database, current.id, null)
+    return {
+      json: { network: network.name, networkChannelId: current.id, channelId: channel.id, assigned: false },
+      line: `took network channel ${current.id} of ${name} from ${channel.id}; its approvals stay`,
+    }
+  })
+}
+
+async function findAssignment(
+  database: Catalog,
+  networkName: string,
+  channelId: string,
+): Promise<Assignment> {
+  const channel = await getChannel(database, channelId)
+  const network = await getNetwork(database, networkName)
+  const { organizationId } = channel
+  const own = await fetchNetworkChannels(database, { networkId: network.id, organizationId })
+  return { channel, network, own, current: own.find((one) => one.channelId === channel.id) }
+}
+
+/** The number of the network channel that is meant; it is made, or its reference set, where that is what was asked. */
+async function choose(
+  database: Catalog,
+  found: Assignment,
+  { publisher, networkChannel }: AssignOptions,
+): Promise<number> {
+  if (networkChannel !== undefined) return chooseByNumber(database, found, networkChannel, publisher)
+  return publisher === undefined ? chooseOnly(database, found) : chooseByReference(database, found, publisher)
+}
+
+async function chooseByNumber(
+  database: Catalog,
+  { channel, network, own }: Assignment,
+  number: string,
+  publisher: string | undefined,
+): Promise<number> {
+  const named = own.find(({ id }) => String(id) === number.trim())
+  if (named === undefined)
+    throw new UsageError(
+      `${quote(channel.organization)} has no network channel ${quote(number)} in ${quote(network.name)}; ${describeOwn(own)}`,
+    )
+  if (publisher === undefined) return named.id
+  const taken = own.find(({ id, reference }) => reference === publisher && id !== named.id)
+  if (taken !== undefined)
+    throw new UsageError(
+      `network channel ${taken.id} has the publisher reference ${quote(publisher)} already`,
+    )
+  await setReference(database, named.id, publisher)
+  return named.id
+}
+
+async function chooseByReference(database: Catalog, found: Assignment, publisher: string): Promise<number> {
+  const known = found.own.find(({ reference }) => reference === publisher)
+  if (known !== undefined) return known.id
+  // What an import made for this channel knows no reference yet: it is this one, and keeps approvals and links.
+  if (found.current === undefined || !isPlaceholder(found.current)) return create(database, found, publisher)
+  await setReference(database, found.current.id, publisher)
+  return found.current.id
+}
+
+async function chooseOnly(database: Catalog, found: Assignment): Promise<number> {
+  const { network, own, current } = found
+  if (current !== undefined) return current.id
+  const [only, ...others] = own
+  if (only === undefined && !network.linkTemplate?.includes('{publisher}')) return create(database, found, '')
+  if (only !== undefined && only.channelId === null && others.length === 0) return only.id
+  throw new UsageError(
+    `say what ${quote(network.name)} calls the publisher with --publisher REF, or which network channel with --network-channel; ${describeOwn(own)}`,
+  )
+}
+
+function create(database: Catalog, { channel, network }: Assignment, reference: string): Promise<number> {
+  const { organizationId } = channel
+  return insertNetworkChannel(database, { organizationId, networkId: network.id, reference })
+}
+
+function describeOwn(own: readonly NetworkChannel[]): string {
+  if (own.length === 0) return 'it has none there yet'
+  const described = own.map((one) => {
+    const publisher = isPlaceholder(one) ? 'no publisher reference' : `publisher ${quote(one.reference)}`
+    return `${one.id} (${publisher})`
+  })
+  return `there are ${described.join(', ')}`
+}
+
+/** A network channel that an import made does not know its publisher's reference: no link can be made for it. */
+export function warnOfNameless(network: Network, networkChannels: readonly NetworkChannel[]): string[] {
+  if (!network.linkTemplate?.includes('{publisher}')) return []
+  return networkChannels.filter(isPlaceholder).map(({ id, channelId }) => {
+    const which = channelId === null ? `--channel ID --network-channel ${id}` : `--channel ${channelId}`
+    return `Network channel ${id} has no publisher reference yet; its offers are not shown until it has one: vitrine catalog networks assign ${toShellWord(network.name)} ${which} --publisher REF`
   })
 }

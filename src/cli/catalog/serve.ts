@@ -1,31 +1,38 @@
 import { once } from 'node:events'
+import type { Command } from 'commander'
 import { createCatalogService } from '../../catalog-service/service.ts'
-import { fetchApiKeys } from '../../catalog-service/store/keys.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
+import { fetchApiKeys } from '../../catalog-service/store/keys.ts'
 import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
-import type { DatabaseAddress } from '../../config/config.ts'
+import type { DatabaseAddress } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
 import { isLoopback } from '../../http/local-demo.ts'
-import type { CommandContext, ExitCode } from '../command.ts'
-import { toPlain } from '../plain-text.ts'
-import { toStoreError } from '../with-catalog.ts'
+import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
+import { toPlain } from '../output.ts'
+import { toStoreError } from './store.ts'
+
+/** Declare `vitrine catalog serve`. */
+export function addServe(catalog: Command, run: Runner): void {
+  const command = catalog
+    .command('serve')
+    .description('runs the catalog service alone')
+    .action(run(runCatalogServe))
+  addExamples(command, 'vitrine catalog serve', [
+    'VITRINE_HOST=0.0.0.0 VITRINE_PORT=8080 vitrine catalog serve',
+  ])
+}
 
 /**
- * `vitrine catalog serve`: the catalog service alone, on the host and port of the settings, until the process is told
- * to stop.
+ * `vitrine catalog serve`: the catalog service alone, on the host and port of the settings, until the process is told to stop.
  * @throws UsageError when the address cannot be listened on.
  */
 export async function runCatalogServe(context: CommandContext): Promise<ExitCode> {
   const { clock, config, io, logger } = context
   const { adminPassword } = context.secrets
-  const store = await openCatalogStore({
-    database: config.catalogDatabase,
-    clock,
-    role: 'alone',
-  })
+  const store = await openCatalogStore({ database: config.catalogDatabase, clock, role: 'alone' })
   try {
     const alone = { adminPassword, isLocal: isLoopback(config.host), logger }
-    const service = createCatalogService({ store, clock, logger, alone })
+    const service = createCatalogService({ store, logger, alone })
     const hint = await findHint(store, config.catalogDatabase)
     const { url } = await service.listen(config.host, config.port)
     io.out(context.json ? JSON.stringify({ url }) : `catalog service: ${url}`)

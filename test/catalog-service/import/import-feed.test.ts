@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
 import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
-import { SAMPLE_CHANNELS } from '../../../src/catalog-service/sample/shops.ts'
+import { getSample } from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
 import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
@@ -165,7 +165,7 @@ describe('import, over sample data', () => {
     const under = await openTestStore()
     await putSampleData(under.store, 'http://127.0.0.1:3000')
     await expect(importRows(under, ['{}'])).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
-    expect(await fetchOwnedChannels(under.store.reader)).toHaveLength(SAMPLE_CHANNELS.length)
+    expect(await fetchOwnedChannels(under.store.reader)).toHaveLength(getSample().channels.length)
   })
 })
 

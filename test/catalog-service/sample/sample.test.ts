@@ -1,15 +1,14 @@
+import { readdirSync } from 'node:fs'
 import { parseFragment } from 'parse5'
 import { describe, expect, it } from 'vitest'
-import { findSampleListing } from '../../../src/catalog-service/sample/listing.ts'
-import { getSampleOffers, makePageUrl } from '../../../src/catalog-service/sample/offers.ts'
-import { PICTURE_NAMES, findSamplePicture } from '../../../src/catalog-service/sample/pictures/pictures.ts'
-import { EVERYWHERE_GTIN, SAMPLE_PRODUCTS } from '../../../src/catalog-service/sample/products/all.ts'
+import { putSampleData, refreshSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
 import {
   SAMPLE_SHOWCASE,
-  putSampleData,
-  refreshSampleData,
-} from '../../../src/catalog-service/sample/put-sample.ts'
-import { SAMPLE_CHANNELS, SAMPLE_NETWORKS, SAMPLE_SHOPS } from '../../../src/catalog-service/sample/shops.ts'
+  findSampleListing,
+  findSamplePicture,
+  getSample,
+  toPageUrl,
+} from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
 import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { parseProduct } from '../../../src/catalog/parse.ts'
@@ -26,6 +25,11 @@ import {
 } from '../harness.ts'
 
 const BASE = 'http://127.0.0.1:3000'
+const SAMPLE = getSample()
+const OFFERS = SAMPLE.products.flatMap(({ gtin, offers }) => offers.map((offer) => ({ gtin, ...offer })))
+
+/** The product that all ten shops sell, each three times. */
+const EVERYWHERE_GTIN = '09520003001015'
 
 async function openWithSample(): Promise<StoreUnderTest> {
   const under = await openTestStore()
@@ -37,13 +41,13 @@ async function fetchChannelProducts(
   under: StoreUnderTest,
   index: 0 | 1 | 2,
 ): Promise<readonly WireProduct[]> {
-  return fetchAll(under, SAMPLE_CHANNELS[index].id)
+  return fetchAll(under, SAMPLE.channels[index].id)
 }
 
 describe('sample data, as the catalog gives it', () => {
   it('products - of the first channel - all of them, all offers usable', async () => {
     const products = await fetchChannelProducts(await openWithSample(), 0)
-    expect(products.length).toBe(SAMPLE_PRODUCTS.length)
+    expect(products.length).toBe(SAMPLE.products.length)
     expect(products.length).toBeGreaterThanOrEqual(120)
     for (const wire of products) {
       const { product, drops } = parseProduct(wire, wire.gtin, { ownOrigin: BASE })
@@ -59,7 +63,7 @@ describe('sample data, as the catalog gives it', () => {
       const products = await fetchChannelProducts(under, index)
       counts.push(products.reduce((sum, product) => sum + product.offers.length, 0))
     }
-    expect(counts[0]).toBe(getSampleOffers().length)
+    expect(counts[0]).toBe(OFFERS.length)
     expect(counts[1]).toBeLessThan(counts[0] ?? 0)
     expect(counts[2]).toBeLessThan(counts[1] ?? 0)
     expect(counts[2]).toBeGreaterThan(20)
@@ -83,7 +87,7 @@ describe('sample data, as the catalog gives it', () => {
     const products = await fetchChannelProducts(under, 0)
     const links = products.flatMap((product) => product.offers.map((offer) => new URL(offer.affiliate_url)))
     expect(new Set(links.map((link) => link.searchParams.get('network')))).toEqual(
-      new Set(SAMPLE_NETWORKS.map((network) => network.name.toLowerCase())),
+      new Set(SAMPLE.networks.map((network) => network.name.toLowerCase())),
     )
     for (const link of links) {
       expect(`${link.origin}${link.pathname}`).toBe(`${BASE}/demo/shop`)
@@ -93,47 +97,44 @@ describe('sample data, as the catalog gives it', () => {
 })
 
 describe('sample data, its variety', () => {
-  const offers = getSampleOffers()
-  const count = (gtin: string): number => offers.filter((offer) => offer.product.gtin === gtin).length
-  const onSale = offers.flatMap(({ priceCents, oldPriceCents, product }) =>
-    isOnSale({ price: String(priceCents), oldPrice: oldPriceCents === null ? null : String(oldPriceCents) })
-      ? [{ product, percent: computeDiscountPercent(String(priceCents), String(oldPriceCents)) }]
-      : [],
+  const onSale = OFFERS.flatMap(({ gtin, price, oldPrice = null }) =>
+    isOnSale({ price, oldPrice }) ? [{ gtin, percent: computeDiscountPercent(price, String(oldPrice)) }] : [],
   )
 
   it('gtins - of the demonstration prefix - unique, check digits right', () => {
-    const gtins = SAMPLE_PRODUCTS.map((product) => product.gtin)
+    const gtins = SAMPLE.products.map((product) => product.gtin)
     expect(new Set(gtins).size).toBe(gtins.length)
     expect(gtins.every((gtin) => /^0952\d{10}$/.test(gtin) && isCheckDigitRight(gtin))).toBe(true)
   })
 
   it('shops and networks - ten and four - all have offers', () => {
-    expect(SAMPLE_SHOPS).toHaveLength(10)
-    expect(SAMPLE_NETWORKS).toHaveLength(4)
-    expect(new Set(offers.map((offer) => offer.shop.name)).size).toBe(10)
-    expect(new Set(offers.map((offer) => offer.network)).size).toBe(4)
-    expect(SAMPLE_SHOPS.every((shop) => shop.host.endsWith('.example'))).toBe(true)
+    expect(SAMPLE.shops).toHaveLength(10)
+    expect(SAMPLE.networks).toHaveLength(4)
+    expect(new Set(OFFERS.map((offer) => offer.shop)).size).toBe(10)
+    expect(new Set(OFFERS.map((offer) => offer.network)).size).toBe(4)
+    expect(SAMPLE.shops.every((shop) => shop.host.endsWith('.example'))).toBe(true)
   })
 
   it('discounts - 3 to 60 percent - several products share one', () => {
     const percents = onSale.map(({ percent }) => percent)
     expect(Math.min(...percents)).toBe(3)
     expect(Math.max(...percents)).toBe(60)
-    const at20 = new Set(onSale.filter(({ percent }) => percent === 20).map(({ product }) => product.gtin))
+    const at20 = new Set(onSale.filter(({ percent }) => percent === 20).map(({ gtin }) => gtin))
     expect(at20.size).toBeGreaterThan(5)
-    expect(onSale.length).toBeLessThan(offers.length / 2)
+    expect(onSale.length).toBeLessThan(OFFERS.length / 2)
   })
 
   it('offers - from one to thirty a product', () => {
-    const counts = SAMPLE_PRODUCTS.map((product) => count(product.gtin))
+    const counts = SAMPLE.products.map(({ offers }) => offers.length)
+    const everywhere = SAMPLE.products.find(({ gtin }) => gtin === EVERYWHERE_GTIN)
     expect(counts.filter((number) => number === 1).length).toBeGreaterThan(5)
-    expect(count(EVERYWHERE_GTIN)).toBe(30)
+    expect(everywhere?.offers).toHaveLength(30)
     expect(Math.min(...counts)).toBe(1)
   })
 
   it('currencies and availability - three, and unknown words', () => {
-    expect(new Set(offers.map((offer) => offer.currency))).toEqual(new Set(['EUR', 'USD', 'GBP']))
-    const words = new Set(offers.map((offer) => offer.availability))
+    expect(new Set(OFFERS.map((offer) => offer.currency))).toEqual(new Set(['EUR', 'USD', 'GBP']))
+    const words = new Set(OFFERS.map((offer) => offer.availability ?? 'in_stock'))
     expect([...words].sort()).toEqual([
       'backorder',
       'in_stock',
@@ -144,7 +145,7 @@ describe('sample data, its variety', () => {
   })
 
   it('titles - one of about 200 characters, German, Arabic, Japanese', () => {
-    const titles = SAMPLE_PRODUCTS.map((product) => product.title)
+    const titles = SAMPLE.products.map((product) => product.title)
     expect(Math.max(...titles.map((title) => title.length))).toBeGreaterThanOrEqual(190)
     expect(titles.filter((title) => /[äöüß]/.test(title)).length).toBeGreaterThan(3)
     expect(titles.filter((title) => /\p{Script=Arabic}/u.test(title))).toHaveLength(1)
@@ -152,23 +153,28 @@ describe('sample data, its variety', () => {
   })
 
   it('pages - one price each, whatever the network', () => {
-    const prices = new Map<string, number>()
-    for (const offer of offers) {
-      const page = makePageUrl(offer)
-      expect(prices.get(page) ?? offer.priceCents).toBe(offer.priceCents)
-      prices.set(page, offer.priceCents)
+    const prices = new Map<string, string>()
+    for (const offer of OFFERS) {
+      const page = toPageUrl(offer.gtin, offer)
+      expect(prices.get(page) ?? offer.price).toBe(offer.price)
+      prices.set(page, offer.price)
     }
   })
 })
 
+/** Every drawing in each of the six tones. */
+const PICTURE_NAMES = readdirSync('src/catalog-service/sample/pictures')
+  .filter((file) => file.endsWith('.svg'))
+  .flatMap((file) => [1, 2, 3, 4, 5, 6].map((tone) => file.replace('.svg', `-${tone}.svg`)))
+
 describe('sample pictures', () => {
   it('products - with a picture - all drawn; some have none', () => {
-    const names = SAMPLE_PRODUCTS.map((product) => product.pictureName)
-    expect(names.filter((name) => name === null).length).toBeGreaterThan(3)
-    expect(names.every((name) => name === null || findSamplePicture(name) !== undefined)).toBe(true)
+    const names = SAMPLE.products.map((product) => product.picture)
+    expect(names.filter((name) => name === undefined).length).toBeGreaterThan(3)
+    expect(names.every((name) => name === undefined || findSamplePicture(name) !== undefined)).toBe(true)
   })
 
-  it.each([...PICTURE_NAMES])('picture - %s - well-formed, without script, text or references', (name) => {
+  it.each(PICTURE_NAMES)('picture - %s - well-formed, without script, text or references', (name) => {
     const svg = findSamplePicture(name) ?? ''
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 480 480"/)
     expect(svg).not.toMatch(/<script|<text|<image|<use|href|url\(|on\w+=|style=|undefined|NaN/i)
@@ -226,7 +232,7 @@ describe('putSampleData and refreshSampleData', () => {
     expect(await refreshSampleData(under.store, 'https://widgets.example/v')).toBe(true)
     expect(await getCatalogId(under.store)).not.toBe(catalogId)
     const products = await fetchChannelProducts(under, 0)
-    expect(products).toHaveLength(SAMPLE_PRODUCTS.length)
+    expect(products).toHaveLength(SAMPLE.products.length)
     expect(products[0]?.images[0]?.url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/pictures\//)
     expect(products[0]?.offers[0]?.affiliate_url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/shop\?/)
   })

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ProductPage } from '../../../src/catalog-service/store/catalog-store.ts'
@@ -28,14 +27,13 @@ function isVisible({ network, merchant, via }: Offer): boolean {
 async function walk({ store }: StoreUnderTest, limit: number): Promise<string[]> {
   const gtins: string[] = []
   let afterGtin: string | null = ''
-  const reads = store.openReads()
-  // What is read in one turn is of one state.
-  await nextTurn()
   while (afterGtin !== null) {
-    const page: ProductPage | undefined = await reads.fetchPage(
-      { organizationId: 'o', channelId: CHANNEL },
-      { afterGtin, limit },
-    )
+    const page: ProductPage | undefined = await store.fetchPage({
+      organizationId: 'o',
+      channelId: CHANNEL,
+      afterGtin,
+      limit,
+    })
     if (page === undefined) throw new Error('there is no such channel')
     gtins.push(...page.items.map(({ gtin }) => gtin))
     afterGtin = page.lastGtin

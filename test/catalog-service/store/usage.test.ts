@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
 import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
-import { makeCaller, openTestStore } from '../harness.ts'
+import { openTestStore } from '../harness.ts'
 import { toRuns } from '../../helpers/property-runs.ts'
 
 /** Everything that is counted, as `organization day requests`. */
@@ -17,10 +17,8 @@ async function countAll(
   id: string,
   limits: readonly (number | null)[],
 ): Promise<boolean[]> {
-  const usage = store.openUsageCounter()
   const answers: boolean[] = []
-  for (const dailyLimit of limits)
-    answers.push((await usage.count(await makeCaller(store, { id, dailyLimit }))) === 'counted')
+  for (const dailyLimit of limits) answers.push(await store.countRequest({ id, dailyLimit }))
   return answers
 }
 
@@ -53,13 +51,14 @@ describe('usage, limit', () => {
 
   test('any limit and any number of requests at once - as many pass as are allowed', async () => {
     const { store } = await openTestStore()
-    const usage = store.openUsageCounter()
     let run = 0
     await fc.assert(
       fc.asyncProperty(fc.nat(6), fc.nat(8), async (dailyLimit, requests) => {
-        const caller = await makeCaller(store, { id: `run ${(run += 1)}`, dailyLimit })
-        const answers = await Promise.all(Array.from({ length: requests }, () => usage.count(caller)))
-        expect(answers.filter((answer) => answer === 'counted')).toHaveLength(Math.min(dailyLimit, requests))
+        const organization = { id: `run ${(run += 1)}`, dailyLimit }
+        const answers = await Promise.all(
+          Array.from({ length: requests }, () => store.countRequest(organization)),
+        )
+        expect(answers.filter(Boolean)).toHaveLength(Math.min(dailyLimit, requests))
       }),
       { numRuns: toRuns(40) },
     )

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Command } from 'commander'
 import { onTestFinished } from 'vitest'
+import { addCatalogCommands } from '../../../src/cli/catalog/program.ts'
 import type { CommandContext } from '../../../src/cli/command.ts'
-import { parseConfig } from '../../../src/config/parse-config.ts'
+import { parseConfig } from '../../../src/config/config.ts'
 import { runWalkHere } from '../../../src/sync/walk-here.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
@@ -55,4 +57,16 @@ export function makeCommandContext(options: { json?: boolean; isTerminal?: boole
 /** The same database and folder, with other ways to speak. */
 export function withJson(under: CommandUnderTest): CommandUnderTest {
   return { ...under, context: { ...under.context, json: true } }
+}
+
+/** Type `vitrine catalog …`. @throws what the command throws */
+export async function type({ context }: CommandUnderTest, ...words: readonly string[]): Promise<void> {
+  const catalog = new Command('catalog').exitOverride()
+  addCatalogCommands(
+    catalog,
+    (work) =>
+      async (...given) =>
+        void (await work(context, ...given)),
+  )
+  await catalog.parseAsync([...words], { from: 'user' })
 }

@@ -2,10 +2,10 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { type CatalogImportOptions, runCatalogImport } from '../../../src/cli/catalog/import.ts'
+import { type ImportOptions, runCatalogImport } from '../../../src/cli/catalog/import.ts'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 import { runHere } from '../cli-harness.ts'
-import { type CommandUnderTest, makeCommandContext, withJson } from './harness.ts'
+import { type CommandUnderTest, makeCommandContext, type, withJson } from './harness.ts'
 
 const OFFER = {
   merchant: { name: 'Shop' },
@@ -17,14 +17,10 @@ const OFFER = {
 }
 const ROW = JSON.stringify({ gtin: '17', title: 'T', offers: [OFFER, { ...OFFER, currency: 'USD' }] })
 
-function run(
-  under: CommandUnderTest,
-  content: string,
-  options: Partial<CatalogImportOptions> = {},
-): Promise<number> {
+function run(under: CommandUnderTest, content: string, options: ImportOptions = {}): Promise<number> {
   const file = join(under.folder, 'feed.ndjson')
   writeFileSync(file, content)
-  return runCatalogImport(under.context, { file, ...options })
+  return runCatalogImport(under.context, file, options)
 }
 
 describe('catalog import', () => {
@@ -83,15 +79,15 @@ describe('catalog import', () => {
   it.each(['', '   ', 'x'.repeat(101), 'a\u001bb', 'a\nb'])(
     'network or merchant %j - UsageError, before the file is opened',
     async (name) => {
-      const { context, folder } = makeCommandContext()
+      const under = makeCommandContext()
       for (const option of ['network', 'merchant'])
         await expect(
-          runCatalogImport(context, { file: join(folder, 'missing'), [option]: name }),
+          type(under, 'import', join(under.folder, 'missing'), `--${option}`, name),
         ).rejects.toMatchObject({
           code: 'VITRINE_USAGE',
           message: `--${option} needs a name of 1 to 100 characters on one line`,
         })
-      expect(existsSync(join(folder, 'catalog.db'))).toBe(false)
+      expect(existsSync(join(under.folder, 'catalog.db'))).toBe(false)
     },
   )
 
@@ -104,7 +100,9 @@ describe('catalog import', () => {
     const { out } = await runHere(['catalog', 'networks', '--json'], path)
     expect(out).toContain(String.raw`"Net\u009b2J"`)
     expect(JSON.parse(out)).toMatchObject([{ name: 'Net\u009b2J' }])
-    await run(under, table, { network: '  N  ' })
+    const file = join(under.folder, 'table.csv')
+    writeFileSync(file, table)
+    await type(under, 'import', file, '--network', '  N  ')
     expect([...under.err, ...under.out].join('')).not.toMatch(/[\u0080-\u009f]/)
     expect(under.err.join('')).toContain('Links of "N" lead')
   })
@@ -152,7 +150,7 @@ describe('catalog import', () => {
     }
     const file = join(folder, 'feed.ndjson')
     writeFileSync(file, Array.from({ length: 1_100 }, () => ROW).join('\n'))
-    await expect(runCatalogImport(broken, { file })).rejects.toMatchObject({
+    await expect(runCatalogImport(broken, file)).rejects.toMatchObject({
       code: 'VITRINE_STORE_FAILED',
       message: 'the feed could not be imported: no space left on device. Nothing was changed',
     })
@@ -185,7 +183,7 @@ describe('catalog import', () => {
 
   it.each(['csv', 'NDJSON', ''])('format - "%s" - UsageError that says what is accepted', async (format) => {
     const under = makeCommandContext()
-    await expect(run(under, ROW, { format })).rejects.toMatchObject({
+    await expect(type(under, 'import', 'feed.ndjson', '--format', format)).rejects.toMatchObject({
       code: 'VITRINE_USAGE',
       message: '--format accepts ndjson, google-xml, google-tsv, google-csv, awin-csv',
     })
@@ -231,7 +229,7 @@ describe('catalog import', () => {
 
   it('file - missing - ImportError', async () => {
     const { context, folder } = makeCommandContext()
-    const missing = runCatalogImport(context, { file: join(folder, 'missing') })
+    const missing = runCatalogImport(context, join(folder, 'missing'))
     await expect(missing).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
   })
 })

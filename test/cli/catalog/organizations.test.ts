@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { makeCaller } from '../../catalog-service/harness.ts'
 import { importFor, makeOwner, makeRow, makeSampleOwner } from '../owner-harness.ts'
 
 type Made = { id: string; name: string; dailyLimit: number | null }
@@ -26,7 +25,7 @@ describe('catalog organizations, list and add', () => {
     expect([code, id]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)])
     expect(err).toContain(`vitrine catalog keys add NAME --organization ${id}`)
     const store = await owner.open()
-    await store.openUsageCounter().count(await makeCaller(store, { id, dailyLimit: 1500 }))
+    await store.countRequest({ id, dailyLimit: 1500 })
     expect(await owner.ask<Listed[]>('organizations')).toEqual([
       { id, name: 'Team A', requestsToday: 1, dailyLimit: 1500, createdAt: expect.stringMatching(/Z$/) },
     ])
@@ -113,7 +112,7 @@ describe('catalog organizations, remove', () => {
     await owner.ask('organizations', 'add', 'A')
     const { id } = await owner.ask<Made>('organizations', 'add', 'B')
     const store = await owner.open()
-    await store.openUsageCounter().count(await makeCaller(store, { id, dailyLimit: null }))
+    await store.countRequest({ id, dailyLimit: null })
     const key = await owner.ask<{ id: string }>('keys', 'add', 'k', '--organization', 'B')
     await store.usage.insertInto('key_uses').values({ key_id: key.id, used_at_ms: 1 }).execute()
     expect(await owner.ask('organizations', 'remove', id)).toEqual({

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { Test } from 'supertest'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCatalogService } from '../../../src/catalog-service/service.ts'
-import { systemClock } from '../../../src/clock.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { ask as askValid } from '../../catalog-service/valid-answers.ts'
 import { runHere } from '../cli-harness.ts'
@@ -20,7 +19,6 @@ async function startService(owner: Owner): Promise<Ask> {
   const store = await owner.open()
   const service = createCatalogService({
     store,
-    clock: systemClock,
     logger: createLogger({ level: 'silent' }),
   })
   const { url } = await service.listen('127.0.0.1', 0)

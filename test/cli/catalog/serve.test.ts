@@ -1,12 +1,16 @@
 import request from 'supertest'
 import { describe, expect, it, vi } from 'vitest'
-import { runCatalogChannels } from '../../../src/cli/catalog/channels.ts'
-import { runCatalogKeys } from '../../../src/cli/catalog/keys.ts'
 import { runCatalogServe } from '../../../src/cli/catalog/serve.ts'
 import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { ask } from '../../catalog-service/valid-answers.ts'
-import { type CommandUnderTest, makeCommandContext, withJson } from './harness.ts'
+import { type CommandUnderTest, makeCommandContext, type, withJson } from './harness.ts'
+
+/** A list does not create the catalog itself. */
+async function createEmpty({ context }: CommandUnderTest): Promise<void> {
+  const { clock, config } = context
+  await (await openCatalogStore({ database: config.catalogDatabase, clock })).close()
+}
 
 async function putSample({ context }: CommandUnderTest): Promise<void> {
   const store = await openCatalogStore({
@@ -33,7 +37,7 @@ describe('catalog serve', () => {
 
   it('serve - with a key, json - the address as an object, nothing else; the key works', async () => {
     const under = withJson(makeCommandContext())
-    await runCatalogKeys(under.context, { action: 'add', name: 'shop' })
+    await type(under, 'keys', 'add', 'shop')
     const { key } = JSON.parse(under.out[0] ?? '') as { key: string }
     await putSample(under)
     const running = runCatalogServe(under.context)
@@ -56,30 +60,30 @@ describe('catalog serve', () => {
 describe('catalog keys', () => {
   it('keys - add, list, revoke, list - the key is shown once', async () => {
     const under = makeCommandContext()
-    await runCatalogKeys(under.context, { action: 'add', name: ' web ' })
+    await type(under, 'keys', 'add', ' web ')
     const key = under.out[0] ?? ''
     expect(key).toMatch(/^vk_[\w-]{43}$/)
     const id = /[0-9a-f-]{36}/.exec(under.err.join(''))?.[0] ?? ''
-    await runCatalogKeys(under.context, { action: 'list' })
+    await type(under, 'keys', 'list')
     expect(under.out.slice(1)).toEqual([
       `${id}  web`,
       `    ${key.slice(0, 8)}…  My organization`,
       '    made 2026-05-01, never used, valid',
     ])
-    await runCatalogKeys(under.context, { action: 'revoke', id })
+    await type(under, 'keys', 'revoke', id)
     expect(under.out[4]).toBe(`revoked ${id}`)
-    await runCatalogKeys(under.context, { action: 'list' })
+    await type(under, 'keys', 'list')
     expect(under.out[7]).toContain('revoked 2026-05-01')
     expect([...under.out.slice(1), ...under.err].join('')).not.toContain(key)
   })
 
   it('keys - json - objects', async () => {
     const under = withJson(makeCommandContext())
-    await runCatalogKeys(under.context, { action: 'add', name: 'web' })
+    await type(under, 'keys', 'add', 'web')
     const { id } = JSON.parse(under.out[0] ?? '') as { id: string }
-    await runCatalogKeys(under.context, { action: 'revoke', id })
+    await type(under, 'keys', 'revoke', id)
     expect(JSON.parse(under.out[1] ?? '')).toEqual({ id, revoked: true })
-    await runCatalogKeys(under.context, { action: 'list' })
+    await type(under, 'keys', 'list')
     expect(JSON.parse(under.out[2] ?? '')).toEqual([
       {
         id,
@@ -96,35 +100,37 @@ describe('catalog keys', () => {
 
   it('keys - none yet - says how to make one', async () => {
     const under = makeCommandContext()
-    await runCatalogKeys(under.context, { action: 'list' })
+    await createEmpty(under)
+    await type(under, 'keys', 'list')
     expect(under.out).toEqual([])
     expect(under.err.join('')).toContain('keys add')
   })
 
   it('keys - empty name, unknown id - UsageError', async () => {
-    const { context } = makeCommandContext()
+    const under = makeCommandContext()
     const refused = { code: 'VITRINE_USAGE' }
-    await expect(runCatalogKeys(context, { action: 'add', name: ' ' })).rejects.toMatchObject(refused)
-    await expect(runCatalogKeys(context, { action: 'revoke', id: 'x' })).rejects.toMatchObject(refused)
+    await expect(type(under, 'keys', 'add', ' ')).rejects.toMatchObject(refused)
+    await expect(type(under, 'keys', 'revoke', 'x')).rejects.toMatchObject(refused)
   })
 })
 
 describe('catalog channels', () => {
   it('channels - none - says what makes one', async () => {
     const under = makeCommandContext()
-    expect(await runCatalogChannels(under.context)).toBe(0)
+    await createEmpty(under)
+    await type(under, 'channels', 'list')
     expect(under.err.join('')).toContain('catalog import')
   })
 
   it('channels - sample - three lines each, or an array', async () => {
     const under = makeCommandContext()
     await putSample(under)
-    await runCatalogChannels(under.context)
+    await type(under, 'channels', 'list')
     expect(under.out).toHaveLength(9)
     expect(under.out[6]).toMatch(/^952a0000-0000-4000-8000-000000000003  youtube +Bench & Bean$/)
     expect(under.out[7]).toBe('    (no address)')
     expect(under.out[8]).toMatch(/^ {4}My organization; [A-Z]/)
-    await runCatalogChannels(withJson(under).context)
+    await type(withJson(under), 'channels', 'list')
     expect(JSON.parse(under.out[9] ?? '')).toHaveLength(3)
   })
 })

@@ -22,9 +22,9 @@ export function describeClaims(subject: Subject): void {
     test('product that another one asks for - is his until he gives it back', async () => {
       expect(await claim('a')).toBe(true)
       expect(await claim('b')).toBe(false)
-      await copy.giveBackLookup(PRODUCT, { owner: 'b' })
+      await copy.releaseLookup(PRODUCT, { owner: 'b' })
       expect(await claim('b')).toBe(false)
-      await copy.giveBackLookup(PRODUCT, { owner: 'a' })
+      await copy.releaseLookup(PRODUCT, { owner: 'a' })
       expect(await claim('b')).toBe(true)
     })
 
@@ -43,7 +43,7 @@ export function describeClaims(subject: Subject): void {
       await place.passTime(10 * MINUTE_MS)
       expect(await claim('b')).toBe(true)
       // What a thought to be his is not.
-      await copy.giveBackLookup(PRODUCT, { owner: 'a' })
+      await copy.releaseLookup(PRODUCT, { owner: 'a' })
       expect(await claim('c')).toBe(false)
     })
 

@@ -1,4 +1,4 @@
-import type { DatabaseAddress } from '../../../src/config/config.ts'
+import type { DatabaseAddress } from '../../../src/config/database-address.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'

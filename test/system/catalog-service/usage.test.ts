@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { toDatabaseText } from '../../../src/config/database-text.ts'
-import { makeCaller, openTestStore } from '../../catalog-service/harness.ts'
+import { toDatabaseText } from '../../../src/config/database-address.ts'
+import { openTestStore } from '../../catalog-service/harness.ts'
 
 describe('usage, several processes', () => {
   test('four of them at once - together as many as are allowed', async () => {
@@ -10,21 +10,18 @@ describe('usage, several processes', () => {
     const dist = new URL('../../../dist/', import.meta.url).href
     const program = `
       const { openCatalogStore } = await import('${dist}catalog-service/store/open-store.js')
-      const { parseDatabaseText } = await import('${dist}config/database-text.js')
-      const [database, state] = [parseDatabaseText(process.argv[1]), process.argv[2]]
+      const { parseDatabaseText } = await import('${dist}config/database-address.js')
+      const database = parseDatabaseText(process.argv[1])
       const store = await openCatalogStore({ database, clock: { nowMs: () => 0 } })
-      const usage = store.openUsageCounter()
-      const caller = { organization: { id: 'a', dailyLimit: 700 }, keyId: null, state }
       let counted = 0
       for (let round = 0; round < 100; round += 1) {
-        const answers = await Promise.all([1, 2, 3].map(() => usage.count(caller)))
-        counted += answers.filter((answer) => answer === 'counted').length
+        const answers = await Promise.all([1, 2, 3].map(() => store.countRequest({ id: 'a', dailyLimit: 700 })))
+        counted += answers.filter(Boolean).length
       }
       console.log(counted)
       await store.close()`
     const run = promisify(execFile)
-    const { state } = await makeCaller(store, { id: 'a', dailyLimit: 700 })
-    const parameters = ['--input-type=module', '-e', program, toDatabaseText(database), state]
+    const parameters = ['--input-type=module', '-e', program, toDatabaseText(database)]
     const outputs = await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, parameters)))
     const counts = outputs.map(({ stdout }) => Number(stdout))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(700)

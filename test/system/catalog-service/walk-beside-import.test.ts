@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { computeCheckDigit } from '../../../src/offers/gtin.ts'
-import { toDatabaseText } from '../../../src/config/database-text.ts'
+import { toDatabaseText } from '../../../src/config/database-address.ts'
 import { runBuilt } from '../../cli/cli-harness.ts'
 import {
   type ServiceUnderTest,

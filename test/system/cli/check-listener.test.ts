@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type RequestListener, createServer } from 'node:http'
 import { type AddressInfo, type Server, createServer as createTcpServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Environment } from '../../../src/config/parse-config.ts'
+import type { Environment } from '../../../src/config/config.ts'
 import { makeFolder, runHere, startBuilt, startRemote } from '../../cli/cli-harness.ts'
 
 type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }

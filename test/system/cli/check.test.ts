@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Environment } from '../../../src/config/parse-config.ts'
+import type { Environment } from '../../../src/config/config.ts'
 import { makeFolder, makeSettings, runHere } from '../../cli/cli-harness.ts'
 import { FAKE_KEY } from '../../helpers/fake-catalog.ts'
 

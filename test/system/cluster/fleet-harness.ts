@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { Agent, type IncomingMessage, get } from 'node:http'
 import { expect, vi } from 'vitest'
-import type { Environment } from '../../../src/config/parse-config.ts'
+import type { Environment } from '../../../src/config/config.ts'
 import { atEnd } from '../../helpers/at-end.ts'
 import { type Running, makeFolder, makeSettings, startBuilt } from '../../cli/cli-harness.ts'
 

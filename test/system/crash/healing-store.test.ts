@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SECOND_MS } from '../../../src/clock.ts'
-import { openHealingStore } from '../../../src/storage/reconnecting-store.ts'
+import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
 import { StoreError, StoreNewerError } from '../../../src/errors.ts'
@@ -39,7 +39,7 @@ function makePlace(): Place {
     failures,
     openings: () => openings,
     async open(opener = openFile) {
-      const store = await openHealingStore({
+      const store = await openReconnectingStore({
         open: () => {
           openings++
           return opener()

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { Environment } from '../../../src/config/parse-config.ts'
+import type { Environment } from '../../../src/config/config.ts'
 import { runBuilt, startBuilt } from '../../cli/cli-harness.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import {

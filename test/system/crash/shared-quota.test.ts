@@ -4,7 +4,7 @@ import { createCallGate } from '../../../src/catalog/call-gate.ts'
 import { createFixedKey } from '../../../src/catalog/key-source.ts'
 import { type QuotaLedger, createSharedLedger } from '../../../src/catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
-import { type Environment, parseConfig } from '../../../src/config/parse-config.ts'
+import { type Environment, parseConfig } from '../../../src/config/config.ts'
 import { Secret } from '../../../src/config/secrets.ts'
 import { type Context, createContext } from '../../../src/context.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
@@ -60,13 +60,8 @@ async function open(over: Environment = {}): Promise<Context> {
 
 /** A visitor's box; a failure is as good as an answer here: calls are counted at the catalog. */
 async function look({ widgets }: Context, index: number): Promise<void> {
-  const asked = {
-    channelId: CHANNEL_ID,
-    gtin: toGtin(index),
-    query: new URLSearchParams(),
-    surface: 'fragment',
-  }
-  await widgets.getBox({ ...asked, surface: 'fragment' }).catch(() => undefined)
+  const parts = { surface: 'fragment', channelId: CHANNEL_ID, gtin: toGtin(index), query: '' } as const
+  await widgets.getBox(widgets.parseBoxAddress(parts)).catch(() => undefined)
 }
 
 /** One after the other: SQLite waits for the other's transaction on the one thread that both have here. */

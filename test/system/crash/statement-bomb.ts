@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Environment } from '../../../src/config/parse-config.ts'
+import type { Environment } from '../../../src/config/config.ts'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 /**

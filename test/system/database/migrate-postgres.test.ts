@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type Migration, sql } from 'kysely'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { migratePostgres } from '../../../src/database/migrate-postgres.ts'
+import { migratePostgres } from '../../../src/database/migrate.ts'
 import { openPostgres } from '../../../src/database/postgres.ts'
 import { type TestDatabase, usePostgres } from '../../helpers/postgres.ts'
 
@@ -28,7 +28,7 @@ const STEPS = `{
 const PROGRAM = `
   import { sql } from 'kysely'
   import { databaseAddress } from ${built('config/readers')}
-  import { migratePostgres } from ${built('database/migrate-postgres')}
+  import { migratePostgres } from ${built('database/migrate')}
   import { openPostgres } from ${built('database/postgres')}
   const address = databaseAddress.read(process.argv[1])
   const opened = openPostgres({ address, schema: '${SCHEMA}', size: 1, statementTimeoutMs: 60000 })

@@ -8,7 +8,7 @@ import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.d.
 import type { ConfigMap, EnvVar, Secret, Service } from 'kubernetes-types/core/v1.d.ts'
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.d.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { parseConfig } from '../../../src/config/parse-config.ts'
+import { parseConfig } from '../../../src/config/config.ts'
 import { PACKAGE_FOLDER, VERSION } from '../../../src/lib/paths.ts'
 import { findFreePort } from '../includes/program.ts'
 import { readStart } from './dockerfile.ts'

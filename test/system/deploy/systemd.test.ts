@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { parseEnv, promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { parseConfig } from '../../../src/config/parse-config.ts'
+import { parseConfig } from '../../../src/config/config.ts'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { makeFolder } from '../../cli/cli-harness.ts'
 import { describeWithProgram, findProgram } from '../includes/program.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { isAway, isValueRefused } from '../../../src/storage/unavailable.ts'
+import { isUnavailable, isValueRefused } from '../../../src/storage/unavailable.ts'
 import { GRID, GRID_EMBED, makeSale, stock, visit } from '../../app/visit.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { type Harness, createHarness } from '../../helpers/harness.ts'
@@ -63,7 +63,7 @@ describe('control characters on PostgreSQL', () => {
     const error: unknown = await context.store
       .findProduct(CHANNEL_ID, '1\0')
       .catch((reason: unknown) => reason)
-    expect([isValueRefused(error), isAway(error)]).toEqual([true, false])
+    expect([isValueRefused(error), isUnavailable(error)]).toEqual([true, false])
   })
 
   test('in every field of the studio - the page, and the store has not failed', async () => {

@@ -7,7 +7,7 @@ import { createGovernor } from '../../../src/catalog/governor.ts'
 import type { Product } from '../../../src/catalog/contract.ts'
 import { LEASE_MS } from '../../../src/sync/walk-lease.ts'
 import { openCopyDatabase } from '../../../src/storage/dialects.ts'
-import { openFleetStore } from '../../../src/storage/remote-store.ts'
+import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
 import { LATER } from '../../../src/storage/reconnecting-store.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
@@ -111,7 +111,7 @@ test('machine cut off while it holds the lock of the quota - the others cannot c
   onTestFinished(() => cutOff.end())
   await cutOff.query('begin; select * from vitrine_copy.quotas for update')
   const failures: unknown[] = []
-  const other = await openFleetStore({
+  const other = await openReconnectingStore({
     visitorTimeoutMs: 10_000,
     open: () =>
       openSqlStore({

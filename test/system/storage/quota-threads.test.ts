@@ -38,7 +38,7 @@ function takeInThread(
     const { parentPort, workerData } = require('node:worker_threads')
     const run = async () => {
       const { createGovernor } = await import(${built('catalog/governor')})
-      const { openSqlStore } = await import(${built('copy/sql-store')})
+      const { openSqlStore } = await import(${built('storage/sql-store')})
       const database = { kind: 'sqlite', path: ${JSON.stringify(path)} }
       const ledger = await openSqlStore({ database, catalog: ${JSON.stringify(CATALOG)} })
       const clock = { nowMs: () => ${NOON_MS}, wait: () => Promise.resolve() }

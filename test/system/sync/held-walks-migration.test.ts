@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import { HOUR_MS } from '../../../src/clock.ts'
-import { parseDatabaseText } from '../../../src/config/database-text.ts'
+import { parseDatabaseText } from '../../../src/config/database-address.ts'
 import { openCopyDatabase } from '../../../src/storage/dialects.ts'
 import type { CopyState } from '../../../src/storage/store.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'

@@ -6,8 +6,8 @@ import { putSampleData, refreshSampleData } from '../../../../src/catalog-servic
 import { createCatalogService } from '../../../../src/catalog-service/service.ts'
 import { openCatalogStore } from '../../../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../../../src/clock.ts'
-import { toDatabaseText } from '../../../../src/config/database-text.ts'
-import type { PostgresAddress } from '../../../../src/config/postgres-address.ts'
+import { toDatabaseText } from '../../../../src/config/database-address.ts'
+import type { PostgresAddress } from '../../../../src/config/database-address.ts'
 import { createLogger } from '../../../../src/observability/logger.ts'
 import { usePostgres } from '../../../helpers/postgres.ts'
 import { makeSettings, startBuilt } from '../../../cli/cli-harness.ts'
@@ -33,7 +33,6 @@ async function startService(address: PostgresAddress): Promise<string> {
   const store = await open(address)
   const service = createCatalogService({
     store,
-    clock: systemClock,
     logger: createLogger({ level: 'silent' }),
   })
   onTestFinished(() => service.close())

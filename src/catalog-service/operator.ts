@@ -1,0 +1,154 @@
+import { type Request, type RequestHandler, type Response, Router } from 'express'
+import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import type { Secret } from '../config/secrets.ts'
+import { createAdminLimiter } from '../http/admin-limiter.ts'
+import { refuseUnlessAdmin } from '../http/admin-password.ts'
+import { toLimiterKey } from '../http/client-address.ts'
+import { isAskedLocally } from '../http/local-demo.ts'
+import { createLineBudget } from '../observability/log-rate-limiter.ts'
+import { LOOP_LOOK_MS } from '../observability/metrics.ts'
+import type { CatalogStore } from './store/catalog-store.ts'
+
+/** What a service that runs alone is told. `isLocal`: it listens on loopback. */
+export type StandaloneOptions = Readonly<{
+  adminPassword: Secret | null
+  isLocal: boolean
+  logger: Readonly<{ info(fields: object, words: string): void }>
+}>
+
+/** A response with what the log and the metrics say of its request, as far as it is known. */
+export type ServiceResponse = Response<unknown, { operation?: string; organizationId?: string }>
+
+/** Upper bounds of response times, in seconds. A look-up takes about a millisecond. */
+const BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5]
+
+/** An address of the interface is shorter; the rest of a longer one is not logged. */
+const MAX_PATH_CHARACTERS = 200
+
+/** What looks like an API key; one in an address is a mistake, and must not get into a log. */
+const KEY_LIKE = /vk_[\w-]+/g
+
+/**
+ * Serve `/healthz`, `/readyz` and `/metrics` of a catalog service that runs alone; they need no API key and count against no
+ * limit. Every other request is logged and measured, and passed on.
+ */
+export function createOperatorRouter(store: CatalogStore, options: StandaloneOptions): Router {
+  const { clock } = store
+  const metrics = createMetrics()
+  const router = Router({ strict: true, caseSensitive: true })
+  router
+    .route('/healthz')
+    .get((_request, response) => send(response, 200, { status: 'ok' }))
+    .all(refuseMethod)
+  router
+    .route('/readyz')
+    .get(async (_request, response) => {
+      // Of no organization: a statement that every database answers at once.
+      const isReady = await store.fetchChannels('').then(
+        () => true,
+        () => false,
+      )
+      if (isReady) send(response, 200, { ready: true, reason: 'the database can be read' })
+      else send(response, 503, { ready: false, error: 'the database cannot be read' })
+    })
+    .all(refuseMethod)
+  router
+    .route('/metrics')
+    .get(createMetricsGate(clock, options), async (_request, response) => {
+      const text = await metrics.registry.metrics()
+      setHeaders(response).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
+    })
+    .all(refuseMethod)
+  router.use(createRequestLog({ clock, metrics, logger: options.logger }))
+  return router
+}
+
+const refuseMethod: RequestHandler = (_request, response) => {
+  response.set({ Allow: 'GET, HEAD', Connection: 'close' })
+  send(response, 405, { error: 'only GET is possible here' })
+}
+
+function send(response: Response, status: number, value: unknown): void {
+  setHeaders(response).status(status).json(value)
+}
+
+function setHeaders(response: Response): Response {
+  return response.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
+}
+
+/**
+ * Admit those who may read the metrics, as on a widget server: with the admin password; without one only this machine, and
+ * not through a proxy.
+ */
+function createMetricsGate(clock: Clock, { adminPassword, isLocal }: StandaloneOptions): RequestHandler {
+  if (adminPassword === null)
+    return ({ headers }, response, next) => {
+      if (isLocal && isAskedLocally(headers)) next()
+      else send(response, 404, { error: 'there is no such address' })
+    }
+  const limiter = createAdminLimiter(clock)
+  return async ({ headers: { authorization }, socket }, response, next) => {
+    const address = toLimiterKey(socket.remoteAddress ?? '') ?? ''
+    const refusal = await refuseUnlessAdmin({ limiter, password: adminPassword }, { authorization, address })
+    if (refusal === null) next()
+    else send(response.set(refusal.headers), refusal.status, { error: refusal.message })
+  }
+}
+
+type Metrics = Readonly<{
+  registry: Registry
+  responses: Counter<'operation' | 'status'>
+  seconds: Histogram<'operation'>
+}>
+
+/** `operation` is from a closed list, so that callers cannot make new series. */
+function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
+  const responses = new Counter({
+    name: 'vitrine_catalog_service_responses_total',
+    help: 'Responses of the catalog service by operation and status',
+    labelNames: ['operation', 'status'],
+    registers: [registry],
+  })
+  const seconds = new Histogram({
+    name: 'vitrine_catalog_service_response_seconds',
+    help: 'Time from a request to the end of its response, by operation',
+    labelNames: ['operation'],
+    buckets: BUCKETS_SECONDS,
+    registers: [registry],
+  })
+  return { registry, responses, seconds }
+}
+
+type RequestLogOptions = Readonly<{ clock: Clock; metrics: Metrics; logger: StandaloneOptions['logger'] }>
+
+/** Write one line and one count for each request, without its query, headers or address; a flood is not a flood of lines. */
+function createRequestLog({ clock, metrics, logger }: RequestLogOptions) {
+  const lines = createLineBudget(clock)
+  return (request: Request, response: ServiceResponse, next: () => void): void => {
+    const startedMs = clock.nowMs()
+    response.once('close', () => {
+      const durationMs = Math.max(0, clock.nowMs() - startedMs)
+      const { operation = 'other', organizationId } = response.locals
+      const status = response.statusCode
+      metrics.responses.inc({ operation, status: String(status) })
+      metrics.seconds.observe({ operation }, durationMs / SECOND_MS)
+      const leftOut = lines.take()
+      if (leftOut === undefined) return
+      const path = request.path.slice(0, MAX_PATH_CHARACTERS).replace(KEY_LIKE, '[redacted]')
+      const fields = {
+        method: request.method,
+        path,
+        status,
+        durationMs,
+        ...(organizationId !== undefined && { organizationId }),
+        ...(!response.writableFinished && { isCutOff: true }),
+        ...(leftOut > 0 && { leftOut }),
+      }
+      logger.info(fields, 'request answered')
+    })
+    next()
+  }
+}

@@ -1,0 +1,68 @@
+import { hash } from 'node:crypto'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import type { Request, Response } from 'express'
+import { CACHE_SECONDS } from '../catalog/contract.ts'
+import type { ServiceError } from '../errors.ts'
+import { type Encoding, chooseEncoding } from '../http/encodings.ts'
+import type { FormatRefusal } from '../http/refusals.ts'
+
+const CACHEABLE = `private, max-age=${CACHE_SECONDS}`
+
+/** Headers of every response; a 304 does not have the type. */
+const COMMON = {
+  Vary: 'Authorization, Accept-Encoding',
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+}
+const TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
+
+/** A shorter body fits into a packet or two as it is. */
+const MIN_COMPRESSED_BYTES = 1_024
+
+/** Levels at which a page of 200 products takes a fifth of a millisecond and becomes a tenth or less of its size. */
+const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+const GZIP_OPTIONS = { level: 1 }
+
+/** Send what was found, or 304. `canCompress`: compressing is worth the time for those who accept it. */
+export function sendFound(
+  request: Request,
+  response: Response,
+  { value, canCompress }: Readonly<{ value: unknown; canCompress: boolean }>,
+): void {
+  const text = JSON.stringify(value)
+  const plain = Buffer.from(text)
+  const isWorthwhile = canCompress && plain.length >= MIN_COMPRESSED_BYTES
+  const encoding = isWorthwhile ? chooseEncoding(request.headers['accept-encoding']) : null
+  // A strong validator names one representation: each encoding has its own.
+  const etag = `"${hash('sha1', text, 'base64url')}${encoding === null ? '' : `-${encoding}`}"`
+  response.set({ ...COMMON, 'Cache-Control': CACHEABLE, ETag: etag })
+  if (request.fresh) return void response.status(304).end()
+  if (encoding !== null) response.set('Content-Encoding', encoding)
+  response.set(TYPE).send(encode(plain, encoding))
+}
+
+function encode(bytes: Buffer, encoding: Encoding): Buffer {
+  if (encoding === 'br') return brotliCompressSync(bytes, BROTLI_OPTIONS)
+  return encoding === 'gzip' ? gzipSync(bytes, GZIP_OPTIONS) : bytes
+}
+
+/** Send `{ "error": … }`. */
+export function sendFailure(response: Response, failure: ServiceError): void {
+  // The connection broke in the middle of a response: nothing more can be said.
+  if (response.headersSent) return void response.destroy()
+  const { statusCode, publicMessage, retryAfterSeconds } = failure
+  // A product that nobody sells is an answer like any other; every other error should be asked about again.
+  response.set({ ...COMMON, ...TYPE, 'Cache-Control': statusCode === 404 ? CACHEABLE : 'no-store' })
+  if (statusCode === 401) response.set('WWW-Authenticate', 'Bearer')
+  if (retryAfterSeconds !== null) response.set('Retry-After', String(retryAfterSeconds))
+  // The body that such a request may bring is not read.
+  if (statusCode === 405) response.set({ Allow: 'GET, HEAD', Connection: 'close' })
+  response.status(statusCode).send(Buffer.from(JSON.stringify({ error: publicMessage })))
+}
+
+/** Format a refusal of a request that never reached the interface as `{ "error": … }`. */
+export const formatRefusal: FormatRefusal = ({ message }) => ({
+  headers: { 'Cache-Control': 'no-store', ...COMMON, ...TYPE },
+  body: JSON.stringify({ error: message }),
+})

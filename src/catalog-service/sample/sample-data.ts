@@ -1,0 +1,152 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import type { ChannelKind } from '../../catalog/contract.ts'
+
+/** A fictional affiliate network. `query`: the parameters by which it names merchant and publisher. */
+type SampleNetwork = Readonly<{ name: string; query: string }>
+
+/** A fictional shop. `currency` is the one that its pages show unless their address names another. */
+type SampleShop = Readonly<{ name: string; host: string; currency: string }>
+
+/** A channel and what it is approved for: names of networks and shops, or all of them. */
+export type SampleChannel = Readonly<{
+  id: string
+  name: string
+  kind: ChannelKind
+  url: string | null
+  networks: readonly string[] | 'all'
+  shops: readonly string[] | 'all'
+}>
+
+/** Prices are decimal text. Without `availability` the offer is in stock. */
+type SampleOffer = Readonly<{
+  shop: string
+  network: string
+  price: string
+  currency: string
+  oldPrice?: string
+  availability?: string
+}>
+
+/** The GTINs begin with 952, which GS1 sets aside for demonstrations. `picture`: the name of its picture, if any. */
+type SampleProduct = Readonly<{
+  gtin: string
+  title: string
+  brand: string
+  picture?: string
+  offers: readonly SampleOffer[]
+}>
+
+/** The sample data. */
+export type Sample = Readonly<{
+  networks: readonly SampleNetwork[]
+  shops: readonly SampleShop[]
+  channels: readonly [SampleChannel, SampleChannel, SampleChannel]
+  products: readonly SampleProduct[]
+}>
+
+/** The box that the studio shows first: the channel that has every offer, a product with a picture and eight shops. */
+export const SAMPLE_SHOWCASE = {
+  channelId: '952a0000-0000-4000-8000-000000000001',
+  gtin: '09520001001024',
+} as const
+
+let sample: Sample | undefined
+
+/** Return the sample data, read once. */
+export function getSample(): Sample {
+  sample ??= {
+    ...(readJson('catalog.json') as Omit<Sample, 'products'>),
+    products: readJson('products.json') as Sample['products'],
+  }
+  return sample
+}
+
+/** The files lie beside this one, in `src/` as in `dist/`. */
+function readJson(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
+}
+
+/** Return the shop's own page of a product. */
+export function toPageUrl(gtin: string, offer: Pick<SampleOffer, 'shop' | 'currency'>): string {
+  const shop = getSample().shops.find(({ name }) => name === offer.shop)
+  if (shop === undefined) throw new TypeError(`the sample has no shop ${offer.shop}`)
+  const query = offer.currency === shop.currency ? '' : `?currency=${offer.currency}`
+  return `https://${shop.host}/p/${gtin}${query}`
+}
+
+/** Return the address of a picture on the widget server at `base`. */
+export function toPictureUrl(base: string, picture: string): string {
+  return `${base}/demo/pictures/${picture}`
+}
+
+/** A product as one of the fictional shops shows it. Prices are decimal text; `null`: there is none. */
+export type SampleListing = Readonly<{
+  shop: string
+  title: string
+  price: string
+  oldPrice: string | null
+  currency: string
+  pictureUrl: string | null
+}>
+
+type Listed = Readonly<{ product: SampleProduct; offer: SampleOffer }>
+
+let pages: ReadonlyMap<string, Listed> | undefined
+
+/**
+ * Find what a fictional shop shows at `pageUrl`, the address that the sample's links carry. `base` is the public address
+ * of the server that has the pictures, without a slash at its end.
+ */
+export function findSampleListing(pageUrl: string, base: string): SampleListing | undefined {
+  pages ??= new Map(
+    getSample().products.flatMap((product) =>
+      product.offers.map((offer) => [toPageUrl(product.gtin, offer), { product, offer }]),
+    ),
+  )
+  const listed = pages.get(pageUrl)
+  if (listed === undefined) return undefined
+  const { product, offer } = listed
+  return {
+    shop: offer.shop,
+    title: product.title,
+    price: offer.price,
+    oldPrice: offer.oldPrice ?? null,
+    currency: offer.currency,
+    pictureUrl: product.picture === undefined ? null : toPictureUrl(base, product.picture),
+  }
+}
+
+const PICTURES_FOLDER = new URL('pictures/', import.meta.url)
+
+/** Colours of a variant by what they are for, such as `background`. */
+type Tone = Readonly<Record<string, string>>
+
+/** `drawings`: SVG by the name of the product, in the first tone. */
+type Pictures = Readonly<{ drawings: ReadonlyMap<string, string>; tones: readonly [Tone, ...Tone[]] }>
+
+let pictures: Pictures | undefined
+
+/** Find the SVG document of a name such as `headphones-3.svg`: the drawing of headphones in the third tone. */
+export function findSamplePicture(name: string): string | undefined {
+  pictures ??= readPictures()
+  const { drawings, tones } = pictures
+  const [, kind = '', number] = /^([a-z-]+)-(\d)\.svg$/.exec(name) ?? []
+  const drawing = drawings.get(kind)
+  const tone = tones[Number(number) - 1]
+  if (drawing === undefined || tone === undefined) return undefined
+  const colours = new Map(Object.entries(tones[0]).map(([use, colour]) => [colour, tone[use] ?? colour]))
+  return drawing.replace(/#[\da-f]{6}/g, (colour) => colours.get(colour) ?? colour)
+}
+
+function readPictures(): Pictures {
+  const files = readdirSync(PICTURES_FOLDER).filter((file) => file.endsWith('.svg'))
+  return {
+    drawings: new Map(
+      files.map((file) => [
+        file.slice(0, -'.svg'.length),
+        readFileSync(new URL(file, PICTURES_FOLDER), 'utf8'),
+      ]),
+    ),
+    tones: readJson('pictures/tones.json') as Pictures['tones'],
+  }
+}

@@ -1,0 +1,232 @@
+import { type Transaction, sql } from 'kysely'
+import { MINUTE_MS, SECOND_MS, systemClock } from '../../clock.ts'
+import type { PostgresAddress } from '../../config/database-address.ts'
+import { isUpToDate, migratePostgres } from '../../database/migrate.ts'
+import { findPostgresFailure } from '../../database/postgres-failure.ts'
+import { type OpenPostgres, inTime, openPostgres } from '../../database/postgres.ts'
+import { findSqlState, isConflict, retryConflicts } from '../../database/transact.ts'
+import { StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
+import { CATALOG_HELD, type CatalogDatabase, type CatalogRole } from './catalog-store.ts'
+import { POSTGRES_CATALOG_MIGRATIONS } from './postgres-migrations.ts'
+import type { Catalog, CatalogTables, UsageTables } from './schema.ts'
+
+/** Where the catalog's tables are: the stored copy may share the database. */
+const SCHEMA = 'vitrine_catalog'
+
+/** A statement of a command or an import may read the whole catalog, and one of a migration make an index over it. */
+const LONG_STATEMENT_MS: number = 10 * MINUTE_MS
+
+/** An import rests while it reads its file, from a disk that may be slow. */
+const LONG_REST_MS: number = 2 * MINUTE_MS
+
+/** Of a service's connections, the part that counts; the rest reads. */
+const COUNTING_PART = 1 / 3
+
+/** How long a failed opening holds for the requests that follow: each of them would wait for a connection. */
+const REOPEN_AFTER_MS: number = SECOND_MS / 2
+
+/** How long a service waits for its database at a start before it answers without. */
+const START_TIMEOUT_MS: number = 5 * SECOND_MS
+
+/** What a request may take beyond the one statement that it waits for. */
+const MARGIN_MS: number = SECOND_MS / 4
+
+/** How long a writer waits for the one before it; as long as for a file. */
+const LOCK_TIMEOUT_MS: number = 5 * SECOND_MS
+
+/** How often a transaction is repeated, and the longest first wait; random, so that two do not meet again. */
+const MAX_RETRIES = 5
+const RETRY_WAIT_MS = 50
+
+/** SQLSTATE of a lock that was not available in time. */
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** SQLSTATEs of statements that cannot be right: another try would not help. Without a right to them it may. */
+const IS_FAULT = /^42(?!501)/
+
+/** See `CatalogStoreOptions`. */
+export type PostgresCatalogOptions = Readonly<{ address: PostgresAddress; role: CatalogRole }>
+
+type Connections = Readonly<{
+  address: PostgresAddress
+  reader: OpenPostgres<CatalogTables>
+  usage: OpenPostgres<UsageTables>
+  writer: OpenPostgres<CatalogTables>
+}>
+
+/**
+ * Open the catalog on a server that speaks PostgreSQL's protocol, which any number of processes may share. A service that
+ * is `alone` opens without it, answers that the catalog is busy, and goes on when it is available.
+ * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
+ */
+export async function openPostgresCatalog({
+  address,
+  role,
+}: PostgresCatalogOptions): Promise<CatalogDatabase> {
+  const connections = createConnections(address, role)
+  const { reader, usage, writer } = connections
+  const open = createOpening(connections)
+  const close = async (): Promise<void> => {
+    await Promise.all([reader.close(), usage.close(), writer.close()])
+  }
+  let failure: VitrineError | undefined
+  try {
+    if (role === 'alone') failure = await openAtStart(open, address.label)
+    else await open()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const run: CatalogDatabase['run'] = async (work) => {
+    try {
+      return await inTime(open().then(work), address.statementTimeoutMs + MARGIN_MS)
+    } catch (error) {
+      throw toRequestError(error, address.label)
+    }
+  }
+  return {
+    reader: reader.database,
+    usage: usage.database,
+    run,
+    runSnapshot(work) {
+      const snapshot = reader.database.transaction().setIsolationLevel('repeatable read')
+      return run(() => retryConflicts(() => snapshot.setAccessMode('read only').execute(work)))
+    },
+    async write(work, { isOnce = false } = {}) {
+      await open()
+      const result = await writeLocked(writer.database, work, isOnce)
+      if (isOnce) await analyze(writer.database)
+      return result
+    },
+    ...(failure !== undefined && { failure }),
+    close,
+  }
+}
+
+/** Create the pools. Nothing is connected yet. */
+function createConnections(address: PostgresAddress, role: CatalogRole): Connections {
+  const isCommand = role === 'command'
+  const statementTimeoutMs = isCommand ? LONG_STATEMENT_MS : address.statementTimeoutMs
+  const counters = isCommand ? 1 : Math.max(1, Math.floor(address.poolSize * COUNTING_PART))
+  const readers = isCommand ? 1 : Math.max(1, address.poolSize - counters - 1)
+  const place = { address, schema: SCHEMA }
+  return {
+    address,
+    reader: openPostgres({ ...place, size: readers, statementTimeoutMs }),
+    usage: openPostgres({ ...place, size: counters, statementTimeoutMs }),
+    writer: openPostgres({
+      ...place,
+      size: 1,
+      statementTimeoutMs: LONG_STATEMENT_MS,
+      idleTransactionMs: LONG_REST_MS,
+    }),
+  }
+}
+
+/** Return what opens the database, unless it is open: as often as it fails, half a second apart. */
+function createOpening({ address, writer }: Connections): () => Promise<void> {
+  let isOpen = false
+  let opening: Promise<void> | undefined
+  let failed: Readonly<{ error: VitrineError; atMs: number }> | undefined
+  const openNow = async (): Promise<void> => {
+    try {
+      await migrate(writer.database)
+      isOpen = true
+    } catch (error) {
+      failed = { error: toOpeningError(error, address.label), atMs: systemClock.nowMs() }
+      throw failed.error
+    } finally {
+      opening = undefined
+    }
+  }
+  return async () => {
+    if (isOpen) return
+    const sinceMs = systemClock.nowMs() - (failed?.atMs ?? -Infinity)
+    if (failed !== undefined && sinceMs >= 0 && sinceMs < REOPEN_AFTER_MS) throw failed.error
+    await (opening ??= openNow())
+  }
+}
+
+/** Look first: a database of this version is opened without a right to change its tables. */
+async function migrate(database: Catalog): Promise<void> {
+  await sql`select 1`.execute(database)
+  if (!(await isUpToDate(database, POSTGRES_CATALOG_MIGRATIONS)))
+    await migratePostgres(database, SCHEMA, POSTGRES_CATALOG_MIGRATIONS)
+}
+
+/** Open at the start of a service that is `alone`. Return why it has to go on without its database. */
+async function openAtStart(open: () => Promise<void>, label: string): Promise<VitrineError | undefined> {
+  try {
+    await inTime(open(), START_TIMEOUT_MS)
+    return undefined
+  } catch (error) {
+    if (error instanceof StoreNewerError) throw error
+    return toOpeningError(error, label)
+  }
+}
+
+/**
+ * Run `work` in a transaction that first changes a row which only writers know, and so waits for the writer before it. A
+ * transaction that failed by a conflict is repeated, unless its work can be done only once.
+ */
+async function writeLocked<T>(
+  writer: Catalog,
+  work: (transaction: Transaction<CatalogTables>) => Promise<T>,
+  isOnce: boolean,
+): Promise<T> {
+  for (let retries = 0; ; retries += 1) {
+    let hasLock = false
+    try {
+      const transaction = writer.transaction().setIsolationLevel('read committed')
+      return await transaction.execute(async (locked) => {
+        await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(locked)
+        await sql`update writer_turns set turns = turns + 1 where id = 1`.execute(locked)
+        hasLock = true
+        return work(locked)
+      })
+    } catch (error) {
+      const canRepeat = hasLock ? !isOnce : findSqlState(error) !== LOCK_NOT_AVAILABLE
+      if (!isConflict(error) || !canRepeat || retries >= MAX_RETRIES) throw toWriteError(error, hasLock)
+      await systemClock.wait(Math.random() * RETRY_WAIT_MS * 2 ** retries)
+    }
+  }
+}
+
+/**
+ * A table that was empty when its statements were planned is read from end to end until the server has analyzed it, which it
+ * does by itself about a minute after an import. An engine without `analyze` does it then.
+ */
+async function analyze(database: Catalog): Promise<void> {
+  for (const table of ['products', 'offers'])
+    await sql`analyze ${sql.table(table)}`.execute(database).catch(() => {})
+}
+
+function toWriteError(error: unknown, hasLock: boolean): unknown {
+  const failure = findPostgresFailure(error)
+  if (failure === undefined) return error
+  if (!hasLock && isConflict(error)) return new StoreError(CATALOG_HELD)
+  return new StoreError(`the catalog cannot be written: ${failure.message}`)
+}
+
+function toOpeningError(error: unknown, label: string): VitrineError {
+  if (error instanceof VitrineError) return error
+  const reason =
+    findPostgresFailure(error)?.message ?? `${label}: ${isTimeout(error) ? error.message : 'unknown reason'}`
+  return new StoreError(`the catalog's database cannot be opened: ${reason}`)
+}
+
+/** What is no failure of the database is a bug, and stays one. */
+function toRequestError(error: unknown, label: string): unknown {
+  if (error instanceof StoreNewerError) return new StoreError(error.message)
+  if (error instanceof VitrineError) return error
+  const failure = findPostgresFailure(error)
+  if (failure !== undefined && IS_FAULT.test(findSqlState(failure) ?? '')) return failure
+  if (failure !== undefined) return new StoreError(`the catalog's database failed: ${failure.message}`)
+  return isTimeout(error)
+    ? new StoreError(`the catalog's database failed: ${label}: ${error.message}`)
+    : error
+}
+
+function isTimeout(error: unknown): error is Error {
+  return error instanceof Error && error.message.startsWith('the database said nothing')
+}

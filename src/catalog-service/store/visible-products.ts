@@ -1,0 +1,236 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { WireOffer, WireProduct } from '../../catalog/contract.ts'
+import { makeAffiliateLink } from './networks.ts'
+import type { ChannelQuery, PageQuery, ProductPage } from './catalog-store.ts'
+import { type Catalog, PAGE_OF_SHOP } from './schema.ts'
+import { type SqlDialect, getSqlDialect, readJson } from './sql-dialect.ts'
+
+/** Most products that one statement reads while it looks for those that the channel may show. */
+const MAX_PRODUCTS_READ = 1_000
+
+/** How much more of a shop is read each time that it runs out. */
+const GROWTH = 4
+
+type Sql = RawBuilder<unknown>
+
+/** A product with the offers that the channel may show; `images` is JSON. */
+type ProductRow = Readonly<{
+  gtin: string
+  title: string
+  brand: string | null
+  images: string
+  offers: unknown
+}>
+
+/** An offer with what its link is made of. `reference` is what the network calls the merchant, if it says so. */
+type OfferRow = Readonly<{
+  networkId: number
+  network: string
+  template: string | null
+  publisher: string
+  merchantId: number
+  merchant: string
+  reference: string | null
+  networkChannelId: number
+  price: string
+  oldPrice: string | null
+  currency: string
+  availability: string
+  url: string
+}>
+
+const OFFER = sql`'networkId', n.id, 'network', n.name, 'template', n.link_template, 'publisher', nc.reference,
+  'merchantId', m.id, 'merchant', m.name, 'reference', nm.reference, 'networkChannelId', o.network_channel_id,
+  'price', o.price, 'oldPrice', o.old_price, 'currency', o.currency, 'availability', o.availability, 'url', o.url`
+
+/** A link that names no publisher earns nothing, and networks may refuse it to readers. */
+const HAS_TEMPLATE = sql`(n.link_template is not null
+  and (nc.reference <> '' or n.link_template = replace(n.link_template, '{publisher}', '')))`
+
+/** The id of the channel, if it is one of the organization's. */
+function ownChannel({ organizationId, channelId }: ChannelQuery): Sql {
+  return sql`(select c.id from channels c where c.id = ${channelId} and c.organization_id = ${organizationId})`
+}
+
+/**
+ * The rule of visibility (contract, sections 1 and 4.2): the network channel is assigned to the channel and approved for the
+ * merchant, and there is a link. SQLite reads tables in the order of `cross join`; it would begin with the approvals of all.
+ */
+function selectProducts({ jsonGroupArray, jsonObject }: SqlDialect, channel: ChannelQuery): Sql {
+  return sql`select p.gtin, p.title, p.brand, p.images, (
+    select ${jsonGroupArray}(${jsonObject}(${OFFER})
+      order by o.network_id, o.merchant_id, o.network_channel_id, o.currency, o.variant)
+    from offers o cross join network_channels nc cross join approvals a cross join networks n cross join merchants m
+      left join network_merchants nm on nm.network_id = o.network_id and nm.merchant_id = o.merchant_id
+    where o.gtin = p.gtin and nc.network_id = o.network_id and nc.channel_id = ${ownChannel(channel)}
+      and a.network_channel_id = nc.id and a.merchant_id = o.merchant_id and a.revoked_at_ms is null
+      and n.id = o.network_id and m.id = o.merchant_id
+      and (o.network_channel_id = nc.id or (o.network_channel_id = ${sql.lit(PAGE_OF_SHOP)} and ${HAS_TEMPLATE}))
+  ) as offers from products p`
+}
+
+/** Find a product of 14 digits with the offers that the channel may show; `undefined` without any. */
+export async function findVisibleProduct(
+  database: Catalog,
+  channel: ChannelQuery,
+  gtin: string,
+): Promise<WireProduct | undefined> {
+  const products = selectProducts(getSqlDialect(database), channel)
+  const { rows } = await sql<ProductRow>`${products} where p.gtin = ${gtin}`.execute(database)
+  return toProducts(rows)[0]
+}
+
+/** Return a page of the products that the channel may show, ordered by GTIN. A deep page costs as much as the first. */
+export async function fetchVisiblePage(database: Catalog, query: PageQuery): Promise<ProductPage> {
+  // One more than the page holds tells whether another page follows.
+  const found = await collectProducts(database, { ...query, limit: query.limit + 1 })
+  const items = found.slice(0, query.limit)
+  return { items, lastGtin: found.length > query.limit ? (items.at(-1)?.gtin ?? null) : null }
+}
+
+/** Read on product by product, until it is cheaper to ask each shop of the channel for its next products. */
+async function collectProducts(database: Catalog, query: PageQuery): Promise<WireProduct[]> {
+  const { limit } = query
+  const products = selectProducts(getSqlDialect(database), query)
+  const found: WireProduct[] = []
+  let afterGtin = query.afterGtin
+  let shops: number | undefined
+  let productsRead = 0
+  let count = limit
+  while (found.length < limit) {
+    const { rows } = await sql<ProductRow>`
+      ${products} where p.gtin > ${afterGtin} order by p.gtin limit ${count}`.execute(database)
+    found.push(...toProducts(rows))
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < count || found.length >= limit) break
+    afterGtin = last.gtin
+    productsRead += rows.length
+    // How many more products have to be read for the rest of the page, if the next are like those before.
+    const expected = ((limit - found.length) * productsRead) / Math.max(found.length, 1 / 2)
+    shops ??= await countShops(database, query)
+    if (expected > shops + limit) {
+      const rest = { ...query, afterGtin, limit: limit - found.length }
+      return [...found, ...(await fetchByShops(database, rest, shops))]
+    }
+    count = Math.min(MAX_PRODUCTS_READ, Math.ceil(expected))
+  }
+  return found.slice(0, limit)
+}
+
+async function fetchByShops(database: Catalog, query: PageQuery, shops: number): Promise<WireProduct[]> {
+  const dialect = getSqlDialect(database)
+  const gtins = await findVisibleGtins(database, query, shops)
+  const { rows } = await sql<ProductRow>`${selectProducts(dialect, query)}
+    where p.gtin in ${dialect.toList(gtins)} order by p.gtin`.execute(database)
+  return toProducts(rows)
+}
+
+/** The shops of a channel: once for links of their own, and once for pages that become links. */
+function fromShops(channel: ChannelQuery): Sql {
+  return sql`from network_channels nc cross join networks n
+      cross join (select 0 as is_page union all select 1) kind cross join approvals a
+    where nc.channel_id = ${ownChannel(channel)} and n.id = nc.network_id
+      and a.network_channel_id = nc.id and a.revoked_at_ms is null
+      and (kind.is_page = 0 or ${HAS_TEMPLATE})`
+}
+
+async function countShops(database: Catalog, channel: ChannelQuery): Promise<number> {
+  const { rows } = await sql<{ shops: number }>`select count(*) as shops ${fromShops(channel)}`.execute(
+    database,
+  )
+  return rows[0]?.shops ?? 0
+}
+
+type ShopGtins = Readonly<{ merchantId: number; gtins: readonly string[] }>
+type NextQuery = PageQuery & Readonly<{ merchantIds: readonly number[] | null }>
+
+/**
+ * Find the next `limit` GTINs shop by shop: the index has the offers of each shop in the order of their GTINs. What was read is
+ * complete up to the nearest end of a shop that has more; only those shops are read on.
+ */
+async function findVisibleGtins(database: Catalog, query: PageQuery, shops: number): Promise<string[]> {
+  const { limit } = query
+  const found = new Set<string>()
+  let next: NextQuery = {
+    ...query,
+    merchantIds: null,
+    limit: Math.ceil((2 * limit) / Math.max(1, shops)) + 1,
+  }
+  for (;;) {
+    const read = await fetchNextGtins(database, next)
+    for (const { gtins } of read) for (const gtin of gtins) found.add(gtin)
+    const longer = read.filter(({ gtins }) => gtins.length === next.limit)
+    const end = longer.map(({ gtins }) => gtins.at(-1) ?? '').toSorted()[0]
+    const complete = [...found].filter((gtin) => end === undefined || gtin <= end).toSorted()
+    if (end === undefined || complete.length >= limit) return complete.slice(0, limit)
+    const merchantIds = longer.map(({ merchantId }) => merchantId)
+    next = { ...query, afterGtin: end, merchantIds, limit: Math.min(limit, next.limit * GROWTH) }
+  }
+}
+
+/** The next GTINs of each shop; `distinct`, because a shop may offer a product several times. */
+async function fetchNextGtins(database: Catalog, query: NextQuery): Promise<readonly ShopGtins[]> {
+  const { jsonGroupArray, toList } = getSqlDialect(database)
+  const { merchantIds, afterGtin, limit } = query
+  const { rows } = await sql<{ merchantId: number; gtins: unknown }>`
+    select a.merchant_id as "merchantId", (
+      select ${jsonGroupArray}(g.gtin order by g.gtin) from (
+        select distinct o.gtin from offers o
+        where o.merchant_id = a.merchant_id and o.network_id = nc.network_id
+          and o.network_channel_id = case kind.is_page when 1 then ${sql.lit(PAGE_OF_SHOP)} else nc.id end
+          and o.gtin > ${afterGtin}
+        order by o.gtin limit ${limit}) g) as gtins
+    ${fromShops(query)} ${merchantIds === null ? sql`` : sql`and a.merchant_id in ${toList(merchantIds)}`}`.execute(
+    database,
+  )
+  return rows.map(({ merchantId, gtins }) => ({ merchantId, gtins: (readJson(gtins) ?? []) as string[] }))
+}
+
+function toProducts(rows: readonly ProductRow[]): WireProduct[] {
+  return rows.map(toProduct).filter((product) => product !== undefined)
+}
+
+function toProduct({ gtin, title, brand, images, offers }: ProductRow): WireProduct | undefined {
+  const rows = (readJson(offers) ?? []) as readonly OfferRow[]
+  if (rows.length === 0) return undefined
+  return {
+    gtin,
+    title,
+    ...(brand === null ? {} : { brand }),
+    images: (JSON.parse(images) as string[]).map((url) => ({ url })),
+    offers: toOffers(rows),
+  }
+}
+
+/** Where the channel has links of its own for a shop, those are shown; else the links of the template. */
+function toOffers(rows: readonly OfferRow[]): WireOffer[] {
+  const ownShops = new Set(rows.filter((row) => !isPage(row)).map(toShop))
+  return rows.filter((row) => !isPage(row) || !ownShops.has(toShop(row))).map(toOffer)
+}
+
+function isPage({ networkChannelId }: OfferRow): boolean {
+  return networkChannelId === PAGE_OF_SHOP
+}
+
+function toShop({ networkId, merchantId, currency }: OfferRow): string {
+  return `${networkId} ${merchantId} ${currency}`
+}
+
+function toOffer(row: OfferRow): WireOffer {
+  const { network, merchant, price, oldPrice, currency, availability } = row
+  return {
+    merchant: { name: merchant },
+    network,
+    price,
+    ...(oldPrice === null ? {} : { old_price: oldPrice }),
+    currency,
+    availability,
+    affiliate_url: toLink(row),
+  }
+}
+
+function toLink(row: OfferRow): string {
+  const { url, template, publisher, merchant, reference } = row
+  if (!isPage(row) || template === null) return url
+  return makeAffiliateLink({ template, merchantUrl: url, merchant: reference ?? merchant, publisher })
+}

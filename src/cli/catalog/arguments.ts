@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { CHANNEL_KINDS, type ChannelKind, MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
+import { makeAffiliateLink } from '../../catalog-service/store/networks.ts'
+import { UsageError } from '../../errors.ts'
+import { MAX_LINK_CHARACTERS, isUsableLink } from '../../offers/links.ts'
+
+// Parsers of arguments and options, as commander calls them. All throw UsageError for a text that they do not accept.
+
+/** What stands for a channel's id in examples. */
+export const EXAMPLE_CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
+
+/** Largest daily limit that makes sense; more is no limit. */
+const MAX_DAILY_LIMIT = 1_000_000_000
+
+/** Most rows that `--limit` may ask for. */
+const MAX_ROWS = 10_000_000
+
+/** The word that takes something away; commander takes `null` for an empty text. */
+const NONE = 'none'
+
+export function orNull<Value>(value: Value | typeof NONE): Value | null {
+  return value === NONE ? null : value
+}
+
+/** A parser of names, without white space around them. `what` stands in the message: "a channel". */
+export function nameOf(what: string): (text: string) => string {
+  return (text) => parsePlainText(text, `${what} needs a name of`)
+}
+
+/** A parser of what a network calls a publisher or a merchant. */
+export function referenceFor(option: string): (text: string) => string {
+  return (text) => parsePlainText(text, `${option} accepts`)
+}
+
+export function parseReferenceOrNone(text: string): string {
+  return text === NONE ? NONE : parsePlainText(text, '--reference accepts')
+}
+
+function parsePlainText(typed: string, expected: string): string {
+  const text = typed.trim()
+  if (text !== '' && text.length <= MAX_NAME_CHARACTERS && !/\p{Cc}|[\u2028\u2029]/u.test(text)) return text
+  throw new UsageError(`${expected} 1 to ${MAX_NAME_CHARACTERS} characters on one line`)
+}
+
+/** One of the nine kinds of the contract. */
+export function parseKind(text: string): ChannelKind {
+  const kind = CHANNEL_KINDS.find((known) => known === text.toLowerCase())
+  if (kind === undefined) throw new UsageError(`--kind accepts ${CHANNEL_KINDS.join(', ')}`)
+  return kind
+}
+
+/** The address of a channel; `none`: it has none. */
+export function parseUrl(text: string): string {
+  if (text === NONE || isUsableLink(text)) return text
+  throw new UsageError(`--url accepts an address ${describeAddressFault(text)}, or none`)
+}
+
+/** What an address must be that this one is not. */
+function describeAddressFault(address: string): string {
+  if (!/^https?:\/\//i.test(address)) return 'that begins with https:// or http://'
+  if (/\s/.test(address)) return 'without blanks'
+  if (/^https?:\/\/[^/?#]*@/i.test(address)) return 'without a user name or password'
+  if (address.length > MAX_LINK_CHARACTERS) return `of at most ${MAX_LINK_CHARACTERS} characters`
+  // oxlint-disable-next-line no-control-regex -- these are what no address has
+  if (/[\u0000-\u001f\u007f-\u009f"<>`\\]/.test(address))
+    return 'without quotes, angle brackets, back-ticks, backslashes and control characters'
+  return 'with a host that there may be, after https:// or http://'
+}
+
+/** A new channel's id, in lower case. */
+export function parseNewId(text: string): string {
+  const id = z.uuid().safeParse(text)
+  if (!id.success) throw new UsageError('--id accepts a uuid')
+  return id.data.toLowerCase()
+}
+
+/** Requests a UTC day; `none`: no limit. */
+export function parseDailyLimit(text: string): number | typeof NONE {
+  return text === NONE ? NONE : parseWhole(text, 0, MAX_DAILY_LIMIT, ['--daily-limit', ', or none'])
+}
+
+/** How many rows to list. */
+export function parseLimit(text: string): number {
+  return parseWhole(text, 1, MAX_ROWS, ['--limit', ''])
+}
+
+function parseWhole(
+  text: string,
+  min: number,
+  max: number,
+  [option, other]: readonly [option: string, other: string],
+): number {
+  const number = /^\d{1,12}$/.test(text) ? Number(text) : -1
+  if (number >= min && number <= max) return number
+  throw new UsageError(`${option} accepts a whole number from ${min} to ${max}${other}`)
+}
+
+/** A link template, and what to say about it though it can be used. */
+export type ParsedTemplate = Readonly<{ template: string | null; notes: readonly string[] }>
+
+/** What a template is filled with to see whether an address comes out. */
+const TRIAL = {
+  merchantUrl: 'https://shop.example/p?a=1&b=2',
+  merchant: '12345',
+  publisher: '67890',
+} as const
+
+/** A network's link template; `none`: it has none. */
+export function parseTemplate(text: string): ParsedTemplate {
+  if (text === NONE) return { template: null, notes: [] }
+  const template = text.trim()
+  if (!template.includes('{url}'))
+    throw new UsageError("--template needs {url} in it: that is where the merchant's page goes, encoded")
+  const link = makeAffiliateLink({ ...TRIAL, template })
+  if (!isUsableLink(link))
+    throw new UsageError(
+      `--template accepts an address ${describeAddressFault(link)}, with {url}, {merchant} and {publisher} in it`,
+    )
+  const places = new Set(template.match(/\{[^{}]*\}/g))
+  for (const known of ['{url}', '{merchant}', '{publisher}']) places.delete(known)
+  if (places.size === 0) return { template, notes: [] }
+  const unknown = [...places].join(', ')
+  return {
+    template,
+    notes: [`${unknown} stays in every link as it is: only {url}, {merchant} and {publisher} are filled in.`],
+  }
+}

@@ -1,0 +1,174 @@
+import { existsSync } from 'node:fs'
+import type { Kysely } from 'kysely'
+import { type CatalogStore, CATALOG_HELD } from '../../catalog-service/store/catalog-store.ts'
+import { type OwnedChannel, fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
+import { type Merchant, findMerchant, findSimilarMerchant } from '../../catalog-service/store/merchants.ts'
+import { type Network, fetchNetworks } from '../../catalog-service/store/networks.ts'
+import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
+import {
+  type NamedOrganization,
+  fetchOrganizations,
+  getOrMakeOrganizationId,
+} from '../../catalog-service/store/organizations.ts'
+import { isSampleOnly, removeSampleData } from '../../catalog-service/store/meta.ts'
+import type { CatalogTables } from '../../catalog-service/store/schema.ts'
+import { findPostgresFailure } from '../../database/postgres-failure.ts'
+import { StoreError, UsageError, VitrineError } from '../../errors.ts'
+import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
+import type { CommandContext } from '../command.ts'
+import { type Listing, type Result, printList, printResult, quote } from '../output.ts'
+
+/** The catalog as a command reads or changes it. */
+export type Catalog = Kysely<CatalogTables>
+
+/** SQLITE_BUSY and SQLITE_LOCKED, with the extended codes that have these in their lowest byte. */
+const LOCKED_CODES: ReadonlySet<number> = new Set([5, 6])
+const PRIMARY_CODE_BITS = 0xff
+
+/**
+ * Open the catalog for one command, and close it whatever happens.
+ * @throws StoreError when it cannot be opened, read or written, for example while an import runs.
+ */
+export async function withCatalog<T>(
+  { clock, config }: CommandContext,
+  work: (store: CatalogStore) => Promise<T>,
+): Promise<T> {
+  try {
+    const store = await openCatalogStore({ database: config.catalogDatabase, clock })
+    try {
+      return await work(store)
+    } finally {
+      await store.close()
+    }
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
+
+/** Change the catalog in one transaction, all of it or nothing, and print what was done. */
+export async function changeCatalog(
+  context: CommandContext,
+  change: (database: Catalog, nowMs: number) => Promise<Result>,
+): Promise<void> {
+  const result = await withCatalog(context, (store) =>
+    store.write((database) => change(database, store.clock.nowMs())),
+  )
+  printResult(context, result)
+}
+
+/** What is listed; `filter`: options that name something of the catalog. */
+export type ListRequest = Readonly<{ group: string; filter?: Readonly<Record<string, unknown>> }>
+
+/** Print a list. It creates no catalog: where the path is mistyped, an empty one would hide that. */
+export async function listCatalog(
+  context: CommandContext,
+  { group, filter = {} }: ListRequest,
+  read: (store: CatalogStore) => Promise<Listing>,
+): Promise<void> {
+  const { catalogDatabase: database } = context.config
+  if (database.kind === 'postgres' || existsSync(database.path))
+    return printList(context, await withCatalog(context, read))
+  const added = group === 'approvals' ? 'channels' : group
+  const missing = `there is no catalog at ${database.path} yet; "vitrine catalog ${added} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
+  if (Object.values(filter).some((value) => value !== undefined)) throw new UsageError(missing)
+  printList(context, { rows: [], lines: [], ifNone: missing })
+}
+
+/** Remove sample data before the first thing of the owner's own, as an import does. Tells whether there were any. */
+export async function removeSample(
+  database: Catalog,
+): Promise<Readonly<{ removedSample: boolean; notes: readonly string[] }>> {
+  if (!(await isSampleOnly(database))) return { removedSample: false, notes: [] }
+  await removeSampleData(database)
+  return { removedSample: true, notes: ['The sample data was removed.'] }
+}
+
+/** Say in plain words why a catalog cannot be used: that another process holds it, or what its database said. */
+export function toStoreError(error: unknown): unknown {
+  const code = findSqliteCode(error)
+  if (code !== undefined && LOCKED_CODES.has(code & PRIMARY_CODE_BITS))
+    return new StoreError(CATALOG_HELD, { cause: error })
+  if (error instanceof VitrineError) return error
+  const reason = code === undefined ? findPostgresFailure(error)?.message : describeStoreFailure(error)
+  if (reason === undefined) return error
+  // The cause of a server's failure may hold its address.
+  return new StoreError(
+    `the catalog cannot be read or written: ${reason}`,
+    code === undefined ? {} : { cause: error },
+  )
+}
+
+/** What SQLite said at the bottom of an error; `undefined` when it was not SQLite that failed. */
+function findSqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error)) return undefined
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode
+  return findSqliteCode(error.cause)
+}
+
+/** The organization of this id or exact name. @throws UsageError when there is none, or several have the name. */
+export async function getOrganization(database: Catalog, word: string): Promise<NamedOrganization> {
+  const all = await fetchOrganizations(database)
+  const byId = all.find(({ id }) => id === word.trim().toLowerCase())
+  if (byId !== undefined) return byId
+  const [only, ...others] = all.filter(({ name }) => name === word || name === word.trim())
+  if (only === undefined) {
+    const known = all.length === 0 ? 'there is none yet' : `there are ${describeAll(all)}`
+    throw new UsageError(`there is no organization ${quote(word)}; ${known}`)
+  }
+  if (others.length === 0) return only
+  const ids = [only, ...others].map(({ id }) => id).join(', ')
+  throw new UsageError(`several organizations have the name ${quote(word)}; say which by its id: ${ids}`)
+}
+
+/**
+ * The owner of something new: that of `--organization`, else the only one, which is made in a catalog without any.
+ * @throws UsageError when there are several and none is named.
+ */
+export async function getOwnerId(
+  database: Catalog,
+  word: string | undefined,
+  nowMs: number,
+): Promise<string> {
+  if (word !== undefined) return (await getOrganization(database, word)).id
+  const all = await fetchOrganizations(database)
+  if (all.length > 1)
+    throw new UsageError(`say whose it is with --organization; there are ${describeAll(all)}`)
+  return getOrMakeOrganizationId(database, nowMs)
+}
+
+function describeAll(organizations: readonly NamedOrganization[]): string {
+  return organizations.map(({ id, name }) => `${quote(name)} (${id})`).join(', ')
+}
+
+/** The channel of this id, in any case of its letters. @throws UsageError when there is none. */
+export async function getChannel(database: Catalog, word: string): Promise<OwnedChannel> {
+  const id = word.trim().toLowerCase()
+  const found = (await fetchOwnedChannels(database)).find((channel) => channel.id === id)
+  if (found !== undefined) return found
+  throw new UsageError(
+    `there is no channel of the id ${quote(word)}; "vitrine catalog channels" lists the channels`,
+  )
+}
+
+/** The network of exactly this name. @throws UsageError that names those that there are. */
+export async function getNetwork(database: Catalog, name: string): Promise<Network> {
+  const all = await fetchNetworks(database)
+  const found = all.find((network) => network.name === name) ?? all.find((one) => one.name === name.trim())
+  if (found !== undefined) return found
+  const known =
+    all.length === 0
+      ? 'there is none yet: "vitrine catalog networks add NAME" makes one'
+      : `there are ${all.map((network) => quote(network.name)).join(', ')}`
+  throw new UsageError(`there is no network ${quote(name)}; ${known}`)
+}
+
+/** The merchant of exactly this name. @throws UsageError that names one whose letters differ in case, if there is. */
+export async function getMerchant(database: Catalog, name: string): Promise<Merchant> {
+  const found = (await findMerchant(database, name)) ?? (await findMerchant(database, name.trim()))
+  if (found !== undefined) return found
+  const similar = await findSimilarMerchant(database, name.trim())
+  const hint = similar === undefined ? '' : `; is it ${quote(similar.name)}?`
+  throw new UsageError(
+    `there is no merchant ${quote(name)}${hint}; "vitrine catalog merchants" lists the merchants`,
+  )
+}

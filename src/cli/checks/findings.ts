@@ -1,0 +1,110 @@
+import type { Config } from '../../config/config.ts'
+import { CatalogStatusError, ConfigError, StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
+import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
+
+/** One thing that `vitrine check` tried. `cure` says what to do when it is wrong, or may be unexpected. */
+export type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>
+
+/** What was found so far, with these settings. */
+export type Report = Readonly<{ config: Config; findings: Finding[] }>
+
+/** Status of the embedded catalog while it has no data. */
+const EMPTY_STATUS = 503
+
+/** Run one part of the check: a failure becomes a finding with its remedy, and the result is `undefined`. */
+export async function attempt<T>(
+  { config, findings }: Report,
+  subject: string,
+  action: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await action()
+  } catch (error) {
+    if (!(error instanceof VitrineError) || error instanceof ConfigError) throw error
+    const isEmpty =
+      config.catalog.kind === 'embedded' &&
+      error instanceof CatalogStatusError &&
+      error.upstreamStatus === EMPTY_STATUS
+    const found = isEmpty ? 'it is empty' : `${describe(error)} (${error.code})`
+    const setting = subject.startsWith('catalog') ? 'VITRINE_CATALOG_DATABASE_URL' : 'VITRINE_DATABASE_URL'
+    findings.push(bad(subject, found, findRemedy(error, config, setting) ?? 'See docs/errors.md.'))
+    return undefined
+  }
+}
+
+/** Something that works; with a `cure` where it may be unexpected. */
+export function good(subject: string, found: string, cure: string | null = null): Finding {
+  return { subject, isGood: true, found, cure }
+}
+
+/** Something that is wrong, and what to do about it. */
+export function bad(subject: string, found: string, cure: string): Finding {
+  return { subject, isGood: false, found, cure }
+}
+
+/** A failure of the store, and what its database said; of the catalog's only our own words are told. */
+function describe(error: VitrineError): string {
+  if (!(error instanceof StoreError) || error.remedy !== null) return error.message
+  const reason = describeStoreFailure(error)
+  return error.message.endsWith(reason) ? error.message : `${error.message}: ${reason}`
+}
+
+/** What to do about each failure of a catalog call, by code; the rest is in docs/errors.md. */
+const CALL_REMEDIES: Readonly<Record<string, string>> = {
+  VITRINE_CATALOG_UNREACHABLE: 'Is VITRINE_CATALOG_URL right, and does this machine reach it?',
+  VITRINE_CATALOG_DEADLINE: 'The catalog is slow; VITRINE_CATALOG_TIMEOUT_MS is how long one call may take.',
+  VITRINE_CATALOG_KEY_REFUSED:
+    'Make a new key where the catalog makes them (Settings, Team, API keys; "vitrine catalog keys add NAME" in a catalog of your own), and set VITRINE_CATALOG_KEY.',
+  VITRINE_CATALOG_RATE_LIMITED:
+    'The daily limit of the plan is reached; the line about the request limit says until when nothing is called.',
+  VITRINE_CALL_NOT_MADE: 'Nothing was called; the line about the request limit says until when, and why.',
+  VITRINE_CATALOG_REDIRECT:
+    'Set VITRINE_CATALOG_URL to the address that the redirect leads to; redirects are not followed.',
+  VITRINE_CATALOG_STATUS: 'VITRINE_CATALOG_URL is the part of the address before /v0.',
+  VITRINE_CATALOG_INVALID:
+    'What answers there is no product catalog; VITRINE_CATALOG_URL is the part before /v0.',
+}
+
+/** The embedded catalog refuses calls only while there is nothing in it. */
+const EMPTY_REMEDY =
+  'The embedded catalog is empty: "vitrine serve" puts sample data into it, "vitrine catalog import FILE" a feed.'
+
+const CATALOG_FAULT_REMEDY =
+  'The catalog answers with an error of its own, which its operator has to correct, unless VITRINE_CATALOG_URL is wrong. What is stored is shown meanwhile.'
+
+/** Failures of a server, or of a gateway before it. */
+const SERVER_ERROR = 500
+
+type DatabaseSetting = 'VITRINE_DATABASE_URL' | 'VITRINE_CATALOG_DATABASE_URL'
+
+/** Return what to do about a failure; `setting` names the database that was used. */
+export function findRemedy(
+  error: VitrineError,
+  config: Config,
+  setting: DatabaseSetting = 'VITRINE_DATABASE_URL',
+): string | undefined {
+  if (error instanceof StoreNewerError)
+    return `Run the newer version, or name another database in ${setting}.`
+  if (error instanceof StoreError)
+    return error.remedy === null
+      ? adviseDatabase(setting, config)
+      : `${error.remedy} The path is that of ${setting}.`
+  const isFault = error instanceof CatalogStatusError && error.upstreamStatus >= SERVER_ERROR
+  if (isFault && config.catalog.kind === 'remote') return CATALOG_FAULT_REMEDY
+  return findRemedyByCode(error.code, config)
+}
+
+/** Return what to do about a failure of which only the code was kept. */
+export function findRemedyByCode(code: string, config: Config): string | undefined {
+  if (code === StoreError.code) return adviseDatabase('VITRINE_DATABASE_URL', config)
+  const isEmpty = code === CatalogStatusError.code && config.catalog.kind === 'embedded'
+  return isEmpty ? EMPTY_REMEDY : CALL_REMEDIES[code]
+}
+
+function adviseDatabase(setting: DatabaseSetting, { database, catalogDatabase }: Config): string {
+  const isCopy = setting === 'VITRINE_DATABASE_URL'
+  if ((isCopy ? database : catalogDatabase).kind === 'postgres')
+    return `Is the server of ${setting} running, and does this machine reach it? Are user, password, database and sslmode right, and may the user make a schema there?`
+  const damaged = isCopy ? ' A damaged file may be moved away: the next walk makes a new one.' : ''
+  return `Can this user write the folder of ${setting}, and is there space on the disk?${damaged}`
+}

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import { createFixedKey, openKeySource } from '../catalog/key-source.ts'
+import { type DatabaseAddress, labelDatabase } from '../config/database-address.ts'
+import { Secret } from '../config/secrets.ts'
+import type { CatalogPlace, Demo } from '../context.ts'
+import { findEmbeddedCatalog, toEmbeddedIdentity } from '../storage/embedded-catalogs.ts'
+import { describeStoreFailure } from '../storage/reconnecting-store.ts'
+import type { CommandContext } from './command.ts'
+
+/** Bytes of the embedded catalog's key, which lives as long as the process and is stored nowhere. */
+const OWN_KEY_BYTES = 32
+
+/** Sample data in the place of a real catalog would be worse than none. */
+const UNKNOWN_COPY =
+  'The embedded catalog is empty, and the stored copy cannot be read, so that it is not known whether there was a catalog. No sample data was put in; it is at the next start that can read the stored copy.'
+
+/** What an empty catalog is called whose copy is not. */
+export const LOST_CATALOG =
+  'The embedded catalog is empty, but the stored copy has channels of a real one. Boxes are shown from the stored copy, and "vitrine serve" puts no sample data in.'
+
+/**
+ * The catalog that a command calls: a remote one, or the embedded service, which is closed with it. `publicUrl` is where
+ * the widget server's own pictures are: those of the sample data lie at the address that it was made for.
+ */
+export type OpenCatalog = Readonly<{
+  place: CatalogPlace
+  demo: Demo | null
+  publicUrl: string
+  close(): Promise<void>
+}>
+
+/** How this machine reaches a listener: one on every address by its name, one of IPv6 in brackets. */
+export function toLocalUrl(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** At the start of `serve` an empty catalog gets sample data, whose pictures and shop are served at `publicUrl`. */
+export type OpenCatalogOptions = Readonly<{ publicUrl: string; mayPutSample: boolean }>
+
+/**
+ * Opens what `VITRINE_CATALOG_URL` says, or starts the embedded catalog service on loopback at a port of its choice.
+ * @throws ConfigError when the key file is not usable.
+ * @throws StoreError when the embedded catalog's database cannot be opened.
+ */
+export async function openCatalog(
+  command: CommandContext,
+  options: OpenCatalogOptions = { publicUrl: findPublicUrl(command), mayPutSample: false },
+): Promise<OpenCatalog> {
+  const { catalog } = command.config
+  if (catalog.kind === 'embedded') return openEmbedded(command, options)
+  return {
+    place: { baseUrl: catalog.url, key: openKeySource(command.secrets), identity: catalog.url },
+    demo: null,
+    publicUrl: options.publicUrl,
+    close: () => Promise.resolve(),
+  }
+}
+
+function findPublicUrl({ config }: CommandContext): string {
+  return config.publicUrl ?? toLocalUrl(config.host, config.port)
+}
+
+async function openEmbedded(
+  { config, clock, logger }: CommandContext,
+  options: OpenCatalogOptions,
+): Promise<OpenCatalog> {
+  const [{ startCatalogThread }, { createDemo }] = await Promise.all([
+    import('../catalog-service/start-thread.ts'),
+    import('../cluster/demo.ts'),
+  ])
+  const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
+  const thread = await startCatalogThread({
+    database: config.catalogDatabase,
+    sampleBase: options.mayPutSample ? options.publicUrl : null,
+    findCopied: async () =>
+      findCopiedCatalog(config.database).catch((error: unknown) => {
+        logger.error({ reason: describeStoreFailure(error) }, UNKNOWN_COPY)
+        return null
+      }),
+    key,
+    clock,
+    logger,
+  })
+  if (thread.isLost)
+    logger.error({ remedy: toLostRemedy(config.catalogDatabase, config.database) }, LOST_CATALOG)
+  const publicUrl = thread.sampleBase ?? options.publicUrl
+  return {
+    place: { baseUrl: thread.url, key: createFixedKey(key), identity: toEmbeddedIdentity(thread.catalogId) },
+    demo: createDemo(publicUrl, thread.readContent),
+    publicUrl,
+    close: thread.close,
+  }
+}
+
+/** Find the id of the catalog, other than sample data, that the stored copy was made of. */
+export async function findCopiedCatalog(database: DatabaseAddress): Promise<string | undefined> {
+  const { getSample } = await import('../catalog-service/sample/sample-data.ts')
+  const sampleIds = getSample().channels.map(({ id }) => id)
+  return findEmbeddedCatalog(database, sampleIds)
+}
+
+/** Return what to do about a catalog that was lost. */
+export function toLostRemedy(catalogDatabase: DatabaseAddress, database: DatabaseAddress): string {
+  return `Stop the server, restore the database ${labelDatabase(catalogDatabase)} (VITRINE_CATALOG_DATABASE_URL) from its backup, and start again; or import the feeds again with "vitrine catalog import FILE --channel ID", where ID is the channel's old id. To begin anew with sample data, remove the stored copy ${labelDatabase(database)} (VITRINE_DATABASE_URL), too.`
+}

@@ -1,0 +1,170 @@
+import { StoreError } from '../errors.ts'
+import { parseUrl } from '../lib/urls.ts'
+import { Secret } from './secrets.ts'
+
+/** A SQLite file. */
+export type SqliteAddress = Readonly<{ kind: 'sqlite'; path: string }>
+
+/** How the connection is protected, in the words of PostgreSQL's own clients; `verify-full` also checks the server's name. */
+const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
+type TlsMode = (typeof TLS_MODES)[number]
+
+/** A server that speaks PostgreSQL's protocol. */
+export type PostgresAddress = Readonly<{
+  kind: 'postgres'
+  /** The whole text as it was given: it holds the password, and goes to another thread. */
+  text: Secret
+  /** Host, port and database: what may be told to anybody. */
+  label: string
+  /** A name, an address, or the folder of a socket. */
+  host: string
+  port: number
+  database: string
+  user: string
+  password: Secret | null
+  tls: TlsMode
+  /** File with the certificates that the server's is checked against; `null`: those that Node knows. */
+  tlsRootFile: string | null
+  /** Connections of a process, 2 at least: a part of them for reading, the rest for writing. */
+  poolSize: number
+  connectTimeoutMs: number
+  /** The longest statement that a visitor waits for. Writing may take five times as long, the statements of a walk two minutes. */
+  statementTimeoutMs: number
+  applicationName: string
+}>
+
+/** Where data are kept: a file of this machine, or a server that several machines share. */
+export type DatabaseAddress = SqliteAddress | PostgresAddress
+
+/** What an address of a server looks like, for messages. */
+export const POSTGRES_FORM =
+  'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)'
+
+const DEFAULT_PORT = 5432
+const MAX_POOL_SIZE = 1_000
+const MAX_TIMEOUT_MS = 60_000
+
+/** Not a file: the walk's thread and other processes would each have a database of their own. */
+const IN_MEMORY = ':memory:'
+
+/** Parse `sqlite:PATH` or `postgres://…`; `undefined` for any other text, and for an address with a fault. */
+export function parseDatabaseAddress(text: string): DatabaseAddress | undefined {
+  if (isOfServer(text)) {
+    const address = readServer(text)
+    return typeof address === 'string' ? undefined : address
+  }
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
+  return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
+}
+
+/** What is wrong with the address of a server, for its owner. Nothing of its text is told: it may hold a password. */
+export function explainDatabaseAddress(text: string): string | undefined {
+  const address = isOfServer(text) ? readServer(text) : undefined
+  return typeof address === 'string' ? address : undefined
+}
+
+/** An address as a text that travels to another thread of this process; with its password, so nowhere else. */
+export function toDatabaseText(address: DatabaseAddress): string {
+  return address.kind === 'sqlite' ? `sqlite:${address.path}` : address.text.reveal()
+}
+
+/** The address of such a text. @throws StoreError when the text is not an address. */
+export function parseDatabaseText(text: string): DatabaseAddress {
+  if (text === `sqlite:${IN_MEMORY}`) return { kind: 'sqlite', path: IN_MEMORY }
+  const address = parseDatabaseAddress(text)
+  if (address === undefined) throw new StoreError('the address of a database was lost on its way to a thread')
+  return address
+}
+
+/** What may be told to anybody: a file, or a server without user and password. */
+export function labelDatabase(address: DatabaseAddress): string {
+  return address.kind === 'sqlite' ? address.path : address.label
+}
+
+const isOfServer = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
+
+/** The address, or what is wrong with it. */
+function readServer(text: string): PostgresAddress | string {
+  const url = parseUrl(text)
+  if (url === undefined)
+    return 'host or port cannot be read; is "/", "?", "@" or "#" in a password percent-encoded?'
+  if (url.hash !== '') return '"#" has to be percent-encoded'
+  const given = readOptions(url.searchParams)
+  if (typeof given === 'string') return given
+  const options = { ...DEFAULTS, ...given }
+  const parts = decodeAll([url.pathname.slice(1), url.username, url.password])
+  if (parts === undefined) return '"%" in user, password or database has to be written %25'
+  const [database, user, password] = parts
+  const host = options.host ?? url.hostname.replace(/^\[|\]$/g, '')
+  const fault = findFault({ host, user, database })
+  if (fault !== undefined) return fault
+  const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
+  return {
+    kind: 'postgres',
+    text: new Secret(text),
+    label: `${host}:${port}/${database}`,
+    host,
+    port,
+    database,
+    user,
+    password: password === '' ? null : new Secret(password),
+    tls: options.sslmode,
+    tlsRootFile: options.sslrootcert,
+    poolSize: options.pool_size,
+    connectTimeoutMs: options.connect_timeout_ms,
+    statementTimeoutMs: options.statement_timeout_ms,
+    applicationName: options.application_name,
+  }
+}
+
+function findFault(parts: Readonly<{ host: string; user: string; database: string }>): string | undefined {
+  const missing = Object.entries(parts).find(([, part]) => part === '')?.[0]
+  if (missing !== undefined) return `the ${missing} is missing`
+  return parts.database.includes('/') ? 'the database has a "/" in its name' : undefined
+}
+
+/** How each parameter reads its text; `undefined`: it cannot be that. */
+const PARAMETERS = {
+  sslmode: (text: string) => TLS_MODES.find((mode) => mode === text),
+  sslrootcert: (text: string) => (text === '' ? undefined : text),
+  pool_size: (text: string) => readNumber(text, 2, MAX_POOL_SIZE),
+  connect_timeout_ms: (text: string) => readNumber(text, 1, MAX_TIMEOUT_MS),
+  statement_timeout_ms: (text: string) => readNumber(text, 1, MAX_TIMEOUT_MS),
+  application_name: (text: string) => (/^[\x21-\x7e]{1,63}$/.test(text) ? text : undefined),
+  host: (text: string) => (text.startsWith('/') ? text : undefined),
+} as const
+
+type Given = { [Name in keyof typeof PARAMETERS]?: NonNullable<ReturnType<(typeof PARAMETERS)[Name]>> }
+
+const DEFAULTS = {
+  sslmode: 'disable',
+  sslrootcert: null,
+  pool_size: 10,
+  connect_timeout_ms: 2_000,
+  statement_timeout_ms: 1_000,
+  application_name: 'vitrine',
+} as const
+
+function readOptions(given: URLSearchParams): Given | string {
+  const read: Record<string, unknown> = {}
+  for (const [name, text] of given) {
+    if (!Object.hasOwn(PARAMETERS, name)) return 'there is an unknown parameter after "?"'
+    if (Object.hasOwn(read, name)) return `${name} is given twice`
+    read[name] = PARAMETERS[name as keyof typeof PARAMETERS](text)
+    if (read[name] === undefined) return `${name} cannot be that`
+  }
+  return read
+}
+
+function readNumber(text: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : NaN
+  return value >= min && value <= max ? value : undefined
+}
+
+function decodeAll<Texts extends readonly string[]>(texts: [...Texts]): Texts | undefined {
+  try {
+    return texts.map((text) => decodeURIComponent(text)) as unknown as Texts
+  } catch {
+    return undefined
+  }
+}

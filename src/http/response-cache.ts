@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import { type Clock, isFuture } from '../clock.ts'
+import type { CacheBounds } from '../lib/lru-cache.ts'
+import { type Headers, OF_A_BODY, listHeaders } from './answer.ts'
+import { type Ages, toCacheControl } from './cache-headers.ts'
+import { type EncodedBody, chooseEncoding } from './encodings.ts'
+import { isNoneMatch } from './etag.ts'
+
+/** Request targets for each cached response. A longer target is never one of them. */
+const TARGETS_PER_RESPONSE = 2
+const MAX_TARGET_CHARACTERS = 256
+/** Memory of a response beside its body and own headers: its key, its targets and the entries of both maps. */
+const OVERHEAD_BYTES = 1_024
+
+/** A body in each encoding. The strings hold bytes (latin1): Node sends such a string together with the head in one write. */
+export type Bodies = Readonly<{ identity: string; gzip?: string; br?: string }>
+
+/** Names and values in turn, as `writeHead` takes them, for a whole response and for a 304. Many responses share one block. */
+export type HeaderBlock = Readonly<{ whole: readonly string[]; notModified: readonly string[] }>
+
+/** A response as it is sent, except for the headers that depend on the moment. */
+export type PreparedResponse = Readonly<{
+  headers: HeaderBlock
+  /** Headers of this response alone, names and values in turn. */
+  own: readonly string[]
+  /** `null`: there is nothing to revalidate. */
+  etag: string | null
+  bodies: Bodies
+}>
+
+/** A response that can be sent again until `expiresAtMs`, Unix milliseconds. */
+export type CachedResponse = PreparedResponse &
+  Readonly<{
+    /** Equal for equal bodies of one address. */
+    digest: string
+    isShown: boolean
+    /** What `Cache-Control` counts down from. */
+    ages: Ages
+    cacheStatus: string
+    expiresAtMs: number
+    /** Count one response. */
+    count(): void
+  }>
+
+/** `target`: the request target as it was sent. */
+type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; target: string }>
+
+/** Finished responses by the normal form of their address, and by the request targets that lead to them. */
+export type ResponseCache = Readonly<{
+  /** Send the response that was cached for this very request target. `false`: nothing was sent. */
+  send(request: IncomingMessage, response: ServerResponse): boolean
+  /** The same for a target that another one of the same normal form has led to; from now on this target leads there, too. */
+  sendByKey(key: string, exchange: Exchange): boolean
+  /** Find a response that may have expired: its bodies can still be those of a new one. */
+  find(key: string): CachedResponse | undefined
+  set(key: string, cached: CachedResponse, target: string): void
+  entryCount(): number
+  byteCount(): number
+}>
+
+/** Create the cache of one process. The bounds count bodies and headers. */
+export function createResponseCache(bounds: CacheBounds, clock: Clock): ResponseCache {
+  const responses = new LRUCache<string, CachedResponse>({
+    max: bounds.maxEntries,
+    maxSize: bounds.maxBytes,
+    sizeCalculation: computeBytes,
+  })
+  const keys = new LRUCache<string, string>({ max: bounds.maxEntries * TARGETS_PER_RESPONSE })
+  const addTarget = (key: string, target: string): void => {
+    if (target.length <= MAX_TARGET_CHARACTERS) keys.set(target, key)
+  }
+  const sendIfCurrent = (key: string, request: IncomingMessage, response: ServerResponse): boolean => {
+    const cached = responses.get(key)
+    const nowMs = clock.nowMs()
+    // A clock that was set back makes the expiry meaningless.
+    if (cached === undefined || nowMs >= cached.expiresAtMs || isFuture(cached.ages.asOfMs, nowMs))
+      return false
+    cached.count()
+    const cacheControl = toCacheControl(cached.ages, nowMs)
+    sendPrepared(request, response, cached, { cacheControl, cacheStatus: cached.cacheStatus })
+    return true
+  }
+  return {
+    send(request, response) {
+      const { method, url = '' } = request
+      if (method !== 'GET' && method !== 'HEAD') return false
+      const key = keys.get(url)
+      return key !== undefined && sendIfCurrent(key, request, response)
+    },
+    sendByKey(key, { request, response, target }) {
+      if (!sendIfCurrent(key, request, response)) return false
+      addTarget(key, target)
+      return true
+    },
+    find: (key) => responses.get(key),
+    set(key, cached, target) {
+      responses.set(key, cached)
+      addTarget(key, target)
+    },
+    entryCount: () => responses.size,
+    byteCount: () => responses.calculatedSize,
+  }
+}
+
+function computeBytes({ bodies: { identity, gzip = '', br = '' }, own }: CachedResponse): number {
+  const ownBytes = own.reduce((sum, text) => sum + text.length, 0)
+  return identity.length + gzip.length + br.length + ownBytes + OVERHEAD_BYTES
+}
+
+/** Make the block of headers that many responses share. */
+export function toHeaderBlock(headers: Headers): HeaderBlock {
+  const all = listHeaders(headers)
+  return { whole: all.flat(), notModified: all.filter(([name]) => !OF_A_BODY.has(name)).flat() }
+}
+
+/** Hold the bytes of a body as strings. */
+export function toBodies({ identity, gzip, brotli }: EncodedBody): Bodies {
+  return {
+    identity: identity.toString('latin1'),
+    gzip: gzip.toString('latin1'),
+    br: brotli.toString('latin1'),
+  }
+}
+
+/** Send a prepared response: 304 to a visitor who has it, the head alone for HEAD, and the encoding that the visitor accepts. */
+export function sendPrepared(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { headers, own, etag, bodies }: PreparedResponse,
+  { cacheControl, cacheStatus }: Readonly<{ cacheControl: string; cacheStatus: string }>,
+): void {
+  const isKnown = etag !== null && isNoneMatch(request.headers['if-none-match'], etag)
+  const shared = isKnown ? headers.notModified : headers.whole
+  const list = shared.slice()
+  list.push('Cache-Control', cacheControl, 'Cache-Status', cacheStatus, ...own)
+  if (etag !== null) list.push('ETag', etag)
+  if (isKnown) {
+    response.writeHead(304, list)
+    response.end()
+    return
+  }
+  const encoding = bodies.br === undefined ? null : chooseEncoding(request.headers['accept-encoding'])
+  const body = (encoding === null ? undefined : bodies[encoding]) ?? bodies.identity
+  if (encoding !== null) list.push('Content-Encoding', encoding)
+  list.push('Content-Length', String(body.length))
+  response.writeHead(200, list)
+  if (request.method === 'HEAD') response.end()
+  else response.end(body, 'latin1')
+}

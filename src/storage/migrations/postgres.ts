@@ -1,0 +1,84 @@
+import type { Kysely, Migration } from 'kysely'
+import { ID, ROOM, TEXT, runStatements } from '../../database/postgres-statements.ts'
+
+/**
+ * Migrations of a copy on a server that speaks PostgreSQL's protocol by name, applied in the order of the names; a released one
+ * never changes. Texts that are compared or sorted do so by their bytes, as in SQLite and in the program.
+ */
+export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  // The tables of SQLite's migrations 0001 to 0006 (ADR 0023).
+  '0001-first': toMigration([
+    `create table if not exists channels (
+      catalog ${TEXT} not null, channel_id ${TEXT} not null, position integer not null, name text not null,
+      kind text not null, url text, gone_at_ms bigint, primary key (catalog, channel_id))`,
+    `create table if not exists channel_lists (catalog ${TEXT} primary key, as_of_ms bigint not null)`,
+    `create table if not exists copies (
+      id ${ID}, catalog ${TEXT} not null, channel_id ${TEXT} not null, current_walk integer not null default 0,
+      running_walk integer not null default 0, completed_started_at_ms bigint, completed_at_ms bigint,
+      product_count integer not null default 0, deal_count integer not null default 0, deal_currency text,
+      drops text not null default '{}', started_at_ms bigint, failure text, failed_at_ms bigint,
+      lease_owner text, lease_until_ms bigint not null default 0, lease_fence bigint not null default 0,
+      unique (catalog, channel_id))`,
+    `create table if not exists walk_pages (
+      copy_id bigint not null, walk integer not null, after_gtin ${TEXT} not null, until_gtin ${TEXT} not null,
+      as_of_ms bigint not null, next_cursor text, product_count integer not null, drops text not null,
+      primary key (copy_id, walk, after_gtin))`,
+    // Lists of lexemes, made by the program: what a word is does not depend on the database's language.
+    `create table if not exists products (
+      id ${ID}, copy_id bigint not null, gtin ${TEXT} not null, from_walk integer not null, until_walk integer,
+      digest text not null, title text not null, brand text, search_text text not null, images text not null,
+      offers text not null, as_of_ms bigint not null, words tsvector, unique (copy_id, gtin, from_walk))${ROOM}`,
+    `create index if not exists products_ended on products (copy_id, until_walk) where until_walk is not null`,
+    `create index if not exists products_words on products using gin (words)`,
+    `create table if not exists absences (
+      copy_id bigint not null, gtin ${TEXT} not null, as_of_ms bigint not null, primary key (copy_id, gtin))`,
+    `create table if not exists deals (
+      id ${ID}, product_id bigint not null, copy_id bigint not null, gtin ${TEXT} not null, from_walk integer not null,
+      until_walk integer, offer_index integer not null, offer text not null, offer_key text not null,
+      currency ${TEXT} not null, merchant_key ${TEXT} not null, brand_key ${TEXT} not null, search_text text not null,
+      is_in_stock integer not null, is_best integer not null, is_best_in_stock integer not null,
+      discount_percent integer not null, ratio_key ${TEXT} not null, price_key ${TEXT} not null,
+      saving_key ${TEXT} not null, first_seen_ms bigint not null)`,
+    `create index if not exists deals_of_product on deals (product_id)`,
+    `create index if not exists deals_by_ratio on deals (copy_id, currency, ratio_key, price_key, gtin)`,
+    `create index if not exists deals_by_saving on deals (copy_id, currency, saving_key desc, price_key, gtin)`,
+    `create index if not exists deals_by_price on deals (copy_id, currency, price_key, ratio_key, gtin)`,
+    `create index if not exists deals_by_newest on deals (copy_id, currency, first_seen_ms desc, ratio_key, price_key, gtin)`,
+    `create table if not exists quotas (
+      catalog ${TEXT} primary key, limited_until_ms bigint not null, pause_count integer not null,
+      limited_at_ms bigint not null, learned_calls integer)`,
+    `create table if not exists quota_days (
+      catalog ${TEXT} not null, day integer not null, walk integer not null, refresh integer not null,
+      lookup integer not null, reserved integer not null default 0, primary key (catalog, day))`,
+    `create table if not exists quota_minutes (
+      catalog ${TEXT} not null, minute integer not null, lookups integer not null, primary key (catalog, minute))`,
+    `create table if not exists lookup_claims (
+      catalog ${TEXT} not null, channel_id ${TEXT} not null, gtin ${TEXT} not null, owner text not null,
+      until_ms bigint not null, primary key (catalog, channel_id, gtin))`,
+  ]),
+  // Indexes for the filters of grids that can be rare. SQLite's are those of 0007.
+  '0002-deal-filters': toMigration([
+    'create index if not exists deals_by_brand on deals (copy_id, currency, brand_key)',
+    'create index if not exists deals_by_merchant on deals (copy_id, currency, merchant_key)',
+  ]),
+  // SQLite's 0008.
+  '0003-held-walks': toMigration([
+    `alter table copies
+      add column if not exists is_malformed integer not null default 1,
+      add column if not exists held_reason text,
+      add column if not exists held_since_ms bigint,
+      add column if not exists held_started_at_ms bigint,
+      add column if not exists held_product_count integer`,
+    'alter table channel_lists add column if not exists held_since_ms bigint',
+    `create table if not exists lapsed_deals (
+      copy_id bigint not null, gtin ${TEXT} not null, offer_key text not null, first_seen_ms bigint not null,
+      lapsed_at_ms bigint not null, primary key (copy_id, gtin, offer_key))`,
+    'create index if not exists lapsed_deals_by_time on lapsed_deals (copy_id, lapsed_at_ms)',
+  ]),
+  // SQLite's 0009.
+  '0004-dropped-offers': toMigration(['alter table products add column if not exists drops text']),
+}
+
+function toMigration(statements: readonly string[]): Migration {
+  return { up: (database: Kysely<unknown>) => runStatements(database, statements) }
+}

@@ -1,0 +1,101 @@
+import { type Kysely, type Migration, sql } from 'kysely'
+import { createDealIndexes } from '../sqlite-deal-indexes.ts'
+import { createSearchIndex } from '../sqlite-search.ts'
+import { letWritersHoldWords } from '../sqlite-words.ts'
+
+/** Migrations of a copy in a SQLite file by name, applied in the order of the names; a released one never changes. */
+export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  // The first tables (ADR 0003).
+  '0001-first': toMigration([
+    `create table channels (
+      catalog text not null, channel_id text not null, position integer not null, name text not null,
+      kind text not null, url text, gone_at_ms bigint, constraint channels_pk primary key (catalog, channel_id))`,
+    'create table channel_lists (catalog text primary key, as_of_ms bigint not null)',
+    `create table copies (
+      id integer primary key autoincrement, catalog text not null, channel_id text not null,
+      current_walk integer default 0 not null, running_walk integer default 0 not null,
+      completed_started_at_ms bigint, completed_at_ms bigint, product_count integer default 0 not null,
+      deal_count integer default 0 not null, deal_currency text, drops text default '{}' not null,
+      started_at_ms bigint, failure text, failed_at_ms bigint, lease_owner text,
+      lease_until_ms bigint default 0 not null, constraint copies_of unique (catalog, channel_id))`,
+    `create table walk_pages (
+      copy_id integer not null, walk integer not null, after_gtin text not null, until_gtin text not null,
+      as_of_ms bigint not null, next_cursor text, product_count integer not null, drops text not null,
+      constraint walk_pages_pk primary key (copy_id, walk, after_gtin))`,
+    `create table products (
+      id integer primary key autoincrement, copy_id integer not null, gtin text not null, from_walk integer not null,
+      until_walk integer, digest text not null, title text not null, brand text, search_text text not null,
+      images text not null, offers text not null, as_of_ms bigint not null,
+      constraint products_version unique (copy_id, gtin, from_walk))`,
+    'create index products_ended on products (copy_id, until_walk) where until_walk is not null',
+    `create table absences (
+      copy_id integer not null, gtin text not null, as_of_ms bigint not null,
+      constraint absences_pk primary key (copy_id, gtin))`,
+    `create table deals (
+      id integer primary key autoincrement, product_id integer not null, copy_id integer not null,
+      gtin text not null, from_walk integer not null, until_walk integer, offer_index integer not null,
+      offer text not null, offer_key text not null, currency text not null, merchant_key text not null,
+      brand_key text not null, search_text text not null, is_in_stock integer not null, is_best integer not null,
+      is_best_in_stock integer not null, discount_percent integer not null, ratio_key text not null,
+      price_key text not null, saving_key text not null, first_seen_ms bigint not null)`,
+    'create index deals_of_product on deals (product_id)',
+    // One for each order of grids, so that a page is read from its start and not sorted.
+    'create index deals_by_ratio on deals (copy_id, currency, ratio_key, price_key, gtin)',
+    'create index deals_by_saving on deals (copy_id, currency, saving_key desc, price_key, gtin)',
+    'create index deals_by_price on deals (copy_id, currency, price_key, ratio_key, gtin)',
+    'create index deals_by_newest on deals (copy_id, currency, first_seen_ms desc, ratio_key, price_key, gtin)',
+  ]),
+  // What all processes know of the catalog's daily limit (ADR 0009).
+  '0002-quota': toMigration([
+    `create table quotas (
+      catalog text primary key, limited_until_ms bigint not null, pause_count integer not null,
+      limited_at_ms bigint not null, learned_calls integer)`,
+    `create table quota_days (
+      catalog text not null, day integer not null, walk integer not null, refresh integer not null,
+      lookup integer not null, constraint quota_days_pk primary key (catalog, day))`,
+    `create table quota_minutes (
+      catalog text not null, minute integer not null, lookups integer not null,
+      constraint quota_minutes_pk primary key (catalog, minute))`,
+  ]),
+  // The index of words behind the search of products (ADR 0003).
+  '0003-search': { up: (database: Kysely<unknown>) => createSearchIndex(database) },
+  // A writer of many products puts their words into the index at once (ADR 0015).
+  '0004-words': { up: (database: Kysely<unknown>) => letWritersHoldWords(database) },
+  // Which process asks the catalog for which product (ADR 0018).
+  '0005-claims': toMigration([
+    `create table lookup_claims (
+      catalog text not null, channel_id text not null, gtin text not null, owner text not null,
+      until_ms bigint not null, constraint lookup_claims_pk primary key (catalog, channel_id, gtin))`,
+  ]),
+  // A number for each holder of a lease, and calls that are reserved (ADR 0023).
+  '0006-fleets': toMigration([
+    'alter table copies add column lease_fence bigint default 0 not null',
+    'alter table quota_days add column reserved integer default 0 not null',
+  ]),
+  // Indexes for the filters of grids (ADR 0029).
+  '0007-deal-filters': { up: createDealIndexes },
+  // Walks and lists of channels that are held, and first times of offers whose product is absent (ADR 0031).
+  '0008-held-walks': toMigration([
+    // Of the walks of earlier versions it is not known: the next one is not held for it.
+    'alter table copies add column is_malformed integer not null default 1',
+    'alter table copies add column held_reason text',
+    'alter table copies add column held_since_ms bigint',
+    'alter table copies add column held_started_at_ms bigint',
+    'alter table copies add column held_product_count integer',
+    'alter table channel_lists add column held_since_ms bigint',
+    `create table lapsed_deals (
+      copy_id integer not null, gtin text not null, offer_key text not null, first_seen_ms bigint not null,
+      lapsed_at_ms bigint not null, primary key (copy_id, gtin, offer_key)) without rowid`,
+    'create index lapsed_deals_by_time on lapsed_deals (copy_id, lapsed_at_ms)',
+  ]),
+  // How many offers of a product were left out. Products that were stored before have it from the next walk.
+  '0009-dropped-offers': toMigration(['alter table products add column drops text']),
+}
+
+function toMigration(statements: readonly string[]): Migration {
+  return {
+    async up(database: Kysely<unknown>) {
+      for (const statement of statements) await sql.raw(statement).execute(database)
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { LRUCache } from 'lru-cache'
+import { InvalidGtinError } from '../errors.ts'
+import { findGtin } from '../offers/gtin.ts'
+import {
+  type BoxOptions,
+  type GridOptions,
+  type OptionDefaults,
+  type Surface,
+  parseBoxOptions,
+  parseGridOptions,
+  toQuery,
+  withQuery,
+} from './options.ts'
+import { parseQueryString } from './query.ts'
+
+/** The address of a widget in its normal form. */
+export type WidgetAddress<Options = BoxOptions | GridOptions, Gtin = string | null> = Readonly<{
+  surface: Surface
+  /** In lower case. */
+  channelId: string
+  /** 14 digits; `null`: a grid. */
+  gtin: Gtin
+  options: Options
+  /** Path and query below the surface's folder: equal for equal widgets of a surface, and for no others. */
+  path: string
+}>
+
+export type BoxAddress = WidgetAddress<BoxOptions, string>
+export type GridAddress = WidgetAddress<GridOptions, null>
+
+/** The parts of an address as a request has them; `query` without its `?`. */
+export type AddressParts = Readonly<{ surface: Surface; channelId: string; query: string }>
+
+/** Parsers of addresses. Each throws `BadOptionError`. */
+export type AddressParsers = Readonly<{
+  /** @throws InvalidGtinError */
+  parseBoxAddress(parts: AddressParts & Readonly<{ gtin: string }>): BoxAddress
+  parseGridAddress(parts: AddressParts): GridAddress
+}>
+
+/** Most addresses end in one of a few query strings: their options are kept. */
+const MAX_QUERIES = 500
+const MAX_QUERY_CHARACTERS = 200
+
+/** Create the parsers of one server. */
+export function createAddressParsers(defaults: OptionDefaults): AddressParsers {
+  const parseBoxQuery = createQueryParser(parseBoxOptions, defaults)
+  const parseGridQuery = createQueryParser(parseGridOptions, defaults)
+  return {
+    parseBoxAddress({ surface, channelId, gtin, query }) {
+      const { options, normal } = parseBoxQuery(query, surface)
+      const padded = findGtin(gtin)
+      if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
+      const id = channelId.toLowerCase()
+      const path = withQuery(`${id}/where-to-buy/${padded}`, normal)
+      return { surface, channelId: id, gtin: padded, options, path }
+    },
+    parseGridAddress({ surface, channelId, query }) {
+      const { options, normal } = parseGridQuery(query, surface)
+      const id = channelId.toLowerCase()
+      return { surface, channelId: id, gtin: null, options, path: withQuery(`${id}/deals`, normal) }
+    },
+  }
+}
+
+type ParsedQuery<Options> = Readonly<{ options: Options; normal: string }>
+
+function createQueryParser<Options extends BoxOptions | GridOptions>(
+  parse: (query: URLSearchParams, defaults: OptionDefaults, surface: Surface) => Options,
+  defaults: OptionDefaults,
+): (query: string, surface: Surface) => ParsedQuery<Options> {
+  const known = new LRUCache<string, ParsedQuery<Options>>({ max: MAX_QUERIES })
+  return (query, surface) => {
+    const key = `${surface} ${query}`
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const options = parse(parseQueryString(query), defaults, surface)
+    const parsed = { options, normal: toQuery(options, defaults, surface) }
+    if (query.length <= MAX_QUERY_CHARACTERS) known.set(key, parsed)
+    return parsed
+  }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
+import { checkClocks } from '../../../src/cli/checks/catalog.ts'
+import { createFakeClock } from '../../helpers/fake-clock.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
+
+/** `null`: a file. */
+const judge = async (
+  catalogAheadMs: number | undefined,
+  databaseAheadMs: number | null,
+): Promise<string[]> => {
+  const readTime = (): Promise<number | null> =>
+    Promise.resolve(databaseAheadMs === null ? null : NOON_MS + databaseAheadMs)
+  const findings = await checkClocks({ clock: createFakeClock(NOON_MS), store: { readTime }, catalogAheadMs })
+  return findings.map(
+    ({ isGood, found, cure }) => `${isGood ? 'good' : 'WRONG'}: ${found}: ${cure?.slice(0, 32)}`,
+  )
+}
+
+describe('clocks', () => {
+  test.each([
+    ['nothing tells a time', undefined, null, []],
+    ['catalog agrees', 500, null, ['good: it agrees with that of the catalog within a minute: undefined']],
+    [
+      'both agree',
+      -MINUTE_MS,
+      3,
+      ['good: it agrees with that of the catalog and the database within a minute: undefined'],
+    ],
+    [
+      'this machine a day ahead of both',
+      -DAY_MS,
+      -DAY_MS + 400,
+      [
+        'WRONG: that of the catalog is 86,400 s behind that of this machine, that of the database is 86,400 s behind that of this machine: The clock of this machine is wro',
+      ],
+    ],
+    [
+      'database alone',
+      400,
+      HOUR_MS,
+      [
+        'WRONG: that of the database is 3,600 s ahead of that of this machine: The clock of the database is wro',
+      ],
+    ],
+    [
+      'catalog, and a file',
+      HOUR_MS,
+      null,
+      [
+        'WRONG: that of the catalog is 3,600 s ahead of that of this machine: Compare "date -u" on each of the',
+      ],
+    ],
+  ])('%s', async (...[, catalogAheadMs, databaseAheadMs, expected]) => {
+    expect(await judge(catalogAheadMs, databaseAheadMs)).toEqual(expected)
+  })
+})

@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Environment } from '../../../src/config/config.ts'
+import { startHarness } from '../../app/visit.ts'
+import { makeFolder, runHere, startRemote } from '../cli-harness.ts'
+
+type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
+
+/** What is said of proxies; nothing fails by it. */
+async function checkProxy(settings: Environment): Promise<Finding[]> {
+  const { code, out } = await runHere(['check', '--json'], settings)
+  expect(code).toBe(0)
+  expect(out).not.toContain('correct-horse')
+  return (JSON.parse(out) as Finding[]).filter(({ subject }) => subject === 'proxy')
+}
+
+describe('check of proxies', () => {
+  const PASSWORD = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
+
+  /** A proxy that adds `X-Forwarded-For`, in front of the app with these settings; its address. */
+  async function startProxied(settings: Environment): Promise<string> {
+    const { app } = await startHarness({ settings: { ...PASSWORD, ...settings } })
+    const proxy = createServer((request, response) => {
+      request.headers['x-forwarded-for'] = '192.0.2.1'
+      app(request, response)
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void proxy.close())
+    await once(proxy, 'listening')
+    return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  }
+
+  it('every proxy trusted - a warning, and nothing fails', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const [finding] = await checkProxy({ ...settings, VITRINE_TRUST_PROXY: 'true' })
+    expect(finding).toMatchObject({
+      isGood: true,
+      found: expect.stringContaining('VITRINE_TRUST_PROXY=true'),
+    })
+    expect(finding?.cure).toContain('VITRINE_TRUST_PROXY')
+  })
+
+  it('running server behind a proxy that it does not trust - a warning, and nothing fails', async () => {
+    const { settings } = await startRemote(makeFolder())
+    const VITRINE_PUBLIC_URL = await startProxied({})
+    const [finding] = await checkProxy({ ...settings, ...PASSWORD, VITRINE_PUBLIC_URL })
+    expect(finding).toMatchObject({
+      isGood: true,
+      found: expect.stringContaining('X-Forwarded-For was ignored'),
+    })
+  })
+
+  it.each([
+    ['behind a proxy that it trusts', { VITRINE_TRUST_PROXY: 'loopback' }],
+    ['not running', null],
+  ])('server %s - no word of proxies', async (_case, serverSettings) => {
+    const { settings } = await startRemote(makeFolder())
+    const VITRINE_PUBLIC_URL =
+      serverSettings === null ? 'http://127.0.0.1:9' : await startProxied(serverSettings)
+    expect(await checkProxy({ ...settings, ...PASSWORD, VITRINE_PUBLIC_URL })).toEqual([])
+  })
+})

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { describeMalformed, findUnframedHint } from '../../../src/cli/checks/stored-copy.ts'
+import { parseConfig } from '../../../src/config/config.ts'
+import { WALKED } from '../../helpers/studio-view.ts'
+
+const judge = (drops: Record<string, number>, offerCount: number, productCount = 80): string | null =>
+  describeMalformed({ ...WALKED, productCount, drops }, offerCount)
+
+test.each([
+  [
+    'more than a fifth of the offers',
+    judge({ price: 10, link: 11 }, 79),
+    '21 % of what the last walk found was',
+  ],
+  ['all offers', judge({ shape: 5 }, 0), '100 %'],
+  ['more than a fifth of the products', judge({ product: 21 }, 1_000), '21 %'],
+])('%s left out - is said with its share', (_case, judged, found) => {
+  expect(judged).toContain(found)
+})
+
+test.each([
+  ['nothing', judge({}, 0)],
+  ['a fifth of the offers', judge({ price: 20 }, 80)],
+  ['a fifth of the products', judge({ product: 20 }, 1_000)],
+  ['offers beyond what a product may have', judge({ too_many: 900 }, 100)],
+])('%s left out - is good', (_case, judged) => {
+  expect(judged).toBeNull()
+})
+
+test.each([
+  [null, undefined, true],
+  [null, 'https://magazine.example', false],
+  ['https://magazine.example', undefined, false],
+])('channel at %s, VITRINE_FRAME_ANCESTORS %s - no site may frame it: %s', (url, ancestors, expected) => {
+  const { config } = parseConfig({ VITRINE_FRAME_ANCESTORS: ancestors })
+  expect(findUnframedHint(config, { id: 'a', url }) !== null).toBe(expected)
+})
+
+test('channel of the embedded catalog - the hint names the command that gives it an address', () => {
+  const channel = { id: '11111111-2222-4333-8444-555555555555', url: null }
+  const remote = { VITRINE_CATALOG_URL: 'https://catalog.example', VITRINE_CATALOG_KEY: 'a-key' }
+  const command = `vitrine catalog channels set ${channel.id} --url`
+  const embedded = findUnframedHint(parseConfig({}).config, channel)
+  expect(embedded).toContain(command)
+  expect(embedded).toContain('VITRINE_FRAME_ANCESTORS')
+  const other = findUnframedHint(parseConfig(remote).config, channel)
+  expect(other).not.toContain(command)
+  expect(other).toContain('VITRINE_FRAME_ANCESTORS')
+})

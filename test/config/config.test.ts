@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest'
+import { type Environment, parseConfig } from '../../src/config/config.ts'
+import { SETTINGS } from '../../src/config/settings.ts'
+import { ConfigError } from '../../src/errors.ts'
+
+const REMOTE = { VITRINE_CATALOG_URL: 'https://catalog.example', VITRINE_CATALOG_KEY: 'k-secret-1' }
+const ID = '3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f'
+
+function findProblems(environment: Environment): readonly string[] {
+  try {
+    parseConfig(environment)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+const findNames = (environment: Environment): string[] =>
+  findProblems(environment).map((problem) => problem.split(':')[0] ?? '')
+
+describe('settings: none', () => {
+  it('defaults - as product.md lists them', () => {
+    const { config, secrets } = parseConfig({})
+    expect(config).toEqual({
+      catalog: { kind: 'embedded' },
+      catalogDatabase: { kind: 'sqlite', path: 'data/catalog.db' },
+      catalogTimeoutMs: 5_000,
+      catalogDailyLimit: null,
+      catalogMaxBytes: 8_388_608,
+      host: '127.0.0.1',
+      port: 3_000,
+      publicUrl: null,
+      database: { kind: 'sqlite', path: 'data/vitrine.db' },
+      channels: null,
+      frameAncestors: [],
+      freshness: {
+        freshSeconds: 300,
+        staleSeconds: 3_600,
+        rescueSeconds: 604_800,
+        notFoundSeconds: 300,
+        visitorTimeoutMs: 800,
+        unknownLookupsPerHour: 600,
+      },
+      priceMaxAgeSeconds: 86_400,
+      cacheMaxBytes: 67_108_864,
+      cacheMaxEntries: 20_000,
+      cacheTagHeader: null,
+      syncCron: '7 * * * *',
+      workers: 1,
+      locale: 'en',
+      currency: null,
+      disclosure: { kind: 'locale' },
+      trustProxy: false,
+      logLevel: 'info',
+    })
+    expect(secrets).toEqual({ catalogKey: null, catalogKeyFile: null, adminPassword: null })
+  })
+
+  it('config - its parts - are frozen', () => {
+    const { config, secrets } = parseConfig(REMOTE)
+    for (const part of [config, config.freshness, secrets]) expect(Object.isFrozen(part)).toBe(true)
+  })
+})
+
+/** For every setting a good text with the value that it becomes, and texts that are none. */
+const TABLE: Readonly<Record<keyof typeof SETTINGS, readonly [good: string, bad: readonly string[]]>> = {
+  VITRINE_CATALOG_URL: ['https://catalog.example/x', ['catalog.example', 'ftp://x']],
+  VITRINE_CATALOG_KEY: ['k1', ['k 1', 'kö']],
+  VITRINE_CATALOG_KEY_FILE: ['/run/key', []],
+  VITRINE_HOST: ['0.0.0.0', []],
+  VITRINE_PORT: ['0', ['65536', '80a', '-1']],
+  VITRINE_PUBLIC_URL: ['https://w.example/path', ['/path']],
+  VITRINE_DATABASE_URL: ['sqlite:x.db', ['x.db']],
+  VITRINE_CATALOG_DATABASE_URL: ['sqlite:x.db', ['x.db']],
+  VITRINE_CHANNELS: [ID, ['x']],
+  VITRINE_FRAME_ANCESTORS: ['https://a.example', ['a.example']],
+  VITRINE_CATALOG_DAILY_LIMIT: ['5000', ['0', '-1', '1e3', '5,000']],
+  VITRINE_FRESH_SECONDS: ['299', ['0', '301']],
+  VITRINE_STALE_SECONDS: ['1', ['0', '-1', '999999999']],
+  VITRINE_RESCUE_SECONDS: ['1', ['0', '1h']],
+  VITRINE_VISITOR_TIMEOUT_MS: ['10000', ['0', '10001']],
+  VITRINE_NOT_FOUND_SECONDS: ['1', ['0']],
+  VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: ['0', ['-1', '1000001']],
+  VITRINE_PRICE_MAX_AGE_SECONDS: ['1', ['0']],
+  VITRINE_CACHE_MAX_BYTES: ['1', ['0', '64MB']],
+  VITRINE_CACHE_MAX_ENTRIES: ['1', ['0']],
+  VITRINE_CACHE_TAG_HEADER: ['surrogate-KEY', ['Surrogate-Keys', 'X-Tags', 'xkey,xkey', 'x\nkey']],
+  VITRINE_SYNC_CRON: ['off', ['hourly']],
+  VITRINE_CATALOG_TIMEOUT_MS: ['600000', ['0', '600001']],
+  VITRINE_CATALOG_MAX_BYTES: ['1099511627776', ['0', '1099511627777']],
+  VITRINE_WORKERS: ['64', ['0', '65', '-1', '2.5', 'two', 'AUTO', 'auto ']],
+  VITRINE_LOCALE: ['de-AT', ['de_AT']],
+  VITRINE_CURRENCY: ['usd', ['DOLLAR']],
+  VITRINE_DISCLOSURE: ['off', [' ']],
+  VITRINE_ADMIN_PASSWORD: ['p4ss', ['p ss']],
+  VITRINE_TRUST_PROXY: ['loopback', ['maybe']],
+  VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
+}
+
+const PARTNERS: Environment = {
+  VITRINE_CATALOG_URL: 'https://catalog.example',
+  VITRINE_CATALOG_KEY_FILE: '/run/key',
+}
+
+function withPartners(name: string): Environment {
+  if (name === 'VITRINE_CATALOG_KEY') return { VITRINE_CATALOG_URL: 'https://catalog.example' }
+  return name.startsWith('VITRINE_CATALOG_URL') || name.startsWith('VITRINE_CATALOG_KEY') ? PARTNERS : {}
+}
+
+describe('settings: each', () => {
+  it.each(Object.entries(TABLE))('%s - good text - no problem, and it is read', (name, [good]) => {
+    const environment = { ...withPartners(name), [name]: good }
+    expect(findProblems(environment)).toEqual([])
+    const { [name]: _left, ...others } = environment
+    const before = findProblems(others).length === 0 ? parseConfig(others) : null
+    expect(parseConfig(environment)).not.toEqual(before)
+  })
+
+  const bad = Object.entries(TABLE).flatMap(([name, [, texts]]) => texts.map((text) => [name, text] as const))
+  it.each(bad)('%s - "%s" - that one problem, without the text', (name, text) => {
+    const problems = findProblems({ ...withPartners(name), [name]: text })
+    expect(problems).toHaveLength(1)
+    expect(problems[0]?.startsWith(`${name}: expected `)).toBe(true)
+  })
+
+  it('table - of this test - has every setting', () => {
+    expect(Object.keys(TABLE).toSorted()).toEqual(Object.keys(SETTINGS).toSorted())
+  })
+})
+
+describe('settings: several problems', () => {
+  it('three bad variables - one message with all names and no value', () => {
+    const environment = {
+      VITRINE_PORT: 'hunter2port',
+      VITRINE_FRESH_SECONDS: 'hunter2fresh',
+      VITRINE_FRESHNESS: 'hunter2unknown',
+      VITRINE_ADMIN_PASSWORD: 'hunter2 secret',
+    }
+    expect(findNames(environment).toSorted()).toEqual(Object.keys(environment).toSorted())
+    expect(() => parseConfig(environment)).toThrow(
+      expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }),
+    )
+    expect(() => parseConfig(environment)).toThrow(/^(?![^]*hunter2)/)
+  })
+
+  it.each(['VITRINE_', 'VITRINE_TYPO', 'VITRINE_port', 'VITRINE_constructor', 'VITRINE___proto__'])(
+    'unknown name %s - a problem',
+    (name) => {
+      expect(findNames({ [name]: '1' })).toEqual([name])
+    },
+  )
+
+  it.each(['vitrine_port', 'XVITRINE_PORT', 'PATH', 'NODE_ENV', 'toString'])(
+    'other name %s - is not ours',
+    (name) => {
+      expect(findProblems({ [name]: 'anything' })).toEqual([])
+    },
+  )
+})
+
+describe('settings: partners', () => {
+  it.each<[string, Environment, number]>([
+    ['address with key', REMOTE, 0],
+    ['address with key file', PARTNERS, 0],
+    ['address alone', { VITRINE_CATALOG_URL: 'https://catalog.example' }, 1],
+    ['key alone', { VITRINE_CATALOG_KEY: 'k' }, 1],
+    ['key file alone', { VITRINE_CATALOG_KEY_FILE: '/run/key' }, 1],
+    ['key and key file', { ...REMOTE, ...PARTNERS }, 1],
+    ['address with an empty key', { ...REMOTE, VITRINE_CATALOG_KEY: '' }, 1],
+  ])('%s - %s', (_name, environment, count) => {
+    expect(findProblems(environment)).toHaveLength(count)
+  })
+})
+
+describe('settings: empty texts, PORT, Kubernetes', () => {
+  it('empty text - counts as not set, of unknown names too', () => {
+    const environment = Object.fromEntries(
+      [...Object.keys(SETTINGS), 'VITRINE_TYPO', 'PORT'].map((name) => [name, '']),
+    )
+    expect(parseConfig(environment)).toEqual(parseConfig({}))
+  })
+
+  it.each<[string, Environment, number]>([
+    ['PORT alone', { PORT: '8080' }, 8_080],
+    ['both', { PORT: '8080', VITRINE_PORT: '9090' }, 9_090],
+    ['VITRINE_PORT empty', { PORT: '8080', VITRINE_PORT: '' }, 8_080],
+    ['VITRINE_PORT of Kubernetes', { PORT: '8080', VITRINE_PORT: 'tcp://10.0.0.1:80' }, 8_080],
+    ['only that of Kubernetes', { VITRINE_PORT: 'tcp://10.0.0.1:80' }, 3_000],
+  ])('%s - port %i', (_name, environment, port) => {
+    expect(parseConfig(environment).config.port).toBe(port)
+  })
+
+  it('PORT malformed - named by its own name', () => {
+    expect(findNames({ PORT: 'http' })).toEqual(['PORT'])
+  })
+
+  it('names that Kubernetes injects - for services called vitrine and vitrine-… - are passed over', () => {
+    const environment: Environment = {}
+    const add = (service: string): void => {
+      Object.assign(environment, {
+        [`${service}_SERVICE_HOST`]: '10.0.0.1',
+        [`${service}_SERVICE_PORT`]: '80',
+        [`${service}_SERVICE_PORT_HTTP`]: '80',
+        [`${service}_PORT`]: 'tcp://10.0.0.1:80',
+        [`${service}_PORT_80_TCP`]: 'tcp://10.0.0.1:80',
+        [`${service}_PORT_80_TCP_PROTO`]: 'tcp',
+        [`${service}_PORT_80_TCP_PORT`]: '80',
+        [`${service}_PORT_80_TCP_ADDR`]: '10.0.0.1',
+        [`${service}_PORT_53_UDP`]: 'udp://10.0.0.1:53',
+      })
+    }
+    for (const service of ['VITRINE', 'VITRINE_WEB', 'VITRINE_MY_SHOP_2']) add(service)
+    expect(parseConfig(environment)).toEqual(parseConfig({}))
+  })
+
+  it.each(['VITRINE_WEB_PORT', 'VITRINE_PORT_80', 'VITRINE_SERVICE', 'VITRINE_HOST_SERVICE'])(
+    '%s - with another text - is still unknown',
+    (name) => {
+      expect(findNames({ [name]: '80' })).toEqual([name])
+    },
+  )
+})

@@ -1,0 +1,111 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import {
+  type DatabaseAddress,
+  type PostgresAddress,
+  explainDatabaseAddress,
+  labelDatabase,
+  parseDatabaseAddress,
+  parseDatabaseText,
+  toDatabaseText,
+} from '../../src/config/database-address.ts'
+import { parseConfig } from '../../src/config/config.ts'
+
+const parseServer = (text: string): PostgresAddress => parseDatabaseAddress(text) as PostgresAddress
+
+const FULL =
+  'postgresql://shop%40user:p%2Fss-word-1@db.example:6543/prices?sslmode=verify-full&sslrootcert=/etc/ca.pem&pool_size=24&connect_timeout_ms=500&statement_timeout_ms=750&application_name=widgets'
+
+describe('address of a server', () => {
+  test('everything given - is read, percent signs undone', () => {
+    const address = parseServer(FULL)
+    expect(address).toMatchObject({
+      kind: 'postgres',
+      host: 'db.example',
+      port: 6543,
+      database: 'prices',
+      user: 'shop@user',
+      tls: 'verify-full',
+      tlsRootFile: '/etc/ca.pem',
+      poolSize: 24,
+      connectTimeoutMs: 500,
+      statementTimeoutMs: 750,
+      applicationName: 'widgets',
+      label: 'db.example:6543/prices',
+    })
+    expect(address.password?.reveal()).toBe('p/ss-word-1')
+  })
+
+  test('only what is needed - the rest has its defaults', () => {
+    expect(parseDatabaseAddress('postgres://me@[::1]/prices')).toMatchObject({
+      host: '::1',
+      port: 5432,
+      password: null,
+      tls: 'disable',
+      tlsRootFile: null,
+      poolSize: 10,
+      connectTimeoutMs: 2_000,
+      statementTimeoutMs: 1_000,
+      applicationName: 'vitrine',
+    })
+  })
+
+  test('folder of a socket - stands for the host', () => {
+    expect(parseDatabaseAddress('postgres://me@localhost/prices?host=/run/postgresql')).toMatchObject({
+      host: '/run/postgresql',
+    })
+  })
+
+  test.each([
+    ['postgres://db.example/prices', 'the user is missing'],
+    ['postgres://me@db.example', 'the database is missing'],
+    ['postgres://me@db.example/', 'the database is missing'],
+    ['postgres://me@/prices', 'host or port cannot be read'],
+    ['postgres:prices', 'the host is missing'],
+    ['postgres://me@db.example/a/b', 'the database has a "/" in its name'],
+    ['postgres://me@db.example/prices#x', '"#" has to be percent-encoded'],
+    ['postgres://me@db.example/prices?sslmode=prefer', 'sslmode cannot be that'],
+    ['postgres://me@db.example/prices?sslmode=require&sslmode=disable', 'sslmode is given twice'],
+    ['postgres://me@db.example/prices?poolsize=3', 'there is an unknown parameter after "?"'],
+    ['postgres://me@db.example/prices?pool_size=1', 'pool_size cannot be that'],
+    ['postgres://me@db.example/prices?pool_size=ten', 'pool_size cannot be that'],
+    ['postgres://me@db.example/prices?statement_timeout_ms=0', 'statement_timeout_ms cannot be that'],
+    ['postgres://me@db.example/prices?host=other.example', 'host cannot be that'],
+    ['postgres://me@db.example/prices?application_name=a%20b', 'application_name cannot be that'],
+    ['postgres://me:%@db.example/prices', '"%" in user, password or database has to be written %25'],
+    ['postgres://me@db.example:99999/prices', 'host or port cannot be read'],
+    ['postgres://me:a/b@db.example/prices', 'host or port cannot be read'],
+  ])('%s - is refused, and why is said', (text, fault) => {
+    expect(parseDatabaseAddress(text)).toBeUndefined()
+    expect(() => parseConfig({ VITRINE_DATABASE_URL: text })).toThrow(`URL: ${fault}`)
+  })
+
+  test('a password with signs of an address - is in no message', () => {
+    for (const sign of '/?#@:%&=[]\\ ') {
+      const text = `postgres://me:xq${sign}zj@db.example/prices?xq=xq${sign}zj`
+      expect(explainDatabaseAddress(text)).not.toMatch(/xq|zj/)
+    }
+  })
+
+  test('printed, logged or put into JSON - its password is nowhere', () => {
+    const address = parseServer(FULL)
+    for (const text of [JSON.stringify(address), inspect(address, { depth: 9 }), String(address.text)])
+      expect(text).not.toContain('ss-word-1')
+  })
+})
+
+describe('address on its way to a thread', () => {
+  test.each(['sqlite:data/copy.db', FULL])('%s - arrives as it was', (text) => {
+    const address = parseDatabaseAddress(text) as DatabaseAddress
+    expect(parseDatabaseText(toDatabaseText(address))).toEqual(address)
+  })
+
+  test('told to anybody - without user and password', () => {
+    expect(labelDatabase(parseDatabaseAddress(FULL) as DatabaseAddress)).toBe('db.example:6543/prices')
+    expect(labelDatabase({ kind: 'sqlite', path: 'data/copy.db' })).toBe('data/copy.db')
+  })
+
+  test('something else - is an error', () => {
+    expect(() => parseDatabaseText('mysql://x')).toThrow('was lost on its way')
+  })
+})

@@ -1,0 +1,25 @@
+import { parseConfig } from '../../src/config/config.ts'
+import { type CachedResponse, toHeaderBlock } from '../../src/http/response-cache.ts'
+
+/** A cached response of time 0: five minutes fresh from then on, and shown for a day. */
+export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse {
+  return {
+    digest: '1',
+    etag: '"tag"',
+    isShown: true,
+    headers: toHeaderBlock({ 'Content-Type': 'text/html; charset=utf-8', 'Vitrine-State': 'shown' }),
+    own: [],
+    bodies: { identity: 'body' },
+    ages: {
+      asOfMs: 0,
+      oldestPriceMs: 0,
+      config: parseConfig({}).config.freshness,
+      priceMaxAgeSeconds: 86_400,
+      isGrid: false,
+    },
+    expiresAtMs: 300_000,
+    cacheStatus: 'vitrine; hit',
+    count: () => {},
+    ...over,
+  }
+}

@@ -1,0 +1,241 @@
+import { once } from 'node:events'
+import { type IncomingMessage, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type ResponseCache, createResponseCache } from '../../src/http/response-cache.ts'
+import { createFakeClock, type FakeClock } from '../helpers/fake-clock.ts'
+import { makeResponse } from '../helpers/responses.ts'
+
+const BOUNDS = { maxEntries: 10, maxBytes: 1_000_000 }
+const ENCODED = { identity: 'body', gzip: 'zipped', br: 'br' }
+
+type Made = Readonly<{ cache: ResponseCache; clock: FakeClock }>
+
+function makeCache(bounds = BOUNDS): Made {
+  const clock = createFakeClock(0)
+  return { cache: createResponseCache(bounds, clock), clock }
+}
+
+type Seen = IncomingMessage & { text: string }
+
+/** Cached responses over real HTTP. A target that is not cached is one of the key after its first letter, or 299. */
+async function listen(cache: ResponseCache): Promise<(path: string, options?: object) => Promise<Seen>> {
+  const port = await listenRaw(cache)
+  return async (path, options = {}) => {
+    const sent = request({ host: '127.0.0.1', port, path, ...options }).end()
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    return Object.assign(answer, { text: Buffer.concat((await answer.toArray()) as Buffer[]).toString() })
+  }
+}
+
+async function listenRaw(cache: ResponseCache): Promise<number> {
+  const server = createServer((incoming, response) => {
+    const { url: target = '' } = incoming
+    if (cache.send(incoming, response)) return
+    if (!cache.sendByKey(target.slice(1, 2), { request: incoming, response, target }))
+      response.writeHead(299).end()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+describe('cached response', () => {
+  test('the target that it was cached for, and another spelling of it', async () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse(), '/a')
+    const ask = await listen(cache)
+    expect(await ask('/a')).toMatchObject({ statusCode: 200, text: 'body' })
+    expect(await ask('/a?x')).toMatchObject({ statusCode: 200, text: 'body' })
+  })
+
+  test('another spelling is worked out once', async () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse(), '/a')
+    const byKey = vi.spyOn(cache, 'sendByKey')
+    const ask = await listen(cache)
+    for (let visits = 0; visits < 3; visits += 1) await ask('/a?x')
+    expect(byKey).toHaveBeenCalledTimes(1)
+  })
+
+  test('a target that leads nowhere is left to the routes', async () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse(), '/a')
+    expect((await (await listen(cache))('/b')).statusCode).toBe(299)
+  })
+
+  test.each(['POST', 'DELETE', 'OPTIONS'])('%s is left to the routes', async (method) => {
+    const { cache } = makeCache()
+    cache.set('other', makeResponse(), '/a')
+    expect((await (await listen(cache))('/a', { method })).statusCode).toBe(299)
+  })
+
+  test('HEAD gets the same headers without the body', async () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse(), '/a')
+    const answer = await (await listen(cache))('/a', { method: 'HEAD' })
+    expect([answer.statusCode, answer.headers['content-length'], answer.text]).toEqual([200, '4', ''])
+  })
+
+  test.each([
+    [undefined, 'body', undefined],
+    ['identity', 'body', undefined],
+    ['gzip', 'zipped', 'gzip'],
+    ['gzip, br', 'br', 'br'],
+  ])('Accept-Encoding %s gets %s', async (accepted, body, encoding) => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse({ bodies: ENCODED }), '/a')
+    const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
+    const answer = await (await listen(cache))('/a', { headers })
+    expect([answer.text, answer.headers['content-encoding'], answer.headers['content-length']]).toEqual([
+      body,
+      encoding,
+      String(body.length),
+    ])
+  })
+
+  test('a body without encodings is sent as it is', async () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse(), '/a')
+    const answer = await (await listen(cache))('/a', { headers: { 'accept-encoding': 'gzip, br' } })
+    expect([answer.text, answer.headers['content-encoding']]).toEqual(['body', undefined])
+  })
+
+  test('bytes beyond ASCII arrive as they are', async () => {
+    const { cache } = makeCache()
+    const identity = Buffer.from('€ ä').toString('latin1')
+    cache.set('a', makeResponse({ bodies: { identity } }), '/a')
+    expect((await (await listen(cache))('/a')).text).toBe('€ ä')
+  })
+
+  test.each(['"tag"', 'W/"tag"', '"x", "tag"', '*'])('If-None-Match %s is 304', async (tag) => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse({ bodies: ENCODED }), '/a')
+    const headers = { 'if-none-match': tag, 'accept-encoding': 'gzip' }
+    const answer = await (await listen(cache))('/a', { headers })
+    expect([answer.statusCode, answer.headers['etag'], answer.text]).toEqual([304, '"tag"', ''])
+    for (const name of ['content-length', 'content-type', 'content-encoding'])
+      expect(answer.headers[name]).toBeUndefined()
+  })
+
+  test('a response without a tag is never 304', async () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse({ etag: null }), '/a')
+    const answer = await (await listen(cache))('/a', { headers: { 'if-none-match': '*' } })
+    expect(answer.statusCode).toBe(200)
+  })
+
+  test('each response is counted', async () => {
+    const { cache } = makeCache()
+    const count = vi.fn<() => void>()
+    cache.set('a', makeResponse({ count }), '/a')
+    const ask = await listen(cache)
+    await ask('/a')
+    await ask('/a', { method: 'HEAD' })
+    await ask('/a', { headers: { 'if-none-match': '"tag"' } })
+    await ask('/b')
+    expect(count).toHaveBeenCalledTimes(3)
+  })
+
+  test('HTTP/1.0 gets its length, no chunks, and the end of its connection', async () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse(), '/a')
+    const socket = connect(await listenRaw(cache), '127.0.0.1').setEncoding('latin1')
+    socket.write('GET /a HTTP/1.0\r\n\r\n')
+    const seen = await text(socket)
+    expect(seen).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(seen).toContain('\r\nContent-Length: 4\r\n')
+    expect(seen.toLowerCase()).not.toContain('transfer-encoding')
+    expect(seen.endsWith('\r\n\r\nbody')).toBe(true)
+  })
+})
+
+describe('age', () => {
+  test('max-age counts down, and the response ends with its expiry to the millisecond', async () => {
+    const { cache, clock } = makeCache()
+    cache.set('a', makeResponse(), '/a')
+    const ask = await listen(cache)
+    for (const [nowMs, age] of [
+      [0, 'max-age=300,'],
+      [999, 'max-age=300,'],
+      [1_000, 'max-age=299,'],
+      [299_999, 'max-age=60,'],
+    ] as const) {
+      clock.advance(nowMs - clock.nowMs())
+      expect((await ask('/a')).headers['cache-control']).toContain(age)
+    }
+    clock.advance(1)
+    expect((await ask('/a')).statusCode).toBe(299)
+    expect(cache.find('a')).toBeDefined()
+  })
+
+  test('a clock that was set back by more than a minute makes the age unknown', async () => {
+    const { cache } = makeCache()
+    const { ages } = makeResponse()
+    cache.set('a', makeResponse({ ages: { ...ages, asOfMs: 60_001 } }), '/a')
+    expect((await (await listen(cache))('/a')).statusCode).toBe(299)
+  })
+})
+
+describe('room', () => {
+  test('a long target leads to its response by its key alone', async () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse(), '/a')
+    const byKey = vi.spyOn(cache, 'sendByKey')
+    const ask = await listen(cache)
+    const long = `/a?${'x'.repeat(300)}`
+    expect((await ask(long)).text).toBe('body')
+    expect((await ask(long)).text).toBe('body')
+    expect(byKey).toHaveBeenCalledTimes(2)
+  })
+
+  test('targets are bounded: many spellings of one response cost no other response its place', async () => {
+    const { cache } = makeCache({ maxEntries: 2, maxBytes: 1_000_000 })
+    cache.set('a', makeResponse(), '/a')
+    cache.set('b', makeResponse(), '/b')
+    const ask = await listen(cache)
+    for (let index = 0; index < 50; index += 1) expect((await ask(`/a?${index}`)).text).toBe('body')
+    expect((await ask('/b')).text).toBe('body')
+    expect(cache.entryCount()).toBe(2)
+  })
+
+  test('a replaced response is sent in place of the one before, and a dropped one is not sent', async () => {
+    const { cache } = makeCache({ maxEntries: 1, maxBytes: 1_000_000 })
+    cache.set('a', makeResponse(), '/a')
+    const ask = await listen(cache)
+    cache.set('a', makeResponse({ bodies: { identity: 'newer' } }), '/a')
+    expect((await ask('/a')).text).toBe('newer')
+    cache.set('b', makeResponse(), '/b')
+    expect((await ask('/a')).statusCode).toBe(299)
+    expect(cache.find('a')).toBeUndefined()
+  })
+
+  test('what was used longest ago is dropped first', async () => {
+    const { cache } = makeCache({ maxEntries: 2, maxBytes: 1_000_000 })
+    cache.set('a', makeResponse(), '/a')
+    cache.set('b', makeResponse(), '/b')
+    await (
+      await listen(cache)
+    )('/a')
+    cache.set('c', makeResponse(), '/c')
+    expect(['a', 'b', 'c'].map((key) => cache.find(key) !== undefined)).toEqual([true, false, true])
+  })
+
+  test('a response larger than all of the cache is not kept, and nothing breaks', async () => {
+    const { cache } = makeCache({ maxEntries: 10, maxBytes: 3_000 })
+    cache.set('a', makeResponse({ bodies: { identity: 'x'.repeat(3_000) } }), '/a')
+    expect((await (await listen(cache))('/a')).statusCode).toBe(299)
+    expect([cache.entryCount(), cache.byteCount()]).toEqual([0, 0])
+  })
+
+  test('bodies of all encodings and own headers count', () => {
+    const { cache } = makeCache()
+    cache.set('a', makeResponse({ bodies: { identity: '' } }), '/a')
+    const before = cache.byteCount()
+    const bodies = { identity: 'x'.repeat(100), gzip: 'x'.repeat(20), br: 'xxx' }
+    cache.set('a', makeResponse({ bodies, own: ['xkey', 'a b'] }), '/a')
+    expect(cache.byteCount() - before).toBe(130)
+  })
+})

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { BadOptionError, InvalidGtinError } from '../../src/errors.ts'
+import { createAddressParsers } from '../../src/widgets/address.ts'
+import { GTIN } from '../app/visit.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
+
+const { parseBoxAddress, parseGridAddress } = createAddressParsers({ locale: 'en', currency: null })
+const PARTS = { surface: 'fragment', channelId: CHANNEL_ID, query: '' } as const
+
+describe('normal form of an address', () => {
+  test.each([
+    ['', ''],
+    ['limit=3&theme=dark', '?theme=dark&limit=3'],
+    ['theme=dark&limit=3&utm_source=x', '?theme=dark&limit=3'],
+    ['limit=5&theme=auto&css=link', ''],
+    ['merchant=b&merchant=A&q2=', '?merchant=a&merchant=b'],
+    [`x=${'y'.repeat(900)}`, ''],
+  ])('the query "%s" becomes "%s"', (query, normal) => {
+    const { path } = parseBoxAddress({ ...PARTS, query, gtin: GTIN })
+    expect(path).toBe(`${CHANNEL_ID}/where-to-buy/${GTIN}${normal}`)
+    expect(parseGridAddress({ ...PARTS, query: query.replace('limit=5', '') }).path).toBe(
+      `${CHANNEL_ID}/deals${normal}`,
+    )
+  })
+
+  test('a channel in capital letters and a GTIN without its zeros are the same box', () => {
+    const address = parseBoxAddress({ ...PARTS, gtin: GTIN })
+    const { channelId, gtin, path } = parseBoxAddress({
+      ...PARTS,
+      channelId: CHANNEL_ID.toUpperCase(),
+      gtin: GTIN.slice(1),
+    })
+    expect({ channelId, gtin, path }).toEqual({ channelId: CHANNEL_ID, gtin: GTIN, path: address.path })
+  })
+
+  test('options that only fragments have are in the address of a fragment alone', () => {
+    const query = 'isolate=shadow&markup=schema'
+    expect(parseBoxAddress({ ...PARTS, query, gtin: GTIN }).path).toContain('?isolate=shadow&markup=schema')
+    expect(parseBoxAddress({ ...PARTS, surface: 'embed', query, gtin: GTIN }).path).not.toContain('?')
+  })
+
+  test('a wrong option is told before a wrong GTIN, the second time too', () => {
+    for (let count = 0; count < 2; count += 1) {
+      expect(() => parseBoxAddress({ ...PARTS, query: 'limit=0', gtin: 'x' })).toThrow(BadOptionError)
+      expect(() => parseBoxAddress({ ...PARTS, gtin: 'x' })).toThrow(InvalidGtinError)
+      expect(() => parseGridAddress({ ...PARTS, query: 'page=0' })).toThrow(BadOptionError)
+    }
+  })
+})
