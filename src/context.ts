@@ -19,7 +19,7 @@ import { type Walks, createWalks } from './sync/walks.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
-import { hashFolders } from './http/etag.ts'
+import { createEtag, hashFolders } from './http/etag.ts'
 import { type LineBudget, createLineBudget } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Memories, createMemories } from './caches.ts'
@@ -165,7 +165,7 @@ function computeVersion({
   const { locale, currency, disclosure } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
   const settings = JSON.stringify({ publicUrl, locale, currency, disclosure, paths })
-  return `${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER])} ${settings}`
+  return createEtag(`${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER])} ${settings}`)
 }
 
 function createClient(

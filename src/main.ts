@@ -1,19 +1,25 @@
 #!/usr/bin/env node
+import { setPriority } from 'node:os'
 import { isRunByNpm, readEnvironment } from './config/env.ts'
 import type { CommandIo } from './cli/command.ts'
 import { runCommandLine } from './cli/program.ts'
-import { runWalkInThread } from './sync/walk-runner.ts'
 import { createEnding } from './lib/shutdown.ts'
 import { createLogger } from './observability/logger.ts'
 
 /** A second Ctrl-C does not wait for anything. */
 const EXIT_INTERRUPTED = 130
 
+/** How much lower than others the priority of a walk is. */
+const NICENESS = 10
+
 /** How often a process that npm started looks whether npm's shell is still there. */
 const PARENT_LOOK_MS = 250
 
 // What serves until it is told to stop is done then, also where a slow reader has to be cut off.
 if (process.argv.slice(2, 4).includes('serve')) process.exitCode = 0
+
+// A walk beside a server gives way to it, as the server's own walks do.
+if (process.argv.slice(2).includes('sync')) setPriority(NICENESS)
 
 const ending = createEnding((fields, message) => createLogger({ level: 'fatal' }).fatal(fields, message))
 
@@ -46,7 +52,6 @@ const io: CommandIo = {
   isTerminal: process.stderr.isTTY,
   onHangUp: (listener) => void process.on('SIGHUP', listener),
   signal: ending.signal,
-  runWalk: runWalkInThread,
 }
 
 const code = await runCommandLine(process.argv.slice(2), readEnvironment, io)

@@ -5,7 +5,7 @@ import { MAIN, askCatalog } from './vitrine.mjs'
 
 /**
  * Walk the catalog by `vitrine sync`. Time counts from the catalog's first call to the line that the program prints at its
- * end, without its start; CPU is that of the whole program. It is not pinned: a walk has two threads.
+ * end, without its start; CPU is that of the whole program, which is not pinned to a core.
  * @param {import('./run.mjs').Run} run
  */
 export async function measureWalk(run, catalog, settings) {

@@ -6,8 +6,8 @@ import { Secret } from '../config/secrets.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { createCatalogService } from './service.ts'
 import type { CopiedCatalog, ThreadMessage, ThreadOrder, ThreadRequest } from './start-thread.ts'
-import { findMeta, isCatalogEmpty, putMeta, readContent, getCatalogId } from './store/meta.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
+import { findMeta, getCatalogId, isCatalogEmpty, putMeta, readContent } from './store/meta.ts'
 import { openCatalogStore } from './store/open-store.ts'
 
 /** Body of the embedded catalog's thread: it opens the database, listens, and lives until it is told to close. */

@@ -9,19 +9,20 @@ const decompressors = { gzip: promisify(gunzip), br: promisify(brotliDecompress)
 /** A body as undici gives it. */
 type Body = Dispatcher.ResponseData['body']
 
-/** Reads a whole answer as JSON; `maxBytes` holds for what travels and for what comes out of it. */
+/**
+ * Reads a whole answer as JSON; `maxBytes` holds for what travels and for what comes out of it.
+ * @throws CatalogInvalidError when it is no JSON in UTF-8.
+ */
 export async function readJson(answer: Dispatcher.ResponseData, maxBytes: number): Promise<unknown> {
   return parseJson(await readBody(answer, maxBytes))
 }
 
-/** The same before it is parsed: that may be done in another thread. */
-export async function readBody(answer: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
+async function readBody(answer: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
   const travelled = await readBytes(answer.body, maxBytes)
   return decompress(travelled, String(answer.headers['content-encoding'] ?? ''), maxBytes)
 }
 
-/** @throws CatalogInvalidError when it is no JSON in UTF-8. */
-export function parseJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decode(bytes))
   } catch {

@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import { type Clock, ENOUGH, SECOND_MS } from '../clock.ts'
 import { CatalogDeadlineError, CatalogKeyRefusedError } from '../errors.ts'
-import { discardBody, parseJson, readBody } from './body.ts'
+import { discardBody, readJson } from './body.ts'
 import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
 import { type DatedResponse, computeDifferenceMs } from './clock-difference.ts'
 import { type Channel, VERSION_PATH } from './contract.ts'
@@ -35,8 +35,6 @@ export type CatalogClient = Readonly<{
   /** `purpose`: a walk pays for its own list; by default a visit needs it. */
   fetchChannels(purpose?: 'channels' | 'walk'): Promise<Answer<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<Answer<ParsedPage>>
-  /** The same, read by another: `read` is given the bytes of the answer, and throws a `CatalogInvalidError`. */
-  fetchPageWith<T>(page: ProductPageQuery, read: (bytes: Uint8Array) => Promise<T>): Promise<Answer<T>>
   /** `undefined` in the answer: the catalog says that no approved shop sells it (404). */
   findProduct(query: ProductQuery): Promise<Answer<ParsedProduct | undefined>>
   close(): Promise<void>
@@ -67,9 +65,8 @@ export type CatalogClientOptions = Readonly<{
 /** The operations by name, as metrics know them. */
 export type Operation = 'channels' | 'products' | 'product'
 
-/** `isRaw`: the answer is not parsed here. */
-type Call = Readonly<{ operation: Operation; purpose: CallPurpose; path: string; isRaw?: boolean }>
-type Reply = Readonly<{ bytes: Uint8Array; json: unknown; isNotFound: boolean; asOfMs: number }>
+type Call = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
+type Reply = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
 
 /** Makes the one thing that calls the catalog and holds its key. */
 export function createCatalogClient(options: CatalogClientOptions): CatalogClient {
@@ -95,10 +92,6 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
       return call({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
         parseProductPage(json, parseOptions),
       )
-    },
-    fetchPageWith(page, read) {
-      const path = toPagePath(basePath, page)
-      return call({ operation: 'products', purpose: 'walk', path, isRaw: true }, ({ bytes }) => read(bytes))
     },
     findProduct({ channelId, gtin, purpose }) {
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products/${encodeURIComponent(gtin)}`
@@ -184,12 +177,11 @@ async function request(options: CatalogClientOptions, pool: Pool, call: Signalle
   const asOfMs = nowMs - ageMs
   noteClock(options, { date: answer.headers['date'], ageMs, sentAtMs, receivedAtMs: nowMs })
   if (answer.statusCode === 200) {
-    const bytes = await readBody(answer, options.maxBytes)
-    return { bytes, json: call.isRaw ? undefined : parseJson(bytes), isNotFound: false, asOfMs }
+    return { json: await readJson(answer, options.maxBytes), isNotFound: false, asOfMs }
   }
   discardBody(answer.body)
   if (answer.statusCode === 404 && call.operation === 'product')
-    return { bytes: new Uint8Array(), json: undefined, isNotFound: true, asOfMs }
+    return { json: undefined, isNotFound: true, asOfMs }
   throw toStatusError(answer, nowMs)
 }
 

@@ -71,30 +71,23 @@ export function parseProductPage(answer: unknown, options: ParseOptions): Parsed
   const products: Product[] = []
   const left: LeftOut = { drops: {}, droppedGtins: {} }
   for (const item of page.data.items) {
-    const [product] = addItem(left, item, options)
+    const product = addItem(left, item, options)
     if (product !== undefined) products.push(product)
   }
   return { products, nextCursor: page.data.next_cursor, ...left }
 }
 
-/**
- * Reads one product of a page and adds to `left` what was left out of it. Answers the product, `undefined` when it is
- * malformed, and whether nothing was left out.
- */
-export function addItem(
-  left: LeftOut,
-  item: unknown,
-  options: ParseOptions,
-): readonly [product: Product | undefined, isWhole: boolean] {
+/** Reads one product of a page, and adds to `left` what was left out of it. `undefined`: it is malformed. */
+function addItem(left: LeftOut, item: unknown, options: ParseOptions): Product | undefined {
   const parsed = findProduct(item, options)
   const drops: Drops = parsed === undefined ? { product: 1 } : parsed.drops
   const reasons = Object.keys(drops) as DropReason[]
-  if (reasons.length === 0) return [parsed?.product, true]
+  if (reasons.length === 0) return parsed?.product
   addDrops(left.drops, drops)
   const gtin = parsed?.product.gtin ?? findItemGtin(item)
   for (const reason of reasons)
     addDroppedGtins(left.droppedGtins, { [reason]: gtin === undefined ? [] : [gtin] })
-  return [parsed?.product, false]
+  return parsed?.product
 }
 
 /** The GTIN of a malformed product, where it has a usable one. */
@@ -128,6 +121,21 @@ export function parseProduct(answer: unknown, gtin: string, options: ParseOption
 export function addDrops(drops: Drops, more: Drops): void {
   for (const [reason, count] of Object.entries(more) as [DropReason, number][]) addDrop(drops, reason, count)
 }
+
+/** Are there more malformed offers or products than usable ones? */
+export function isMostlyMalformed(
+  drops: Drops,
+  { offerCount, productCount }: Readonly<{ offerCount: number; productCount: number }>,
+): boolean {
+  return countMalformedOffers(drops) > offerCount || (drops.product ?? 0) > productCount
+}
+
+/** Offers that could not be used. Products, and offers beyond the limit of one product, are not among them. */
+export function countMalformedOffers(drops: Drops): number {
+  return MALFORMED_REASONS.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0)
+}
+
+const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency', 'link', 'shape']
 
 function addDrop(drops: Drops, reason: DropReason, count = 1): void {
   drops[reason] = (drops[reason] ?? 0) + count

@@ -7,16 +7,12 @@ import type { BusyTimeouts } from '../storage/dialects.ts'
 import { describeStoreFailure } from '../storage/reconnecting-store.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
 import type { CopyStore } from '../storage/store.ts'
-import { checkClocks, checkQuota } from './checks/catalog.ts'
-import { checkChannels } from './checks/stored-copy.ts'
-import { checkEmbeddedCatalog } from './checks/catalog.ts'
-import { type Finding, type Report, attempt, bad, good } from './checks/findings.ts'
+import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
+import { type Finding, type Report, attempt, bad, findRemedyByCode, good } from './checks/findings.ts'
 import { checkListener, checkProxy } from './checks/listener.ts'
-import { findRemedyByCode } from './checks/findings.ts'
-import { checkStoredCopy } from './checks/stored-copy.ts'
-import { createCommandClient } from './command-services.ts'
+import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
 import type { CommandContext, ExitCode } from './command.ts'
-import { openCatalog } from './open-catalog.ts'
+import { createCommandClient, openCatalog } from './open-catalog.ts'
 import { toPlain, toPlainJson } from './output.ts'
 
 /** A check waits for a database server for a shorter time than a walk does. */
@@ -64,7 +60,7 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   const gate = createGate(command, report, store)
   let catalogAheadMs: number | undefined
   const onClockDifference = (differenceMs: number): void => void (catalogAheadMs = differenceMs)
-  const client = createCommandClient(command, place, { gate, onClockDifference })
+  const client = await createCommandClient(command, place, { gate, onClockDifference })
   try {
     const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
     if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Secrets } from '../config/secrets.ts'
-import type { WalkRunner } from '../sync/walk-runner.ts'
 import type { Logger } from '../observability/logger.ts'
 
 /** Where a command speaks: results on standard output, progress and logs on standard error. */
@@ -17,8 +16,6 @@ export type CommandIo = Readonly<{
   onHangUp(listener: () => void): void
   /** Aborts when the process was told to stop; the reason is the name of the signal that did. */
   signal: AbortSignal
-  /** Runs the walks of a command: in a thread of their own, which the sources do not have before they are built. */
-  runWalk: WalkRunner
 }>
 
 /** What every command is given. */

@@ -16,10 +16,10 @@ import { type CatalogAnswer, type Known, explainBox } from '../studio/explain.ts
 import { readKnown } from '../studio/read-known.ts'
 import { formatTime } from '../widgets/format.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
-import { parseQueryString } from '../widgets/query.ts'
+import { parseQueryString } from '../widgets/address.ts'
 import type { ExplanationView } from '../studio/views.ts'
 import { findRemedy, findRemedyByCode } from './checks/findings.ts'
-import { createCommandClient, openForCommand } from './command-services.ts'
+import { createCommandClient, openForCommand } from './open-catalog.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { quote, toPlain, toPlainJson } from './output.ts'
 
@@ -103,7 +103,7 @@ async function gather(command: CommandContext, context: CommandParts, wanted: Wa
   )
   const before = await readKnown(context, wanted, { kind: 'not-asked', why: 'the channel is not listed' })
   if (!isListed && before.list !== undefined) return before
-  const client = createCommandClient(command, context.catalog, { gate: context.gate })
+  const client = await createCommandClient(command, context.catalog, { gate: context.gate })
   try {
     const catalog = isListed ? await askForProduct(client, before) : await askForChannels(client)
     return { ...before, catalog }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { CatalogClient, CatalogClientOptions } from '../catalog/client.ts'
 import { createFixedKey, openKeySource } from '../catalog/key-source.ts'
 import { type DatabaseAddress, labelDatabase } from '../config/database-address.ts'
 import { Secret } from '../config/secrets.ts'
-import type { CatalogPlace, Demo } from '../context.ts'
+import type { CatalogPlace, Context, Demo } from '../context.ts'
 import { findEmbeddedCatalog, toEmbeddedIdentity } from '../storage/embedded-catalogs.ts'
 import { describeStoreFailure } from '../storage/reconnecting-store.ts'
 import type { CommandContext } from './command.ts'
@@ -67,7 +68,7 @@ async function openEmbedded(
 ): Promise<OpenCatalog> {
   const [{ startCatalogThread }, { createDemo }] = await Promise.all([
     import('../catalog-service/start-thread.ts'),
-    import('../cluster/demo.ts'),
+    import('../catalog-service/sample/sample-data.ts'),
   ])
   const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
   const thread = await startCatalogThread({
@@ -103,4 +104,40 @@ export async function findCopiedCatalog(database: DatabaseAddress): Promise<stri
 /** Return what to do about a catalog that was lost. */
 export function toLostRemedy(catalogDatabase: DatabaseAddress, database: DatabaseAddress): string {
   return `Stop the server, restore the database ${labelDatabase(catalogDatabase)} (VITRINE_CATALOG_DATABASE_URL) from its backup, and start again; or import the feeds again with "vitrine catalog import FILE --channel ID", where ID is the channel's old id. To begin anew with sample data, remove the stored copy ${labelDatabase(database)} (VITRINE_DATABASE_URL), too.`
+}
+
+/** A client for a command, which asks the catalog something and shows no pictures. */
+export async function createCommandClient(
+  { config, clock }: CommandContext,
+  { baseUrl, key }: CatalogPlace,
+  calls: Pick<CatalogClientOptions, 'gate' | 'onClockDifference'>,
+): Promise<CatalogClient> {
+  const { createCatalogClient } = await import('../catalog/client.ts')
+  const { catalogTimeoutMs: timeoutMs, catalogMaxBytes: maxBytes } = config
+  const ownOrigin = 'http://localhost'
+  return createCatalogClient({ baseUrl, key, timeoutMs, maxBytes, ownOrigin, clock, ...calls })
+}
+
+/** A context for a command that serves nobody; it closes its catalog with it. */
+export async function openForCommand(
+  command: CommandContext,
+): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
+  const { config, secrets, clock, logger } = command
+  const [{ createContext }, { runWalk }] = await Promise.all([
+    import('../context.ts'),
+    import('../sync/walk-run.ts'),
+  ])
+  const { place, publicUrl, close } = await openCatalog(command)
+  try {
+    const parts = { config, secrets, clock, logger, publicUrl, catalog: place, demo: null }
+    const context = await createContext({ ...parts, walkRunner: runWalk })
+    const dispose = async (): Promise<void> => {
+      await context.dispose()
+      await close()
+    }
+    return { ...context, catalog: place, dispose }
+  } catch (error) {
+    await close()
+    throw error
+  }
 }

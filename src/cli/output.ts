@@ -45,17 +45,6 @@ export function printList({ io, json }: CommandContext, { rows, lines, ifNone }:
   for (const line of lines) io.out(toPlain(line))
 }
 
-/** Align the columns of rows, two spaces apart. */
-export function toLines(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((cell, index) => cell.padEnd(widths?.[index] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
-}
-
 /** What belongs to the line above it. */
 export function indent(text: string): string {
   return `    ${text}`

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { HOUR_MS } from '../clock.ts'
 import { Primary } from '../cluster/primary.ts'
 import { readEnvironment } from '../config/env.ts'
@@ -13,6 +14,9 @@ import {
   waitForStop,
   withContext,
 } from './serving.ts'
+
+/** Compiled: a process needs JavaScript. */
+const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.meta.url))
 
 /**
  * `vitrine serve` with `VITRINE_WORKERS` of more than one: this process has the catalog and the walks, and keeps the
@@ -58,6 +62,7 @@ function createPrimary({ config }: CommandContext, { context, catalog, port }: P
   return new Primary({
     context,
     size: config.workers,
+    workerFile: WORKER_FILE,
     parameters: { environment: readEnvironment(), port, publicUrl: context.publicUrl, embedded },
     readContent: () => demo?.readContent() ?? Promise.resolve('own'),
   })

@@ -1,5 +1,6 @@
 import type { Drops } from '../catalog/parse.ts'
 import { HOUR_MS, SECOND_MS } from '../clock.ts'
+import { isServed } from '../config/config.ts'
 import type { Context } from '../context.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
 import { listShown } from '../freshness/age.ts'
@@ -8,10 +9,9 @@ import { isOwnerGone } from '../storage/lease-owner.ts'
 import { describeStoreFailure } from '../storage/reconnecting-store.ts'
 import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
 import { HOLD_REMEDY, findHoldReason } from '../sync/held-walk.ts'
-import type { WalkReport } from '../sync/walk-runner.ts'
-import type { ChannelWalk, WalkProgress } from '../sync/walk.ts'
-import { describeDrops } from '../widgets/drop-words.ts'
-import { openForCommand } from './command-services.ts'
+import type { ChannelWalk, WalkProgress, WalkReport } from '../sync/walk-runner.ts'
+import { describeDrops } from '../widgets/hidden-reasons.ts'
+import { openForCommand } from './open-catalog.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
 import { toPlain, toPlainJson } from './output.ts'
 
@@ -44,10 +44,8 @@ export async function runSync(
       signal: io.signal,
       onProgress: createProgressPrinter(io),
       onWait(walks) {
-        const names = walks.map(({ channelName }) => channelName).join(', ')
-        io.err(
-          `${toPlain(`Another process is walking ${names}; waiting until it has ended, to walk then.`)}\n`,
-        )
+        const names = toPlain(walks.map(({ channelName }) => channelName).join(', '))
+        io.err(`Another process is walking ${names}; waiting until it has ended, to walk then.\n`)
       },
     })
     const isUnlisted = report.failure === NoChannelsError.code
@@ -65,7 +63,7 @@ export async function runSync(
 }
 
 function refuseUnserved({ config }: CommandContext, channel: string | undefined): void {
-  if (channel === undefined || config.channels === null || config.channels.includes(channel)) return
+  if (channel === undefined || isServed(config, channel)) return
   throw new UsageError(`VITRINE_CHANNELS does not serve the channel ${channel}`)
 }
 

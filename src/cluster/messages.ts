@@ -1,5 +1,5 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
-import type { Environment } from '../config/parse-config.ts'
+import type { Environment } from '../config/config.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 
 /** The metrics of one process, as prom-client exports them. */

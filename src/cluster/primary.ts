@@ -1,5 +1,4 @@
 import cluster from 'node:cluster'
-import { fileURLToPath } from 'node:url'
 import { SECOND_MS } from '../clock.ts'
 import type { Context, Demo } from '../context.ts'
 import { type RestartBackoff, createRestartBackoff } from '../lib/backoff.ts'
@@ -11,12 +10,11 @@ import { type WorkerExit, WorkerProcess, describeExit } from './worker-process.t
 export type PrimaryOptions = Readonly<{
   context: Context
   size: number
+  /** The compiled program of a worker. */
+  workerFile: string
   parameters: Omit<WorkerParameters, 'number'>
   readContent: Demo['readContent']
 }>
-
-/** Compiled: a process needs JavaScript. */
-const WORKER_FILE = fileURLToPath(new URL('../../dist/cluster/worker.js', import.meta.url))
 
 /** How long a replaced worker goes on serving: a client that asks without pause sees `Connection: close` meanwhile. */
 const REPLACED_DRAIN_MS: number = SECOND_MS
@@ -46,7 +44,7 @@ export class Primary {
     this.#metrics = createClusterMetrics(options.context, this.#running)
     // Workers accept connections themselves, not through the primary: see docs/adr/0016-processes.md.
     cluster.schedulingPolicy = cluster.SCHED_NONE
-    cluster.setupPrimary({ exec: WORKER_FILE, args: [], serialization: 'advanced' })
+    cluster.setupPrimary({ exec: options.workerFile, args: [], serialization: 'advanced' })
   }
 
   /** Start all workers. Rejects with WorkerError when one does not come up. */

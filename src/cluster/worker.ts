@@ -1,12 +1,11 @@
 import { createApp } from '../app.ts'
-import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { createFixedKey, openKeySource } from '../catalog/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import type { Config } from '../config/config.ts'
-import { parseConfig } from '../config/parse-config.ts'
+import { type Config, parseConfig } from '../config/config.ts'
 import { Secret, type Secrets } from '../config/secrets.ts'
-import { type Context, type ContextDetails, type Demo, createContext } from '../context.ts'
+import { type CatalogPlace, type Context, type Demo, createContext } from '../context.ts'
 import { UnavailableError, VitrineError, WorkerError } from '../errors.ts'
+import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
 import { createEnding } from '../lib/shutdown.ts'
@@ -27,15 +26,11 @@ const REPLY_TIMEOUT_MS: number = 3 * SECOND_MS
 /** The reason of a stop that the primary asked for. */
 const PRIMARY_STOP = 'stop'
 
-/** A worker: serves HTTP until its primary tells it to stop or has gone. */
 let logger = createLogger({ level: 'fatal' })
 const ending = createEnding((fields, message) => logger.fatal(fields, message))
 const calls = createRpcChannel({ clock: systemClock, timeoutMs: REPLY_TIMEOUT_MS })
 let running: Readonly<{ context: Context; server: HttpServer }> | undefined
 let isServerStopping = false
-
-// Terminals and service managers signal the whole process group; the primary decides what follows.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 function send(message: ToPrimary, whenSent: () => void = () => {}): void {
   // The primary may have gone in the same moment.
@@ -46,14 +41,19 @@ function send(message: ToPrimary, whenSent: () => void = () => {}): void {
 const callPrimary = (call: WorkerCall): Promise<unknown> =>
   calls.call((id) => send({ type: 'call', id, call }))
 
+/** Load what the sample data shows; `readContent` asks the embedded catalog, `publicUrl` is where its pictures are. */
+export type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
+
 /** Build everything, then listen: every connection is served at once. */
-async function start(): Promise<void> {
+async function start(loadDemo: LoadDemo): Promise<void> {
   const parameters = (await callPrimary('parameters')) as WorkerParameters | undefined
   if (parameters === undefined) throw new WorkerError('the primary did not say what to serve')
-  const { config, secrets } = parseConfig(parameters.environment)
+  const { environment, embedded } = parameters
+  const { config, secrets } = parseConfig(environment)
   logger = createLogger({ level: config.logLevel }).child({ worker: parameters.number })
   const context = await createContext({
-    ...(await openCatalog(parameters, config, secrets)),
+    catalog: toCatalogPlace(config, secrets, embedded),
+    demo: embedded && (await loadDemo(embedded.demoUrl, readContent)),
     config,
     secrets,
     clock: systemClock,
@@ -75,23 +75,16 @@ async function start(): Promise<void> {
 }
 
 /** The remote catalog of the settings, or the embedded one, which the primary runs. */
-async function openCatalog(
-  { embedded }: WorkerParameters,
+function toCatalogPlace(
   { catalog }: Config,
   secrets: Secrets,
-): Promise<Pick<ContextDetails, 'catalog' | 'demo'>> {
+  embedded: WorkerParameters['embedded'],
+): CatalogPlace {
   if (catalog.kind === 'remote')
-    return {
-      catalog: { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url },
-      demo: null,
-    }
+    return { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url }
   if (embedded === null) throw new WorkerError('the primary did not say where the embedded catalog is')
-  const { baseUrl, key, identity, demoUrl } = embedded
-  const { createDemo } = await import('./demo.ts')
-  return {
-    catalog: { baseUrl, key: createFixedKey(new Secret(key)), identity },
-    demo: createDemo(demoUrl, readContent),
-  }
+  const { baseUrl, key, identity } = embedded
+  return { baseUrl, key: createFixedKey(new Secret(key)), identity }
 }
 
 async function readContent(): ReturnType<Demo['readContent']> {
@@ -134,7 +127,26 @@ async function end(drainMs: number): Promise<void> {
   send({ type: 'ended', values }, exit)
 }
 
-process.on('message', (message: ToWorker) => {
+/** Serve HTTP until the primary says to stop or has gone: the whole life of this process. */
+export async function runWorker(loadDemo: LoadDemo): Promise<void> {
+  // Terminals and service managers signal the whole process group; the primary decides what follows.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  process.on('message', onMessage)
+  // An uncaught error ends the worker without a word of the primary.
+  ending.signal.addEventListener('abort', () => {
+    if (ending.signal.reason !== PRIMARY_STOP) void end(0)
+  })
+  setInterval(() => send({ type: 'heartbeat' }), HEARTBEAT_MS).unref()
+  try {
+    await start(loadDemo)
+  } catch (error) {
+    if (!(error instanceof VitrineError)) throw error
+    logger.fatal({ code: error.code, reason: error.message }, 'a worker cannot start')
+    process.exit(1)
+  }
+}
+
+function onMessage(message: ToWorker): void {
   if (message.type === 'reply') calls.resolve(message.id, message.value)
   else if (message.type === 'call') void replyWithMetrics(message.id)
   else if (message.type === 'refresh-key') void refreshKey()
@@ -143,19 +155,4 @@ process.on('message', (message: ToWorker) => {
     ending.stopFor(PRIMARY_STOP)
     void end(message.drainMs)
   }
-})
-
-// An uncaught error ends the worker without a word of the primary.
-ending.signal.addEventListener('abort', () => {
-  if (ending.signal.reason !== PRIMARY_STOP) void end(0)
-})
-
-setInterval(() => send({ type: 'heartbeat' }), HEARTBEAT_MS).unref()
-
-try {
-  await start()
-} catch (error) {
-  if (!(error instanceof VitrineError)) throw error
-  logger.fatal({ code: error.code, reason: error.message }, 'a worker cannot start')
-  process.exit(1)
 }

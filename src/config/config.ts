@@ -5,6 +5,11 @@ import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 /** Every setting, typed once. Secrets are apart, in `Secrets`. */
 export type Config = ReturnType<typeof toConfig>
 
+/** Does this server serve the channel? */
+export function isServed({ channels }: Pick<Config, 'channels'>, channelId: string): boolean {
+  return channels === null || channels.includes(channelId)
+}
+
 /** How long an answer lives, in the four ages of product.md section 2. */
 export type FreshnessConfig = Config['freshness']
 

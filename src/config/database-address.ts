@@ -1,5 +1,6 @@
 import { StoreError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
+import type { Reader } from './readers.ts'
 import { Secret } from './secrets.ts'
 
 /** A SQLite file. */
@@ -36,8 +37,7 @@ export type PostgresAddress = Readonly<{
 /** Where data are kept: a file of this machine, or a server that several machines share. */
 export type DatabaseAddress = SqliteAddress | PostgresAddress
 
-/** What an address of a server looks like, for messages. */
-export const POSTGRES_FORM =
+const POSTGRES_FORM =
   'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)'
 
 const DEFAULT_PORT = 5432
@@ -47,20 +47,18 @@ const MAX_TIMEOUT_MS = 60_000
 /** Not a file: the walk's thread and other processes would each have a database of their own. */
 const IN_MEMORY = ':memory:'
 
-/** Parse `sqlite:PATH` or `postgres://…`; `undefined` for any other text, and for an address with a fault. */
-export function parseDatabaseAddress(text: string): DatabaseAddress | undefined {
-  if (isOfServer(text)) {
-    const address = readServer(text)
-    return typeof address === 'string' ? undefined : address
-  }
-  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
-  return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
-}
-
-/** What is wrong with the address of a server, for its owner. Nothing of its text is told: it may hold a password. */
-export function explainDatabaseAddress(text: string): string | undefined {
-  const address = isOfServer(text) ? readServer(text) : undefined
-  return typeof address === 'string' ? address : undefined
+export const databaseAddress: Reader<DatabaseAddress> = {
+  expects: `sqlite:PATH of a file, for example sqlite:data/vitrine.db, or ${POSTGRES_FORM}`,
+  read(text) {
+    const server = isOfServer(text) ? readServer(text) : undefined
+    if (server !== undefined) return typeof server === 'string' ? undefined : server
+    const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
+    return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
+  },
+  explain(text) {
+    const server = isOfServer(text) ? readServer(text) : undefined
+    return typeof server === 'string' ? server : undefined
+  },
 }
 
 /** An address as a text that travels to another thread of this process; with its password, so nowhere else. */
@@ -71,7 +69,7 @@ export function toDatabaseText(address: DatabaseAddress): string {
 /** The address of such a text. @throws StoreError when the text is not an address. */
 export function parseDatabaseText(text: string): DatabaseAddress {
   if (text === `sqlite:${IN_MEMORY}`) return { kind: 'sqlite', path: IN_MEMORY }
-  const address = parseDatabaseAddress(text)
+  const address = databaseAddress.read(text)
   if (address === undefined) throw new StoreError('the address of a database was lost on its way to a thread')
   return address
 }

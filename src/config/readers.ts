@@ -3,12 +3,6 @@ import { availableParallelism } from 'node:os'
 import { Cron } from 'croner'
 import { parseUrl } from '../lib/urls.ts'
 import { findCurrency } from '../offers/money.ts'
-import {
-  type DatabaseAddress,
-  POSTGRES_FORM,
-  explainDatabaseAddress,
-  parseDatabaseAddress,
-} from './database-address.ts'
 import { type Secret, parseSecret } from './secrets.ts'
 
 /** How one setting's text becomes a value; `undefined` says that the text is not what `expects` describes. */
@@ -61,12 +55,6 @@ export const httpAddress: Reader<string> = {
     const url = /^https?:\/\/[^\s?#\\@]+$/i.test(text) ? parseUrl(text) : undefined
     return url && `${url.origin}${url.pathname.replace(/\/+$/, '')}`
   },
-}
-
-export const databaseAddress: Reader<DatabaseAddress> = {
-  expects: `sqlite:PATH of a file, for example sqlite:data/vitrine.db, or ${POSTGRES_FORM}`,
-  read: parseDatabaseAddress,
-  explain: explainDatabaseAddress,
 }
 
 export const uuidList: Reader<readonly string[]> = {

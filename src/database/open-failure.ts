@@ -23,7 +23,7 @@ const READ_ONLY: Explanation = {
 export function toOpenError(path: string, error: unknown): VitrineError {
   const isExplained = error instanceof VitrineError && !(error instanceof StoreError && error.remedy === null)
   if (isExplained) return error
-  const explanation = explain(path, findCode(error))
+  const explanation = explain(path, findErrorCode(error))
   if (explanation !== undefined) {
     const { reason, remedy } = explanation
     return new StoreError(`Cannot open the database "${path}": ${reason}`, { cause: error, remedy })
@@ -97,8 +97,8 @@ function findRefusal(path: string, mode: number): string | undefined {
 }
 
 /** Return the result code of SQLite, or the code of the system, at the bottom of an error. */
-function findCode(error: unknown): number | string | undefined {
+export function findErrorCode(error: unknown): number | string | undefined {
   if (!(error instanceof Error)) return undefined
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & PRIMARY_CODE_BITS
-  return findCode(error.cause) ?? (error as NodeJS.ErrnoException).code
+  return findErrorCode(error.cause) ?? (error as NodeJS.ErrnoException).code
 }

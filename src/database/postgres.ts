@@ -3,7 +3,6 @@ import { type PeerCertificate, checkServerIdentity } from 'node:tls'
 import {
   type Kysely as Database,
   Kysely,
-  PostgresAdapter,
   PostgresDialect,
   type PostgresPool,
   type PostgresPoolClient,
@@ -21,6 +20,9 @@ import { SECOND_MS } from '../clock.ts'
 import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
 import { toPostgresFailure } from './postgres-failure.ts'
+
+// For modules that load this one anyway.
+export { isPostgres } from './is-postgres.ts'
 
 export type PostgresOptions = Readonly<{
   address: PostgresAddress
@@ -61,11 +63,6 @@ export function openPostgres<T>(options: PostgresOptions): OpenPostgres<T> {
       await pool.end().catch(() => {})
     },
   }
-}
-
-/** Does a database speak PostgreSQL's protocol? Transactions of it do, too. */
-export function isPostgres<T>(database: Pick<Database<T>, 'getExecutor'>): boolean {
-  return database.getExecutor().adapter instanceof PostgresAdapter
 }
 
 function createPool({ address, size }: PostgresOptions): Pool {

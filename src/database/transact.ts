@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import { setTimeout as wait } from 'node:timers/promises'
-import { isPostgres } from './postgres.ts'
+import { isPostgres } from './is-postgres.ts'
 
 /** How often a transaction is retried, and the longest first wait; each further wait is twice as long. */
 const MAX_RETRIES = 8

@@ -53,17 +53,17 @@ const LIST_KEY = 'channels'
 /** How long the list in memory is used before the store is asked for a newer one. */
 const STORE_READ_EVERY_MS: number = 10 * SECOND_MS
 
-/** Makes the source of channels. Only a channel that the list lacks makes it be fetched again, at most once in `freshSeconds`. */
+/** Create the source of channels. Only a channel that the list lacks makes it be fetched again, at most once in `freshSeconds`. */
 export function createChannelSource(details: ChannelSourceDetails): ChannelSource {
   const { clock, config, served } = details
   const lists = createListSource(details)
 
-  const isServed = ({ id }: Channel): boolean => served === null || served.includes(id)
-  const isShown = (list: ChannelList): boolean => listShown(list, clock.nowMs(), config).some(isServed)
+  const isServed = (channelId: string): boolean => served === null || served.includes(channelId)
+  const isShown = (list: ChannelList): boolean =>
+    listShown(list, clock.nowMs(), config).some(({ id }) => isServed(id))
   return {
     async getChannel(channelId) {
-      if (served !== null && !served.includes(channelId))
-        throw new UnknownChannelError('the channel is not served')
+      if (!isServed(channelId)) throw new UnknownChannelError('the channel is not served')
       const list = await lists.findFor(channelId)
       if (list === undefined)
         throw new UnavailableError('no list of channels could be fetched yet', { cause: lists.findFailure() })
@@ -75,17 +75,17 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
       return { channel: gone.channel, isGone }
     },
     async findKnown(channelId) {
-      if (served !== null && !served.includes(channelId)) return undefined
-      const list = lists.findRemembered() ?? (await lists.findStored())
+      if (!isServed(channelId)) return undefined
+      const list = await lists.findKnown()
       const known = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
       return known.find(({ id }) => id === channelId)
     },
     async listChannels() {
       const list = (await lists.findStored()) ?? (await lists.fetchInTime())
-      return (list?.channels ?? []).filter(isServed)
+      return (list?.channels ?? []).filter(({ id }) => isServed(id))
     },
     async getKnowledge() {
-      const list = lists.findRemembered() ?? (await lists.findStored())
+      const list = await lists.findKnown()
       if (list !== undefined && isShown(list)) return 'known'
       // A list without served channels is fetched again while it is old: there may be some by now.
       const newest = await lists.findNewest()
@@ -101,70 +101,70 @@ export function createChannelSource(details: ChannelSourceDetails): ChannelSourc
 }
 
 type ListSource = Readonly<{
-  findRemembered(): ChannelList | undefined
+  /** The list in memory, else the stored one. */
+  findKnown(): Promise<ChannelList | undefined>
   /** The newer of memory and store, without a call. */
   findStored(): Promise<ChannelList | undefined>
   /** Why the store was not read the last time; `undefined`: it was. */
   findFailure(): unknown
-  /** Is it time to look whether another process or the walk has stored a newer list? */
-  isDue(): boolean
-  /** A list from the catalog within the visitor's patience. */
+  /** A list from the catalog within the visitor's timeout. */
   fetchInTime(): Promise<ChannelList | undefined>
   /** The list for a channel: another process may have a newer one, and the catalog is asked when that is old, too. */
   findFor(channelId: string): Promise<ChannelList | undefined>
-  /** Return a new list when the known one is old and the catalog answers in time, else the known one. */
+  /** A new list when the known one is old and the catalog answers in time, else the known one. */
   findNewest(): Promise<ChannelList | undefined>
-  /** Is it older than fresh? */
-  isAged(list: ChannelList): boolean
 }>
 
 function createListSource(details: ChannelSourceDetails): ListSource {
+  const { clock, config, store, failures, gate, onStoreFailure } = details
   const flights = createSingleFlight<ChannelList>()
   let memory: ChannelList | undefined
   let storeReadAtMs = 0
   let failure: unknown
-  const fetchList = (): Promise<ChannelList> =>
-    flights.run(LIST_KEY, async () => (memory = await fetchChannelList(details, memory)))
-  const source: ListSource = {
-    findRemembered: () => memory,
-    isDue: () => !isWithin(storeReadAtMs, STORE_READ_EVERY_MS, details.clock.nowMs()),
+  const isAged = (list: ChannelList): boolean => judgeAge(list.asOfMs, clock.nowMs(), config) !== 'fresh'
+  const readStore = async (): Promise<ChannelList | undefined> => {
+    try {
+      const found = await store.findChannelList()
+      failure = undefined
+      return found
+    } catch (error) {
+      failure = error
+      onStoreFailure(error)
+      return undefined
+    }
+  }
+  const findStored = async (): Promise<ChannelList | undefined> => {
+    storeReadAtMs = clock.nowMs()
+    // A database that is slow is waited for no longer than a catalog that is.
+    const stored = await waitInTime(clock, config.visitorTimeoutMs, readStore())
+    if (stored !== undefined && isNews(stored, memory, clock.nowMs())) memory = stored
+    return memory
+  }
+  const fetchInTime = async (): Promise<ChannelList | undefined> => {
+    if (failures.isRemembered(LIST_KEY) || !gate.isOpen('channels')) return undefined
+    const fetching = flights.run(LIST_KEY, async () => (memory = await fetchChannelList(details, memory)))
+    return waitInTime(clock, config.visitorTimeoutMs, fetching)
+  }
+  return {
+    findKnown: async () => memory ?? findStored(),
+    findStored,
     findFailure: () => failure,
-    async findStored() {
-      storeReadAtMs = details.clock.nowMs()
-      const read = async (): Promise<ChannelList | undefined> => {
-        const found = await details.store.findChannelList()
-        failure = undefined
-        return found
-      }
-      // A database that is slow is waited for no longer than a catalog that is.
-      const reading = read().catch((error: unknown) => {
-        failure = error
-        details.onStoreFailure(error)
-      })
-      const stored = (await waitInTime(details.clock, details.config.visitorTimeoutMs, reading)) ?? undefined
-      if (stored !== undefined && isNews(stored, memory, details.clock.nowMs())) memory = stored
-      return memory
-    },
-    async fetchInTime() {
-      if (details.failures.isRemembered(LIST_KEY) || !details.gate.isOpen('channels')) return undefined
-      return waitInTime(details.clock, details.config.visitorTimeoutMs, fetchList())
-    },
+    fetchInTime,
     async findFor(channelId) {
-      const isKnown = memory !== undefined && hasChannel(memory, channelId)
-      // Read behind: a database that says nothing would take all of the visitor's patience.
-      if (isKnown && source.isDue()) void source.findStored()
-      if (isKnown) return memory
-      const stored = await source.findStored()
-      if (stored !== undefined && (hasChannel(stored, channelId) || !source.isAged(stored))) return stored
-      return (await source.fetchInTime()) ?? stored
+      if (memory !== undefined && hasChannel(memory, channelId)) {
+        // Read behind: a database that says nothing would take all of the visitor's time.
+        if (!isWithin(storeReadAtMs, STORE_READ_EVERY_MS, clock.nowMs())) void findStored()
+        return memory
+      }
+      const stored = await findStored()
+      if (stored !== undefined && (hasChannel(stored, channelId) || !isAged(stored))) return stored
+      return (await fetchInTime()) ?? stored
     },
     async findNewest() {
-      const list = await source.findStored()
-      return list === undefined || source.isAged(list) ? ((await source.fetchInTime()) ?? list) : list
+      const list = await findStored()
+      return list === undefined || isAged(list) ? ((await fetchInTime()) ?? list) : list
     },
-    isAged: (list) => judgeAge(list.asOfMs, details.clock.nowMs(), details.config) !== 'fresh',
   }
-  return source
 }
 
 /** Is the stored list newer, or has a walk held a list since? */

@@ -49,7 +49,6 @@ export const fetchUnclaimed: Claims = Object.assign(
  */
 export function createClaims(details: ClaimsDetails): Claims {
   const { store, clock, onStoreFailure } = details
-  const owner = randomUUID()
   const stopping = new AbortController()
   // There is no limit to the number of products that are waited for.
   setMaxListeners(0, stopping.signal)
@@ -62,7 +61,7 @@ export function createClaims(details: ClaimsDetails): Claims {
   }
   const claimMs = details.timeoutMs + WRITING_MS
 
-  const claim = async (product: ClaimedProduct): Promise<boolean> => {
+  const claim = async (product: ClaimedProduct, owner: string): Promise<boolean> => {
     try {
       return await store.claimLookup(product, { owner, forMs: claimMs })
     } catch (error) {
@@ -70,13 +69,17 @@ export function createClaims(details: ClaimsDetails): Claims {
       return true
     }
   }
-  const release = (product: ClaimedProduct): Promise<void> =>
+  const release = (product: ClaimedProduct, owner: string): Promise<void> =>
     store.releaseLookup(product, { owner }).catch(onStoreFailure)
   const findFresh = async ({ channelId, gtin }: ClaimedProduct): Promise<CopyEntry | undefined> => {
     const entry = await store.findProduct(channelId, gtin).catch(() => undefined)
     return entry !== undefined && details.isFresh(entry.asOfMs) ? entry : undefined
   }
-  const fetchClaimed = async (product: ClaimedProduct, fetch: () => Promise<Fetched>): Promise<CopyEntry> => {
+  const fetchClaimed = async (
+    product: ClaimedProduct,
+    owner: string,
+    fetch: () => Promise<Fetched>,
+  ): Promise<CopyEntry> => {
     let written: Promise<void> | undefined
     try {
       // Another process may have written it since the copy was read.
@@ -87,13 +90,15 @@ export function createClaims(details: ClaimsDetails): Claims {
       return fetched.entry
     } finally {
       // The next owner reads the copy before it calls. The visitor does not wait for the write.
-      void track(Promise.resolve(written).then(() => release(product)))
+      void track(Promise.resolve(written).then(() => release(product, owner)))
     }
   }
   const fetchOrWait = async (product: ClaimedProduct, fetch: () => Promise<Fetched>): Promise<CopyEntry> => {
     const beganMs = clock.nowMs()
+    // An owner for each claim: the release of an earlier one of this process, which may come late, must not end this one.
+    const owner = randomUUID()
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * WAIT_FACTOR, LONGEST_WAIT_MS)) {
-      if (await claim(product)) return fetchClaimed(product, fetch)
+      if (await claim(product, owner)) return fetchClaimed(product, owner, fetch)
       const found = await findFresh(product)
       if (found !== undefined) return found
       if (!isWithin(beganMs, claimMs, clock.nowMs()))

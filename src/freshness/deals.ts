@@ -14,6 +14,8 @@ import { createSingleFlight } from '../lib/single-flight.ts'
 import { waitInTime } from '../lib/in-time.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 
+export type { DealEntry, DealQuery } from '../storage/store.ts'
+
 /** A page of deals as it was read from the copy at `readAtMs`. `hasNext`: there are more behind it. */
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; readAtMs: number }>
 

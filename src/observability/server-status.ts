@@ -1,6 +1,7 @@
 import { isFuture } from '../clock.ts'
 import type { GateState } from '../catalog/call-gate.ts'
 import type { Context } from '../context.ts'
+import { isServed } from '../config/config.ts'
 import { waitInTime } from '../lib/in-time.ts'
 import type { MeasuredState } from './state-metrics.ts'
 
@@ -46,7 +47,7 @@ const NO_COPIES: Copies = { channelCount: null, channelsHeldSinceMs: null, copie
 async function readCopies({ store, config, clock }: Context): Promise<Copies> {
   const list = await store.findChannelList()
   if (list === undefined) return NO_COPIES
-  const served = list.channels.filter(({ id }) => config.channels?.includes(id) ?? true)
+  const served = list.channels.filter(({ id }) => isServed(config, id))
   const states = await Promise.all(
     served.map(async ({ id }) => ({ channel: id, ...(await store.getCopyState(id)) })),
   )

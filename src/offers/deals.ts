@@ -2,6 +2,10 @@ import { toPriceKey, toRatioKey, toSavingKey } from './money.ts'
 import { type Rankable, compareTexts, isInStock, pickOnePerMerchant } from './ranking.ts'
 import { computeDiscountPercent, isOnSale } from './sale.ts'
 
+/** How grids are sorted. */
+export const DEAL_SORTS = ['discount', 'saving', 'price', 'newest'] as const
+export type DealSort = (typeof DEAL_SORTS)[number]
+
 /** An offer with its former price. */
 type Priced = Rankable & Readonly<{ oldPrice: string | null }>
 

@@ -95,41 +95,10 @@ function isShared({ config }: Context): boolean {
   return config.database.kind === 'postgres'
 }
 
-/** Times are ISO texts; one of the past is `null` where a clock was wrong. */
-type ReadinessDetail = Readonly<{
-  /** Which of several processes answered: the breaker, a refused key and the last failure are its own. */
-  worker?: number
-  store: Readonly<{
-    isUp: boolean
-    isWritable: boolean
-    lastFailure: Readonly<{ at: string | null; reason: string }> | null
-  }>
-  catalog: Readonly<{
-    breaker: string
-    /** `null` when nothing is paused. */
-    limitedUntil: string | null
-    keyRefusedUntil: string | null
-  }>
-  quota: Readonly<{
-    dailyLimit: number | null
-    isLearned: boolean
-    callsToday: ServerState['gate']['quota']['calls']
-    callsLeft: ServerState['gate']['left'] | null
-  }>
-  /** `null` unless the catalog lists no channels where it listed some. */
-  heldChannelList: Readonly<{ since: string | null }> | null
-  copies: readonly Readonly<{
-    channel: string
-    ageSeconds: number | null
-    warning?: string
-    products: number
-    deals: number
-    /** A walk that was not believed; `null` when the last one was. */
-    heldWalk: Readonly<{ since: string | null; reason: string; products: number }> | null
-  }>[]
-}>
+type ReadinessDetail = ReturnType<typeof toDetail>
 
-function toDetail(context: Context, state: ServerState): ReadinessDetail {
+/** Times are ISO texts; one of the past is `null` where a clock was wrong. */
+function toDetail(context: Context, state: ServerState) {
   const { gate, copies, channelsHeldSinceMs } = state
   const nowMs = context.clock.nowMs()
   const toEnd = (timeMs: number): string | null => (timeMs > nowMs ? new Date(timeMs).toISOString() : null)

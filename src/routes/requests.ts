@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express'
 import type { Context } from '../context.ts'
 import { type Refusal, formatWidgetRefusal, sendRefusal } from '../http/refusals.ts'
-import { findQuery, parseQueryString } from '../widgets/query.ts'
+import { findQuery, parseQueryString } from '../widgets/address.ts'
 import { noteArrival } from './note-answer.ts'
 
 /** Longest address that is answered, in characters: options are short, and a longer one is nobody's page. */

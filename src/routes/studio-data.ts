@@ -1,7 +1,7 @@
 import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
-import { computePeriodMs } from '../sync/schedule.ts'
+import { computePeriodMs } from '../sync/walk-schedule.ts'
 import { UnavailableError, VitrineError } from '../errors.ts'
 import { findGtin } from '../offers/gtin.ts'
 import { type StudioChoice, judgeOptions, parseStudioChoice } from '../studio/choice.ts'

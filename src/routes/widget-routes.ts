@@ -20,9 +20,8 @@ import {
   toHeaderBlock,
 } from '../http/response-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import type { WidgetAddress } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'
-import { findQuery, hasEncodedOptionName } from '../widgets/query.ts'
+import { type WidgetAddress, findQuery, hasEncodedOptionName } from '../widgets/address.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
 import { findClientAddress } from '../http/client-address.ts'

@@ -1,13 +1,16 @@
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
-import type { DatabaseAddress, SqliteAddress } from '../config/database-address.ts'
-import { labelDatabase } from '../config/database-address.ts'
-import type { PostgresAddress } from '../config/database-address.ts'
+import {
+  type DatabaseAddress,
+  type PostgresAddress,
+  type SqliteAddress,
+  labelDatabase,
+} from '../config/database-address.ts'
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { isUpToDate, migrateDatabase, migratePostgres } from '../database/migrate.ts'
 import { READ_FUNCTIONS } from '../database/read-deadline.ts'
 import { toOpenError } from '../database/open-failure.ts'
-import { type OpenPostgres, openPostgres } from '../database/postgres.ts'
+import { type OpenPostgres, type PostgresOptions, openPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
 import { POSTGRES_COPY_MIGRATIONS } from './migrations/postgres.ts'
 import { COPY_MIGRATIONS } from './migrations/sqlite.ts'
@@ -29,32 +32,29 @@ const READING_MS = 100
 /** A walk gives up before it would be ended by force: that may end the process where SQLite is an addon. */
 const WALK_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
-type Sizes = Pick<SqliteOptions, 'checkpointBytes'>
-
-/**
- * What a walk writes twice goes into the file once. The one who serves leaves the copying of the log to walks, and does it
- * only where it grows without any. A larger cache of pages made walks no faster, and stayed with the server after them.
- */
-const WALK_SIZES: Sizes = { checkpointBytes: 12 * 1_024 * 1_024 }
-const SERVING_SIZES: Sizes = { checkpointBytes: 48 * 1_024 * 1_024 }
+/** The log from which on a commit copies it into the file: a server leaves that to walks. */
+const CHECKPOINT_BYTES = { walk: 12 * 1_024 * 1_024, server: 48 * 1_024 * 1_024 } as const
 
 /** Where the stored copy's tables are in a PostgreSQL database. */
 const SCHEMA = 'vitrine_copy'
 
-/** Writing of a server may take so many times as long as what visitors wait for. */
+/** A write may take so many times as long as a read, for which visitors wait. */
 const WRITING_FACTOR = 2
 
-/** A statement of a walk may count a whole catalog, and one of a migration may make an index over it. */
+/** A statement of a walk may count a whole catalog, and one of a migration may index it. */
 const LONG_STATEMENT_MS: number = 2 * MINUTE_MS
 
 /** A walk writes through one connection, and reads what is known of the next page through another. */
 const WALK_CONNECTIONS = 2
 
-/** Of a server's connections, the part that writes; the rest reads. */
+/** The part of the connections that writes; the rest reads. */
 const WRITING_PART = 1 / 3
 
+/** A machine that is cut off in the middle of a small transaction holds locks that the others wait for. */
+const IDLE_TRANSACTION_MS: number = 3 * SECOND_MS
+
 /**
- * Opens the stored copy's database and brings it to this version.
+ * Open the stored copy's database and bring it to this version.
  * @throws StoreError, StoreNewerError
  */
 export async function openCopyDatabase(
@@ -74,9 +74,8 @@ export async function openCopyDatabase(
 }
 
 async function openFile(address: SqliteAddress, timeouts: BusyTimeouts): Promise<CopyDatabase> {
-  const sizes = timeouts === WALK_TIMEOUTS ? WALK_SIZES : SERVING_SIZES
   const writer = openKysely({
-    ...sizes,
+    checkpointBytes: CHECKPOINT_BYTES[timeouts === WALK_TIMEOUTS ? 'walk' : 'server'],
     path: address.path,
     role: 'writer',
     canShrink: true,
@@ -116,27 +115,23 @@ function openKysely(options: SqliteOptions): Kysely<CopyTables> {
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }
 
-/** Of small transactions: a machine that is cut off in the middle of one holds locks that the others wait for. */
-const IDLE_TRANSACTION_MS: number = 3 * SECOND_MS
-
 async function openOnServer(address: PostgresAddress, isWalk: boolean): Promise<CopyDatabase> {
-  const { poolSize, statementTimeoutMs } = address
   await migrateOnServer(address)
-  const place = { address, schema: SCHEMA }
+  const { poolSize, statementTimeoutMs } = address
+  const open = (
+    options: Pick<PostgresOptions, 'size' | 'statementTimeoutMs' | 'idleTransactionMs'>,
+  ): OpenPostgres<CopyTables> => openPostgres<CopyTables>({ ...options, address, schema: SCHEMA })
+  if (isWalk) {
+    const { database, close } = open({ size: WALK_CONNECTIONS, statementTimeoutMs: LONG_STATEMENT_MS })
+    return { reader: database, writer: database, close }
+  }
   const writers = Math.max(1, Math.floor(poolSize * WRITING_PART))
-  const writer = openPostgres<CopyTables>(
-    isWalk
-      ? { ...place, size: WALK_CONNECTIONS, statementTimeoutMs: LONG_STATEMENT_MS }
-      : {
-          ...place,
-          size: writers,
-          statementTimeoutMs: statementTimeoutMs * WRITING_FACTOR,
-          idleTransactionMs: IDLE_TRANSACTION_MS,
-        },
-  )
-  const reader = isWalk
-    ? writer
-    : openPostgres<CopyTables>({ ...place, size: poolSize - writers, statementTimeoutMs })
+  const writer = open({
+    size: writers,
+    statementTimeoutMs: statementTimeoutMs * WRITING_FACTOR,
+    idleTransactionMs: IDLE_TRANSACTION_MS,
+  })
+  const reader = open({ size: poolSize - writers, statementTimeoutMs })
   return {
     reader: reader.database,
     writer: writer.database,
@@ -147,7 +142,7 @@ async function openOnServer(address: PostgresAddress, isWalk: boolean): Promise<
   }
 }
 
-/** Looks first: one of this version is opened without a right to change its tables, and without a long wait. */
+/** Look first: a database of this version opens without a right to change its tables, and without a long wait. */
 async function migrateOnServer(address: PostgresAddress): Promise<void> {
   const isCurrent = await withOne(address, address.statementTimeoutMs * WRITING_FACTOR, async (database) => {
     await sql`select 1`.execute(database)

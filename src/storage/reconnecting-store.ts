@@ -1,6 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { type Clock, ENOUGH, SECOND_MS, isPauseOn, isWithin, systemClock } from '../clock.ts'
+import { type Clock, ENOUGH, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError } from '../errors.ts'
+import { type Pause, createPause } from '../lib/backoff.ts'
 import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
 import {
@@ -33,7 +34,7 @@ const SILENT_SHARE = 7 / 8
  */
 const AT_START: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
 /** While visitors are served. */
-export const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
+const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
 
 export type ReconnectingDetails = Readonly<{
   open(timeouts: BusyTimeouts): Promise<CopyStore>
@@ -118,12 +119,12 @@ class Connection {
   readonly #unavailable: Trouble
   readonly #readOnly: Trouble
   readonly #file: FileWatch
+  readonly #writePause: Pause
   readonly #stopping = new AbortController()
   #store: CopyStore | undefined
   #opening: Promise<CopyStore> | undefined
   #probing: Promise<void> | undefined
   #failedAtMs = -Infinity
-  #writesPausedUntilMs = -Infinity
 
   constructor(details: ReconnectingDetails) {
     this.#details = details
@@ -132,6 +133,7 @@ class Connection {
     this.#unavailable = createTrouble(details.onFailure)
     this.#readOnly = createTrouble(details.onReadOnly, details.onWritable)
     this.#file = createFileWatch(details.identify, this.#clock)
+    this.#writePause = createPause(this.#clock, { firstMs: WRITE_PAUSE_MS, longestMs: WRITE_PAUSE_MS })
   }
 
   /** Open the store for the first time. @throws StoreNewerError */
@@ -183,9 +185,7 @@ class Connection {
   #checkWritesAccepted(): void {
     const cause = this.#readOnly.error()
     if (cause !== undefined) throw new StoreError(READ_ONLY_MESSAGE, { cause })
-    const untilMs = this.#writesPausedUntilMs
-    if (isPauseOn({ untilMs, nowMs: this.#clock.nowMs(), longestMs: WRITE_PAUSE_MS }))
-      throw new StoreError('another process held the database a moment ago')
+    if (this.#writePause.isOn()) throw new StoreError('another process held the database a moment ago')
   }
 
   #mayReopen(): boolean {
@@ -199,7 +199,7 @@ class Connection {
       this.#fail(error)
       void closeQuietly(failed)
     }
-    if (isLocked(error)) this.#writesPausedUntilMs = this.#clock.nowMs() + WRITE_PAUSE_MS
+    if (isLocked(error)) this.#writePause.start()
   }
 
   #noteServer(error: unknown, kind: CallKind): void {

@@ -28,19 +28,12 @@ export type DealContent = Omit<
 /** What is stored of a product, with its offers in an order that does not depend on the answer's. */
 export type StoredShape = Readonly<{ content: ProductContent; deals: readonly DealContent[] }>
 
-/**
- * A product of a walk's page. `content` is `null` when its bytes are those of the copy, which has this digest then; `deals` is
- * `null` until somebody needs them.
- */
-export type PageProduct =
-  ShapedProduct | Readonly<{ gtin: string; digest: string; content: null; deals: null }>
-
-/** One that was parsed. */
-export type ShapedProduct = Readonly<{
+/** What a product shows, its digest, and its offers in their stored order. Its columns for searches and its deals follow from it. */
+export type ShownProduct = Readonly<{
   gtin: string
   digest: string
-  content: ProductContent
-  deals: readonly DealContent[] | null
+  content: ComparedContent
+  offers: readonly Offer[]
 }>
 
 const offerSchema = z.object({
@@ -57,54 +50,28 @@ const imagesSchema = z.array(z.string())
 
 /** Shapes a product for its rows. `knownBrand` stands in where the answer brought none. */
 export function toStoredShape(product: Product, knownBrand: string | null = null): StoredShape {
-  const brand = product.brand ?? knownBrand
-  return completeShape(toPageProduct({ ...product, brand }, { hasDeals: true }))
+  return completeShape(toShownProduct(product, knownBrand))
 }
 
-/**
- * The part that tells whether anything changed; most products of a walk have not, and need no deals. With `hasDeals` they are
- * there at once, otherwise `completeShape` adds them. `digest`: of the bytes that it was parsed from, where all that it shows
- * depends on them; by default that of its content.
- */
-export function toPageProduct(
-  product: Product,
-  { hasDeals, digest }: Readonly<{ hasDeals: boolean; digest?: string }>,
-): ShapedProduct {
-  const sorted = [...product.offers].sort(compareOffers)
-  const { gtin, title, brand } = product
-  const texts = {
+/** The part that tells by its digest whether anything changed; `completeShape` adds the rest, which most products of a walk never need. */
+export function toShownProduct(product: Product, knownBrand: string | null = null): ShownProduct {
+  const offers = [...product.offers].sort(compareOffers)
+  const content = {
+    title: product.title,
+    brand: product.brand ?? knownBrand,
     images: JSON.stringify(product.images),
-    offers: JSON.stringify(sorted),
+    offers: JSON.stringify(offers),
     drops: toDropsText(product.drops),
   }
-  // Where the answer has no brand, the product depends on what was known before, too.
-  const content = toContent({ gtin, title, brand, ...texts }, brand === null ? undefined : digest)
-  return toShaped(content, hasDeals ? toDealContents(sorted, content) : null)
+  return { gtin: product.gtin, digest: toDigest(content), content, offers }
 }
 
-function toShaped(content: ProductContent, deals: readonly DealContent[] | null): ShapedProduct {
-  return { gtin: content.gtin, digest: content.digest, content, deals }
-}
-
-/** The same product with the brand that was known before, where the answer brought none. */
-export function withKnownBrand(product: ShapedProduct, knownBrand: string | null): ShapedProduct {
-  const { content } = product
-  if (content.brand !== null || knownBrand === null) return product
-  return toShaped(toContent({ ...content, brand: knownBrand }), null)
-}
-
-/** Adds the deals where they are missing. */
-export function completeShape({ content, deals }: ShapedProduct): StoredShape {
-  return { content, deals: deals ?? toDealContents(JSON.parse(content.offers) as Offer[], content) }
-}
-
-function toContent(
-  product: Omit<ProductContent, 'digest' | 'search_text'>,
-  digest: string = toContentDigest(product),
-): ProductContent {
-  const { gtin, title, brand, images, offers, drops } = product
+/** Adds the columns of searches, and the deals. */
+export function completeShape({ gtin, digest, content, offers }: ShownProduct): StoredShape {
+  const { title, brand, images, offers: offersText, drops } = content
   const searchText = foldText(`${title} ${brand ?? ''}`)
-  return { gtin, digest, title, brand, search_text: searchText, images, offers, drops }
+  const row = { gtin, digest, title, brand, search_text: searchText, images, offers: offersText, drops }
+  return { content: row, deals: toDealContents(offers, row) }
 }
 
 /** In an order that does not depend on that of the offers; `null`: nothing was left out. */
@@ -113,16 +80,17 @@ function toDropsText(drops: Product['drops']): string | null {
   return JSON.stringify(Object.fromEntries(Object.entries(drops).sort(([a], [b]) => compareTexts(a, b))))
 }
 
-function toContentDigest({ title, brand, images, offers, drops }: ComparedContent): string {
-  // JSON has no line breaks of its own: no two products make the same text.
+/** Digest of what is stored: a change of the code that parses or shapes products changes it by itself. */
+function toDigest({ title, brand, images, offers, drops }: ComparedContent): string {
+  // Clean texts and JSON have no line breaks of their own: no two products make the same text.
   const left = drops === null ? '' : `\n${drops}`
-  return hash('sha256', `${JSON.stringify([title, brand])}\n${images}\n${offers}${left}`, 'base64url')
+  return hash('sha256', `${title}\n${brand ?? ''}\n${images}\n${offers}${left}`, 'base64url')
 }
 
 /** What a product shows, and what was left out of it. */
 export type ComparedContent = Pick<ProductContent, 'title' | 'brand' | 'images' | 'offers' | 'drops'>
 
-/** Do two products show the same? Digests tell it only where they are equal, or both of content. */
+/** Do two products show the same? */
 export function isSameContent(a: ComparedContent, b: ComparedContent): boolean {
   const isShownSame = a.title === b.title && a.brand === b.brand && a.images === b.images
   return isShownSame && a.offers === b.offers && a.drops === b.drops

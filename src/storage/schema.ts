@@ -74,7 +74,7 @@ export type ProductsTable = {
   gtin: string
   from_walk: number
   until_walk: number | null
-  /** Of the bytes that a page brought, or else of all that is shown (`page-items.ts`): equal ones show the same. */
+  /** Of all that is shown: equal ones show the same (`rows.ts`). */
   digest: string
   title: string
   brand: string | null

@@ -28,13 +28,36 @@ export async function countDeals(
   query: DealQuery,
 ): Promise<DealCounts> {
   const rows = await readDeals(database, copy, query)
-  const tally = createTally(query)
-  for (const row of rows.slice(0, MAX_DEALS)) if (row.is_counted === 1) tally.add(row)
+  const counted = rows.slice(0, MAX_DEALS).filter((row) => row.is_counted === 1)
+  const brand = query.brand === null ? null : foldCase(query.brand)
+  const wanted = new Set(query.merchants.map(foldCase))
+  const excluded = new Set(query.excluded.map(foldCase))
+  const isOfBrand = (row: DealRow): boolean => brand === null || row.brand_key === brand
+  const isOfMerchant = ({ merchant_key: key }: DealRow): boolean =>
+    (wanted.size === 0 || wanted.has(key)) && !excluded.has(key)
+  const hasDiscount = (row: DealRow): boolean => row.discount_percent >= query.minDiscountPercent
+
+  const discounted = counted.filter(hasDiscount)
+  const brands = findLargest(discounted.filter(isOfMerchant), ({ brand_key: key }) => key)
+  const merchants = findLargest(discounted.filter(isOfBrand), ({ merchant_key: key }) => key)
+  const brandNames = await readBrands(
+    database,
+    brands.map(({ first }) => first.product_id),
+  )
+  const merchantNames = await readMerchants(
+    database,
+    merchants.map(({ first }) => first.id),
+  )
+  const chosen = counted.filter((row) => isOfBrand(row) && isOfMerchant(row))
   return {
-    ...(await nameGroups(database, tally)),
-    total: tally.products.size,
+    total: countProducts(chosen.filter(hasDiscount)),
     isBounded: rows.length > MAX_DEALS,
-    discounts: countSteps(tally.percents),
+    brands: brands.map((group) => toFacet(group, brandNames.get(group.first.product_id))),
+    merchants: merchants.map((group) => toFacet(group, merchantNames.get(group.first.id))),
+    discounts: DISCOUNT_STEPS_PERCENT.map((minPercent) => ({
+      minPercent,
+      count: countProducts(chosen.filter((row) => row.discount_percent >= minPercent)),
+    })),
   }
 }
 
@@ -44,11 +67,11 @@ type DealRow = Readonly<{
   brand_key: string
   merchant_key: string
   discount_percent: number
-  /** Passes the filters that no facet leaves out. */
+  /** 1: passes the filters that no facet leaves out. */
   is_counted: number
 }>
 
-/** Visible deals by discount, and one more than are looked at where there are more. */
+/** Read visible deals by discount, and one more than are looked at where there are more. */
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyRow,
@@ -66,106 +89,34 @@ async function readDeals(
     .execute()
 }
 
-/** Products of a brand or merchant, and a row that names it. */
-type Group = { id: number; products: Set<number> }
+function countProducts(rows: readonly DealRow[]): number {
+  return new Set(rows.map((row) => row.product_id)).size
+}
 
-type Tally = Readonly<{
-  /** Those that pass every filter. */
-  products: ReadonlySet<number>
-  /** By key, with every filter but their own. */
-  brands: ReadonlyMap<string, Group>
-  merchants: ReadonlyMap<string, Group>
-  /** The highest discount of each product that passes the other filters. */
-  percents: ReadonlyMap<number, number>
-  add(row: DealRow): void
-}>
+/** The deals of a brand or merchant. `first`: the one with the highest discount, which names it. */
+type Group = Readonly<{ key: string; first: DealRow; count: number }>
 
-function createTally(query: DealQuery): Tally {
-  const passes = createFilters(query)
-  const products = new Set<number>()
-  const brands = new Map<string, Group>()
-  const merchants = new Map<string, Group>()
-  const percents = new Map<number, number>()
-  return {
-    products,
-    brands,
-    merchants,
-    percents,
-    add(row) {
-      const isBrand = passes.brand(row)
-      const isMerchant = passes.merchant(row)
-      const isDiscount = row.discount_percent >= query.minDiscountPercent
-      if (isMerchant && isDiscount) addToGroup(brands, row.brand_key, { id: row.product_id, row })
-      if (isBrand && isDiscount) addToGroup(merchants, row.merchant_key, { id: row.id, row })
-      if (!isBrand || !isMerchant) return
-      if (isDiscount) products.add(row.product_id)
-      percents.set(row.product_id, Math.max(row.discount_percent, percents.get(row.product_id) ?? 0))
-    },
+/** Find the groups with the most products; a product without a brand has none to choose. */
+function findLargest(rows: readonly DealRow[], toKey: (row: DealRow) => string): readonly Group[] {
+  const groups = new Map<string, { first: DealRow; products: Set<number> }>()
+  for (const row of rows) {
+    const group = groups.get(toKey(row)) ?? { first: row, products: new Set() }
+    group.products.add(row.product_id)
+    groups.set(toKey(row), group)
   }
-}
-
-/** The filters that a facet leaves out. */
-function createFilters(query: DealQuery): Readonly<Record<'brand' | 'merchant', (row: DealRow) => boolean>> {
-  const brand = query.brand === null ? null : foldCase(query.brand)
-  const merchants = new Set(query.merchants.map(foldCase))
-  const excluded = new Set(query.excluded.map(foldCase))
-  return {
-    brand: (row) => brand === null || row.brand_key === brand,
-    merchant: ({ merchant_key: key }) => (merchants.size === 0 || merchants.has(key)) && !excluded.has(key),
-  }
-}
-
-function addToGroup(
-  groups: Map<string, Group>,
-  key: string,
-  { id, row }: Readonly<{ id: number; row: DealRow }>,
-): void {
-  const group = groups.get(key)
-  if (group === undefined) groups.set(key, { id, products: new Set([row.product_id]) })
-  else group.products.add(row.product_id)
-}
-
-function countSteps(percents: ReadonlyMap<number, number>): DealCounts['discounts'] {
-  const highest = [...percents.values()]
-  return DISCOUNT_STEPS_PERCENT.map((minPercent) => ({
-    minPercent,
-    count: highest.filter((percent) => percent >= minPercent).length,
-  }))
-}
-
-type Largest = Readonly<{ key: string; id: number; count: number }>
-
-/** The groups with the most products; a product without a brand has none to choose. */
-function pickLargest(groups: ReadonlyMap<string, Group>): readonly Largest[] {
   return [...groups]
     .filter(([key]) => key !== '')
-    .map(([key, { id, products }]) => ({ key, id, count: products.size }))
+    .map(([key, { first, products }]) => ({ key, first, count: products.size }))
     .sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
     .slice(0, MAX_NAMES)
 }
 
-/** The largest groups with their names as the catalog writes them: of several, that of the deal with the highest discount. */
-async function nameGroups(
-  database: Kysely<CopyTables>,
-  tally: Tally,
-): Promise<Pick<DealCounts, 'brands' | 'merchants'>> {
-  const brands = pickLargest(tally.brands)
-  const merchants = pickLargest(tally.merchants)
-  const brandNames = await readBrands(database, toIds(brands))
-  const merchantNames = await readMerchants(database, toIds(merchants))
-  return { brands: toFacets(brands, brandNames), merchants: toFacets(merchants, merchantNames) }
-}
-
-function toIds(groups: readonly Largest[]): readonly number[] {
-  return groups.map(({ id }) => id)
+/** A row that is gone or damaged leaves the name without case. */
+function toFacet({ key, count }: Group, name: string | null | undefined): DealFacet {
+  return { name: name ?? key, count }
 }
 
 type Names = ReadonlyMap<number, string | null | undefined>
-
-/** A row that is gone or damaged leaves the name without case. */
-function toFacets(groups: readonly Largest[], names: Names): readonly DealFacet[] {
-  return groups.map(({ key, id, count }) => ({ name: names.get(id) ?? key, count }))
-}
 
 async function readBrands(database: Kysely<CopyTables>, ids: readonly number[]): Promise<Names> {
   if (ids.length === 0) return new Map()

@@ -6,7 +6,8 @@ import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
 import { type DealPlan, planDeals, whereInTime, wherePassing, whereVisible } from './sql-deal-filters.ts'
 import { selectPageTime } from './sql-lookups.ts'
-import { type DealEntry, type DealQuery, type DealSort, isShortRead } from './store.ts'
+import type { DealSort } from '../offers/deals.ts'
+import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
 
 /** Order of grids; the GTIN at the end makes it the same every time. */
 const ORDERS = {

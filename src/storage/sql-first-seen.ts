@@ -1,19 +1,10 @@
-import { type Kysely, type Transaction, sql } from 'kysely'
-import { DAY_MS } from '../clock.ts'
+import { type Transaction, sql } from 'kysely'
 import type { StoredShape } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { executeOnce, insertRows, splitList } from './statements.ts'
-
-/** How long the first times of a product's offers are kept while it is absent: it may come back. */
-const KEPT_MS: number = 7 * DAY_MS
-
-/** Rows that one statement removes, about. */
-const MAX_STEP_ROWS = 100
+import { isIn } from './statements.ts'
 
 /** When each offer of a product was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
 export type FirstSeen = ReadonlyMap<string, number>
-
-type Place = Readonly<{ copyId: number; asOfMs: number }>
 
 /** Return the key of an offer in `FirstSeen`. */
 export function toFirstSeenKey(gtin: string, offerKey: string): string {
@@ -29,59 +20,30 @@ export async function carryFirstSeen(
   copyId: number,
   { replacedIds, shapes }: Readonly<{ replacedIds: readonly number[]; shapes: readonly StoredShape[] }>,
 ): Promise<FirstSeen> {
-  const seen = await readOfVersions(transaction, replacedIds)
+  const seen = new Map<string, number>()
+  const add = ({ gtin, offerKey, firstSeenMs }: SeenOffer): unknown =>
+    seen.set(toFirstSeenKey(gtin, offerKey), firstSeenMs)
+  const replaced = await readOfVersions(transaction, replacedIds)
+  replaced.forEach(add)
   const isUnseen = ({ content, deals }: StoredShape): boolean =>
     deals.some((deal) => !seen.has(toFirstSeenKey(content.gtin, deal.offer_key)))
   const gtins = shapes.filter(isUnseen).map(({ content }) => content.gtin)
-  const known = [...(await takeLapsed(transaction, copyId, gtins)), ...seen.values()]
-  return new Map(known.map((offer) => [toFirstSeenKey(offer.gtin, offer.offerKey), offer.firstSeenMs]))
-}
-
-/** Forget what is kept of products that are back as they were. */
-export async function forgetLapsed(
-  transaction: Transaction<CopyTables>,
-  copyId: number,
-  gtins: readonly string[],
-): Promise<void> {
-  await takeLapsed(transaction, copyId, gtins)
+  for (const offer of [...(await takeLapsed(transaction, copyId, gtins)), ...replaced]) add(offer)
+  return seen
 }
 
 /** Keep the first times of the offers of versions whose product is absent from now on. Call it before they are deleted. */
 export async function keepFirstSeen(
   transaction: Transaction<CopyTables>,
-  place: Place,
   absentIds: readonly number[],
+  asOfMs: number,
 ): Promise<void> {
-  const seen = await readOfVersions(transaction, absentIds)
-  await putLapsed(transaction, place, [...seen.values()])
-}
-
-/** Forget offers whose product has been absent for too long for it to be the same sale. */
-export async function removeLapsedDeals(
-  database: Kysely<CopyTables>,
-  copyId: number,
-  nowMs: number,
-): Promise<void> {
-  for (;;) {
-    const rows = await database
-      .selectFrom('lapsed_deals')
-      .select('gtin')
-      .where('copy_id', '=', copyId)
-      .where('lapsed_at_ms', '<', nowMs - KEPT_MS)
-      .limit(MAX_STEP_ROWS)
-      .execute()
-    if (rows.length === 0) return
-    await database
-      .deleteFrom('lapsed_deals')
-      .where('copy_id', '=', copyId)
-      .where(
-        'gtin',
-        'in',
-        rows.map(({ gtin }) => gtin),
-      )
-      .where('lapsed_at_ms', '<', nowMs - KEPT_MS)
-      .execute()
-  }
+  if (absentIds.length === 0) return
+  await sql`insert into lapsed_deals (copy_id, gtin, offer_key, first_seen_ms, lapsed_at_ms)
+    select copy_id, gtin, offer_key, min(first_seen_ms), cast(${asOfMs} as bigint) from deals
+    where ${isIn(transaction, 'product_id', absentIds)} group by copy_id, gtin, offer_key
+    on conflict (copy_id, gtin, offer_key) do update
+    set first_seen_ms = excluded.first_seen_ms, lapsed_at_ms = excluded.lapsed_at_ms`.execute(transaction)
 }
 
 type SeenOffer = Readonly<{ gtin: string; offerKey: string; firstSeenMs: number }>
@@ -90,78 +52,34 @@ type SeenOffer = Readonly<{ gtin: string; offerKey: string; firstSeenMs: number 
 async function readOfVersions(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
-): Promise<ReadonlyMap<string, SeenOffer>> {
-  const seen = new Map<string, SeenOffer>()
-  for (const ids of splitList(productIds)) {
-    const rows = await executeOnce(transaction, `first seen of ${ids.length}`, {
-      values: ids,
-      build: () =>
-        transaction
-          .selectFrom('deals')
-          .select(['gtin', 'offer_key', sql<number>`min(first_seen_ms)`.as('first_seen_ms')])
-          .where('product_id', 'in', ids)
-          .groupBy(['gtin', 'offer_key']),
-    })
-    for (const { gtin, offer_key: offerKey, first_seen_ms: firstSeenMs } of rows) {
-      const key = toFirstSeenKey(gtin, offerKey)
-      const before = seen.get(key)?.firstSeenMs ?? Infinity
-      seen.set(key, { gtin, offerKey, firstSeenMs: Math.min(before, firstSeenMs) })
-    }
-  }
-  return seen
+): Promise<readonly SeenOffer[]> {
+  if (productIds.length === 0) return []
+  return transaction
+    .selectFrom('deals')
+    .select(['gtin', 'offer_key as offerKey', sql<number>`min(first_seen_ms)`.as('firstSeenMs')])
+    .where(isIn(transaction, 'product_id', productIds))
+    .groupBy(['gtin', 'offer_key'])
+    .execute()
 }
 
 /** Read what is kept of products that are back, and forget it. */
-async function takeLapsed(
+export async function takeLapsed(
   transaction: Transaction<CopyTables>,
   copyId: number,
   gtins: readonly string[],
 ): Promise<readonly SeenOffer[]> {
-  const taken: SeenOffer[] = []
-  for (const some of splitList(gtins)) {
-    const rows = await executeOnce(transaction, `lapsed deals of ${some.length}`, {
-      values: [copyId, ...some],
-      build: () =>
-        transaction
-          .selectFrom('lapsed_deals')
-          .select(['gtin', 'offer_key', 'first_seen_ms'])
-          .where('copy_id', '=', copyId)
-          .where('gtin', 'in', some),
-    })
-    if (rows.length === 0) continue
-    for (const row of rows)
-      taken.push({ gtin: row.gtin, offerKey: row.offer_key, firstSeenMs: row.first_seen_ms })
+  if (gtins.length === 0) return []
+  const taken = await transaction
+    .selectFrom('lapsed_deals')
+    .select(['gtin', 'offer_key as offerKey', 'first_seen_ms as firstSeenMs'])
+    .where('copy_id', '=', copyId)
+    .where(isIn(transaction, 'gtin', gtins))
+    .execute()
+  if (taken.length > 0)
     await transaction
       .deleteFrom('lapsed_deals')
       .where('copy_id', '=', copyId)
-      .where('gtin', 'in', some)
+      .where(isIn(transaction, 'gtin', gtins))
       .execute()
-  }
   return taken
-}
-
-async function putLapsed(
-  transaction: Transaction<CopyTables>,
-  { copyId, asOfMs }: Place,
-  offers: readonly SeenOffer[],
-): Promise<void> {
-  await insertRows(transaction, 'put lapsed deals', {
-    rows: offers.map(({ gtin, offerKey, firstSeenMs }) => ({
-      copy_id: copyId,
-      gtin,
-      offer_key: offerKey,
-      first_seen_ms: firstSeenMs,
-      lapsed_at_ms: asOfMs,
-    })),
-    build: (rows) =>
-      transaction
-        .insertInto('lapsed_deals')
-        .values(rows)
-        .onConflict((conflict) =>
-          conflict.columns(['copy_id', 'gtin', 'offer_key']).doUpdateSet(({ ref }) => ({
-            first_seen_ms: ref('excluded.first_seen_ms'),
-            lapsed_at_ms: ref('excluded.lapsed_at_ms'),
-          })),
-        ),
-  })
 }

@@ -1,13 +1,22 @@
-import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
-import { type Clock } from '../clock.ts'
+import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
+import { type Clock, SECOND_MS } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
+import { WalkError } from '../errors.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import type { Guard } from './sql-pages.ts'
 import { toLeaseTime } from './sql-time.ts'
 import type { UnfinishedWalk, WalkStore } from './store.ts'
-import { createTakenOver } from '../sync/lease-lost.ts'
-import { LEASE_MS } from '../sync/walk-lease.ts'
+
+/** How long a walk may go without a sign of life before another process may take it over: with a look now and then, within a minute. */
+export const LEASE_MS: number = 45 * SECOND_MS
+
+/** What a walk ends with whose lease another process holds. */
+export function createLeaseLost(): WalkError {
+  return new WalkError('another process took the walk over')
+}
+
+/** Throws when another process has the walk by now; the first thing in a transaction. */
+export type Guard = (transaction: Transaction<CopyTables>) => Promise<void>
 
 /** Leases of walks, as who has opened the store holds them. */
 export type Leases = Pick<WalkStore, 'takeLease' | 'releaseLease' | 'findLeaseOwner'> &
@@ -93,7 +102,7 @@ type Wanted = Parameters<WalkStore['takeLease']>[1] & Readonly<{ now: RawBuilder
 
 /** Has a lease ended? One that ends much later than any was taken before the clock was set back. */
 function isOver({ now, forMs }: Pick<Wanted, 'now' | 'forMs'>): RawBuilder<SqlBool> {
-  return sql`(lease_until_ms <= ${now} or lease_until_ms > ${now} + ${sql.lit(2 * forMs)})`
+  return sql`(lease_until_ms <= ${now} or lease_until_ms > ${now} + ${2 * forMs})`
 }
 
 /** One that has run out is still its holder's while nobody has taken it. */
@@ -104,7 +113,7 @@ async function extend(
 ): Promise<number | undefined> {
   const row = await database
     .updateTable('copies')
-    .set({ lease_until_ms: sql<number>`${now} + ${sql.lit(forMs)}` })
+    .set({ lease_until_ms: sql<number>`${now} + ${forMs}` })
     .where('id', '=', copy.id)
     .where('lease_owner', '=', owner)
     .where('lease_fence', '=', fence)
@@ -122,7 +131,7 @@ async function take(
     .updateTable('copies')
     .set(({ eb, ref }) => ({
       lease_owner: owner,
-      lease_until_ms: sql<number>`${now} + ${sql.lit(forMs)}`,
+      lease_until_ms: sql<number>`${now} + ${forMs}`,
       lease_fence: eb(ref('lease_fence'), '+', 1),
     }))
     .where('id', '=', copy.id)
@@ -133,7 +142,7 @@ async function take(
 }
 
 async function checkFence(
-  transaction: Parameters<Guard>[0],
+  transaction: Transaction<CopyTables>,
   copy: CopyRow,
   held: Held | undefined,
 ): Promise<void> {
@@ -144,5 +153,5 @@ async function checkFence(
     .where('id', '=', copy.id)
     .$if(isPostgres(transaction), (query) => query.forUpdate())
     .executeTakeFirst()
-  if (row?.lease_fence !== held.fence) throw createTakenOver()
+  if (row?.lease_fence !== held.fence) throw createLeaseLost()
 }

@@ -1,62 +1,54 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Kysely, Transaction } from 'kysely'
+import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
+import { isFuture, toLatestMs } from '../clock.ts'
+import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
-import { type Change, type Comparison, isOvertaken, listChanges, listDoubtful } from './page-changes.ts'
-import { type PageProduct, toPageProduct } from './rows.ts'
+import { compareTexts } from '../offers/ranking.ts'
+import { type Change, type Version, listChanges } from './page-changes.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { carryFirstSeen, forgetLapsed, keepFirstSeen } from './sql-first-seen.ts'
-import { UNKNOWN_AGE_MS, type Version, readAbsences, readContents, readVersions } from './sql-page-range.ts'
-import {
-  countDealsOf,
-  deleteVersions,
-  insertVersions,
-  markUntil,
-  setDigest,
-  updateVersion,
-} from './sql-versions.ts'
-import { MAX_TRANSACTION_ROWS } from './sql-walk.ts'
-import { executeOnce, splitList } from './statements.ts'
+import { carryFirstSeen, keepFirstSeen, takeLapsed } from './sql-first-seen.ts'
+import type { Guard } from './sql-leases.ts'
+import { countDealsOf, deleteVersions, insertVersions, markUntil, updateVersion } from './sql-versions.ts'
+import { isIn } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
-/** Throws where somebody else has the walk by now; first thing in a transaction. */
-export type Guard = (transaction: Transaction<CopyTables>) => Promise<void>
+/** Most rows that one transaction writes: others who write to the same database never wait for long. */
+export const MAX_TRANSACTION_ROWS = 200
+
+/** Versions that one transaction looks at: a page that follows a gap of a million products is put in step by step. */
+const MAX_VERSIONS_READ = 1_000
 
 /** Above every GTIN: the last page covers the rest of the catalog. */
 const END_OF_CATALOG = ':'
 
-/** A step of a page: what is still to be put in, between two GTINs. */
+/** In place of a time of the future: any page is newer. */
+const UNKNOWN_AGE_MS = 0
+
+/** A step of a page: what is still to be put in, above `afterGtin` up to `untilGtin`. */
 type Step = Readonly<{
   copyId: number
   page: WalkPage
   afterGtin: string
   untilGtin: string
-  shapes: readonly PageProduct[]
+  products: readonly Product[]
   nowMs: number
 }>
 
 /**
  * Puts a page into the copy under its walk's number: a read of what is known of its range, then only what changed, with the
- * page's own row in the last transaction. Doing so twice changes nothing. `false`: look-ups have overtaken what the page takes
- * for known; its row was not put in, and it has to be read once more, whole.
+ * page's own row in the last transaction. Doing so twice changes nothing.
  */
 export async function applyPage(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   { page, guard, nowMs }: Readonly<{ page: WalkPage; guard: Guard; nowMs: number }>,
-): Promise<boolean> {
-  const shapes = page.products.map(toShape)
-  const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (toLastGtin(shapes) ?? page.afterGtin)
-  let step: Step | 'overtaken' | undefined = {
-    copyId: copy.id,
-    page,
-    afterGtin: page.afterGtin,
-    untilGtin,
-    shapes,
-    nowMs,
-  }
-  while (step !== undefined && step !== 'overtaken') {
+): Promise<void> {
+  const { afterGtin, products } = page
+  const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (products.at(-1)?.gtin ?? afterGtin)
+  let step: Step | undefined = { copyId: copy.id, page, afterGtin, untilGtin, products, nowMs }
+  while (step !== undefined) {
     const next: Step = step
     step = await transact(database, async (transaction) => {
       await guard(transaction)
@@ -65,32 +57,17 @@ export async function applyPage(
     // Meanwhile the next page arrives.
     await setImmediate()
   }
-  return step === undefined
 }
 
-function toShape(product: Product | PageProduct): PageProduct {
-  return 'content' in product ? product : toPageProduct(product, { hasDeals: false })
-}
-
-function toLastGtin(shapes: readonly PageProduct[]): string | undefined {
-  return shapes.at(-1)?.gtin
-}
-
-/** One transaction. Answers what is left, or `undefined` when the page is in the copy. */
-async function applyStep(
-  transaction: Transaction<CopyTables>,
-  step: Step,
-): Promise<Step | 'overtaken' | undefined> {
+/** One transaction. Returns what is left, or `undefined` when the page is in the copy. */
+async function applyStep(transaction: Transaction<CopyTables>, step: Step): Promise<Step | undefined> {
   const { versions, knownUntilGtin } = await readVersions(transaction, step)
   const absent = await readAbsences(transaction, step)
-  const shapes = step.shapes.filter(({ gtin }) => gtin <= knownUntilGtin)
-  const comparison: Comparison = { page: step.page, shapes, versions, absent }
-  if (isOvertaken(comparison)) return 'overtaken'
-  const contents = await readContents(transaction, listDoubtful(comparison))
-  const changes = listChanges(comparison, contents)
-  const taken = await takeWithinRows(transaction, changes)
+  const products = step.products.filter(({ gtin }) => gtin <= knownUntilGtin)
+  const changes = listChanges({ page: step.page, products, versions, absent })
+  const { taken, isCut } = await takeWithinRows(transaction, changes)
   await makeChanges(transaction, step, { changes: taken, versions })
-  const doneGtin = taken.length < changes.length ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
+  const doneGtin = isCut ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
   const undated = versions.filter(
     (version) => version.as_of_ms === UNKNOWN_AGE_MS && version.gtin <= doneGtin,
   )
@@ -100,42 +77,103 @@ async function applyStep(
     undated.map(({ id }) => id),
   )
   if (doneGtin < step.untilGtin) {
-    await dateSeen(transaction, step, doneGtin)
+    if (versions.length > 0) await dateSeen(transaction, step, doneGtin)
     return {
       ...step,
       afterGtin: doneGtin,
-      shapes: step.shapes.filter(({ gtin }) => gtin > doneGtin),
+      products: step.products.filter(({ gtin }) => gtin > doneGtin),
     }
   }
   await putPageRow(transaction, step)
   return undefined
 }
 
-/** A version that had ended and is current again, perhaps with another digest. */
-function isRevived({ kind, version }: Change): boolean {
-  return (kind === 'revive' || kind === 'sign') && version?.until_walk !== null
+/** Taking seven values of each row out of a database costs more than finding the rows: they come as one text. */
+const COLUMNS = 'id, gtin, from_walk, until_walk, digest, brand, as_of_ms'
+const IN_ONE_TEXT = {
+  sqlite: sql.raw<string>(`json_group_array(json_array(${COLUMNS}))`),
+  postgres: sql.raw<string>(`coalesce(json_agg(json_build_array(${COLUMNS})), '[]')::text`),
+} as const
+
+type VersionValues = [number, string, number, number | null, string, string | null, number]
+
+/** In the order of GTINs: no database promises one within the text. */
+function parseVersions(json: string, nowMs: number): readonly Version[] {
+  const versions = (JSON.parse(json) as VersionValues[]).map(
+    ([id, gtin, fromWalk, untilWalk, digest, brand, asOfMs]) => ({
+      id,
+      gtin,
+      from_walk: fromWalk,
+      until_walk: untilWalk,
+      digest,
+      brand,
+      as_of_ms: isFuture(asOfMs, nowMs) ? UNKNOWN_AGE_MS : asOfMs,
+    }),
+  )
+  return versions.sort((a, b) => compareTexts(a.gtin, b.gtin))
 }
 
-/** The first of the changes that one transaction may write; one at least. */
+/** The versions of a range in the order of their GTINs, and up to where they are all of them. */
+async function readVersions(
+  transaction: Transaction<CopyTables>,
+  { copyId, page, afterGtin, untilGtin, nowMs }: Step,
+): Promise<Readonly<{ versions: readonly Version[]; knownUntilGtin: string }>> {
+  const { rows } = await sql<{ json: string }>`
+    select ${IN_ONE_TEXT[isPostgres(transaction) ? 'postgres' : 'sqlite']} as json from (
+      select * from products where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
+      and (until_walk is null or until_walk = ${page.walk}) order by gtin limit ${MAX_VERSIONS_READ}
+    ) versions`.execute(transaction)
+  const versions = parseVersions(rows[0]?.json ?? '[]', nowMs)
+  const last = versions.at(-1)
+  if (last === undefined || versions.length < MAX_VERSIONS_READ)
+    return { versions, knownUntilGtin: untilGtin }
+  // The last product may have another version behind it.
+  const whole = versions.filter(({ gtin }) => gtin < last.gtin)
+  return { versions: whole, knownUntilGtin: whole.at(-1)?.gtin ?? untilGtin }
+}
+
+/** Products of the range of which something newer than the page says that no shop sells them. */
+async function readAbsences(
+  transaction: Transaction<CopyTables>,
+  { copyId, page, afterGtin, untilGtin, nowMs }: Step,
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ gtin: string }>`
+    select gtin from absences where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
+    and as_of_ms > ${page.asOfMs} and as_of_ms <= ${toLatestMs(nowMs)}`.execute(transaction)
+  return new Set(rows.map((row) => row.gtin))
+}
+
+/** The first of the changes that one transaction may write, one at least; `isCut`: there are more. */
 async function takeWithinRows(
   transaction: Transaction<CopyTables>,
-  changes: readonly Change[],
-): Promise<readonly Change[]> {
+  changes: Iterable<Change>,
+): Promise<Readonly<{ taken: readonly Change[]; isCut: boolean }>> {
+  // The page's own row is the one more.
+  const byNewRows = takeWhile(changes, ({ shape }) => (shape === undefined ? 0 : 1 + shape.deals.length))
   const deals = await countDealsOf(
     transaction,
-    changes.flatMap(({ version }) => version?.id ?? []),
+    byNewRows.taken.flatMap(({ version }) => version?.id ?? []),
   )
-  // The page's own row is the one more.
-  let rows = 1
-  const end = changes.findIndex((change, index) => {
-    const { kind, version, shape } = change
-    // One that is only signed leaves its deals as they are.
-    const isAlone = kind === 'sign' && !isRevived(change)
-    if (version !== undefined) rows += 1 + (isAlone ? 0 : (deals.get(version.id) ?? 0))
-    if (shape !== undefined) rows += 1 + shape.deals.length
-    return rows > MAX_TRANSACTION_ROWS && index > 0
+  const byAllRows = takeWhile(byNewRows.taken, ({ shape, version }) => {
+    const newRows = shape === undefined ? 0 : 1 + shape.deals.length
+    return newRows + (version === undefined ? 0 : 1 + (deals.get(version.id) ?? 0))
   })
-  return end === -1 ? changes : changes.slice(0, end)
+  return { taken: byAllRows.taken, isCut: byNewRows.isCut || byAllRows.isCut }
+}
+
+/** Changes that are not taken are not made: shaping a product costs as much as writing it. */
+function takeWhile(
+  changes: Iterable<Change>,
+  countRows: (change: Change) => number,
+): Readonly<{ taken: readonly Change[]; isCut: boolean }> {
+  const taken: Change[] = []
+  let rows = 1
+  for (const change of changes) {
+    rows += countRows(change)
+    if (rows > MAX_TRANSACTION_ROWS && taken.length > 0) return { taken, isCut: true }
+    taken.push(change)
+  }
+  return { taken, isCut: false }
 }
 
 /**
@@ -147,18 +185,15 @@ async function dateSeen(
   { copyId, page, afterGtin }: Step,
   doneGtin: string,
 ): Promise<void> {
-  await executeOnce(transaction, 'date seen products', {
-    values: [page.asOfMs, copyId, afterGtin, doneGtin, page.asOfMs],
-    build: () =>
-      transaction
-        .updateTable('products')
-        .set({ as_of_ms: page.asOfMs })
-        .where('copy_id', '=', copyId)
-        .where('gtin', '>', afterGtin)
-        .where('gtin', '<=', doneGtin)
-        .where('until_walk', 'is', null)
-        .where('as_of_ms', '<', page.asOfMs),
-  })
+  await transaction
+    .updateTable('products')
+    .set({ as_of_ms: page.asOfMs })
+    .where('copy_id', '=', copyId)
+    .where('gtin', '>', afterGtin)
+    .where('gtin', '<=', doneGtin)
+    .where('until_walk', 'is', null)
+    .where('as_of_ms', '<', page.asOfMs)
+    .execute()
 }
 
 /** What is still current and was dated while a clock was wrong has the page's time, or the future would arrive some day. */
@@ -167,23 +202,19 @@ async function dateAnew(
   { asOfMs }: WalkPage,
   productIds: readonly number[],
 ): Promise<void> {
-  for (const ids of splitList(productIds)) {
-    await executeOnce(transaction, `date ${ids.length} anew`, {
-      values: [asOfMs, ...ids],
-      build: () =>
-        transaction
-          .updateTable('products')
-          .set({ as_of_ms: asOfMs })
-          .where('id', 'in', ids)
-          .where('until_walk', 'is', null),
-    })
-    await transaction
-      .updateTable('deals')
-      .set({ first_seen_ms: asOfMs })
-      .where('product_id', 'in', ids)
-      .where('first_seen_ms', '>', asOfMs)
-      .execute()
-  }
+  if (productIds.length === 0) return
+  await transaction
+    .updateTable('products')
+    .set({ as_of_ms: asOfMs })
+    .where(isIn(transaction, 'id', productIds))
+    .where('until_walk', 'is', null)
+    .execute()
+  await transaction
+    .updateTable('deals')
+    .set({ first_seen_ms: asOfMs })
+    .where(isIn(transaction, 'product_id', productIds))
+    .where('first_seen_ms', '>', asOfMs)
+    .execute()
 }
 
 async function makeChanges(
@@ -191,34 +222,28 @@ async function makeChanges(
   { copyId, page }: Step,
   { changes, versions }: Readonly<{ changes: readonly Change[]; versions: readonly Version[] }>,
 ): Promise<void> {
+  if (changes.length === 0) return
   const place = { copyId, fromWalk: page.walk, asOfMs: page.asOfMs }
-  const idsOf = (kind: Change['kind']): number[] =>
+  const listIds = (kind: Change['kind']): number[] =>
     changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
-  const replacedIds = idsOf('insert')
-  const shapes = changes.flatMap(({ shape }) => shape ?? [])
+  const replacedIds = listIds('insert')
   // A version of this walk that is written over has replaced another one, which has the first times.
   const updated = new Set(changes.flatMap(({ kind, gtin }) => (kind === 'update' ? [gtin] : [])))
   const updatedIds = versions.filter(({ gtin }) => updated.has(gtin)).map(({ id }) => id)
   const firstSeen = await carryFirstSeen(transaction, copyId, {
     replacedIds: [...replacedIds, ...updatedIds],
-    shapes,
+    shapes: changes.flatMap(({ shape }) => shape ?? []),
   })
-  await keepFirstSeen(transaction, place, [...idsOf('end'), ...idsOf('delete')])
-  const revived = changes.filter(isRevived).flatMap(({ version }) => version?.id ?? [])
-  await markUntil(transaction, revived, null)
-  await forgetLapsed(
-    transaction,
-    copyId,
-    changes.filter(isRevived).map(({ gtin }) => gtin),
-  )
-  for (const { version, digest } of changes)
-    if (version !== undefined && digest !== undefined) await setDigest(transaction, version.id, digest)
-  await deleteVersions(transaction, idsOf('delete'))
+  await keepFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], page.asOfMs)
+  await markUntil(transaction, listIds('revive'), null)
+  const revivedGtins = changes.flatMap(({ kind, gtin }) => (kind === 'revive' ? [gtin] : []))
+  await takeLapsed(transaction, copyId, revivedGtins)
+  await deleteVersions(transaction, listIds('delete'))
   for (const { kind, version, shape } of changes) {
     if (kind === 'update' && version !== undefined && shape !== undefined)
       await updateVersion(transaction, shape, { ...place, firstSeen, productId: version.id })
   }
-  await markUntil(transaction, [...idsOf('end'), ...replacedIds], page.walk)
+  await markUntil(transaction, [...listIds('end'), ...replacedIds], page.walk)
   const inserted = changes.flatMap(({ kind, shape }) =>
     kind === 'insert' && shape !== undefined ? [shape] : [],
   )
@@ -229,16 +254,12 @@ async function putPageRow(
   transaction: Transaction<CopyTables>,
   { copyId, page, untilGtin }: Step,
 ): Promise<void> {
-  const content = {
-    until_gtin: untilGtin,
-    as_of_ms: page.asOfMs,
-    next_cursor: page.nextCursor,
-    product_count: page.products.length,
-    drops: JSON.stringify(page.drops),
-  }
-  await transaction
-    .insertInto('walk_pages')
-    .values({ copy_id: copyId, walk: page.walk, after_gtin: page.afterGtin, ...content })
-    .onConflict((conflict) => conflict.columns(['copy_id', 'walk', 'after_gtin']).doUpdateSet(content))
-    .execute()
+  const { walk, afterGtin, asOfMs, nextCursor } = page
+  const drops = JSON.stringify(page.drops)
+  await sql`insert into "walk_pages"
+    (copy_id, walk, after_gtin, until_gtin, as_of_ms, next_cursor, product_count, drops)
+    values (${copyId}, ${walk}, ${afterGtin}, ${untilGtin}, ${asOfMs}, ${nextCursor}, ${page.products.length}, ${drops})
+    on conflict (copy_id, walk, after_gtin) do update set until_gtin = excluded.until_gtin,
+    as_of_ms = excluded.as_of_ms, next_cursor = excluded.next_cursor, product_count = excluded.product_count,
+    drops = excluded.drops`.execute(transaction)
 }

@@ -174,8 +174,7 @@ async function putAbsence(
   put: Put & Readonly<{ gtin: string }>,
 ): Promise<void> {
   const ids = put.versions.map((version) => version.id)
-  const place = { copyId: put.copy.id, asOfMs: put.asOfMs }
-  await keepFirstSeen(transaction, place, ids)
+  await keepFirstSeen(transaction, ids, put.asOfMs)
   await deleteVersions(transaction, ids)
   // Walks clear absences, too; where none runs, this does.
   await transaction

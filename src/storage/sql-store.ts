@@ -98,7 +98,6 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     releaseLease: (channelId, owner) => run('releaseLease', () => walks.releaseLease(channelId, owner)),
     findLeaseOwner: (channelId) => run('findLeaseOwner', () => walks.findLeaseOwner(channelId)),
     beginWalk: (channelId, times) => run('beginWalk', () => walks.beginWalk(channelId, times)),
-    listKnown: (channelId, afterGtin) => run('listKnown', () => walks.listKnown(channelId, afterGtin)),
     applyPage: (channelId, page) => run('applyPage', () => walks.applyPage(channelId, page)),
     isWalkMalformed: (channelId, walk) =>
       run('isWalkMalformed', () => walks.isWalkMalformed(channelId, walk)),

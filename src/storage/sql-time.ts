@@ -8,7 +8,7 @@ import type { CopyTables } from './schema.ts'
  * wrong clock neither takes a lease away nor keeps one for a day. A file is of one machine.
  */
 export function toLeaseTime(database: Kysely<CopyTables>, clock: Clock): RawBuilder<number> {
-  return isPostgres(database) ? SERVER_TIME : sql<number>`${sql.lit(clock.nowMs())}`
+  return isPostgres(database) ? SERVER_TIME : sql<number>`${clock.nowMs()}`
 }
 
 /** In the middle of a transaction, too: `now()` would be its beginning. */

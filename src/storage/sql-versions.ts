@@ -1,11 +1,11 @@
 import { type Transaction, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
-import type { CopyTables, DealsTable } from './schema.ts'
-import type { StoredShape } from './rows.ts'
-import { type FirstSeen, toFirstSeenKey } from './sql-first-seen.ts'
 import { toWordList } from './search-words.ts'
+import type { StoredShape } from './rows.ts'
+import type { CopyTables, DealsTable } from './schema.ts'
+import { type FirstSeen, toFirstSeenKey } from './sql-first-seen.ts'
 import { insertWithWords } from './sqlite-words.ts'
-import { type Inserted, executeOnce, insertRows, splitList } from './statements.ts'
+import { executeOnce, insertRows, isIn } from './statements.ts'
 
 /** From here on, putting words in at once costs less than letting the trigger do it product by product. */
 const MANY_PRODUCTS = 8
@@ -20,56 +20,38 @@ export async function insertVersions(
   details: VersionPlace & Readonly<{ firstSeen: FirstSeen }>,
 ): Promise<void> {
   if (shapes.length === 0) return
-  const ids: number[] = []
-  const insert = async (): Promise<Readonly<{ firstId: number; lastId: number }>> => {
-    ids.push(...(await insertProducts(transaction, shapes, details)))
-    return { firstId: ids[0] ?? 0, lastId: ids.at(-1) ?? 0 }
-  }
-  if (shapes.length < MANY_PRODUCTS || isPostgres(transaction)) await insert()
-  else await insertWithWords(transaction, insert)
+  const insert = (): Promise<readonly number[]> => insertProducts(transaction, shapes, details)
+  const isOneByOne = shapes.length < MANY_PRODUCTS || isPostgres(transaction)
+  const ids = isOneByOne ? await insert() : await insertWithWords(transaction, insert)
   const deals = shapes.flatMap((shape, index) =>
     toDealRows(shape, { ...details, productId: ids[index] ?? 0 }),
   )
-  await insertDeals(transaction, deals)
+  await insertRows(transaction, 'deals', deals)
 }
 
-/** Answers the ids, in the order of the products. */
-async function insertProducts(
+function insertProducts(
   transaction: Transaction<CopyTables>,
   shapes: readonly StoredShape[],
   { copyId, fromWalk, asOfMs }: VersionPlace,
-): Promise<number[]> {
-  const isServer = isPostgres(transaction)
-  const inserted = await insertRows(transaction, 'insert products', {
-    rows: shapes.map(({ content }) => ({
-      // Its columns always come in one order (rows.ts, page-pack.ts).
-      ...content,
-      copy_id: copyId,
-      from_walk: fromWalk,
-      until_walk: null,
-      as_of_ms: asOfMs,
-      ...(isServer && { words: toWordList(content.search_text) }),
-    })),
-    build: (rows) =>
-      transaction
-        .insertInto('products')
-        .values(rows)
-        .$if(isServer, (query) => query.returning(['id', 'gtin'])),
-  })
-  return isServer ? matchIds(inserted, shapes) : inserted.flatMap(countIds)
-}
-
-/** SQLite counts them up within a statement, and nobody else writes. */
-function countIds({ size, result }: Inserted<unknown>): number[] {
-  const last = Number(result.insertId ?? 0n)
-  return Array.from({ length: size }, (_, index) => last - size + 1 + index)
-}
-
-/** A server promises no order; a GTIN stands once in what is inserted. */
-function matchIds(inserted: readonly Inserted<unknown>[], shapes: readonly StoredShape[]): number[] {
-  const rows = inserted.flatMap(({ result }) => result.rows as readonly { id: number; gtin: string }[])
-  const ids = new Map(rows.map(({ id, gtin }) => [gtin, id]))
-  return shapes.map(({ content }) => ids.get(content.gtin) ?? 0)
+): Promise<readonly number[]> {
+  // Each column by name: spreading objects costs as much as inserting them.
+  const rows = shapes.map(({ content }) => ({
+    copy_id: copyId,
+    gtin: content.gtin,
+    from_walk: fromWalk,
+    until_walk: null,
+    digest: content.digest,
+    title: content.title,
+    brand: content.brand,
+    search_text: content.search_text,
+    images: content.images,
+    offers: content.offers,
+    drops: content.drops,
+    as_of_ms: asOfMs,
+  }))
+  if (!isPostgres(transaction)) return insertRows(transaction, 'products', rows)
+  const withWords = rows.map((row) => ({ ...row, words: toWordList(row.search_text) }))
+  return insertRows(transaction, 'products', withWords)
 }
 
 /** Overwrites a version in place: it is current again. */
@@ -89,7 +71,7 @@ export async function updateVersion(
     .where('id', '=', details.productId)
     .execute()
   await transaction.deleteFrom('deals').where('product_id', '=', details.productId).execute()
-  await insertDeals(transaction, toDealRows(shape, details))
+  await insertRows(transaction, 'deals', toDealRows(shape, details))
 }
 
 /** Sets or takes back the end of versions and of their deals. */
@@ -98,18 +80,16 @@ export async function markUntil(
   productIds: readonly number[],
   untilWalk: number | null,
 ): Promise<void> {
-  for (const ids of splitList(productIds)) {
-    const values = [untilWalk, ...ids]
-    await executeOnce(transaction, `mark ${ids.length} products`, {
-      values,
-      build: () => transaction.updateTable('products').set({ until_walk: untilWalk }).where('id', 'in', ids),
-    })
-    await executeOnce(transaction, `mark deals of ${ids.length}`, {
-      values,
-      build: () =>
-        transaction.updateTable('deals').set({ until_walk: untilWalk }).where('product_id', 'in', ids),
-    })
-  }
+  if (productIds.length === 0) return
+  for (const [table, column] of [
+    ['products', 'id'],
+    ['deals', 'product_id'],
+  ] as const)
+    await transaction
+      .updateTable(table)
+      .set({ until_walk: untilWalk })
+      .where(isIn(transaction, column, productIds))
+      .execute()
 }
 
 /** A look-up has found a version as it is: it was seen a moment ago. */
@@ -124,33 +104,19 @@ export async function confirmVersion(
   })
 }
 
-/** Puts in a version's digest anew: what it shows stays. */
-export async function setDigest(
-  transaction: Transaction<CopyTables>,
-  productId: number,
-  digest: string,
-): Promise<void> {
-  await executeOnce(transaction, 'set digest', {
-    values: [digest, productId],
-    build: () => transaction.updateTable('products').set({ digest }).where('id', '=', productId),
-  })
-}
-
 /** Removes versions with their deals. `endedBy`: only those that still have ended at or before that walk. */
 export async function deleteVersions(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
   endedBy?: number,
 ): Promise<void> {
-  for (const ids of splitList(productIds)) {
-    let deals = transaction.deleteFrom('deals').where('product_id', 'in', ids)
-    let products = transaction.deleteFrom('products').where('id', 'in', ids)
-    if (endedBy !== undefined) {
-      deals = deals.where('until_walk', '<=', endedBy)
-      products = products.where('until_walk', '<=', endedBy)
-    }
-    await products.execute()
-    await deals.execute()
+  if (productIds.length === 0) return
+  for (const [table, column] of [
+    ['products', 'id'],
+    ['deals', 'product_id'],
+  ] as const) {
+    const removal = transaction.deleteFrom(table).where(isIn(transaction, column, productIds))
+    await (endedBy === undefined ? removal : removal.where('until_walk', '<=', endedBy)).execute()
   }
 }
 
@@ -159,25 +125,18 @@ export async function countDealsOf(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
-  const counts = new Map<number, number>()
-  for (const ids of splitList(productIds)) {
-    const rows = await executeOnce(transaction, `deals of ${ids.length}`, {
-      values: ids,
-      build: () =>
-        transaction
-          .selectFrom('deals')
-          .select(['product_id', sql<number>`count(*)`.as('count')])
-          .where('product_id', 'in', ids)
-          .groupBy('product_id'),
-    })
-    for (const row of rows) counts.set(row.product_id, row.count)
-  }
-  return counts
+  if (productIds.length === 0) return new Map()
+  const rows = await transaction
+    .selectFrom('deals')
+    .select(['product_id', sql<number>`count(*)`.as('count')])
+    .where(isIn(transaction, 'product_id', productIds))
+    .groupBy('product_id')
+    .execute()
+  return new Map(rows.map((row) => [row.product_id, row.count]))
 }
 
 type DealRow = Omit<DealsTable, 'id'>
 
-/** In the order of the columns: statements are made for the first rows and used for all. */
 function toDealRows(
   shape: StoredShape,
   details: VersionPlace & Readonly<{ productId: number; firstSeen: FirstSeen }>,
@@ -207,11 +166,4 @@ function toDealRows(
       details.asOfMs,
     ),
   }))
-}
-
-async function insertDeals(transaction: Transaction<CopyTables>, rows: readonly DealRow[]): Promise<void> {
-  await insertRows(transaction, 'insert deals', {
-    rows,
-    build: (some) => transaction.insertInto('deals').values(some),
-  })
 }

@@ -1,5 +1,6 @@
 import { type Kysely, type QueryExecutorProvider, sql } from 'kysely'
-import { MINUTE_MS, SECOND_MS, isPauseOn, systemClock } from '../clock.ts'
+import { MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
+import { createPause } from '../lib/backoff.ts'
 import type { CopyTables } from './schema.ts'
 import { letWritersHoldWords } from './sqlite-words.ts'
 import type { CallRunner } from './with-retries.ts'
@@ -12,8 +13,8 @@ const FILLED_AT_ONCE = 200
 /** The rest after a step, by its outcome. Once all is done, another process may still make the index anew. */
 const FILL_PAUSES_MS = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS } as const
 
-/** An index that is damaged again so soon is not made anew: something else is wrong. */
-const REBUILD_REST_MS: number = MINUTE_MS
+/** An index that is damaged again so soon is not rebuilt: something else is wrong. */
+const REBUILD_PAUSE_MS: number = MINUTE_MS
 
 /**
  * How SQLite says that the index is damaged, whatever code the driver gives with it. A constraint without a name is one of
@@ -70,21 +71,21 @@ export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
   return { run, stop: filler.stop }
 }
 
-/** Makes the index anew, once for all who find it damaged at the same time. */
+/** Rebuild the index once for all calls that find it damaged at the same time. */
 function createRebuilder(
   database: Kysely<CopyTables>,
 ): Readonly<{ count(): number; rebuild(damage: unknown): Promise<void> }> {
+  const pause = createPause(systemClock, { firstMs: REBUILD_PAUSE_MS, longestMs: REBUILD_PAUSE_MS })
   let count = 0
-  let restUntilMs = -Infinity
   let rebuilding: Promise<void> | undefined
   const rebuildNow = async (): Promise<void> => {
-    restUntilMs = systemClock.nowMs() + REBUILD_REST_MS
+    pause.start()
     try {
       await rebuildIndex(database)
       count++
     } catch (error) {
-      // The one who writes tries again.
-      if (isSaying(error, HELD)) restUntilMs = -Infinity
+      // A later call tries again at once.
+      if (isSaying(error, HELD)) pause.end()
       throw error
     } finally {
       rebuilding = undefined
@@ -93,16 +94,14 @@ function createRebuilder(
   return {
     count: () => count,
     async rebuild(damage) {
-      const nowMs = systemClock.nowMs()
-      const isResting = isPauseOn({ untilMs: restUntilMs, nowMs, longestMs: REBUILD_REST_MS })
-      if (rebuilding === undefined && isResting) throw damage
+      if (rebuilding === undefined && pause.isOn()) throw damage
       rebuilding ??= rebuildNow()
       await rebuilding
     },
   }
 }
 
-/** An empty index in place of the old one, and every product in its backlog. */
+/** Replace the index by an empty one, with every product in its backlog. */
 async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
   await database.transaction().execute(async (transaction) => {
     for (const name of ['added', 'removed', 'changed'])
@@ -114,7 +113,7 @@ async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
   })
 }
 
-/** Makes step after step, then looks now and then whether there is more; `wake` ends a rest. */
+/** Take step after step, then look now and then whether there is more; `wake` ends a rest. */
 function startFilling(
   step: () => Promise<'more' | 'done'>,
 ): Readonly<{ wake(): void; stop(): Promise<void> }> {
@@ -144,7 +143,7 @@ function isSaying(error: unknown, words: RegExp): boolean {
   return error instanceof Error && words.test(error.message)
 }
 
-/** Puts the next products into the index. Processes may do so at the same time. */
+/** Put the next products into the index. Several processes may do so at the same time. */
 async function fillSome(database: Kysely<CopyTables>): Promise<'more' | 'done'> {
   const isFilled =
     (await database.selectFrom('search_backlog').select('below_id').executeTakeFirst()) === undefined

@@ -1,6 +1,5 @@
-import { CompiledQuery, type QueryExecutorProvider, type Transaction, sql } from 'kysely'
+import { type QueryExecutorProvider, type Transaction, sql } from 'kysely'
 import type { CopyTables } from './schema.ts'
-import { executeOnce } from './statements.ts'
 
 /** How words of many products come into the index of `sqlite-search.ts`; SQLite's own, as that is. */
 
@@ -18,22 +17,17 @@ export async function letWritersHoldWords(database: QueryExecutorProvider): Prom
   )
 }
 
-/** Inserts products, and then their words at once. `insert` answers the smallest and the largest of their ids. */
+/** Inserts products, and then their words at once. `insert` answers their ids. */
 export async function insertWithWords(
   transaction: Transaction<CopyTables>,
-  insert: () => Promise<Readonly<{ firstId: number; lastId: number }>>,
-): Promise<void> {
-  await executeOnce(transaction, 'hold words', {
-    values: [1],
-    build: () => transaction.insertInto('held_words').values({ held: 1 }),
-  })
-  const { firstId, lastId } = await insert()
-  await executeOnce(transaction, 'let words go', {
-    values: [],
-    build: () => transaction.deleteFrom('held_words'),
-  })
-  await transaction.executeQuery(CompiledQuery.raw(PUT_WORDS, [firstId, lastId]))
+  insert: () => Promise<readonly number[]>,
+): Promise<readonly number[]> {
+  await transaction.insertInto('held_words').values({ held: 1 }).execute()
+  const ids = await insert()
+  await transaction.deleteFrom('held_words').execute()
+  await sql`insert into product_words(rowid, words)
+    select copy_id << 40 | id, search_text from products where id between ${ids[0]} and ${ids.at(-1)}`.execute(
+    transaction,
+  )
+  return ids
 }
-
-const PUT_WORDS = `insert into product_words(rowid, words)
-  select copy_id << 40 | id, search_text from products where id between ? and ?`

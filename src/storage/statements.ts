@@ -1,54 +1,81 @@
-import { type Compilable, CompiledQuery, type Kysely, type QueryResult } from 'kysely'
+import {
+  type Compilable,
+  CompiledQuery,
+  type Expression,
+  type Kysely,
+  type SqlBool,
+  type Transaction,
+  sql,
+} from 'kysely'
+import { isPostgres } from '../database/postgres.ts'
 import type { CopyTables } from './schema.ts'
 
-/** Rows, or values of a list, in one statement: few sizes, so that each statement is prepared once and found again. */
-const SIZES = [64, 16, 4, 1] as const
+type Row = Readonly<Record<string, unknown>> & Readonly<{ gtin: string }>
 
-/** Values of a list in a read or an update; a shorter list is filled up with its last value. */
-const LIST_SIZE = 64
-
-type Row = Readonly<Record<string, unknown>>
-
-/** Texts of statements by database, name and number of rows. */
-const texts = new WeakMap<object, Map<string, string>>()
+/** An inserted row; the products of one page have different GTINs. */
+type Inserted = Readonly<{ id: number; gtin: string }>
 
 /**
- * Inserts rows, many in a statement. `build` makes the statement for some of them; it is asked once for each number of rows,
- * and what it makes is executed again with other values: building a query costs more than executing it. All rows have the
- * same columns in the same order. Answers what each statement did, and for how many rows it was.
+ * Inserts rows, which have the same columns in the same order, into a table of products or of their offers. Returns the ids in
+ * the order of the rows where each has a GTIN of its own.
  */
-export async function insertRows<R extends Row, Returned>(
-  database: Kysely<CopyTables>,
-  name: string,
-  insert: Readonly<{ rows: readonly R[]; build(rows: readonly R[]): Compilable<Returned> }>,
-): Promise<readonly Inserted<Returned>[]> {
-  const { rows, build } = insert
-  const inserted: Inserted<Returned>[] = []
-  let start = 0
-  for (const size of SIZES) {
-    for (; rows.length - start >= size; start += size) {
-      const some = rows.slice(start, start + size)
-      const text = getText(database, `${name} ${size}`, () => build(some))
-      const query = CompiledQuery.raw(text, listValues(some)) as CompiledQuery<Returned>
-      inserted.push({ size, result: await database.executeQuery(query) })
+export async function insertRows(
+  transaction: Transaction<CopyTables>,
+  table: 'products' | 'deals',
+  rows: readonly Row[],
+): Promise<readonly number[]> {
+  if (!isPostgres(transaction)) return insertOneByOne(transaction, table, rows)
+  const ids = new Map((await insertAtOnce(transaction, table, rows)).map(({ id, gtin }) => [gtin, id]))
+  return rows.map(({ gtin }) => ids.get(gtin) ?? 0)
+}
+
+/** One prepared statement for each row: in SQLite, a statement with many rows costs twice as much for its many parameters. */
+function insertOneByOne(
+  transaction: Transaction<CopyTables>,
+  table: string,
+  rows: readonly Row[],
+): Promise<readonly number[]> {
+  const names = Object.keys(rows[0] ?? {})
+  const columns = names.map((name) => `"${name}"`).join(', ')
+  const marks = names.map(() => '?').join(', ')
+  const query = CompiledQuery.raw(`insert into "${table}" (${columns}) values (${marks})`)
+  return transaction.getExecutor().provideConnection(async (connection) => {
+    const ids: number[] = []
+    for (const row of rows) {
+      const parameters = names.map((name) => row[name])
+      ids.push(Number((await connection.executeQuery({ ...query, parameters })).insertId))
     }
-  }
+    return ids
+  })
+}
+
+/** One statement for all rows, which travel as one text. A server promises no order of what it returns. */
+async function insertAtOnce(
+  transaction: Transaction<CopyTables>,
+  table: string,
+  rows: readonly Row[],
+): Promise<readonly Inserted[]> {
+  if (rows.length === 0) return []
+  const columns = sql.join(Object.keys(rows[0] ?? {}).map((name) => sql.ref(name)))
+  const records = sql`json_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::json)`
+  const { rows: inserted } = await sql<Inserted>`insert into ${sql.table(table)} (${columns})
+    select ${columns} from ${records} returning id, gtin`.execute(transaction)
   return inserted
 }
 
-/** What a statement that inserted `size` rows answered. */
-export type Inserted<Returned> = Readonly<{ size: number; result: QueryResult<Returned> }>
-
-/** A list in parts of one size, for `in (…)`: the last is filled up with its own last value. */
-export function splitList<T>(values: readonly T[]): readonly (readonly T[])[] {
-  const parts: T[][] = []
-  for (let start = 0; start < values.length; start += LIST_SIZE) {
-    const part = values.slice(start, start + LIST_SIZE)
-    const last = part.at(-1) as T
-    parts.push(values.length === 1 ? part : [...part, ...Array<T>(LIST_SIZE - part.length).fill(last)])
-  }
-  return parts
+/** Is the column one of the values? They are one parameter, so that a list of any length makes the same statement. */
+export function isIn(
+  database: Pick<Kysely<CopyTables>, 'getExecutor'>,
+  column: string,
+  values: readonly (string | number)[],
+): Expression<SqlBool> {
+  return isPostgres(database)
+    ? sql<SqlBool>`${sql.ref(column)} = any(${values})`
+    : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`
 }
+
+/** Texts of statements by database and name. */
+const texts = new WeakMap<object, Map<string, string>>()
 
 /** Executes a statement that was built before under this name with other values, or builds it. */
 export async function executeOnce<Returned>(
@@ -81,11 +108,4 @@ function getText(database: Kysely<CopyTables>, key: string, build: () => Compila
   const text = known.get(key) ?? build().compile().sql
   known.set(key, text)
   return text
-}
-
-function listValues(rows: readonly Row[]): unknown[] {
-  const values: unknown[] = []
-  const names = Object.keys(rows[0] ?? {})
-  for (const row of rows) for (const name of names) values.push(row[name])
-  return values
 }

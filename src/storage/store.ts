@@ -1,7 +1,7 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
+import type { DealSort } from '../offers/deals.ts'
 import type { Drops } from '../catalog/parse.ts'
 import type { QuotaLedger } from '../catalog/quota-ledger.ts'
-import type { PageProduct } from './rows.ts'
 
 /** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
@@ -51,10 +51,6 @@ export type CopyState = Readonly<{
   failure: string | null
   failedAtMs: number | null
 }>
-
-/** How grids are sorted. */
-export const DEAL_SORTS = ['discount', 'saving', 'price', 'newest'] as const
-export type DealSort = (typeof DEAL_SORTS)[number]
 
 /** Which deals of a channel; texts are as the reader typed them. */
 export type DealQuery = Readonly<{
@@ -121,8 +117,8 @@ export type WalkPage = Readonly<{
   walk: number
   /** The last GTIN of the page before; empty for the first page. */
   afterGtin: string
-  /** In the order of their GTINs, as the catalog gave them or already shaped for their rows. */
-  products: readonly (Product | PageProduct)[]
+  /** In the order of their GTINs. */
+  products: readonly Product[]
   nextCursor: string | null
   asOfMs: number
   drops: Drops
@@ -204,13 +200,8 @@ export type WalkStore = QuotaLedger &
       channelId: string,
       times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
     ): Promise<WalkPlace>
-    /** Digests and GTINs of the products behind a place, for those who read the page there: what has one of them need not be parsed. */
-    listKnown(channelId: string, afterGtin: string): Promise<string>
-    /**
-     * Puts a page into the copy. `false`: look-ups have overtaken what the page takes for known, and it has to be read once more
-     * without anything that is known.
-     */
-    applyPage(channelId: string, page: WalkPage): Promise<boolean>
+    /** Puts a page into the copy; what is newer there stays. */
+    applyPage(channelId: string, page: WalkPage): Promise<void>
     /** Were most offers or products of a walk malformed? Its pages are all in the copy; where some were, it reads every product. */
     isWalkMalformed(channelId: string, walk: number): Promise<boolean>
     /** Notes what a walk found that is not believed: the copy before it stays current, and the next walk begins anew. */

@@ -3,7 +3,6 @@ import { isFuture } from '../clock.ts'
 import { pluralize } from '../lib/plural.ts'
 import { judgeAge } from '../freshness/age.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
-import { describeDrops } from '../widgets/drop-words.ts'
 import {
   TIME_UNKNOWN,
   formatCount,
@@ -13,7 +12,7 @@ import {
   formatWalked,
   formatWhen,
 } from '../widgets/format.ts'
-import { nameFilter } from '../widgets/hidden-reasons.ts'
+import { describeDrops, nameFilter } from '../widgets/hidden-reasons.ts'
 import { isPriceShown } from '../widgets/presentation.ts'
 import { FILTERS, type JudgedOffer, judgeOffers } from '../widgets/offer-choice.ts'
 import type { ExplanationView } from './views.ts'

@@ -3,7 +3,7 @@ import type { Channel } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
 import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
 import type { CopyState } from '../storage/store.ts'
-import { describeDrops } from '../widgets/drop-words.ts'
+import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatWhen } from '../widgets/format.ts'
 import type { HealthChannelView, HealthLineView, HealthView } from './views.ts'
 

@@ -1,6 +1,6 @@
 import { type Clock, isNewer } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { computePeriodMs } from '../sync/schedule.ts'
+import { computePeriodMs } from '../sync/walk-schedule.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 import { findCompleteWalkTime } from '../freshness/products.ts'

@@ -1,5 +1,3 @@
-import type { DropReason } from '../catalog/contract.ts'
-import type { Drops } from '../catalog/parse.ts'
 import { MINUTE_MS, isFuture } from '../clock.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { CopyState, HeldWalk, HoldReason } from '../storage/store.ts'
@@ -82,21 +80,6 @@ export function isLater(
   if (isClockDoubtful) return false
   return nowMs - sinceMs >= confirmAfterMs - Math.min(MINUTE_MS, confirmAfterMs * EARLY_SHARE)
 }
-
-/** Are there more malformed offers or products than usable ones? */
-export function isMostlyMalformed(
-  drops: Drops,
-  { offerCount, productCount }: Readonly<{ offerCount: number; productCount: number }>,
-): boolean {
-  return countMalformedOffers(drops) > offerCount || (drops.product ?? 0) > productCount
-}
-
-/** Offers that could not be used. Products, and offers beyond the limit of one product, are not among them. */
-export function countMalformedOffers(drops: Drops): number {
-  return MALFORMED_REASONS.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0)
-}
-
-const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency', 'link', 'shape']
 
 /** Say why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
 export function describeHold(held: HeldWalk, copyProductCount: number): string {

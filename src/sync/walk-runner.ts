@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { SECOND_MS, systemClock } from '../clock.ts'
+import type { Channel } from '../catalog/contract.ts'
+import type { DroppedGtins } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
-import type { ChannelWalk, WalkProgress } from './walk.ts'
 
 /** Everything that a walk in another thread needs; the key goes there and nowhere else. */
 export type WalkOrder = Readonly<{
@@ -14,12 +15,13 @@ export type WalkOrder = Readonly<{
   timeoutMs: number
   maxBytes: number
   ownOrigin: string
+  /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
   /** No call leaves before, Unix milliseconds. */
   pausedUntilMs: number
   /** Calls a day; `null` when the plan's limit is not known. */
   dailyLimit: number | null
-  /** May it wait between its pages, so as to fit into its share of the daily limit? */
+  /** May it wait between its pages, hours if need be, so as to fit into its share of the daily limit? */
   mayWait: boolean
   /**
    * Channels whose copy was begun at or after this time, Unix milliseconds, are left out: another machine has walked them for the
@@ -28,6 +30,7 @@ export type WalkOrder = Readonly<{
   walkedSinceMs: number | null
   /** Only walks that somebody began and did not end are gone on with. */
   isTakeOver: boolean
+  /** Names this walk in leases. */
   owner: string
   /** Are the walks of channels believed whatever they find? */
   isAccepted: boolean
@@ -35,6 +38,20 @@ export type WalkOrder = Readonly<{
   isListAccepted: boolean
   /** How much later than a walk that was held another one has to begin to confirm it, in milliseconds. */
   confirmAfterMs: number
+}>
+
+/** How the walk of one channel ended. */
+export type ChannelWalk = Readonly<{
+  channelId: string
+  channelName: string
+  outcome: 'complete' | 'held' | 'failed' | 'busy'
+  productCount: number
+  /** The first GTINs of what this run found malformed, by reason. */
+  droppedGtins: DroppedGtins
+  durationMs: number
+  /** Code of the error when it failed or was held, and its words. */
+  failure: string | null
+  reason: string | null
 }>
 
 /** How a walk ended, and a pause that it learned of: a 429 met there holds for every call. */
@@ -48,6 +65,14 @@ export type WalkReport = Readonly<{
   /** By how much the catalog's clock is ahead of this machine's, in milliseconds; `undefined` when no response told. */
   clockDifferenceMs?: number | undefined
   calls: readonly Readonly<{ operation: string; outcome: string; count: number }>[]
+}>
+
+/** What a walk tells while it goes. `isWaiting`: the rest would use up the walk's share of the daily limit too soon. */
+export type WalkProgress = Readonly<{
+  channel: Channel
+  productCount: number
+  isDone: boolean
+  isWaiting: boolean
 }>
 
 /** What the thread sends. */

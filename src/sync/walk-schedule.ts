@@ -1,11 +1,82 @@
-import { divideLimit } from '../catalog/quota.ts'
+import { Cron } from 'croner'
 import type { CallGate } from '../catalog/call-gate.ts'
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
+import { divideLimit } from '../catalog/quota.ts'
 import { type Clock, DAY_MS, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
+import { type Config, isServed } from '../config/config.ts'
 import type { Logger } from '../observability/logger.ts'
-import { findLastWalkStart } from './held-walk.ts'
-import { computePeriodMs } from './schedule.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
+import { findLastWalkStart } from './held-walk.ts'
+
+/** Something that runs on a cron pattern until it is stopped. */
+export type Schedule = Readonly<{ stop(): void }>
+
+/** How often the clock is read while a schedule waits: it may have been set. */
+const LONGEST_STEP_MS: number = MINUTE_MS
+
+/**
+ * Run `task` on a cron pattern in UTC; a run that is still going is not started again. Timers count the wait, so that a clock
+ * that is set back delays no run, and a clock that is set forward brings it nearer. Keeps no process alive.
+ */
+export function startSchedule(pattern: string, clock: Clock, task: () => Promise<void>): Schedule {
+  const stopping = new AbortController()
+  const cron = parse(pattern)
+  let running: Promise<void> | undefined
+  const runAtTimes = async (): Promise<void> => {
+    let fromMs = clock.nowMs()
+    for (;;) {
+      const dueMs = findNextMs(cron, fromMs)
+      if (dueMs === null) return
+      await waitUntil({ cron, clock, dueMs, signal: stopping.signal })
+      if (stopping.signal.aborted) return
+      running ??= task().finally(() => {
+        running = undefined
+      })
+      const nowMs = clock.nowMs()
+      // Timers end a moment early, too: the same run is not the next one.
+      fromMs = Math.abs(dueMs - nowMs) < MINUTE_MS ? Math.max(dueMs, nowMs) : nowMs
+    }
+  }
+  void runAtTimes()
+  return { stop: () => stopping.abort() }
+}
+
+type Due = Readonly<{ cron: Cron; clock: Clock; dueMs: number; signal: AbortSignal }>
+
+/** Wait until the time has come by the clock, or has passed by the timers, or an earlier run is due by a clock that was set back. */
+async function waitUntil({ cron, clock, dueMs, signal }: Due): Promise<void> {
+  let leftMs = dueMs - clock.nowMs()
+  while (leftMs > 0 && !signal.aborted) {
+    const stepMs = Math.min(leftMs, LONGEST_STEP_MS)
+    await clock.wait(stepMs, signal)
+    const nowMs = clock.nowMs()
+    const byClockMs = nowMs >= dueMs ? 0 : (findNextMs(cron, nowMs) ?? dueMs) - nowMs
+    leftMs = Math.min(leftMs - stepMs, byClockMs)
+  }
+}
+
+function parse(pattern: string): Cron {
+  return new Cron(pattern, { timezone: 'UTC', paused: true })
+}
+
+function findNextMs(cron: Cron, nowMs: number): number | null {
+  return cron.nextRun(new Date(nowMs))?.getTime() ?? null
+}
+
+/**
+ * How long the pattern lets pass between two runs at most, in milliseconds, looking at the next few runs: "two walk
+ * periods" is the age up to which a complete copy is believed to know every product. `null` for `off`.
+ */
+export function computePeriodMs(pattern: string | null, nowMs: number): number | null {
+  if (pattern === null) return null
+  const runs = parse(pattern).nextRuns(8, new Date(nowMs))
+  let longestMs = 0
+  for (const [index, run] of runs.entries()) {
+    const before = runs[index - 1]
+    if (before !== undefined) longestMs = Math.max(longestMs, run.getTime() - before.getTime())
+  }
+  return longestMs > 0 ? longestMs : null
+}
 
 /** A walk that begins a moment later than the one before did is not put off by a whole period. */
 const SLACK_MS: number = MINUTE_MS
@@ -19,7 +90,7 @@ export type WalkDueDetails = Readonly<{
   logger: Logger
   gate: Pick<CallGate, 'readState'>
   store: Pick<CopyStore, 'findChannelList' | 'getCopyState'>
-  config: Readonly<{ channels: readonly string[] | null; syncCron: string | null }>
+  config: Pick<Config, 'channels' | 'syncCron'>
 }>
 
 /**
@@ -36,7 +107,7 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
     )
     return false
   }
-  const states = await readStates(details).catch(() => [])
+  const states = await readServedCopies(details).catch(() => [])
   const startedAtMs = findLastStart(states, nowMs)
   if (startedAtMs === undefined) return true
   const periodMs = computePeriodMs(details.config.syncCron, nowMs) ?? Infinity
@@ -46,9 +117,16 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
   return nowMs - startedAtMs >= apartMs - SLACK_MS
 }
 
-async function readStates({ store, config }: WalkDueDetails): Promise<readonly CopyState[]> {
+/** The copies of the served channels of the last list. */
+export async function readServedCopies({
+  store,
+  config,
+}: Readonly<{
+  store: Pick<CopyStore, 'findChannelList' | 'getCopyState'>
+  config: Pick<Config, 'channels'>
+}>): Promise<readonly CopyState[]> {
   const list = await store.findChannelList()
-  const served = (list?.channels ?? []).filter(({ id }) => config.channels?.includes(id) ?? true)
+  const served = (list?.channels ?? []).filter(({ id }) => isServed(config, id))
   return Promise.all(served.map(({ id }) => store.getCopyState(id)))
 }
 

@@ -1,4 +1,5 @@
 import { MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
+import { isServed } from '../config/config.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
 import type { CopyStore } from '../storage/store.ts'
 import { type WalkDueDetails, isWalkDue } from './walk-schedule.ts'
@@ -63,7 +64,7 @@ async function keepServed(
   { store, config }: WatchDetails,
   channelIds: readonly string[],
 ): Promise<readonly string[]> {
-  const served = channelIds.filter((id) => config.channels?.includes(id) ?? true)
+  const served = channelIds.filter((id) => isServed(config, id))
   if (served.length === 0) return []
   const listed = new Set((await store.findChannelList())?.channels.map(({ id }) => id))
   return served.filter((id) => listed.has(id))

@@ -1,8 +1,6 @@
-import { availableParallelism } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { lowerThreadPriority } from '../lib/thread-priority.ts'
-import { startPageSource } from './page-source-thread.ts'
-import { runWalkHere } from './walk-here.ts'
+import { runWalk } from './walk-run.ts'
 import type { WalkMessage, WalkOrder } from './walk-runner.ts'
 
 /** Body of the walk's thread: one order in, progress and one report out, then it ends. */
@@ -11,9 +9,8 @@ const send = (message: WalkMessage): void => parentPort?.postMessage(message)
 
 lowerThreadPriority()
 parentPort?.on('message', () => stop.abort())
-const report = await runWalkHere(workerData as WalkOrder, {
+const report = await runWalk(workerData as WalkOrder, {
   signal: stop.signal,
-  ...(availableParallelism() > 1 && { makePages: startPageSource }),
   onProgress: (progress) => send({ type: 'progress', progress }),
 })
 send({ type: 'report', report })

@@ -4,17 +4,22 @@ import type { ClockWatch } from '../observability/clock-watch.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { toDatabaseText } from '../config/database-address.ts'
 import type { Config } from '../config/config.ts'
-import { CatalogKeyRefusedError, WalkError } from '../errors.ts'
+import { CatalogKeyRefusedError, NoChannelsError, WalkError, WalkHeldError } from '../errors.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { createLeaseOwner } from '../storage/lease-owner.ts'
-import { type Schedule, computePeriodMs, startSchedule } from './schedule.ts'
-import { JUST_WALKED_MS, isWalkDue } from './walk-schedule.ts'
+import { HOLD_REMEDY } from './held-walk.ts'
+import {
+  JUST_WALKED_MS,
+  type Schedule,
+  computePeriodMs,
+  isWalkDue,
+  readServedCopies,
+  startSchedule,
+} from './walk-schedule.ts'
 import type { CopyStore } from '../storage/store.ts'
-import { noteReport } from './walk-report.ts'
-import type { WalkReport, WalkRunner } from './walk-runner.ts'
+import type { WalkProgress, WalkReport, WalkRunner } from './walk-runner.ts'
 import { type UrgentWalk, findUrgent, watchOthers } from './walk-supervisor.ts'
-import type { WalkProgress } from './walk.ts'
 
 /** The walks of one process: on a schedule, at a start without a copy, and on demand. */
 export type Walks = Readonly<{
@@ -165,12 +170,8 @@ function createRunner(details: WalksDetails, signal: AbortSignal): Runner {
 }
 
 /** Has every served channel of the last list a complete copy? */
-async function hasCopies({ store, config }: WalksDetails): Promise<boolean> {
-  const list = await store.findChannelList()
-  const served = (list?.channels ?? []).filter(
-    ({ id }) => config.channels === null || config.channels.includes(id),
-  )
-  const states = await Promise.all(served.map(({ id }) => store.getCopyState(id)))
+async function hasCopies(details: WalksDetails): Promise<boolean> {
+  const states = await readServedCopies(details)
   return states.length > 0 && states.every((state) => state.currentWalk > 0)
 }
 
@@ -237,4 +238,40 @@ function computeWalkedSinceMs({ clock, config }: WalksDetails, { why }: Occasion
   const nowMs = clock.nowMs()
   const periodMs = computePeriodMs(config.syncCron, nowMs) ?? 0
   return nowMs - Math.min(JUST_WALKED_MS, periodMs / 2)
+}
+
+/** Log and measure how a walk ended, and keep to the pause that it met. */
+async function noteReport(details: WalksDetails, report: WalkReport): Promise<WalkReport> {
+  const { gate, logger, metrics, store } = details
+  await gate.pauseUntil(report.pausedUntilMs)
+  details.clocks.note('catalog', report.clockDifferenceMs)
+  for (const call of report.calls) metrics.countCall(call, call.count)
+  if (report.failure !== null) noteFailure(logger, report)
+  for (const walk of report.walks) {
+    const state = await store.getCopyState(walk.channelId).catch(() => undefined)
+    const completedAtMs = state?.completedAtMs ?? null
+    metrics.measureWalk({ ...walk, channel: walk.channelId, completedAtMs })
+    if (walk.outcome !== 'complete') {
+      noteIncomplete(logger, walk)
+      continue
+    }
+    metrics.countDrops(state?.drops ?? {}, walk.channelId)
+    logger.info({ walk, drops: state?.drops }, 'walked a channel')
+  }
+  return report
+}
+
+function noteFailure(logger: Logger, { failure, reason }: WalkReport): void {
+  const remedy = failure === WalkHeldError.code ? { remedy: HOLD_REMEDY } : {}
+  const words = failure === NoChannelsError.code ? 'nothing to walk' : 'the catalog could not be walked'
+  logger.warn({ code: failure, reason, ...remedy }, words)
+}
+
+function noteIncomplete(logger: Logger, walk: WalkReport['walks'][number]): void {
+  // Of several machines all but one find it so.
+  if (walk.outcome === 'busy')
+    logger.debug({ walk }, 'another process walks the channel, or has just done so')
+  else if (walk.outcome === 'held')
+    logger.warn({ walk, remedy: HOLD_REMEDY }, 'a walk was held; the copy before it stays current')
+  else logger.warn({ walk }, 'the walk of a channel did not complete; its old copy stays')
 }

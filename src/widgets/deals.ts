@@ -1,4 +1,4 @@
-import type { DealEntry, DealQuery } from '../storage/store.ts'
+import type { DealEntry, DealQuery } from '../freshness/deals.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
 import {
   type Presentation,

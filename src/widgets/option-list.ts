@@ -1,6 +1,6 @@
 import { BOX_LAYOUTS, GRID_LAYOUTS, ISOLATIONS, MARKUPS, STOCKS, STYLE_SHEETS, THEMES } from './options.ts'
 import { NAMES_ACCEPTS, TEXT_ACCEPTS } from './parameters.ts'
-import { DEAL_SORTS } from '../storage/store.ts'
+import { DEAL_SORTS } from '../offers/deals.ts'
 
 /** What a field for an option looks like: one of some words, a whole number, or a text of some kind. */
 export type OptionControl =

@@ -1,5 +1,4 @@
-import type { DealSort } from '../storage/store.ts'
-import { DEAL_SORTS } from '../storage/store.ts'
+import { DEAL_SORTS, type DealSort } from '../offers/deals.ts'
 import { foldCase } from '../offers/text.ts'
 import { createParameterReader, type ParameterReader } from './parameters.ts'
 

@@ -1,6 +1,9 @@
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { Offer } from '../catalog/contract.ts'
 import { SECOND_MS, isFuture } from '../clock.ts'
 import type { Disclosure } from '../config/readers.ts'
+import { toOfferKey } from '../offers/deals.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'
@@ -8,7 +11,6 @@ import { findMessages } from './locales/index.ts'
 import type { Messages } from './locales/messages.ts'
 import type { AvailabilityWord, Words } from './locales/words.ts'
 import type { CommonOptions, Surface } from './options.ts'
-import { type OfferIdentity, computeOfferId } from './offer-id.ts'
 import type { Frame, HonestyView, OfferView, PriceView } from './view-models.ts'
 
 /** What every view needs beside its data. */
@@ -104,6 +106,17 @@ export function toLinkLabel(offer: ShownOffer, price: PriceView | null, { messag
   return price === null
     ? messages.nameLinkWithoutPrice(offer.merchant)
     : messages.nameLinkWithPrice({ merchant: offer.merchant, price: price.price })
+}
+
+/** What makes an offer the same one over time: prices and links change. */
+type OfferIdentity = Pick<Offer, 'network' | 'merchant' | 'currency'>
+
+/** Characters of an offer's id. */
+const ID_CHARACTERS = 16
+
+/** The offer in `/go/{channel}/{gtin}/{offer}`: the beginning of a SHA-256 over network, merchant and currency. */
+export function computeOfferId(offer: OfferIdentity): string {
+  return hash('sha256', toOfferKey(offer)).slice(0, ID_CHARACTERS)
 }
 
 /** The place of an offer's link below `/go/{channel}/`; `null` outside of frames, which alone need it. */

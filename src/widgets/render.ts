@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
-import type { StudioView } from '../studio/views.ts'
 import type {
   BoxView,
   DemoShopView,
@@ -23,8 +22,8 @@ export type Renderer = Readonly<{
   renderEmbed(view: EmbedView): string
   /** A whole document. */
   renderMistake(view: MistakeView): string
-  /** A whole document. */
-  renderStudio(view: StudioView): string
+  /** A whole document, of a `StudioView` of the studio. */
+  renderStudio(view: object): string
   /** A whole document; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */
   renderGallery(view: GalleryView): string
   /** A whole document. */

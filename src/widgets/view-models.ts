@@ -8,13 +8,11 @@ import type { BoxLayout, GridLayout, Theme } from './options.ts'
 
 /** How the outside of a fragment looks and where its styles are. */
 export type Frame = Readonly<{
-  /** BCP 47 tag of the texts. */
   lang: string
   dir: 'ltr' | 'rtl'
   theme: Theme
   /** Absolute addresses of the style sheets to link, in order; empty with `css=none`. */
   styles: readonly string[]
-  /** Wrapped into declarative shadow DOM? */
   isolate: 'none' | 'shadow'
   /** Six hex digits of the accent; `null`: the theme's own. The rules are in `/accents/{hex}.css`. */
   accent: string | null
@@ -22,7 +20,6 @@ export type Frame = Readonly<{
 
 /** A price as it is read: formatted, with the words a screen reader needs to tell old from new. */
 export type PriceView = Readonly<{
-  /** `€12.99`. */
   price: string
   /** Spoken before the price when there is a former one: `now`. */
   priceHint: string
@@ -34,40 +31,30 @@ export type PriceView = Readonly<{
   discount: string | null
 }>
 
-/** One shop's offer as a row. */
 export type OfferView = Readonly<{
   merchant: string
   href: string
   /** `null` when the price is too old to be shown: then `seePrice` stands in its place. */
   price: PriceView | null
-  /** `See price at shop`. */
   seePrice: string
   availability: Readonly<{ text: string; kind: 'in' | 'out' | 'other' }>
-  /** The lowest price of those in stock. */
   isBest: boolean
   /** Names shop and price: `Buy at Kopje for €12.99`; the accessible name of the link. */
   linkLabel: string
-  /** What the link shows: `To the shop`. */
   linkText: string
   /** Its place below `/go/{channel}/`, which sandboxed frames need; `null` outside of frames. */
   go: string | null
 }>
 
-/** The small print that every box and grid carries. */
 export type HonestyView = Readonly<{
   /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` when it is unknown. */
   checked: Readonly<{ before: string; iso: string; time: string; after: string }> | null
-  /** How the offers are ordered; commission is no input. */
   order: string
-  /** Shipping is not included. */
   shipping: string
-  /** Not all shops are covered. */
   coverage: string
-  /** The advertising disclosure; `null` when switched off. */
   disclosure: string | null
 }>
 
-/** The where-to-buy box. */
 export type BoxView = Readonly<{
   frame: Frame
   layout: BoxLayout
@@ -78,25 +65,21 @@ export type BoxView = Readonly<{
   brand: string | null
   imageUrl: string | null
   bestLabel: string
-  /** Heads of the columns of a table. */
   columns: Words['columns']
   offers: readonly OfferView[]
   /** Folded offers; empty when all are shown. */
   more: readonly OfferView[]
-  /** `12 more shops`. */
   moreLabel: string
   honesty: HonestyView
   /** JSON-LD text, already safe inside a script element; `null` without `markup=schema`. */
   schema: string | null
 }>
 
-/** One product of a deal grid. */
 export type DealView = Readonly<{
   title: string
   brand: string | null
   imageUrl: string | null
   merchant: string
-  /** `at Kopje`. */
   merchantText: string
   href: string
   /** Never `null` unless the price is too old to be shown. */
@@ -107,7 +90,6 @@ export type DealView = Readonly<{
   go: OfferView['go']
 }>
 
-/** The deal grid. */
 export type GridView = Readonly<{
   frame: Frame
   layout: GridLayout
@@ -121,10 +103,8 @@ export type GridView = Readonly<{
   paging: Readonly<{ previous: PageLink | null; next: PageLink | null; label: string }> | null
 }>
 
-/** A link to another page of a grid. */
 export type PageLink = Readonly<{ href: string; text: string }>
 
-/** A whole document for an iframe. */
 export type EmbedView = Readonly<{
   lang: string
   dir: 'ltr' | 'rtl'
@@ -136,13 +116,11 @@ export type EmbedView = Readonly<{
   reason: string | null
   /** Is that a mistake of theirs, such as a GTIN that is none, or a failure of ours? */
   isFault: boolean
-  /** Address of the script that reports the height. */
   frameScript: string
   /** Where the links of a sandboxed frame lead, up to their `go`; `null` where it has none. */
   goUrl: string | null
   /** Addresses of the oEmbed answers for this document; `null` where it stands for a mistake. */
   discovery: Readonly<{ json: string; xml: string }> | null
-  /** The fragment, already rendered; empty when hidden. */
   body: string
 }>
 
@@ -158,7 +136,6 @@ export type MistakeView = Readonly<{
 export type DemoShopView = Readonly<{
   styles: readonly string[]
   listing: Readonly<{ shop: string; title: string; price: string; pictureUrl: string | null }> | null
-  /** The tracking parameters that arrived, in order. */
   parameters: readonly Readonly<{ name: string; value: string }>[]
 }>
 
@@ -175,7 +152,6 @@ export type GalleryGroupView = Readonly<{
     specimens: readonly Readonly<{
       id: string
       theme: Frame['theme']
-      /** This specimen alone. */
       href: string
       /** The fragment, already rendered. */
       html: string
@@ -183,7 +159,6 @@ export type GalleryGroupView = Readonly<{
   }>[]
 }>
 
-/** Every layout in every theme and hard case. */
 export type GalleryView = Readonly<{
   styles: readonly string[]
   script: string

@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { z } from 'zod'
 import type { WireChannel, WireOffer, WireProduct, WireProductPage } from '../../src/catalog/contract.ts'
 import { ANSWERS, type AnswerName } from '../../src/catalog-service/answers.ts'
-import { EXAMPLES } from '../../src/catalog-service/openapi/examples.ts'
+import { EXAMPLES } from '../../src/catalog-service/openapi/responses.ts'
 
 /** A type as it is once nothing in it can be changed. */
 type Lasting<T> = T extends object ? { readonly [Key in keyof T]: Lasting<T[Key]> } : T

@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { DatabaseAddress } from '../../src/config/database-address.ts'
-import { type PostgresAddress, parseDatabaseAddress } from '../../src/config/database-address.ts'
+import { type PostgresAddress, databaseAddress } from '../../src/config/database-address.ts'
 import { atEnd } from '../helpers/at-end.ts'
 import { type PostgresClient, usePostgres } from '../helpers/postgres.ts'
 
@@ -83,7 +83,7 @@ async function takeDatabase(place: Server): Promise<PostgresAddress> {
       if (!NOT_GIVEN_BACK.has((error as { code?: unknown }).code)) throw error
     }),
   )
-  const address = parseDatabaseAddress(own.href)
+  const address = databaseAddress.read(own.href)
   if (address?.kind !== 'postgres') throw new Error(`no address: ${own.href}`)
   return address
 }

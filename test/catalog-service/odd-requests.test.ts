@@ -133,7 +133,7 @@ describe('contract, section 8: at the turn of the day', () => {
 })
 
 describe('headers of an answer', () => {
-  it('answer in one write and answer by Node - have the same ones', async () => {
+  it('answer on a connection that stays, and on one that closes - have the same ones', async () => {
     const under = await startTestService()
     const heads = await Promise.all(
       [true, false].map(async (isKept) => {

@@ -2,12 +2,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import request, { type Response, type Test } from 'supertest'
 import { createOpenApiDocument } from '../../src/catalog-service/openapi/document.ts'
-import type {
-  HeaderObject,
-  OperationObject,
-  Reference,
-  ResponseObject,
-} from '../../src/catalog-service/openapi/document-types.ts'
+import type { OperationObject } from '../../src/catalog-service/openapi/document.ts'
+import type { HeaderObject, Reference, ResponseObject } from '../../src/catalog-service/openapi/responses.ts'
 
 /** An answer of the service, however it was asked for. */
 export type SeenAnswer = Readonly<{

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { runCommandLine } from '../../src/cli/program.ts'
 import type { Environment } from '../../src/config/config.ts'
-import { runWalkHere } from '../../src/sync/walk-here.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { atEnd } from '../helpers/at-end.ts'
 import { FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
@@ -55,7 +54,6 @@ export async function runHere(words: readonly string[], environment: Environment
     isTerminal: false,
     onHangUp: () => undefined,
     signal: new AbortController().signal,
-    runWalk: runWalkHere,
   })
   return { code, out: out.join('\n'), err }
 }

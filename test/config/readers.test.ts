@@ -5,7 +5,6 @@ import {
   anyText,
   cronPattern,
   currencyCode,
-  databaseAddress,
   disclosureLine,
   httpAddress,
   localeTag,
@@ -17,6 +16,7 @@ import {
   wholeNumber,
   workerCount,
 } from '../../src/config/readers.ts'
+import { databaseAddress } from '../../src/config/database-address.ts'
 
 const ID = '3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f'
 

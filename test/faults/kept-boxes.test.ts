@@ -17,8 +17,8 @@ import { parseDatabaseText } from '../../src/config/database-address.ts'
 import type { Context } from '../../src/context.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import type { CopyState } from '../../src/storage/store.ts'
-import { runWalkHere } from '../../src/sync/walk-here.ts'
-import { LEASE_MS } from '../../src/sync/walk-lease.ts'
+import { runWalk } from '../../src/sync/walk-run.ts'
+import { LEASE_MS } from '../../src/storage/sql-leases.ts'
 import type { WalkOrder, WalkRunner } from '../../src/sync/walk-runner.ts'
 import { listRows, makeSale, startHarness, visit } from '../app/visit.ts'
 import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
@@ -159,11 +159,11 @@ class Server {
   }
 
   static async start(): Promise<Server> {
-    const runWalk: WalkRunner = (order, watch) => {
+    const walkRunner: WalkRunner = (order, watch) => {
       server.#order = order
-      return runWalkHere(order, watch, harness.clock)
+      return runWalk(order, watch, harness.clock)
     }
-    const harness = await startHarness({ over: { walkRunner: runWalk } })
+    const harness = await startHarness({ over: { walkRunner } })
     const server = new Server(harness)
     return server
   }
@@ -190,7 +190,7 @@ class Server {
     const order = { ...this.#getOrder(), ...told, owner: 'killed 1 elsewhere' }
     const dying = new AbortController()
     this.#servePages(() => dying.abort())
-    await runWalkHere(order, { signal: dying.signal }, this.clock)
+    await runWalk(order, { signal: dying.signal }, this.clock)
     this.#servePages()
     // One that is told to end gives its lease back; one that is killed does not.
     const store = await openSqlStore({

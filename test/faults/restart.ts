@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { type Context, createContext } from '../../src/context.ts'
-import { runWalkHere } from '../../src/sync/walk-here.ts'
+import { runWalk } from '../../src/sync/walk-run.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { type Front, openFront } from './front.ts'
 
@@ -20,7 +20,7 @@ export async function startProcess(harness: Harness): Promise<Process> {
     publicUrl,
     catalog: { baseUrl: url, key, identity: url },
     demo: null,
-    walkRunner: (order, watch) => runWalkHere(order, watch, clock),
+    walkRunner: (order, watch) => runWalk(order, watch, clock),
   })
   onTestFinished(() => context.dispose())
   return { context, front: await openFront(createApp(context)) }

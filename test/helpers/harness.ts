@@ -4,7 +4,7 @@ import { createFixedKey } from '../../src/catalog/key-source.ts'
 import { type Context, type ContextDetails, createContext } from '../../src/context.ts'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { Secret } from '../../src/config/secrets.ts'
-import { runWalkHere } from '../../src/sync/walk-here.ts'
+import { runWalk } from '../../src/sync/walk-run.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { makeCopyFile } from './copy-file.ts'
 import { type FakeCatalog, FAKE_KEY, startFakeCatalog } from './fake-catalog.ts'
@@ -57,7 +57,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
       identity: catalog.url,
     },
     demo: null,
-    walkRunner: (order, watch) => runWalkHere(order, watch, clock),
+    walkRunner: (order, watch) => runWalk(order, watch, clock),
     ...options.over,
   })
   return {

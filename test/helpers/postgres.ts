@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { PostgresAddress } from '../../src/config/database-address.ts'
-import { parseDatabaseAddress } from '../../src/config/database-address.ts'
+import { databaseAddress } from '../../src/config/database-address.ts'
 import { findPostgres, toOwner } from './postgres-programs.ts'
 import { findFreePort } from '../system/includes/program.ts'
 
@@ -178,7 +178,7 @@ function createClientSide(url: string): PostgresClient {
       const made = new URL(url)
       made.pathname = `/${name}`
       made.search = parameters
-      const address = parseDatabaseAddress(made.href)
+      const address = databaseAddress.read(made.href)
       if (address?.kind !== 'postgres') throw new Error(`no address: ${parameters}`)
       return {
         url: made.href,

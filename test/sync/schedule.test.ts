@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { type Schedule, computePeriodMs, startSchedule } from '../../src/sync/schedule.ts'
+import { type Schedule, computePeriodMs, startSchedule } from '../../src/sync/walk-schedule.ts'
 import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'

@@ -4,9 +4,8 @@ import { type Clock, HOUR_MS } from '../../src/clock.ts'
 import type { DatabaseAddress } from '../../src/config/database-address.ts'
 import { toDatabaseText } from '../../src/config/database-address.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
-import { runWalkHere } from '../../src/sync/walk-here.ts'
-import type { WalkOrder, WalkReport } from '../../src/sync/walk-runner.ts'
-import type { WalkProgress } from '../../src/sync/walk.ts'
+import { runWalk } from '../../src/sync/walk-run.ts'
+import type { WalkOrder, WalkReport, WalkProgress } from '../../src/sync/walk-runner.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import {
   CHANNEL_ID,
@@ -70,7 +69,7 @@ export async function makeWalkPlace(given?: DatabaseAddress): Promise<WalkPlace>
     confirmAfterMs: HOUR_MS,
   }
   const walk: WalkPlace['walk'] = (options = {}) =>
-    runWalkHere(
+    runWalk(
       { ...order, ...options.order },
       {
         signal: options.signal ?? new AbortController().signal,

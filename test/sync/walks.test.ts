@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { toDatabaseText } from '../../src/config/database-address.ts'
-import { computePeriodMs } from '../../src/sync/schedule.ts'
-import { LEASE_MS } from '../../src/sync/walk-lease.ts'
-import { runWalkHere } from '../../src/sync/walk-here.ts'
-import type { WalkProgress } from '../../src/sync/walk.ts'
+import { computePeriodMs } from '../../src/sync/walk-schedule.ts'
+import { LEASE_MS } from '../../src/storage/sql-leases.ts'
+import { runWalk } from '../../src/sync/walk-run.ts'
+import type { WalkProgress } from '../../src/sync/walk-runner.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS, createHarness } from '../helpers/harness.ts'
 import { createHurriedClock } from './hurried-clock.ts'
@@ -145,7 +145,7 @@ describe('walks within a daily limit', () => {
       settings,
       over: {
         walkRunner: (order, watch) =>
-          runWalkHere(
+          runWalk(
             order,
             {
               signal: watch.signal,
@@ -179,7 +179,7 @@ describe('walks within a daily limit', () => {
     clock.advance(DAY_MS)
     catalog.calls.length = 0
     const { config, baseUrl } = { config: context.config, baseUrl: catalog.url }
-    const report = await runWalkHere(
+    const report = await runWalk(
       {
         ...config,
         database: toDatabaseText(config.database),

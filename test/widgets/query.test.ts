@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findQuery, hasEncodedOptionName, parseQueryString } from '../../src/widgets/query.ts'
+import { findQuery, hasEncodedOptionName, parseQueryString } from '../../src/widgets/address.ts'
 
 describe('query string', () => {
   test.each([

@@ -2,42 +2,26 @@
 export type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
 
 /** Words for yes and no, in lower case. */
-const YES_OR_NO: ReadonlyMap<string, boolean> = new Map([
-  ['1', true],
-  ['yes', true],
-  ['y', true],
-  ['true', true],
-  ['0', false],
-  ['no', false],
-  ['n', false],
-  ['false', false],
-])
+const YES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
+const NO: ReadonlySet<string> = new Set(['0', 'no', 'n', 'false'])
 
 /** Words of Google, Awin, Impact and schema.org, in lower case, letters only. */
-const WORDS: ReadonlyMap<string, Availability> = new Map([
-  ['instock', 'in_stock'],
-  ['available', 'in_stock'],
-  ['availablefororder', 'in_stock'],
-  ['limitedavailability', 'in_stock'],
-  ['limitedstock', 'in_stock'],
-  ['lowstock', 'in_stock'],
-  ['onlineonly', 'in_stock'],
-  ['outofstock', 'out_of_stock'],
-  ['temporarilyoutofstock', 'out_of_stock'],
-  ['currentlyoutofstock', 'out_of_stock'],
-  ['notinstock', 'out_of_stock'],
-  ['nostock', 'out_of_stock'],
-  ['soldout', 'out_of_stock'],
-  ['unavailable', 'out_of_stock'],
-  ['notavailable', 'out_of_stock'],
-  ['currentlyunavailable', 'out_of_stock'],
-  ['temporarilyunavailable', 'out_of_stock'],
-  ['preorder', 'preorder'],
-  ['presale', 'preorder'],
-  ['backorder', 'backorder'],
-  ['onbackorder', 'backorder'],
-  ['discontinued', 'discontinued'],
-])
+const WORDS: ReadonlyMap<string, Availability> = toMap({
+  in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
+  out_of_stock:
+    'outofstock temporarilyoutofstock currentlyoutofstock notinstock nostock soldout unavailable notavailable currentlyunavailable temporarilyunavailable',
+  preorder: 'preorder presale',
+  backorder: 'backorder onbackorder',
+  discontinued: 'discontinued',
+})
+
+function toMap(words: Readonly<Record<Exclude<Availability, 'unknown'>, string>>): Map<string, Availability> {
+  return new Map(
+    Object.entries(words).flatMap(([state, list]) =>
+      list.split(' ').map((word) => [word, state as Availability]),
+    ),
+  )
+}
 
 /** Longest text that can be one of these words. */
 const MAX_CHARACTERS = 100
@@ -77,5 +61,6 @@ function readWord(word: string): Availability | undefined {
 
 /** `1`, `yes` and `true` alike; `undefined` for anything but a yes or a no. */
 export function toYesOrNo(text: string): boolean | undefined {
-  return YES_OR_NO.get(text.trim().toLowerCase())
+  const word = text.trim().toLowerCase()
+  return YES.has(word) ? true : NO.has(word) ? false : undefined
 }

@@ -1,8 +1,8 @@
 import { type Availability, toAvailability, toYesOrNo } from './availability.ts'
-import { collectImages } from './feed-images.ts'
 import { type FeedPrice, describeNoPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
 import type { FeedOffer, FeedProduct } from './feed-product.ts'
 import {
+  collectImages,
   findBrand,
   findGtinOf,
   findLink,
@@ -26,7 +26,9 @@ const IMAGES = {
 } as const
 
 /** A row of an Awin CSV: a publisher's export, or what an advertiser uploads. */
-export const mapAwinRow: RowMapper = (task): FeedProduct | undefined => {
+export const awinRows: RowMapper = { gtins: GTINS, map: mapRow }
+
+function mapRow(task: RowTask): FeedProduct | undefined {
   const gtin = findGtinOf(task, GTINS)
   if (gtin === undefined) return undefined
   const title = findTitle(task, 'product_name')
@@ -53,7 +55,7 @@ function findOffer(task: RowTask): FeedOffer | undefined {
   const merchant = findMerchant(task, isTracked ? readFirst(row, PAGE_LINKS) : url)
   if (merchant === undefined) return undefined
   return {
-    merchant,
+    ...merchant,
     merchantReference: findReference(task, 'merchant_id'),
     network: context.names.network ?? DEFAULT_NETWORK,
     price: price.amount,

@@ -1,38 +1,195 @@
-import type { ProductHead } from './product-heads.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { isPostgres } from '../../database/is-postgres.ts'
+import { beginTouched, removeTouchedProducts } from '../store/remove-offers.ts'
+import type { Catalog } from '../store/schema.ts'
 
-/** What tells offers apart. */
-export type OfferKey = readonly [
+/** The statements of an import. Rows go to either database as JSON: one parameter, whatever the size of a batch. */
+
+/** An offer as it is written, without the number of the import. The first six values tell offers apart. */
+export type OfferRow = readonly [
   gtin: string,
   networkId: number,
   merchantId: number,
   networkChannelId: number,
   currency: string,
   variant: number,
-]
-
-/** An offer as it is written, without the number of the import. */
-export type OfferRow = readonly [
-  ...key: OfferKey,
   price: string,
   oldPrice: string | null,
   availability: string,
   url: string,
 ]
 
-const KEY_VALUES = 6
+/** A product as it is written; `images` and `source` as in the table. */
+export type ProductRow = readonly [
+  gtin: string,
+  title: string,
+  brand: string | null,
+  images: string,
+  source: string | null,
+]
 
-/** Return the key of an offer as one text. */
-export function nameOffer(row: OfferKey | OfferRow): string {
-  return row.slice(0, KEY_VALUES).join(' ')
+/** From so many offers on, the table is read from end to end instead of shop by shop, which reads its pages again for each. */
+const MANY_OFFERS = 200_000
+
+/** Characters that PostgreSQL cannot keep, as JSON writes them: U+0000 and halves of surrogate pairs. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/
+
+/** Return rows as a table `r` with one JSON array `value` for each. */
+function toTable(database: Catalog, rows: readonly (readonly unknown[])[]): RawBuilder<unknown> {
+  const json = JSON.stringify(rows)
+  const storable = json.includes('\\u') && UNSTORABLE.test(json) ? JSON.stringify(rows, toStorable) : json
+  return isPostgres(database)
+    ? sql`jsonb_array_elements(cast(${storable} as jsonb)) as r (value)`
+    : sql`json_each(${storable}) as r`
 }
 
-/** One statement a batch, whatever its size, for each of these. Rows come in the order of their GTINs. */
-export type BatchStatements = Readonly<{
-  /** How many offers this import has brought so far, for each of these products. */
-  countOffers(gtins: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** How many of these offers this import has brought before. */
-  countKnown(rows: readonly OfferRow[]): Promise<number>
-  /** Each GTIN once. One that is there already is merged: the title that is given, and brand and images where they are given. */
-  writeProducts(products: readonly ProductHead[]): Promise<void>
-  writeOffers(rows: readonly OfferRow[]): Promise<void>
-}>
+function toStorable(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value
+}
+
+/** `offers`: how many offers the product has of the import that wrote it. */
+export type FoundSource = Readonly<{ gtin: string; source: string; offers: number }>
+
+/** The products of these GTINs that have a source. */
+export async function fetchSources(
+  database: Catalog,
+  importId: number,
+  gtins: readonly string[],
+): Promise<readonly FoundSource[]> {
+  if (gtins.length === 0) return []
+  const { rows } = await sql<FoundSource>`
+    select p.gtin, p.source,
+      (select count(*) from offers o where o.gtin = p.gtin and o.import_id = p.import_id) as offers
+    from ${toTable(
+      database,
+      gtins.map((gtin) => [gtin]),
+    )} join products p on p.gtin = r.value ->> 0
+    where p.source is not null and p.import_id <> ${importId}
+      and not exists (select 1 from unchanged_products u where u.gtin = p.gtin)`.execute(database)
+  return rows
+}
+
+/** Notes that the import leaves these products as they are. */
+export async function noteUnchanged(database: Catalog, gtins: readonly string[]): Promise<void> {
+  await sql`
+    insert into unchanged_products (gtin, import_id)
+    select p.gtin, p.import_id from ${toTable(
+      database,
+      gtins.map((gtin) => [gtin]),
+    )}
+    join products p on p.gtin = r.value ->> 0`.execute(database)
+}
+
+/** Find those of these products that the import has met before. Unchanged ones become its own, with their offers. */
+export async function claimMet(
+  database: Catalog,
+  importId: number,
+  gtins: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ gtin: string; isUnchanged: number | boolean }>`
+    select p.gtin, u.gtin is not null as "isUnchanged"
+    from ${toTable(
+      database,
+      gtins.map((gtin) => [gtin]),
+    )} join products p on p.gtin = r.value ->> 0
+    left join unchanged_products u on u.gtin = p.gtin
+    where p.import_id = ${importId} or u.gtin is not null`.execute(database)
+  const unchanged = rows.filter(({ isUnchanged }) => isUnchanged).map(({ gtin }) => gtin)
+  if (unchanged.length > 0) {
+    await sql`
+      update offers set import_id = ${importId} where gtin in (${sql.join(unchanged)})
+      and import_id = (select u.import_id from unchanged_products u where u.gtin = offers.gtin)`.execute(
+      database,
+    )
+    await database.deleteFrom('unchanged_products').where('gtin', 'in', unchanged).execute()
+  }
+  return rows.map(({ gtin }) => gtin)
+}
+
+/** Each GTIN once. One that is there already is merged: the title that is given, and brand and images where they are given. */
+export async function writeProducts(
+  database: Catalog,
+  importId: number,
+  rows: readonly ProductRow[],
+): Promise<void> {
+  await sql`
+    insert into products (gtin, title, brand, images, source, import_id)
+    select r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 3, r.value ->> 4, cast(${importId} as bigint)
+    from ${toTable(database, rows)} where true
+    on conflict (gtin) do update set title = excluded.title, brand = coalesce(excluded.brand, products.brand),
+      images = case when excluded.images = '[]' then products.images else excluded.images end,
+      source = excluded.source, import_id = excluded.import_id`.execute(database)
+}
+
+/** Each offer once. */
+export async function writeOffers(
+  database: Catalog,
+  importId: number,
+  rows: readonly OfferRow[],
+): Promise<void> {
+  await sql`
+    insert into offers (gtin, network_id, merchant_id, network_channel_id, currency, variant, price, old_price,
+      availability, url, import_id)
+    select r.value ->> 0, cast(r.value ->> 1 as bigint), cast(r.value ->> 2 as bigint), cast(r.value ->> 3 as bigint),
+      r.value ->> 4, cast(r.value ->> 5 as bigint), r.value ->> 6, r.value ->> 7, r.value ->> 8, r.value ->> 9,
+      cast(${importId} as bigint)
+    from ${toTable(database, rows)} where true
+    on conflict (gtin, network_id, merchant_id, network_channel_id, currency, variant) do update
+    set price = excluded.price, old_price = excluded.old_price, availability = excluded.availability,
+      url = excluded.url, import_id = excluded.import_id`.execute(database)
+}
+
+/**
+ * An import that has written everything: its number, and how many offers its shops have by it. `manyOffers`: from how many
+ * offers of its shops on the table is read from end to end.
+ */
+export type WrittenImport = Readonly<{ importId: number; offers: number; manyOffers?: number }>
+
+/**
+ * Removes what the shops of `import_shops` had before and the import did not bring again, and products that nobody
+ * offers any more. Costs as much as those shops have offers, however large the catalog is. Answers how many offers went.
+ */
+export async function removeOlder(database: Catalog, written: WrittenImport): Promise<number> {
+  const total = await countOffersOfShops(database)
+  const removed = total - written.offers
+  if (removed === 0) return 0
+  await beginTouched(database, selectOlder(database, written, total))
+  await sql`
+    delete from offers where gtin in (select gtin from touched_gtins) and ${isOlder(written.importId)}
+      and ${IS_OF_SHOPS}`.execute(database)
+  await removeTouchedProducts(database)
+  return removed
+}
+
+/** Of an offer: the import neither wrote it nor leaves it as it was. */
+function isOlder(importId: number): RawBuilder<unknown> {
+  return sql`offers.import_id is distinct from ${importId}
+    and not exists (select 1 from unchanged_products u where u.gtin = offers.gtin and u.import_id = offers.import_id)`
+}
+
+const IS_OF_SHOPS = sql`exists (select 1 from import_shops s where s.merchant_id = offers.merchant_id
+  and s.network_id = offers.network_id and s.network_channel_id = offers.network_channel_id)`
+
+/** SQLite takes the tables in this order then: its planner would begin with the offers of everybody. */
+function joinOffersOfShops(database: Catalog): RawBuilder<unknown> {
+  return sql`import_shops s ${isPostgres(database) ? sql`join` : sql`cross join`} offers
+    on offers.merchant_id = s.merchant_id and offers.network_id = s.network_id
+    and offers.network_channel_id = s.network_channel_id`
+}
+
+/** From the index alone. */
+async function countOffersOfShops(database: Catalog): Promise<number> {
+  const counted = await sql<{ count: number }>`
+    select count(*) as count from ${joinOffersOfShops(database)}`.execute(database)
+  return counted.rows[0]?.count ?? 0
+}
+
+function selectOlder(
+  database: Catalog,
+  { importId, manyOffers = MANY_OFFERS }: WrittenImport,
+  total: number,
+): RawBuilder<unknown> {
+  return total < manyOffers
+    ? sql`select offers.gtin from ${joinOffersOfShops(database)} where ${isOlder(importId)}`
+    : sql`select offers.gtin from offers where ${isOlder(importId)} and ${IS_OF_SHOPS}`
+}

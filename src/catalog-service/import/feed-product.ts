@@ -23,6 +23,8 @@ export type FeedOffer = Readonly<{
   availability: string
   url: string
   link: LinkKind
+  /** The feed names no shop: `merchant` is the host of `url`. */
+  isNamedByLink?: true
 }>
 
 /** A product as the feed has it, with its usable offers: at least one. The GTIN is padded to 14 digits. */
@@ -40,8 +42,25 @@ export type FeedProduct = Readonly<{
  */
 export type Reject = Readonly<{ row: number; field: string; reason: string; raw: string }>
 
-/** What a row gave: a product, rejects, or both. */
-export type ParsedRow = Readonly<{ product: FeedProduct | undefined; rejects: readonly Reject[] }>
+/** What a row gave: a product, rejects, or both. `isTimed`: what it gives depends on the day. */
+export type ParsedRow = Readonly<{
+  product: FeedProduct | undefined
+  rejects: readonly Reject[]
+  isTimed?: boolean
+}>
+
+/** A row of a feed. It is only read into a product when it is not known. */
+export type FeedRow = Readonly<{
+  row: number
+  /** Its size, roughly, for batches of even weight. */
+  bytes: number
+  /** Return the GTIN of its product, as far as can be told before it is parsed. */
+  guessGtin(): string | undefined
+  /** Return a digest of the row and of all that it is read with. */
+  computeDigest(): string
+  /** Never throws: what cannot be used is a reject. Blank rows give nothing. */
+  parse(): ParsedRow
+}>
 
 /** Names that stand in for those of the file. */
 export type RowNames = Readonly<{ network?: string | undefined; merchant?: string | undefined }>

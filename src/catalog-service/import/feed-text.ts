@@ -1,5 +1,5 @@
+import { decodeHTMLStrict } from 'entities'
 import { cleanText } from '../../offers/text.ts'
-import { decodeEntities } from './entities.ts'
 
 /** Characters of a title, a brand or a shop's name that are kept; longer ones end in an ellipsis. */
 const MAX_TEXT_CHARACTERS = 1_000
@@ -82,4 +82,34 @@ function findHidden(text: string, lowerCase: string, at: number): Markup | undef
   if (endTag === undefined) return undefined
   const end = lowerCase.indexOf(endTag, at)
   return { end: end === -1 ? text.length : end + endTag.length, instead: ' ' }
+}
+
+/** What may be an entity; the longest name of HTML has 31 letters. */
+const ENTITY = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,30});/gi
+
+/** Decodes what ends in a semicolon and names a character, once: `&amp;lt;` becomes `&lt;`. The rest stays as it is. */
+function decodeEntities(text: string): string {
+  return text.includes('&') ? text.replace(ENTITY, decodeEntity) : text
+}
+
+/** The character of an HTML name such as `eacute`. */
+export function findNamedCharacter(name: string): string | undefined {
+  const entity = `&${name};`
+  const character = decodeHTMLStrict(entity)
+  return character === entity ? undefined : character
+}
+
+function decodeEntity(entity: string): string {
+  const name = entity.slice(1, -1)
+  if (!name.startsWith('#')) return findNamedCharacter(name) ?? entity
+  const isHex = /^#x/i.test(name)
+  return toCharacter(Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10)) ?? entity
+}
+
+/** `undefined` for controls, halves of surrogate pairs and numbers beyond Unicode. */
+function toCharacter(code: number): string | undefined {
+  const isSpace = code === 9 || code === 10 || code === 13
+  if (code < 0x20 && !isSpace) return undefined
+  if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) || (code >= 0x7f && code < 0xa0)) return undefined
+  return String.fromCodePoint(code)
 }

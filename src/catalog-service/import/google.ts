@@ -1,8 +1,9 @@
+import { HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { toAvailability } from './availability.ts'
-import { collectImages } from './feed-images.ts'
 import { type FeedPrice, describeNoPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
 import { DEFAULT_NETWORK, type FeedProduct } from './feed-product.ts'
 import {
+  collectImages,
   findBrand,
   findGtinOf,
   findLink,
@@ -11,14 +12,15 @@ import {
   isFormerPrice,
   isNew,
 } from './row-parts.ts'
-import { isWithinSale } from './sale-window.ts'
 import type { RowMapper, RowTask } from './source-row.ts'
 
 const IMAGES = { main: ['image_link'], more: ['additional_image_link'] } as const
 
 /** A row of a Google Merchant feed, whatever it is written in (product data specification of Google Merchant Center). */
-export const mapGoogleRow: RowMapper = (task): FeedProduct | undefined => {
-  const gtin = findGtinOf(task, ['gtin'])
+export const googleRows: RowMapper = { gtins: ['gtin'], map: mapRow }
+
+function mapRow(task: RowTask): FeedProduct | undefined {
+  const gtin = findGtinOf(task, googleRows.gtins)
   if (gtin === undefined) return undefined
   const title = findTitle(task, 'title')
   if (title === undefined || !isNew(task)) return undefined
@@ -29,7 +31,7 @@ export const mapGoogleRow: RowMapper = (task): FeedProduct | undefined => {
   const merchant = findMerchant(task, url)
   if (merchant === undefined) return undefined
   const offer = {
-    merchant,
+    ...merchant,
     merchantReference: null,
     network: task.context.names.network ?? DEFAULT_NETWORK,
     ...prices,
@@ -86,10 +88,41 @@ function findSale({ row, refuse }: RowTask, price: FeedPrice): FeedPrice | undef
 }
 
 /** `undefined` when it has said by a reject that nobody can know. */
-function isOnNow({ row, context, refuse }: RowTask): boolean | undefined {
+function isOnNow({ row, context, refuse, noteTime }: RowTask): boolean | undefined {
   const window = row.read('sale_price_effective_date')
   if (window === '') return true
+  noteTime()
   const isOn = isWithinSale(window, context.nowMs)
   if (isOn !== undefined) return isOn
   return refuse('sale_price_effective_date', 'not two dates with a / between; the sale price is left out')
+}
+
+/** A day of ISO 8601, perhaps with a time, perhaps with its distance from UTC (`-0800`, `+01:00`, `+01`, `Z`). */
+const MOMENT =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?) ?(?:Z|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)?)?$/i
+
+/**
+ * Is a moment within `start/end` of Google's `sale_price_effective_date`? A time without a zone is taken for UTC, a last
+ * day without a time lasts to its end, and without a last day the sale goes on. `undefined` when the text is not such a span.
+ */
+export function isWithinSale(text: string, nowMs: number): boolean | undefined {
+  const [start, end, ...more] = text.split('/', 3)
+  const startMs = parseMoment(start ?? '', '00:00')
+  const endMs = end?.trim() === '' ? Number.POSITIVE_INFINITY : parseMoment(end ?? '', '23:59:59.999')
+  if (startMs === undefined || endMs === undefined || more.length > 0 || endMs < startMs) return undefined
+  return startMs <= nowMs && nowMs <= endMs
+}
+
+function parseMoment(text: string, defaultTime: string): number | undefined {
+  const [, day, time = defaultTime, sign, hours, minutes] = MOMENT.exec(text.trim()) ?? []
+  if (day === undefined || !isDay(day)) return undefined
+  const utcMs = Date.parse(`${day}T${time.includes(':') ? time : `${time}:00`}Z`)
+  const aheadMs = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS
+  return sign === '-' ? utcMs + aheadMs : utcMs - aheadMs
+}
+
+/** Some readers of dates take 30 February for 2 March. */
+function isDay(day: string): boolean {
+  const dateMs = Date.parse(`${day}T00:00Z`)
+  return !Number.isNaN(dateMs) && new Date(dateMs).toISOString().startsWith(day)
 }

@@ -1,18 +1,17 @@
-import type { Kysely } from 'kysely'
 import { ImportError, StoreError, VitrineError } from '../../errors.ts'
 import { findMeta, putMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
-import type { CatalogTables } from '../store/schema.ts'
+import type { Catalog } from '../store/schema.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
+import type { FeedRow } from './feed-product.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
 import { type Rejects, createRejects } from './rejects.ts'
-import type { PageNetworks } from './shops.ts'
-import { prepareTarget } from './target.ts'
+import { type ShopsReport, prepareTarget } from './target.ts'
 import { type FeedWriter, type NumberedProduct, createFeedWriter } from './writer.ts'
 
-/** Products, or bytes of their lines, that are written at once; more of them are no faster, and double the memory. */
-const BATCH_PRODUCTS = 200
+/** Rows, or bytes of them, that are written at once; more of them are no faster, and double the memory. */
+const BATCH_ROWS = 200
 const BATCH_BYTES: number = 2 * 1024 * 1024
 
 /** How far an import is. `readBytes` and `totalBytes` are of the file as it lies there. */
@@ -47,26 +46,21 @@ export type ImportFeedOptions = Readonly<{
 }>
 
 /** What an import did. */
-export type ImportSummary = Readonly<{
-  format: FeedFormat
-  products: number
-  offers: number
-  /** Offers of the file's merchants that the file no longer has. */
-  removedOffers: number
-  /** Lines of the rejects file. */
-  rejected: number
-  channelId: string
-  /** Where the rejects file is; `null` when there is none. */
-  rejectsPath: string | null
-  /** Was sample data replaced? */
-  replacedSample: boolean
-  /** Was a shop named after the host of its link, as the feed names none? */
-  hasLinkMerchants: boolean
-  /** What became of links to the shops' own pages. */
-  pageNetworks: PageNetworks
-  /** Networks whose offers nobody sees: their network channel was taken from the channel, and stays so. */
-  unassignedNetworks: readonly string[]
-}>
+export type ImportSummary = ShopsReport &
+  Readonly<{
+    format: FeedFormat
+    products: number
+    offers: number
+    /** Offers of the file's merchants that the file no longer has. */
+    removedOffers: number
+    /** Lines of the rejects file. */
+    rejected: number
+    channelId: string
+    /** Where the rejects file is; `null` when there is none. */
+    rejectsPath: string | null
+    /** Was sample data replaced? */
+    replacedSample: boolean
+  }>
 
 /**
  * Imports a feed in one transaction: readers see all of it or nothing. It replaces the offers that the file's
@@ -75,39 +69,45 @@ export type ImportSummary = Readonly<{
  * UsageError when the channel is unknown; StoreError when the catalog cannot be written. Nothing is changed then; the rejects file stays, as it tells why.
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
-  const feed = await openFeed(options.file)
+  const { store, file, currentFolder = process.cwd() } = options
   try {
-    const source = await readFeed({
-      file: options.file,
-      chunks: feed.chunks,
-      format: options.format,
-      names: { network: options.network, merchant: options.merchant },
-      nowMs: options.store.clock.nowMs(),
-      maxRowBytes: options.maxRowBytes,
-    })
-    return await importRows({ options, feed, source })
-  } finally {
-    await feed.close()
+    const feed = await openFeed(file)
+    try {
+      const source = await readFeed({
+        file,
+        chunks: feed.chunks,
+        format: options.format,
+        names: { network: options.network, merchant: options.merchant },
+        nowMs: store.clock.nowMs(),
+        maxRowBytes: options.maxRowBytes,
+      })
+      const rejects = createRejects(file, currentFolder)
+      try {
+        const run = { options, feed, source, rejects }
+        // The feed is read once, as it goes.
+        return await store.write((transaction) => runImport(transaction, run), { isOnce: true })
+      } finally {
+        rejects.close()
+      }
+    } finally {
+      await feed.close()
+    }
+  } catch (error) {
+    throw toImportFailure(error)
   }
 }
 
-async function importRows(read: Omit<Run, 'rejects'>): Promise<ImportSummary> {
-  const { store, file, currentFolder } = read.options
-  const rejects = createRejects(file, currentFolder ?? process.cwd())
-  try {
-    // The feed is read once, as it goes.
-    return await store.write((transaction) => runImport(transaction, { ...read, rejects }), { isOnce: true })
-  } catch (error) {
-    if (error instanceof VitrineError) throw error
-    throw new StoreError('the catalog could not be written; is another import running?', { cause: error })
-  } finally {
-    rejects.close()
-  }
+/** Whatever is wrong with a file, it changes nothing, and the message says so. */
+function toImportFailure(error: unknown): unknown {
+  if (error instanceof ImportError)
+    return new ImportError(`${error.message}; nothing was changed`, { cause: error.cause })
+  if (error instanceof VitrineError) return error
+  return new StoreError('the catalog could not be written; is another import running?', { cause: error })
 }
 
 type Run = Readonly<{ options: ImportFeedOptions; feed: OpenFeed; source: FeedRows; rejects: Rejects }>
 
-async function runImport(database: Kysely<CatalogTables>, run: Run): Promise<ImportSummary> {
+async function runImport(database: Catalog, run: Run): Promise<ImportSummary> {
   const { options, source, rejects } = run
   const target = await prepareTarget(database, {
     channelId: options.channelId,
@@ -128,55 +128,68 @@ async function runImport(database: Kysely<CatalogTables>, run: Run): Promise<Imp
     channelId: target.channelId,
     rejectsPath: rejects.getPath(),
     replacedSample: target.replacedSample,
-    hasLinkMerchants: source.hasLinkMerchants(),
   }
 }
 
 /** Reads piece by piece and writes batch by batch; memory holds one batch and one piece. */
 async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
   const { options, feed, source, rejects } = run
-  let batch: NumberedProduct[] = []
-  let batchBytes = 0
-  let products = 0
-  let rows = 0
-  const flush = async (): Promise<void> => {
+  const progress = { rows: 0, products: 0 }
+  const flush = async (batch: readonly FeedRow[]): Promise<void> => {
     refuseStopped(options.signal)
-    rejects.add(await writer.write(batch))
-    products += batch.length
-    batch = []
-    batchBytes = 0
+    progress.rows += batch.length
+    progress.products += await writeBatch(writer, batch, rejects)
+    const { totalBytes } = feed
     options.onProgress?.({
       readBytes: feed.getReadBytes(),
-      totalBytes: feed.totalBytes,
-      rows,
-      products,
+      totalBytes,
+      ...progress,
       rejected: rejects.getCount(),
     })
   }
-  for await (const read of source.batches) {
+  let batch: FeedRow[] = []
+  let batchBytes = 0
+  for await (const rows of source.batches) {
     refuseStopped(options.signal)
-    for (const { row, parsed, bytes } of read) {
-      rejects.add(parsed.rejects)
-      if (parsed.product !== undefined) batch.push({ row, product: parsed.product })
-      batchBytes += bytes
-      rows += 1
-      if (batch.length >= BATCH_PRODUCTS || batchBytes >= BATCH_BYTES) await flush()
+    for (const row of rows) {
+      batch.push(row)
+      batchBytes += row.bytes
+      if (batch.length < BATCH_ROWS && batchBytes < BATCH_BYTES) continue
+      await flush(batch)
+      batch = []
+      batchBytes = 0
     }
   }
-  await flush()
+  await flush(batch)
+}
+
+/** Answers how many of the rows have a product. */
+async function writeBatch(writer: FeedWriter, batch: readonly FeedRow[], rejects: Rejects): Promise<number> {
+  const unknown = await writer.skipKnown(batch)
+  const products: NumberedProduct[] = []
+  for (const row of unknown) {
+    const { product, rejects: faults, isTimed } = row.parse()
+    rejects.add(faults)
+    // What has a line among the rejects is to have it again.
+    const isLasting = faults.length === 0 && isTimed !== true
+    if (product !== undefined)
+      products.push({ row: row.row, product, digest: isLasting ? row.computeDigest() : undefined })
+  }
+  rejects.add(await writer.write(products))
+  return batch.length - unknown.length + products.length
 }
 
 function refuseStopped(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new ImportError('the import was stopped; nothing was changed')
+  if (signal?.aborted) throw new ImportError('the import was stopped')
 }
 
 /** Why there is nothing to import, with the reasons that came most often. */
 function describeNothing(file: string, rejects: Rejects): string {
   const path = rejects.getPath()
-  if (path === null) return `${file} has no usable product; nothing was changed`
+  if (path === null) return `${file} has no usable product`
   const rejected = rejects.getCount().toLocaleString('en-US')
   const reasons = rejects
     .getTopReasons()
     .map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
-  return `${file} has no usable product: 0 products, ${rejected} rejected; most often: ${reasons.join('; ')}; see ${path}; nothing was changed`
+  return `${file} has no usable product: 0 products, ${rejected} rejected; most often: ${reasons.join('; ')}; see ${path}`
 }

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { type Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import iconv from 'iconv-lite'
 import { ImportError } from '../../errors.ts'
 
 /** First bytes of a gzip member (RFC 1952, section 2.3.1). */
@@ -38,22 +39,15 @@ export async function openFeed(file: string): Promise<OpenFeed> {
     }
   } catch (error) {
     await handle.close()
-    throw sayUnchanged(error)
+    throw error
   }
-}
-
-/** A file that cannot be read to its end changes nothing, whatever is wrong with it. */
-export function sayUnchanged(error: unknown): unknown {
-  return error instanceof ImportError
-    ? new ImportError(`${error.message}; nothing was changed`, { cause: error })
-    : error
 }
 
 async function openFile(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'r')
   } catch (error) {
-    throw sayUnchanged(new ImportError(`${file} cannot be opened (${toReason(error)})`, { cause: error }))
+    throw new ImportError(`${file} cannot be opened (${toReason(error)})`, { cause: error })
   }
 }
 
@@ -102,4 +96,114 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 function toReason(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
   return REASONS.get(code) ?? code
+}
+
+/** A stream whose beginning has been looked at. */
+export type FeedHead = Readonly<{
+  /** The first bytes; fewer than asked for when the stream ends before. */
+  head: Buffer
+  /** All of the stream, the head as well. */
+  chunks: AsyncIterable<Buffer>
+}>
+
+/** Reads at least so many bytes ahead, or to the end. */
+export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number): Promise<FeedHead> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const pieces: Buffer[] = []
+  let sizeBytes = 0
+  while (sizeBytes < minBytes) {
+    const next = await iterator.next()
+    if (next.done === true) break
+    pieces.push(next.value)
+    sizeBytes += next.value.length
+  }
+  return { head: Buffer.concat(pieces), chunks: chain(pieces, iterator) }
+}
+
+async function* chain(pieces: readonly Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* pieces
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
+  } finally {
+    await rest.return?.()
+  }
+}
+
+/** Names of windows-1252 and of what it contains: every file means it by ISO-8859-1, too (WHATWG Encoding). */
+const WESTERN = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
+
+/** Bytes in which an XML declaration ends. */
+const DECLARATION_BYTES = 200
+
+/** `utf-16le` or `utf-16be` by the byte order mark, or by an XML declaration without one. */
+export function findWideEncoding(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
+  const begin = head.subarray(0, 2).toString('hex')
+  if (begin === 'fffe' || begin === '3c00') return 'utf-16le'
+  return begin === 'feff' || begin === '003c' ? 'utf-16be' : undefined
+}
+
+/**
+ * A feed of lines or a table as UTF-8 without a byte order mark. Bytes that are no UTF-8 go through: a row is told of
+ * its own.
+ * @yields the pieces of the file
+ * @throws ImportError while reading, when a file that says that it is UTF-16 is not.
+ */
+export async function* toUtf8(feed: FeedHead, file: string): AsyncGenerator<Buffer> {
+  const encoding = findWideEncoding(feed.head)
+  if (encoding !== undefined) {
+    for await (const text of decodeChunks(feed, file, encoding)) yield Buffer.from(text)
+    return
+  }
+  let markBytes = feed.head.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0
+  for await (const chunk of feed.chunks) {
+    const cutBytes = Math.min(markBytes, chunk.length)
+    markBytes -= cutBytes
+    yield chunk.subarray(cutBytes)
+  }
+}
+
+/**
+ * An XML feed as text: by its byte order mark, else by its declaration, else UTF-8 (XML 1.0, appendix F).
+ * @throws ImportError while reading, when the encoding is unknown or the bytes are not of it.
+ */
+export function decodeXml(feed: FeedHead, file: string): AsyncIterable<string> {
+  const declaration = feed.head.subarray(0, DECLARATION_BYTES).toString('latin1')
+  const declared = /^[^<]{0,3}<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(declaration)?.[1]
+  const isMarked = declaration.startsWith('\u00ef\u00bb\u00bf')
+  // A declaration that can be read byte by byte is not UTF-16, whatever it says.
+  const isWide = /^utf-?16/i.test(declared ?? '')
+  const narrow = declared === undefined || isMarked || isWide ? 'utf-8' : declared.toLowerCase()
+  return decodeChunks(feed, file, findWideEncoding(feed.head) ?? narrow)
+}
+
+async function* decodeChunks(feed: FeedHead, file: string, encoding: string): AsyncGenerator<string> {
+  const decode = createDecode(file, encoding)
+  const decodeOrThrow = (bytes: Buffer | undefined, where: string): string => {
+    try {
+      return decode(bytes)
+    } catch (error) {
+      throw new ImportError(`${file} is not ${encoding.toUpperCase()} throughout: see ${where}`, {
+        cause: error,
+      })
+    }
+  }
+  let readBytes = 0
+  for await (const chunk of feed.chunks) {
+    yield decodeOrThrow(chunk, `bytes ${readBytes + 1} to ${readBytes + chunk.length}`)
+    readBytes += chunk.length
+  }
+  yield decodeOrThrow(undefined, 'its last bytes')
+}
+
+/** Turns pieces of a stream into text; `undefined` ends it. It throws where the bytes are no such text. */
+function createDecode(file: string, encoding: string): (bytes: Buffer | undefined) => string {
+  // Some releases of Node take windows-1252 for ISO-8859-1.
+  if (WESTERN.test(encoding))
+    return (bytes) => (bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252'))
+  try {
+    const decoder = new TextDecoder(encoding, { fatal: true })
+    return (bytes) => (bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true }))
+  } catch (error) {
+    throw new ImportError(`${file} is written in ${encoding}, which cannot be read`, { cause: error })
+  }
 }

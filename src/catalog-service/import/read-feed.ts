@@ -1,19 +1,21 @@
-import { mapAwinRow } from './awin.ts'
-import { readTableHead } from './columns.ts'
-import { decodeXml, toUtf8 } from './decode.ts'
-import { type FeedHead, readHead } from './feed-head.ts'
-import type { ParsedRow, RowNames } from './feed-product.ts'
-import { type FeedFormat, HEAD_BYTES, detectFormat, refusePacked, toHeadText } from './formats.ts'
-import { mapGoogleRow } from './google.ts'
-import { MAX_LINE_BYTES, readLines } from './lines.ts'
-import { sayUnchanged } from './open-feed.ts'
-import { parseRow } from './parse-row.ts'
-import { type RowContext, type RowMapper, type SourceRow, readSourceRow } from './source-row.ts'
+import { hash } from 'node:crypto'
+import { VERSION } from '../../lib/paths.ts'
+import { awinRows } from './awin.ts'
+import type { FeedRow, RowNames } from './feed-product.ts'
+import {
+  type FeedFormat,
+  HEAD_BYTES,
+  detectFormat,
+  readTableHead,
+  refusePacked,
+  toHeadText,
+} from './formats.ts'
+import { googleRows } from './google.ts'
+import { MAX_LINE_BYTES, readJsonRows } from './json-rows.ts'
+import { type FeedHead, decodeXml, readHead, toUtf8 } from './open-feed.ts'
+import { type RowContext, type RowMapper, type SourceRow, toFeedRow } from './source-row.ts'
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
-
-/** What a row gave, its number, and its size for batches of even weight. */
-export type ReadRow = Readonly<{ row: number; parsed: ParsedRow; bytes: number }>
 
 /** How a feed is read. `file` is for messages. */
 export type ReadFeedOptions = Readonly<{
@@ -32,16 +34,14 @@ export type ReadFeedOptions = Readonly<{
 export type FeedRows = Readonly<{
   format: FeedFormat
   /** The rows of each piece of the file, which may be none: a promise a row would cost as much as reading it. */
-  batches: AsyncIterable<readonly ReadRow[]>
-  /** Was a shop named after the host of a link so far, as the feed names none? */
-  hasLinkMerchants(): boolean
+  batches: AsyncIterable<readonly FeedRow[]>
 }>
 
 const MAPPERS: Readonly<Record<Exclude<FeedFormat, 'ndjson'>, RowMapper>> = {
-  'google-xml': mapGoogleRow,
-  'google-tsv': mapGoogleRow,
-  'google-csv': mapGoogleRow,
-  'awin-csv': mapAwinRow,
+  'google-xml': googleRows,
+  'google-tsv': googleRows,
+  'google-csv': googleRows,
+  'awin-csv': awinRows,
 }
 
 /**
@@ -49,45 +49,22 @@ const MAPPERS: Readonly<Record<Exclude<FeedFormat, 'ndjson'>, RowMapper>> = {
  * @throws ImportError when the format is not known; and while reading, when the file as a whole cannot be used.
  */
 export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
-  try {
-    const feed = await openFormat(options)
-    return { ...feed, batches: sayUnchangedWhenBroken(feed.batches) }
-  } catch (error) {
-    throw sayUnchanged(error)
-  }
-}
-
-async function* sayUnchangedWhenBroken<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
-  try {
-    yield* batches
-  } catch (error) {
-    throw sayUnchanged(error)
-  }
-}
-
-async function openFormat(options: ReadFeedOptions): Promise<FeedRows> {
+  const { file, names, nowMs, maxRowBytes = MAX_LINE_BYTES } = options
   const feed = await readHead(options.chunks, HEAD_BYTES)
-  refusePacked(feed.head, options.file)
-  const format = options.format ?? detectFormat(feed.head, options.file)
-  let hasLinkMerchants = false
-  const context: RowContext = {
-    names: options.names,
-    nowMs: options.nowMs,
-    noteLinkMerchant: () => {
-      hasLinkMerchants = true
-    },
-  }
-  const batches =
-    format === 'ndjson'
-      ? readJson(toUtf8(feed, options.file), options)
-      : readRows(openRows(feed, format, options), MAPPERS[format], context)
-  return { format, batches, hasLinkMerchants: () => hasLinkMerchants }
+  refusePacked(feed.head, file)
+  const format = options.format ?? detectFormat(feed.head, file)
+  // Another version may read the same bytes differently.
+  const salt = hash('sha256', JSON.stringify([VERSION, format, names]), 'base64url').slice(0, 6)
+  if (format === 'ndjson')
+    return { format, batches: readJsonRows(toUtf8(feed, file), { names, salt, maxRowBytes }) }
+  const rows = readSourceRows(feed, format, { file, maxRowBytes })
+  return { format, batches: toFeedRows(rows, MAPPERS[format], { names, nowMs, salt }) }
 }
 
-function openRows(
+function readSourceRows(
   feed: FeedHead,
   format: FeedFormat,
-  { file, maxRowBytes = MAX_LINE_BYTES }: ReadFeedOptions,
+  { file, maxRowBytes }: Readonly<{ file: string; maxRowBytes: number }>,
 ): AsyncIterable<SourceRow[]> {
   if (format === 'google-xml')
     return readXmlItems(decodeXml(feed, file), { file, maxItemCharacters: maxRowBytes })
@@ -97,23 +74,10 @@ function openRows(
   return readTable(toUtf8(feed, file), { file, delimiter, hasBareReturns, maxRowBytes })
 }
 
-async function* readRows(
+async function* toFeedRows(
   batches: AsyncIterable<readonly SourceRow[]>,
   mapper: RowMapper,
   context: RowContext,
-): AsyncGenerator<ReadRow[]> {
-  for await (const rows of batches)
-    yield rows.map((row) => ({
-      row: row.row,
-      parsed: readSourceRow(row, mapper, context),
-      bytes: row.bytes,
-    }))
-}
-
-async function* readJson(
-  chunks: AsyncIterable<Buffer>,
-  { names, maxRowBytes }: ReadFeedOptions,
-): AsyncGenerator<ReadRow[]> {
-  for await (const lines of readLines(chunks, maxRowBytes))
-    yield lines.map((line) => ({ row: line.row, parsed: parseRow(line, names), bytes: line.bytes.length }))
+): AsyncGenerator<FeedRow[]> {
+  for await (const rows of batches) yield rows.map((row) => toFeedRow(row, mapper, context))
 }

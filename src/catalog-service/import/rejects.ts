@@ -18,26 +18,13 @@ const MAX_REASON_CHARACTERS = 300
 const TOP_REASONS = 3
 
 /** The `.rejects` file of an import. It exists only when something was rejected. */
-export type Rejects = Readonly<{
-  /** @throws ImportError when they cannot be written down. */
-  add(rejects: readonly Reject[]): void
-  /** Writes what is left and closes the file. Closing twice does nothing. It never throws: `getPath` tells. */
-  close(): void
-  getCount(): number
-  /** The reasons that came most often, with how often each did. */
-  getTopReasons(): readonly (readonly [reason: string, count: number])[]
-  /**
-   * Where the file is; `null` when nothing was rejected.
-   * @throws ImportError when not all of it could be written: nothing is left out without a word.
-   */
-  getPath(): string | null
-}>
+export type Rejects = ReturnType<typeof createRejects>
 
 /**
  * Removes the file of an earlier import and starts anew: beside the feed, or in `currentFolder` when the feed's
  * folder is not writable.
  */
-export function createRejects(file: string, currentFolder: string): Rejects {
+export function createRejects(file: string, currentFolder: string) {
   const name = `${basename(file)}.rejects`
   const candidates = [join(dirname(file), name), join(currentFolder, name)]
   // The current folder may hold the file of another feed with this name: it is touched only when it is needed.
@@ -56,17 +43,20 @@ export function createRejects(file: string, currentFolder: string): Rejects {
     writeAll(opened, text)
   }
   return {
-    add(rejects) {
-      for (const given of rejects) {
-        const reject = boundReject(given)
+    /** @throws ImportError when they cannot be written down. */
+    add(rejects: readonly Reject[]): void {
+      for (const { row, field: fullField, reason: fullReason, raw } of rejects) {
+        const field = cleanText(fullField, MAX_FIELD_CHARACTERS)
+        const reason = cleanText(fullReason, MAX_REASON_CHARACTERS)
         count += 1
-        const key = `${reject.field}: ${reject.reason}`
+        const key = `${field}: ${reason}`
         if (reasons.size < MAX_REASONS || reasons.has(key)) reasons.set(key, (reasons.get(key) ?? 0) + 1)
-        buffer += `${JSON.stringify(reject)}\n`
+        buffer += `${JSON.stringify({ row, field, reason, raw })}\n`
       }
       if (buffer.length > BUFFER_CHARACTERS) flush()
     },
-    close() {
+    /** Writes what is left and closes the file. Closing twice does nothing. It never throws: `getPath` tells. */
+    close(): void {
       if (isClosed) return
       isClosed = true
       try {
@@ -77,8 +67,13 @@ export function createRejects(file: string, currentFolder: string): Rejects {
       }
     },
     getCount: () => count,
+    /** The reasons that came most often, with how often each did. */
     getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
-    getPath: () => {
+    /**
+     * Where the file is; `null` when nothing was rejected.
+     * @throws ImportError when not all of it could be written: nothing is left out without a word.
+     */
+    getPath(): string | null {
       if (failure !== undefined) throw failure
       return opened?.path ?? null
     },
@@ -86,15 +81,6 @@ export function createRejects(file: string, currentFolder: string): Rejects {
 }
 
 type OpenFile = Readonly<{ path: string; descriptor: number }>
-
-function boundReject({ row, field, reason, raw }: Reject): Reject {
-  return {
-    row,
-    field: cleanText(field, MAX_FIELD_CHARACTERS),
-    reason: cleanText(reason, MAX_REASON_CHARACTERS),
-    raw,
-  }
-}
 
 function writeAll({ path, descriptor }: OpenFile, text: string): void {
   try {
@@ -108,9 +94,7 @@ function writeAll({ path, descriptor }: OpenFile, text: string): void {
 function toImportError(error: unknown, path: string): ImportError {
   if (error instanceof ImportError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
-  return new ImportError(`rejected rows cannot be written to ${path} (${code}); nothing was changed`, {
-    cause: error,
-  })
+  return new ImportError(`rejected rows cannot be written to ${path} (${code})`, { cause: error })
 }
 
 function openFirst(candidates: readonly string[]): OpenFile {

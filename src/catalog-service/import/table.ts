@@ -1,10 +1,8 @@
 import { type Parser, parse } from 'csv-parse'
 import { ImportError } from '../../errors.ts'
-import type { Delimiter } from './columns.ts'
+import type { Delimiter } from './formats.ts'
 import { MAX_RAW_CHARACTERS } from './feed-product.ts'
-import { countLines, findQuoteFault, unquoteCell } from './quoting.ts'
-import { cutRaw } from './raw-text.ts'
-import { type RowFault, type SourceRow, toColumnName } from './source-row.ts'
+import { type RowFault, type SourceRow, cutRaw, toColumnName } from './source-row.ts'
 
 /** Most columns of a table; an Awin export with everything has about a hundred. */
 const MAX_COLUMNS = 1_000
@@ -33,6 +31,8 @@ type Columns = Readonly<{
   count: number
   byName: ReadonlyMap<string, readonly number[]>
   delimiter: Delimiter
+  /** The header as it came. */
+  raw: string
 }>
 
 /**
@@ -44,11 +44,10 @@ export async function* readTable(
   chunks: AsyncIterable<Buffer>,
   options: TableOptions,
 ): AsyncGenerator<SourceRow[]> {
-  const splitter = createSplitter(options)
   let columns: Columns | undefined
   let row = 0
   let firstLine = 1
-  for await (const records of splitter.split(chunks)) {
+  for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
       row += 1
@@ -66,10 +65,14 @@ function isBlank(record: readonly string[]): boolean {
   return record.length === 1 && record[0]?.trim() === ''
 }
 
-type Splitter = Readonly<{ split(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> }>
-
-/** Records of a stream of bytes. Cells stay bytes, so that a row that is no UTF-8 is known. */
-function createSplitter({ file, delimiter, hasBareReturns, maxRowBytes }: TableOptions): Splitter {
+/**
+ * Records of a stream of bytes. Cells stay bytes, so that a row that is no UTF-8 is known.
+ * @yields the records of each piece
+ */
+async function* splitRecords(
+  chunks: AsyncIterable<Buffer>,
+  { file, delimiter, hasBareReturns, maxRowBytes }: TableOptions,
+): AsyncGenerator<readonly Row[]> {
   let rows: Row[] = []
   let pendingBytes = 0
   const parser = parse({
@@ -102,12 +105,8 @@ function createSplitter({ file, delimiter, hasBareReturns, maxRowBytes }: TableO
     rows = []
     return taken
   }
-  return {
-    async *split(chunks) {
-      for await (const chunk of chunks) yield await feed(chunk)
-      yield await feed(undefined)
-    },
-  }
+  for await (const chunk of chunks) yield await feed(chunk)
+  yield await feed(undefined)
 }
 
 /** Settles when the parser has read the bytes, or all of them (`undefined`), or has failed. */
@@ -137,7 +136,7 @@ function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): C
     const name = toColumnName(readCell(cell, delimiter) ?? cell)
     byName.set(name, [...(byName.get(name) ?? []), index])
   }
-  return { count: record.length, byName, delimiter }
+  return { count: record.length, byName, delimiter, raw }
 }
 
 function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): SourceRow {
@@ -154,6 +153,7 @@ function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): Sour
     read: (name) => readAll(name)[0] ?? '',
     readAll,
     describe: () => describeRaw(raw),
+    getContent: () => columns.raw + raw,
   }
 }
 
@@ -205,4 +205,60 @@ function decode(cell: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** A record of a table as it came, with its line end perhaps, and how many columns the table has. */
+export type RawRecord = Readonly<{ raw: string; delimiter: Delimiter; columns: number }>
+
+/**
+ * Why a record may be more than one row of the file; `undefined` when it is surely one. A quote too many takes in whatever
+ * comes up to the next quote, so that a product gets the price and the link of another row:
+ * - a cell that begins with a quote must end with one, in front of a delimiter or the end of the line (RFC 4180)
+ * - when each of its lines has delimiters enough for a row of its own, two inch marks look like a cell with line breaks
+ */
+export function findQuoteFault({ raw, delimiter, columns }: RawRecord): string | undefined {
+  if (!raw.includes('"')) return undefined
+  const text = raw.replace(/(?:\r\n|\n|\r)$/, '')
+  if (!isWellQuoted(text, delimiter)) return 'a cell begins with a quote that is not closed'
+  const lines = text.split(/\r\n|\n|\r/).filter((line) => line.trim() !== '')
+  const isSuspicious = lines.length > 1 && lines.every((line) => line.split(delimiter).length >= columns)
+  return isSuspicious ? 'a cell in quotes reaches over lines that look like rows of their own' : undefined
+}
+
+/** Lines that a record takes in the file; without quotes it is one. */
+export function countLines(raw: string): number {
+  if (!raw.includes('"')) return 1
+  return raw.replace(/(?:\r\n|\n|\r)$/, '').split(/\r\n|\n|\r/).length
+}
+
+function isWellQuoted(text: string, delimiter: Delimiter): boolean {
+  let at = 0
+  while (at < text.length) {
+    if (text[at] === '"') {
+      const end = findQuoteEnd(text, at + 1)
+      if (end === text.length) return true
+      if (end === undefined || text[end] !== delimiter) return false
+      at = end + 1
+    } else {
+      const end = text.indexOf(delimiter, at)
+      if (end === -1) return true
+      at = end + 1
+    }
+  }
+  return true
+}
+
+/** Where a cell in quotes ends, behind its last quote. Two quotes are a quote in it. */
+function findQuoteEnd(text: string, start: number): number | undefined {
+  for (let at = text.indexOf('"', start); at !== -1; at = text.indexOf('"', at + 2)) {
+    if (text[at + 1] !== '"') return at + 1
+  }
+  return undefined
+}
+
+/** A cell of a table with tabs, where quotes stand around whole cells or mean nothing. */
+export function unquoteCell(cell: string): string {
+  if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
+  const inside = cell.slice(1, -1)
+  return inside.replaceAll('""', '').includes('"') ? cell : inside.replaceAll('""', '"')
 }

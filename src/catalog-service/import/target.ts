@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { insertChannel } from '../store/channels.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
+import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
-import type { CatalogTables } from '../store/schema.ts'
+import { findNetwork, insertNetwork, insertNetworkChannel, setChannel } from '../store/networks.ts'
+import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
+import type { FeedOffer } from './feed-product.ts'
 
 /** For which channel a feed is imported. */
 export type ImportTarget = Readonly<{
@@ -15,17 +17,15 @@ export type ImportTarget = Readonly<{
   replacedSample: boolean
 }>
 
-/** `channelId` as it was typed; `undefined`: the catalog's only channel, or a new one where there is none. */
-export type TargetOptions = Readonly<{ channelId: string | undefined; nowMs: number }>
-
 /**
- * Finds the channel of an import. A catalog without any, or one that holds only sample data (which goes), gets a website
- * channel, under the given id if there is one; its organization stays, because the key of a running server stands for it.
+ * Find the channel of an import: the one of the given id, else the catalog's only one. A catalog without any, or one that
+ * holds only sample data (which goes), gets a website channel, under the given id if there is one; its organization stays,
+ * because the key of a running server stands for it.
  * @throws UsageError when the channel is unknown, or not named though there are several.
  */
 export async function prepareTarget(
-  database: Kysely<CatalogTables>,
-  options: TargetOptions,
+  database: Catalog,
+  options: Readonly<{ channelId: string | undefined; nowMs: number }>,
 ): Promise<ImportTarget> {
   const channelId = parseChannelId(options.channelId)
   const replacedSample = await isSampleOnly(database)
@@ -60,4 +60,158 @@ function parseChannelId(text: string | undefined): string | undefined {
   const id = z.uuid().safeParse(text)
   if (!id.success) throw new UsageError('--channel accepts the id of a channel, a uuid')
   return id.data.toLowerCase()
+}
+
+/** Shops whose ids are kept at hand; a feed of marketplace sellers has many. */
+const MAX_CACHED_SHOPS = 50_000
+
+/** Networks of which it is told what becomes of their links. */
+const MAX_NAMED_NETWORKS = 5
+
+/** A shop in a network, as the tables know it. */
+export type Shop = Readonly<{
+  networkId: number
+  merchantId: number
+  /** The network channel whose offers the import replaces. */
+  networkChannelId: number
+  /** Under which network channel offers are written; `PAGE_OF_SHOP`: every network channel makes its link of them. */
+  channelOfOffers: number
+  /** What the network makes a tracking link of a shop's page with; `null`: it cannot. */
+  linkTemplate: string | null
+  /** Stands for the numbers above, and for the kind of link. */
+  key: string
+}>
+
+/** What tells shops apart. `isNamedByLink`: the shop is named after the host of a link. */
+type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'> &
+  Readonly<{ isNamedByLink?: boolean | undefined }>
+
+/** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
+export type PageNetworks = Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
+
+/** What an import tells of its shops. Of networks a few are named, if there are many. */
+export type ShopsReport = Readonly<{
+  pageNetworks: PageNetworks
+  /** Networks whose offers nobody sees until the channel has their network channel again. */
+  unassignedNetworks: readonly string[]
+  /** Was a shop named after the host of its link, as the feed names none? */
+  hasLinkMerchants: boolean
+}>
+
+/** The shops of a feed; those that were met stand in `import_shops`, with what the import replaces of theirs. */
+export type Shops = Readonly<{
+  /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
+  get(offer: ShopOffer): Shop | Promise<Shop>
+  /** Was the shop with this key met? */
+  hasMet(key: string): boolean
+  report(): ShopsReport
+}>
+
+/** Begin with no shop at all. */
+export async function createShops(database: Catalog, target: ImportTarget): Promise<Shops> {
+  const cache = new Map<string, Shop>()
+  const keys = new Set<string>()
+  const untracked = new Set<string>()
+  const byTemplate = new Set<string>()
+  const unassigned = new Set<string>()
+  let hasLinkMerchants = false
+  await database.deleteFrom('import_shops').execute()
+
+  const meet = async (offer: ShopOffer): Promise<Shop> => {
+    const { shop, isAssigned } = await findOrMakeShop(database, target, offer)
+    await noteShop(database, shop)
+    hasLinkMerchants ||= offer.isNamedByLink === true
+    const named = shop.linkTemplate === null ? untracked : byTemplate
+    if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
+    if (!isAssigned && unassigned.size < MAX_NAMED_NETWORKS) unassigned.add(offer.network)
+    if (cache.size >= MAX_CACHED_SHOPS) {
+      cache.clear()
+      keys.clear()
+    }
+    cache.set(nameShop(offer), shop)
+    keys.add(shop.key)
+    return shop
+  }
+  return {
+    get: (offer) => cache.get(nameShop(offer)) ?? meet(offer),
+    hasMet: (key) => keys.has(key),
+    report: () => ({
+      pageNetworks: { untracked: [...untracked], byTemplate: [...byTemplate] },
+      unassignedNetworks: [...unassigned],
+      hasLinkMerchants,
+    }),
+  }
+}
+
+/** `t`: tracking links; `p`: pages of the shop; `h`: pages of a shop that is named after their host. */
+function toKind({ link, isNamedByLink }: ShopOffer): string {
+  return isNamedByLink === true ? 'h' : link === 'page' ? 'p' : 't'
+}
+
+function nameShop(offer: ShopOffer): string {
+  return `${toKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
+}
+
+/** A shop's pages stand for the links that the feed had of it before, too: the network may have got its template since. */
+async function noteShop(database: Catalog, shop: Shop): Promise<void> {
+  const { networkId: network_id, merchantId: merchant_id } = shop
+  const channels = [...new Set([shop.networkChannelId, shop.channelOfOffers])]
+  await database
+    .insertInto('import_shops')
+    .values(channels.map((channel) => ({ network_id, merchant_id, network_channel_id: channel })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+async function findOrMakeShop(
+  database: Catalog,
+  target: ImportTarget,
+  offer: ShopOffer,
+): Promise<{ shop: Shop; isAssigned: boolean }> {
+  const known = await findNetwork(database, offer.network)
+  const networkId = known?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate: null }))
+  const linkTemplate = known?.linkTemplate ?? null
+  const { id: networkChannelId, isAssigned } = await findOrMakeNetworkChannel(database, target, networkId)
+  const merchant = await findMerchant(database, offer.merchant)
+  const merchantId = merchant?.id ?? (await insertMerchant(database, offer.merchant))
+  if (offer.merchantReference !== null)
+    await setMerchantReference(database, { networkId, merchantId }, offer.merchantReference)
+  // A revoked approval has a row: it stays revoked.
+  await database
+    .insertInto('approvals')
+    .values({ network_channel_id: networkChannelId, merchant_id: merchantId, revoked_at_ms: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const channelOfOffers = offer.link === 'page' && linkTemplate !== null ? PAGE_OF_SHOP : networkChannelId
+  const key = `${toKind(offer)}${networkId}.${merchantId}.${channelOfOffers}`
+  return {
+    shop: { networkId, merchantId, networkChannelId, channelOfOffers, linkTemplate, key },
+    isAssigned,
+  }
+}
+
+/**
+ * The channel's own; else one of the organization that serves no channel, which stays so: somebody has taken it away; else a
+ * new one. An import cannot know the publisher's reference: the new one has none.
+ */
+async function findOrMakeNetworkChannel(
+  database: Catalog,
+  target: ImportTarget,
+  networkId: number,
+): Promise<{ id: number; isAssigned: boolean }> {
+  const known = await database
+    .selectFrom('network_channels')
+    .select(['id', 'channel_id'])
+    .where('network_id', '=', networkId)
+    .where('organization_id', '=', target.organizationId)
+    .orderBy('id')
+    .execute()
+  const own = known.find((one) => one.channel_id === target.channelId)
+  if (own !== undefined) return { id: own.id, isAssigned: true }
+  const free = known.find((one) => one.channel_id === null)
+  if (free !== undefined) return { id: free.id, isAssigned: false }
+  const { organizationId, channelId } = target
+  const id = await insertNetworkChannel(database, { organizationId, networkId, reference: '' })
+  await setChannel(database, id, channelId)
+  return { id, isAssigned: true }
 }

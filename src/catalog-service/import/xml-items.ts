@@ -1,8 +1,8 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
-import { NAMED_CHARACTERS } from './entities.ts'
-import type { SourceRow } from './source-row.ts'
-import { type ItemFields, collectFields } from './xml-fields.ts'
+import { MAX_RAW_CHARACTERS } from './feed-product.ts'
+import { findNamedCharacter, isBlockTag } from './feed-text.ts'
+import { type SourceRow, cutRaw, toColumnName } from './source-row.ts'
 
 /** Deepest nesting that is followed; a feed has about six levels. */
 const MAX_DEPTH = 100
@@ -31,15 +31,15 @@ export async function* readXmlItems(
   reader.close()
 }
 
-type ItemReader = Readonly<{ write(text: string): SourceRow[]; close(): void }>
-
 /**
  * Not even well-formed text is forgiven, but for two things that real feeds have and every reader knows: prefixes that are
  * never declared, and the named characters of HTML.
  */
-function createItemReader({ file, maxItemCharacters }: XmlOptions): ItemReader {
+function createItemReader({ file, maxItemCharacters }: XmlOptions) {
   const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
-  Object.assign(parser.ENTITIES, Object.fromEntries(NAMED_CHARACTERS))
+  parser.ENTITIES = new Proxy(parser.ENTITIES, {
+    get: (_entities, name) => findNamedCharacter(String(name)),
+  })
   const collector = createCollector(file)
   parser.on('doctype', (text) => {
     if (text.includes('['))
@@ -55,7 +55,7 @@ function createItemReader({ file, maxItemCharacters }: XmlOptions): ItemReader {
     throw new ImportError(`${file} is no whole XML: ${toReason(error.message)}`, { cause: error })
   })
   return {
-    write(text) {
+    write(text: string): SourceRow[] {
       if (text.includes('\u0000'))
         throw new ImportError(`${file} holds the character U+0000, which XML has not`)
       parser.write(text)
@@ -64,7 +64,7 @@ function createItemReader({ file, maxItemCharacters }: XmlOptions): ItemReader {
         throw new ImportError(`${file}: ${sinceItem} characters without the end of an <item> or <entry>`)
       return collector.take()
     },
-    close() {
+    close(): void {
       parser.close()
       if (!collector.hasItem()) throw new ImportError(`${file} has no <item> and no <entry>`)
     },
@@ -81,56 +81,154 @@ function toReason(message: string): string {
   return what === undefined ? message : `line ${line}, column ${column}: ${what.replace(/\.$/, '')}`
 }
 
-type Collector = Readonly<{
-  open(tag: SaxesTagNS, position: number): void
-  text(text: string): void
-  close(tag: SaxesTagNS, position: number): void
-  take(): SourceRow[]
-  /** Where the last item began or ended. */
-  getLastPosition(): number
-  hasRoot(): boolean
-  hasItem(): boolean
-}>
+const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/
+const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'
 
-/** Puts items together. */
-function createCollector(file: string): Collector {
+/** Characters of a field that are kept: more than any title with its markup. */
+const MAX_FIELD_CHARACTERS: number = 16 * 1024
+
+/** Fields of one name that are kept: more than there are pictures of a product. */
+const MAX_VALUES = 200
+
+/** Fields whose text must stand alone: `100<i/>5.00 EUR` is no price. */
+const PLAIN_FIELDS = ['gtin', 'link', 'price', 'sale_price', 'availability', 'currency'] as const
+
+/** Where links of an Atom entry are kept that lead to something else than a page, such as a PDF. */
+const OTHER_LINK = 'link of another type'
+
+/** Values by name; `isNested`: one of them held elements. */
+type Fields = Map<string, { values: string[]; isNested: boolean }>
+
+/** Fields of Google's namespace, and of the feed's own. */
+type Item = Readonly<{ google: Fields; own: Fields }>
+
+/** Puts items together. The text of a field is that of the elements in it as well. */
+function createCollector(file: string) {
   let items: SourceRow[] = []
-  let item: ItemFields | undefined
-  let row = 0
-  let depth = 0
-  let itemDepth = 0
-  let position = 0
+  let item: Item | undefined
+  let [row, depth, itemDepth, position] = [0, 0, 0, 0]
+  let text = ''
+  let isNested = false
+  const append = (piece: string): void => {
+    const room = MAX_FIELD_CHARACTERS - text.length
+    if (room > 0) text += piece.length > room ? piece.slice(0, room) : piece
+  }
   return {
-    open(tag, at) {
+    open(tag: SaxesTagNS, at: number): void {
       depth += 1
       if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
-      if (item !== undefined) item.open(tag, depth - itemDepth)
-      else if (tag.local === 'item' || tag.local === 'entry') {
-        item = collectFields()
+      if (item !== undefined) {
+        // The direct children of an item are its fields: the price of `g:shipping` is not its own.
+        isNested = depth > itemDepth + 1
+        if (!isNested) text = ''
+        else if (isBlockTag(tag.local)) append(' ')
+      } else if (tag.local === 'item' || tag.local === 'entry') {
+        item = { google: new Map(), own: new Map() }
         itemDepth = depth
         position = at
       }
     },
-    text(piece) {
-      if (depth > itemDepth) item?.text(piece)
+    text(piece: string): void {
+      if (item !== undefined && depth > itemDepth) append(piece)
     },
-    close(tag, at) {
-      item?.close(tag, depth - itemDepth)
-      if (item !== undefined && depth === itemDepth) {
-        row += 1
-        items.push(item.toSourceRow(row, at - position))
-        item = undefined
-        position = at
-      }
+    close(tag: SaxesTagNS, at: number): void {
+      const level = depth - itemDepth
       depth -= 1
+      if (item === undefined || level > 1) return
+      if (level === 1) {
+        addField(item, tag, { text: text.trim(), isNested })
+        isNested = false
+        text = ''
+        return
+      }
+      row += 1
+      items.push(toSourceRow(item, row, at - position))
+      item = undefined
+      position = at
     },
-    take() {
+    take(): SourceRow[] {
       const taken = items
       items = []
       return taken
     },
+    /** Where the last item began or ended. */
     getLastPosition: () => position,
     hasRoot: () => depth > 0 || row > 0,
     hasItem: () => row > 0,
   }
+}
+
+/** `undefined` for an element of a foreign namespace. */
+function findFields({ google, own }: Item, tag: SaxesTagNS): Fields | undefined {
+  if (GOOGLE_NAMESPACE.test(tag.uri)) return google
+  return tag.uri === '' || tag.uri === ATOM_NAMESPACE || tag.prefix === '' ? own : undefined
+}
+
+function addField(
+  item: Item,
+  tag: SaxesTagNS,
+  { text, isNested }: Readonly<{ text: string; isNested: boolean }>,
+): void {
+  const fields = findFields(item, tag)
+  const link = findAtomLink(tag)
+  const { name, value } = link ?? { name: toColumnName(tag.local), value: text }
+  if (fields === undefined || value === '') return
+  const field = fields.get(name) ?? { values: [], isNested: false }
+  field.isNested ||= isNested && link === undefined
+  if (field.values.length < MAX_VALUES) field.values.push(value)
+  fields.set(name, field)
+}
+
+/**
+ * The page of an entry (RFC 4287, section 4.2.7): `alternate`, which is also what a link without `rel` is. One that says
+ * it leads to something else than a page counts only where there is no other.
+ */
+function findAtomLink(tag: SaxesTagNS): { name: string; value: string } | undefined {
+  if (tag.uri !== ATOM_NAMESPACE || tag.local !== 'link') return undefined
+  const isAlternate = readAttribute(tag, 'rel', 'alternate') === 'alternate'
+  const isPage = /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(readAttribute(tag, 'type', ''))
+  return {
+    name: isPage ? 'link' : OTHER_LINK,
+    value: isAlternate ? readAttribute(tag, 'href', '').trim() : '',
+  }
+}
+
+function readAttribute({ attributes }: SaxesTagNS, name: string, otherwise: string): string {
+  return attributes[name]?.value ?? otherwise
+}
+
+function toSourceRow({ google, own }: Item, row: number, bytes: number): SourceRow {
+  const otherLinks = own.get(OTHER_LINK)
+  if (otherLinks !== undefined && !own.has('link')) own.set('link', otherLinks)
+  own.delete(OTHER_LINK)
+  const find = (name: string): ReturnType<Fields['get']> => google.get(name) ?? own.get(name)
+  const nested = PLAIN_FIELDS.find((name) => find(name)?.isNested)
+  return {
+    row,
+    bytes,
+    fault:
+      nested === undefined
+        ? undefined
+        : { field: nested, reason: 'holds other elements, where only text may be' },
+    hasLists: false,
+    read: (name) => find(name)?.values[0] ?? '',
+    readAll: (name) => find(name)?.values ?? [],
+    describe: () => describeFields([...new Map([...own, ...google])]),
+    getContent: () => JSON.stringify([[...google], [...own]]),
+  }
+}
+
+/** The fields, as far as they are shown: none is made into JSON that is cut off again. */
+function describeFields(
+  fields: readonly (readonly [name: string, Readonly<{ values: readonly string[] }>])[],
+): string {
+  const shown: [name: string, values: readonly string[]][] = []
+  let room = MAX_RAW_CHARACTERS
+  for (const [name, { values }] of fields) {
+    const most = room
+    shown.push([name, values.slice(0, most).map((value) => value.slice(0, most))])
+    room -= name.length + values.join('').length
+    if (room <= 0) break
+  }
+  return cutRaw(JSON.stringify(Object.fromEntries(shown)))
 }

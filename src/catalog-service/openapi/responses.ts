@@ -1,55 +1,111 @@
-import { CACHE_SECONDS } from '../../catalog/contract.ts'
+import {
+  CACHE_SECONDS,
+  type WireChannel,
+  type WireOffer,
+  type WireProduct,
+  type WireProductPage,
+} from '../../catalog/contract.ts'
 import type { AnswerName } from '../answers.ts'
-import type { HeaderObject, Reference, ResponseObject } from './document-types.ts'
-import { EXAMPLES } from './examples.ts'
+import { makeCursor } from '../requests.ts'
+
+/** A schema of JSON Schema, draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** Stands for a component: `#/components/…`. */
+export type Reference = Readonly<{ $ref: string }>
+
+/** A header of an answer that is always there. */
+export type HeaderObject = Readonly<{ description: string; required: true; schema: JsonSchema }>
+
+/** An answer: its headers, and its body where it has one. */
+export type ResponseObject = Readonly<{
+  description: string
+  headers: Readonly<Record<string, Reference>>
+  content?: Readonly<{ 'application/json': Readonly<{ schema: Reference; example: unknown }> }>
+}>
+
+/** Everything here is invented; the GTINs are of GS1's range for examples. */
+
+const channel: WireChannel = {
+  id: '952a0000-0000-4000-8000-000000000001',
+  name: 'Bench & Bean',
+  kind: 'website',
+  url: 'https://bench-and-bean.example',
+}
+
+const offer: WireOffer = {
+  merchant: { name: 'Kopje' },
+  network: 'brightlink',
+  price: '49.90',
+  old_price: '64.90',
+  currency: 'EUR',
+  availability: 'in_stock',
+  affiliate_url: 'https://links.example/c?publisher=bench-and-bean&to=https%3A%2F%2Fkopje.example%2Fgrinder',
+}
+
+const product: WireProduct = {
+  gtin: '09520001001024',
+  title: 'Hand grinder with steel burrs',
+  brand: 'Molenaar',
+  images: [{ url: 'https://pictures.example/grinder.jpg' }],
+  offers: [
+    offer,
+    {
+      merchant: { name: 'Maison Brun' },
+      network: 'linkgarden',
+      price: '52.00',
+      currency: 'EUR',
+      availability: 'out_of_stock',
+      affiliate_url: 'https://go.example/m/117?p=bench-and-bean',
+    },
+  ],
+}
+
+const productPage: WireProductPage = { items: [product], next_cursor: makeCursor(product.gtin) }
+
+/** An answer of each schema in `ANSWERS`, by its name. */
+export const EXAMPLES = {
+  Channel: channel,
+  ChannelList: { items: [channel] },
+  Product: product,
+  ProductPage: productPage,
+  Offer: offer,
+  Merchant: offer.merchant,
+  Image: { url: 'https://pictures.example/grinder.jpg' },
+  Error: { error: 'no shop that the channel is approved for sells it' },
+} as const
 
 /** Headers of answers, by the names of their components. Several stand for one header with different values. */
 export const HEADERS: Readonly<Record<string, HeaderObject>> = {
-  'Cache-Control': {
-    description: 'Whoever asked may keep the answer for five minutes; shared caches may not.',
-    required: true,
-    schema: { type: 'string', const: `private, max-age=${CACHE_SECONDS}` },
-  },
-  'Cache-Control-None': {
-    description: 'Not to be kept: ask again.',
-    required: true,
-    schema: { type: 'string', const: 'no-store' },
-  },
-  ETag: {
-    description: 'Strong validator of the body in its encoding, for `If-None-Match`.',
-    required: true,
-    schema: { type: 'string', pattern: '^"[^"]+"$' },
-  },
-  Vary: {
-    description: 'Answers differ by key, and `vitrine catalog serve` compresses what is long (br, gzip).',
-    required: true,
-    schema: { type: 'string', const: 'Authorization, Accept-Encoding' },
-  },
-  'Retry-After': {
-    description: 'Seconds until 00:00 UTC, when the limit starts again.',
-    required: true,
-    schema: { type: 'integer', minimum: 1, maximum: 86_400 },
-  },
-  'WWW-Authenticate': {
-    description: 'How to send a key.',
-    required: true,
-    schema: { type: 'string', const: 'Bearer' },
-  },
-  Allow: {
-    description: 'The methods that are possible.',
-    required: true,
-    schema: { type: 'string', const: 'GET, HEAD' },
-  },
+  'Cache-Control': makeHeader('Whoever asked may keep the answer for five minutes; shared caches may not.', {
+    type: 'string',
+    const: `private, max-age=${CACHE_SECONDS}`,
+  }),
+  'Cache-Control-None': makeHeader('Not to be kept: ask again.', { type: 'string', const: 'no-store' }),
+  ETag: makeHeader('Strong validator of the body in its encoding, for `If-None-Match`.', {
+    type: 'string',
+    pattern: '^"[^"]+"$',
+  }),
+  Vary: makeHeader('Answers differ by key, and `vitrine catalog serve` compresses what is long (br, gzip).', {
+    type: 'string',
+    const: 'Authorization, Accept-Encoding',
+  }),
+  'Retry-After': makeHeader('Seconds until 00:00 UTC, when the limit starts again.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: 86_400,
+  }),
+  'WWW-Authenticate': makeHeader('How to send a key.', { type: 'string', const: 'Bearer' }),
+  Allow: makeHeader('The methods that are possible.', { type: 'string', const: 'GET, HEAD' }),
 }
 
-const KEPT = {
-  'Cache-Control': toReference('headers', 'Cache-Control'),
-  Vary: toReference('headers', 'Vary'),
+function makeHeader(description: string, schema: JsonSchema): HeaderObject {
+  return { description, required: true, schema }
 }
-const NOT_KEPT = {
-  'Cache-Control': toReference('headers', 'Cache-Control-None'),
-  Vary: toReference('headers', 'Vary'),
-}
+
+const VARY = { Vary: toReference('headers', 'Vary') }
+const KEPT = { 'Cache-Control': toReference('headers', 'Cache-Control'), ...VARY }
+const NOT_KEPT = { 'Cache-Control': toReference('headers', 'Cache-Control-None'), ...VARY }
 
 /** Answers that mean the same in every operation, by the names of their components. */
 export const RESPONSES: Readonly<Record<string, ResponseObject>> = {
@@ -58,54 +114,44 @@ export const RESPONSES: Readonly<Record<string, ResponseObject>> = {
       'Nothing has changed since the answer whose `ETag` was sent. It has no body, and counts as a request.',
     headers: { ...KEPT, ETag: toReference('headers', 'ETag') },
   },
-  BadRequest: makeError({
-    description: 'A parameter is malformed, or stands twice; or the address is badly encoded.',
-    error: 'limit must be a whole number from 1 to 200',
-  }),
-  Unauthorized: makeError({
-    description: 'The key is missing, wrong or revoked. It does not count as a request.',
-    headers: { 'WWW-Authenticate': toReference('headers', 'WWW-Authenticate') },
-    error: 'the API key is wrong or revoked',
-  }),
-  ChannelNotFound: {
-    ...makeError({
-      description: 'The organization of the key has no such channel; others may.',
-      error: 'there is no such channel',
-    }),
-    headers: KEPT,
-  },
-  ProductNotFound: {
-    ...makeError({
-      description:
-        'No shop that the channel is approved for sells the product: hide the box. Or the organization of the key has no such channel.',
-      error: EXAMPLES.Error.error,
-    }),
-    headers: KEPT,
-  },
-  AddressNotFound: {
-    ...makeError({ description: 'There is no such address.', error: 'there is no such address' }),
-    headers: KEPT,
-  },
-  MethodNotAllowed: makeError({
-    description: 'A method other than GET and HEAD at this address.',
-    headers: { Allow: toReference('headers', 'Allow') },
-    error: 'only GET is possible here',
-  }),
-  TooManyRequests: makeError({
-    description:
-      'The daily request limit of the organization is reached: wait for `Retry-After` seconds. It does not count as a request.',
-    headers: { 'Retry-After': toReference('headers', 'Retry-After') },
-    error: 'the daily request limit is reached; it resets at 00:00 UTC',
-  }),
-  ServerError: makeError({
-    description: 'The service failed. Ask again later.',
-    error: 'something went wrong in the catalog service',
-  }),
-  Unavailable: makeError({
-    description:
-      'The service cannot answer now: nothing was imported yet, or something else holds its files for a moment. Ask again later.',
-    error: 'the catalog is empty: import a feed first',
-  }),
+  BadRequest: makeError(
+    'A parameter is malformed, or stands twice; or the address is badly encoded.',
+    'limit must be a whole number from 1 to 200',
+  ),
+  Unauthorized: makeError(
+    'The key is missing, wrong or revoked. It does not count as a request.',
+    'the API key is wrong or revoked',
+    { ...NOT_KEPT, 'WWW-Authenticate': toReference('headers', 'WWW-Authenticate') },
+  ),
+  ChannelNotFound: makeError(
+    'The organization of the key has no such channel; others may.',
+    'there is no such channel',
+    KEPT,
+  ),
+  ProductNotFound: makeError(
+    'No shop that the channel is approved for sells the product: hide the box. Or the organization of the key has no such channel.',
+    EXAMPLES.Error.error,
+    KEPT,
+  ),
+  AddressNotFound: makeError('There is no such address.', 'there is no such address', KEPT),
+  MethodNotAllowed: makeError(
+    'A method other than GET and HEAD at this address.',
+    'only GET is possible here',
+    { ...NOT_KEPT, Allow: toReference('headers', 'Allow') },
+  ),
+  TooManyRequests: makeError(
+    'The daily request limit of the organization is reached: wait for `Retry-After` seconds. It does not count as a request.',
+    'the daily request limit is reached; it resets at 00:00 UTC',
+    { ...NOT_KEPT, 'Retry-After': toReference('headers', 'Retry-After') },
+  ),
+  ServerError: makeError(
+    'The service failed. Ask again later.',
+    'something went wrong in the catalog service',
+  ),
+  Unavailable: makeError(
+    'The service cannot answer now: nothing was imported yet, or something else holds its files for a moment. Ask again later.',
+    'the catalog is empty: import a feed first',
+  ),
 }
 
 /** An answer of 200 with a body of that schema. */
@@ -125,16 +171,14 @@ export function toReference(
   return { $ref: `#/components/${kind}/${name}` }
 }
 
-type ErrorParts = Readonly<{
-  description: string
-  error: string
-  headers?: Readonly<Record<string, Reference>>
-}>
-
-function makeError({ description, error, headers }: ErrorParts): ResponseObject {
+function makeError(
+  description: string,
+  error: string,
+  headers: ResponseObject['headers'] = NOT_KEPT,
+): ResponseObject {
   return {
     description,
-    headers: { ...NOT_KEPT, ...headers },
+    headers,
     content: { 'application/json': { schema: toReference('schemas', 'Error'), example: { error } } },
   }
 }

@@ -1,4 +1,3 @@
-import type { Kysely } from 'kysely'
 import { insertChannel } from '../store/channels.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { insertMerchant } from '../store/merchants.ts'
@@ -12,7 +11,7 @@ import {
 } from '../store/meta.ts'
 import { insertNetwork, insertNetworkChannel, setChannel } from '../store/networks.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
-import { type CatalogTables, PAGE_OF_SHOP } from '../store/schema.ts'
+import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
 import { type Sample, type SampleChannel, getSample, toPageUrl, toPictureUrl } from './sample-data.ts'
 
 /** Rows of one INSERT: with ten values each, below SQLite's limit of variables in any version. */
@@ -46,7 +45,7 @@ export async function refreshSampleData(store: CatalogStore, base: string): Prom
   })
 }
 
-async function isSampleOfOtherBase(database: Kysely<CatalogTables>, base: string): Promise<boolean> {
+async function isSampleOfOtherBase(database: Catalog, base: string): Promise<boolean> {
   return (await isSampleOnly(database)) && (await findMeta(database, 'sample_base')) !== base
 }
 
@@ -55,7 +54,7 @@ type SampleOptions = Readonly<{ base: string; nowMs: number }>
 /** Ids by name. */
 type Ids = ReadonlyMap<string, number>
 
-async function writeSample(database: Kysely<CatalogTables>, { base, nowMs }: SampleOptions): Promise<void> {
+async function writeSample(database: Catalog, { base, nowMs }: SampleOptions): Promise<void> {
   const { networks, shops, channels, products } = getSample()
   const organizationId = await getOrMakeOrganizationId(database, nowMs)
   const networkIds = new Map<string, number>()
@@ -80,7 +79,7 @@ type ApproveOptions = Readonly<{ organizationId: string; networkIds: Ids; mercha
 
 /** Give the channel a network channel in each of its networks, with the approvals of its shops. */
 async function approve(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   channel: SampleChannel,
   { organizationId, networkIds, merchantIds }: ApproveOptions,
 ): Promise<void> {
@@ -100,11 +99,7 @@ function isAmong(names: readonly string[] | 'all', name: string): boolean {
   return names === 'all' || names.includes(name)
 }
 
-async function writeProducts(
-  database: Kysely<CatalogTables>,
-  products: Sample['products'],
-  base: string,
-): Promise<void> {
+async function writeProducts(database: Catalog, products: Sample['products'], base: string): Promise<void> {
   const rows = products.map(({ gtin, title, brand, picture }) => ({
     gtin,
     title,
@@ -115,7 +110,7 @@ async function writeProducts(
 }
 
 async function writeOffers(
-  database: Kysely<CatalogTables>,
+  database: Catalog,
   products: Sample['products'],
   { networkIds, merchantIds }: Readonly<{ networkIds: Ids; merchantIds: Ids }>,
 ): Promise<void> {

@@ -48,7 +48,6 @@ export async function fetchOwnedChannels(database: Catalog): Promise<readonly Ow
     .execute()
 }
 
-/** Make a channel. */
 export async function insertChannel(
   database: Catalog,
   { id, name, kind, url, organizationId, createdAtMs }: NewChannel,

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Catalog, PAGE_OF_SHOP } from './schema.ts'
 
-/** A shop. */
 export type Merchant = Readonly<{ id: number; name: string }>
 
 /** A network of a shop: `reference` is what it calls the shop, `offers` is `null` unless counts were asked for. */

@@ -11,34 +11,29 @@ import type { Catalog } from './schema.ts'
 type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
 
 /**
- * The uuid of the catalog's content. It changes when sample data is made, or made again for another address. An
+ * Return the uuid of the catalog's content. It changes when sample data is made, or made again for another address. An
  * import keeps it, so that a running widget server goes on with the copy that it has open.
  */
 export async function getCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>): Promise<string> {
   const known = await findMeta(store.reader, 'catalog_id')
   if (known !== undefined) return known
   return store.write(async (database) => {
-    await database
-      .insertInto('meta')
-      .values({ key: 'catalog_id', value: randomUUID() })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
+    if ((await findMeta(database, 'catalog_id')) === undefined) await renewCatalogId(database)
     return (await findMeta(database, 'catalog_id')) ?? ''
   })
 }
 
-/** Gives the catalog a new id; call it in the transaction that changes the content. */
+/** Give the catalog a new id; call it in the transaction that changes the content. */
 export async function renewCatalogId(database: Catalog): Promise<void> {
   await putMeta(database, 'catalog_id', randomUUID())
 }
 
-/** A fact about the catalog; `undefined` when it was never set. */
+/** Find a fact about the catalog; `undefined` when it was never set. */
 export async function findMeta(database: Catalog, key: MetaKey): Promise<string | undefined> {
   const row = await database.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst()
   return row?.value
 }
 
-/** Sets a fact about the catalog. */
 export async function putMeta(database: Catalog, key: MetaKey, value: string): Promise<void> {
   await database
     .insertInto('meta')
@@ -74,13 +69,12 @@ export async function isSampleOnly(database: Catalog): Promise<boolean> {
 /** What a catalog holds: nothing but sample data, nothing at all, or something of its operator's. */
 export type CatalogContent = 'sample' | 'empty' | 'own'
 
-/** What does the catalog hold now? */
 export async function readContent(database: Catalog): Promise<CatalogContent> {
   if (await isSampleOnly(database)) return 'sample'
   return (await isCatalogEmpty(database)) ? 'empty' : 'own'
 }
 
-/** Removes the sample data and its mark. Call it only when `isSampleOnly`, in a transaction. */
+/** Remove the sample data and its mark. Call it only when `isSampleOnly`, in a transaction. */
 export async function removeSampleData(database: Catalog): Promise<void> {
   for (const table of CONTENT_TABLES) await database.deleteFrom(table).execute()
   await database.deleteFrom('meta').where('key', '=', 'sample_base').execute()

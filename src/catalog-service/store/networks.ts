@@ -16,7 +16,6 @@ export type NetworkChannel = Readonly<{
   channel: string | null
 }>
 
-/** Return all networks, by name. */
 export async function fetchNetworks(database: Catalog): Promise<readonly Network[]> {
   return database
     .selectFrom('networks')

@@ -5,7 +5,6 @@ import type { Catalog } from './schema.ts'
 /** An organization as its owner sees it. */
 export type NamedOrganization = Organization & Readonly<{ name: string; createdAtMs: number }>
 
-/** Find the oldest organization. */
 export async function findFirstOrganization(database: Catalog): Promise<Organization | undefined> {
   return database
     .selectFrom('organizations')
@@ -60,7 +59,6 @@ export async function updateOrganization(
 /** What goes with an organization when it is removed. */
 export type Belongings = Readonly<{ keys: number; channels: number; networkChannels: number }>
 
-/** Count what goes with an organization when it is removed. */
 export async function countBelongings(database: Catalog, organizationId: string): Promise<Belongings> {
   const count = async (table: 'api_keys' | 'channels' | 'network_channels'): Promise<number> => {
     const row = await database

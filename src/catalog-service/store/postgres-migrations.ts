@@ -10,6 +10,7 @@ export const POSTGRES_CATALOG_MIGRATIONS: Readonly<Record<string, Migration>> = 
       await sql`insert into meta (key, value) values ('catalog_id', ${randomUUID()})`.execute(database)
     },
   },
+  'postgres-0002-sources': { up: (database: Kysely<unknown>) => runStatements(database, SOURCES) },
 }
 
 const ACCOUNTS = [
@@ -78,4 +79,11 @@ const WRITING = [
     network_id bigint not null, merchant_id bigint not null, network_channel_id bigint not null,
     primary key (network_id, merchant_id, network_channel_id))`,
   `create table touched_gtins (gtin ${TEXT} primary key)`,
+]
+
+/** Imports skip rows that they know: docs/adr/0039. */
+const SOURCES = [
+  `alter table products add column import_id bigint`,
+  `alter table products add column source text`,
+  `create table unchanged_products (gtin ${TEXT} primary key, import_id bigint not null)`,
 ]

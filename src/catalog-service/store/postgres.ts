@@ -44,7 +44,6 @@ const LOCK_NOT_AVAILABLE = '55P03'
 /** SQLSTATEs of statements that cannot be right: another try would not help. Without a right to them it may. */
 const IS_FAULT = /^42(?!501)/
 
-/** See `CatalogStoreOptions`. */
 export type PostgresCatalogOptions = Readonly<{ address: PostgresAddress; role: CatalogRole }>
 
 type Connections = Readonly<{

@@ -1,16 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isPostgres } from '../../database/postgres.ts'
+import { isPostgres } from '../../database/is-postgres.ts'
 import type { Catalog } from './schema.ts'
 
 /** What went: offers, and products that had no other offer. */
 export type Removed = Readonly<{ offers: number; products: number }>
 
-/** Remove every offer of a network. */
 export async function removeNetworkOffers(database: Catalog, networkId: number): Promise<Removed> {
   return removeOffers(database, ofNetwork(networkId))
 }
 
-/** Remove every offer of a merchant. */
 export async function removeMerchantOffers(database: Catalog, merchantId: number): Promise<Removed> {
   return removeOffers(database, sql`merchant_id = ${merchantId}`)
 }
@@ -28,12 +26,10 @@ export async function removeOrganizationOffers(database: Catalog, organizationId
   )
 }
 
-/** Has a network any offer? */
 export async function hasNetworkOffers(database: Catalog, networkId: number): Promise<boolean> {
   return hasOffers(database, ofNetwork(networkId))
 }
 
-/** Has a merchant any offer? */
 export async function hasMerchantOffers(database: Catalog, merchantId: number): Promise<boolean> {
   return hasOffers(database, sql`merchant_id = ${merchantId}`)
 }

@@ -61,6 +61,10 @@ type ProductsTable = {
   brand: string | null
   /** JSON array of addresses. */
   images: string
+  /** Which import wrote the row last; `null` for sample data. */
+  import_id: number | null
+  /** The feed row that alone made the product, by which an import skips it: docs/adr/0039. `null`: several did, or none. */
+  source: string | null
 }
 
 /** In the place of a network channel: the offer's address is the shop's own page. */
@@ -87,6 +91,12 @@ type OffersTable = {
   import_id: number | null
 }
 
+/** Shops of the import under way, and the network channels of which it replaces their offers. Empty between imports. */
+type ImportShopsTable = { network_id: number; merchant_id: number; network_channel_id: number }
+
+/** Products that the import under way leaves as the import of that number wrote them. Empty between imports. */
+type UnchangedProductsTable = { gtin: string; import_id: number }
+
 /** The tables of the catalog's database. */
 export type CatalogTables = {
   organizations: OrganizationsTable
@@ -99,6 +109,8 @@ export type CatalogTables = {
   approvals: ApprovalsTable
   products: ProductsTable
   offers: OffersTable
+  import_shops: ImportShopsTable
+  unchanged_products: UnchangedProductsTable
   /** Single facts about the catalog; see meta.ts for the names. */
   meta: { key: string; value: string }
 }

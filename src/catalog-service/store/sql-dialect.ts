@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { isPostgres } from '../../database/postgres.ts'
+import { isPostgres } from '../../database/is-postgres.ts'
 
 /** What statements of requests say differently on SQLite and PostgreSQL. */
 export type SqlDialect = Readonly<{

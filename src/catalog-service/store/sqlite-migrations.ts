@@ -6,6 +6,7 @@ export const CATALOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-offers': { up: createOffers },
   '0003-offers-by-gtin': { up: orderOffersByGtin },
   '0004-network-merchants': { up: createNetworkMerchants },
+  '0005-sources': { up: addSources },
 }
 
 /** The usage database's tables. */
@@ -91,6 +92,18 @@ async function createNetworkMerchants(database: Kysely<unknown>): Promise<void> 
       network_id integer not null references networks (id) on delete cascade,
       merchant_id integer not null references merchants (id) on delete cascade, reference text not null,
       primary key (network_id, merchant_id)) without rowid`,
+  ])
+}
+
+/** Imports skip rows that they know: docs/adr/0039. */
+async function addSources(database: Kysely<unknown>): Promise<void> {
+  await runAll(database, [
+    `alter table products add column import_id integer`,
+    `alter table products add column source text`,
+    `create table import_shops (
+      network_id integer not null, merchant_id integer not null, network_channel_id integer not null,
+      primary key (network_id, merchant_id, network_channel_id)) without rowid`,
+    `create table unchanged_products (gtin text primary key not null, import_id integer not null) without rowid`,
   ])
 }
 

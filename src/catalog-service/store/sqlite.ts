@@ -29,14 +29,15 @@ export type SqliteCatalogOptions = Readonly<{ path: string; isAlone: boolean }>
  * @throws StoreError when a file cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function openSqliteCatalog({ path, isAlone }: SqliteCatalogOptions): Promise<CatalogDatabase> {
-  const opened: Opened<unknown>[] = []
+  const opened: Pick<Kysely<unknown>, 'destroy'>[] = []
   const open = <T>(options: SqliteOptions): Kysely<T> => {
-    const made = openKysely<T>(options)
-    opened.push(made as Opened<unknown>)
-    return made.database
+    const database = new Kysely<T>({ dialect: new SqliteDialect({ database: openSqlite(options) }) })
+    opened.push(database)
+    return database
   }
+  // Kysely closes a database only if it has used it: opening uses each of them.
   const close = async (): Promise<void> => {
-    for (const made of opened.toReversed()) await made.close()
+    for (const database of opened.toReversed()) await database.destroy()
   }
   try {
     const writer = open<CatalogTables>({ path, role: 'writer', cacheBytes: WRITER_CACHE_BYTES })
@@ -64,29 +65,6 @@ export async function openSqliteCatalog({ path, isAlone }: SqliteCatalogOptions)
   } catch (error) {
     await close()
     throw error instanceof StoreError ? toOpenError(path, error) : error
-  }
-}
-
-type Opened<T> = Readonly<{ database: Kysely<T>; close(): Promise<void> }>
-
-function openKysely<T>(options: SqliteOptions): Opened<T> {
-  const sqlite = openSqlite(options)
-  let isClosed = false
-  const close = (): void => {
-    if (!isClosed) sqlite.close()
-    isClosed = true
-  }
-  const dialect = new SqliteDialect({
-    database: { prepare: (statement) => sqlite.prepare(statement), close },
-  })
-  const database = new Kysely<T>({ dialect })
-  return {
-    database,
-    async close() {
-      await database.destroy()
-      // Kysely closes a database only if it has used it.
-      close()
-    },
   }
 }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { LRUCache } from 'lru-cache'
 import { type Clock, MINUTE_MS, isWithin } from '../../clock.ts'
 import { retryConflicts } from '../../database/transact.ts'
 import { StoreError } from '../../errors.ts'
@@ -10,6 +11,9 @@ const DAY_CHARACTERS = 10
 
 /** How exactly the last use of a key is noted; each use would be a write of its own. */
 const NOTE_EVERY_MS: number = MINUTE_MS
+
+/** Organizations whose requests are counted together; a service has fewer. */
+const MAX_ORGANIZATIONS = 1_000
 
 /** Keys whose last note is remembered, so as not to repeat it. */
 const MAX_NOTED_KEYS = 10_000
@@ -23,47 +27,39 @@ function toUtcDay(timeMs: number): string {
 
 /** Create the counter of one process: requests that come while a count is written are counted together. */
 export function createUsageCounter(database: UsageDatabase, clock: Clock): CatalogStore['countRequest'] {
-  return createBatcher(async (organizations: readonly Organization[]) => {
-    const day = toUtcDay(clock.nowMs())
-    const groups = new Map<string, Organization[]>()
-    for (const organization of organizations) {
-      const group = groups.get(toGroup(organization)) ?? []
-      groups.set(toGroup(organization), [...group, organization])
-    }
-    const left = new Map<string, number>()
-    for (const [name, group] of groups) left.set(name, await countGroup(database, group, day))
-    return organizations.map((organization) => {
-      const name = toGroup(organization)
-      const passing = left.get(name) ?? 0
-      left.set(name, passing - 1)
-      return passing > 0
-    })
-  })
+  const batchers = new LRUCache<string, CatalogStore['countRequest']>({ max: MAX_ORGANIZATIONS })
+  return (organization) => {
+    const name = `${organization.id} ${organization.dailyLimit}`
+    const known = batchers.get(name)
+    if (known !== undefined) return known(organization)
+    const count = createBatcher(({ length }: readonly Organization[]) =>
+      countRequests(database, organization, { day: toUtcDay(clock.nowMs()), requests: length }),
+    )
+    batchers.set(name, count)
+    return count(organization)
+  }
 }
 
-function toGroup({ id, dailyLimit }: Organization): string {
-  return `${id} ${dailyLimit}`
-}
+type Requests = Readonly<{ day: string; requests: number }>
 
-/** Count all requests at once if all are within the limit, else one by one. Return how many are. */
-async function countGroup(
+/** Count all at once if all are within the limit, else one by one. */
+async function countRequests(
   database: UsageDatabase,
-  group: readonly Organization[],
-  day: string,
-): Promise<number> {
-  const [organization] = group
-  if (organization === undefined) return 0
-  if (await add(database, organization, { day, requests: group.length })) return group.length
-  for (let counted = 0; counted < group.length - 1; counted += 1)
-    if (!(await add(database, organization, { day, requests: 1 }))) return counted
-  return group.length - 1
+  organization: Organization,
+  { day, requests }: Requests,
+): Promise<boolean[]> {
+  if (await add(database, organization, { day, requests }))
+    return Array.from({ length: requests }, () => true)
+  let counted = 0
+  while (counted < requests - 1 && (await add(database, organization, { day, requests: 1 }))) counted += 1
+  return Array.from({ length: requests }, (_, index) => index < counted)
 }
 
 /** One statement, so that other processes count before or after it. One whose answer is lost may have counted. */
 async function add(
   { usage, run }: UsageDatabase,
   { id, dailyLimit }: Organization,
-  { day, requests }: Readonly<{ day: string; requests: number }>,
+  { day, requests }: Requests,
 ): Promise<boolean> {
   if (dailyLimit !== null && requests > dailyLimit) return false
   const count = usage

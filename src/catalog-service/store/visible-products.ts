@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { WireOffer, WireProduct } from '../../catalog/contract.ts'
-import { makeAffiliateLink } from './networks.ts'
 import type { ChannelQuery, PageQuery, ProductPage } from './catalog-store.ts'
+import { makeAffiliateLink } from './networks.ts'
 import { type Catalog, PAGE_OF_SHOP } from './schema.ts'
 import { type SqlDialect, getSqlDialect, readJson } from './sql-dialect.ts'
 
@@ -22,7 +22,7 @@ type ProductRow = Readonly<{
   offers: unknown
 }>
 
-/** An offer with what its link is made of. `reference` is what the network calls the merchant, if it says so. */
+/** An offer with what its link is made of. `reference` is what the network calls the merchant. */
 type OfferRow = Readonly<{
   networkId: number
   network: string
@@ -30,7 +30,7 @@ type OfferRow = Readonly<{
   publisher: string
   merchantId: number
   merchant: string
-  reference: string | null
+  reference: string
   networkChannelId: number
   price: string
   oldPrice: string | null
@@ -40,7 +40,7 @@ type OfferRow = Readonly<{
 }>
 
 const OFFER = sql`'networkId', n.id, 'network', n.name, 'template', n.link_template, 'publisher', nc.reference,
-  'merchantId', m.id, 'merchant', m.name, 'reference', nm.reference, 'networkChannelId', o.network_channel_id,
+  'merchantId', m.id, 'merchant', m.name, 'reference', coalesce(nm.reference, m.name), 'networkChannelId', o.network_channel_id,
   'price', o.price, 'oldPrice', o.old_price, 'currency', o.currency, 'availability', o.availability, 'url', o.url`
 
 /** A link that names no publisher earns nothing, and networks may refuse it to readers. */
@@ -230,7 +230,7 @@ function toOffer(row: OfferRow): WireOffer {
 }
 
 function toLink(row: OfferRow): string {
-  const { url, template, publisher, merchant, reference } = row
+  const { url, template, publisher, reference } = row
   if (!isPage(row) || template === null) return url
-  return makeAffiliateLink({ template, merchantUrl: url, merchant: reference ?? merchant, publisher })
+  return makeAffiliateLink({ template, merchantUrl: url, merchant: reference, publisher })
 }

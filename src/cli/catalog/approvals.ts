@@ -9,13 +9,7 @@ import {
   setApprovals,
 } from '../../catalog-service/store/merchants.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
-import {
-  type Network,
-  type NetworkChannel,
-  fetchNetworkChannels,
-  fetchNetworks,
-  isPlaceholder,
-} from '../../catalog-service/store/networks.ts'
+import { type NetworkChannel, fetchNetworkChannels } from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
@@ -99,86 +93,76 @@ function toLines(approvals: readonly Approval[]): readonly string[] {
 }
 
 /** For one merchant, or with `all` every one that has offers; in each network that the channel has, or in one. */
-type ChangeOptions = Readonly<{ channel: string; network?: string; all?: boolean }>
+type Change = (
+  context: CommandContext,
+  merchant: string | undefined,
+  options: Readonly<{ channel: string; network?: string; all?: boolean }>,
+) => Promise<void>
 
 /** Allow a channel to show a merchant. @throws UsageError for something unknown, and a channel without the network. */
-export function approve(
-  context: CommandContext,
-  merchant: string | undefined,
-  options: ChangeOptions,
-): Promise<void> {
-  return change(context, { ...options, merchant, isApproved: true })
-}
+export const approve: Change = createChange(true)
 
 /** Forbid it, from the next request on, whatever is imported later. @throws UsageError as `approve` does. */
-export function revoke(
-  context: CommandContext,
-  merchant: string | undefined,
-  options: ChangeOptions,
-): Promise<void> {
-  return change(context, { ...options, merchant, isApproved: false })
-}
+export const revoke: Change = createChange(false)
 
-type Order = ChangeOptions & Readonly<{ merchant: string | undefined; isApproved: boolean }>
-
-async function change(context: CommandContext, order: Order): Promise<void> {
-  const { isApproved } = order
-  if ((order.merchant === undefined) !== (order.all === true))
-    throw new UsageError('name one merchant, or all that have offers with --all')
-  await changeCatalog(context, async (database, nowMs) => {
-    const channel = await getChannel(database, order.channel)
-    const merchant = order.merchant === undefined ? null : await getMerchant(database, order.merchant)
-    const places = await getPlaces(database, channel, order.network)
-    const allNetworks = await fetchNetworks(database)
-    const networks: Readonly<{ network: string; networkChannelId: number; changes: number }>[] = []
-    const notes: string[] = []
-    for (const place of places) {
-      const approval = {
-        merchant,
-        isApproved,
-        nowMs,
-        network: allNetworks.find(({ id }) => id === place.networkId),
+function createChange(isApproved: boolean): Change {
+  return async (context, merchantName, { channel: channelId, network: networkName, all = false }) => {
+    if ((merchantName === undefined) !== all)
+      throw new UsageError('name one merchant, or all that have offers with --all')
+    await changeCatalog(context, async (database, nowMs) => {
+      const channel = await getChannel(database, channelId)
+      const merchant = merchantName === undefined ? null : await getMerchant(database, merchantName)
+      const places = await getPlaces(database, channel, networkName)
+      const results: Awaited<ReturnType<typeof changeOne>>[] = []
+      for (const place of places)
+        results.push(await changeOne(database, place, { merchant, revokedAtMs: isApproved ? null : nowMs }))
+      const count = results.reduce((sum, { json }) => sum + json.changes, 0)
+      const whom = merchant === null ? pluralize(count, 'merchant') : quote(merchant.name)
+      const where = places.map(({ network }) => quote(network)).join(', ')
+      const networks = results.map(({ json }) => json)
+      return {
+        json: { channelId: channel.id, merchant: merchant?.name ?? null, approved: isApproved, networks },
+        line: `${isApproved ? 'approved' : 'revoked'} ${whom} for ${quote(channel.name)} in ${where}`,
+        notes: results.flatMap(({ notes }) => notes),
       }
-      const { changes, ...changed } = await changeOne(database, place, approval)
-      networks.push({ network: place.network, networkChannelId: place.id, changes })
-      notes.push(...changed.notes)
-    }
-    const changeCount = networks.reduce((sum, { changes }) => sum + changes, 0)
-    const whom = merchant === null ? pluralize(changeCount, 'merchant') : quote(merchant.name)
-    const where = places.map(({ network }) => quote(network)).join(', ')
-    return {
-      json: { channelId: channel.id, merchant: merchant?.name ?? null, approved: isApproved, networks },
-      line: `${isApproved ? 'approved' : 'revoked'} ${whom} for ${quote(channel.name)} in ${where}`,
-      notes,
-    }
-  })
+    })
+  }
 }
 
 /** `merchant` is `null` where all that have offers are meant. */
-type Change = Readonly<{
-  merchant: Merchant | null
-  isApproved: boolean
-  nowMs: number
-  network: Network | undefined
-}>
-
 async function changeOne(
   database: Catalog,
   networkChannel: NetworkChannel,
-  { merchant, isApproved, nowMs, network }: Change,
-): Promise<Readonly<{ changes: number; notes: readonly string[] }>> {
-  const { id: networkChannelId, networkId } = networkChannel
+  { merchant, revokedAtMs }: Readonly<{ merchant: Merchant | null; revokedAtMs: number | null }>,
+): Promise<
+  Readonly<{
+    json: Readonly<{ network: string; networkChannelId: number; changes: number }>
+    notes: readonly string[]
+  }>
+> {
+  const { id: networkChannelId, networkId, network } = networkChannel
   const merchantId = merchant?.id ?? null
   const before =
     merchantId === null ? null : await getApprovalState(database, { networkChannelId, merchantId })
-  const revokedAtMs = isApproved ? null : nowMs
   const changes = await setApprovals(database, { networkChannelId, networkId, merchantId, revokedAtMs })
-  const notes = explainChange(networkChannel.network, { isApproved, changes, before })
-  if (!isApproved || merchant === null || network === undefined) return { changes, notes }
-  return {
-    changes,
-    notes: [...notes, ...(await explainNotShown(database, { networkChannel, network, merchant }))],
-  }
+  const isApproved = revokedAtMs === null
+  const notes = explainChange(quote(network), { isApproved, changes, before })
+  if (isApproved && merchant !== null)
+    notes.push(...(await explainNotShown(database, networkChannel, merchant)))
+  return { json: { network, networkChannelId, changes }, notes }
+}
+
+type Changed = Readonly<{ isApproved: boolean; changes: number; before: ApprovalState | null }>
+
+/** Say where nothing changed, or something that was not there did: perhaps another one was meant. */
+function explainChange(place: string, { isApproved, changes, before }: Changed): string[] {
+  if (changes > 0)
+    return !isApproved && before === 'unknown'
+      ? [`${place}: it was never approved there; now no import will approve it.`]
+      : []
+  return before === null
+    ? [`${place}: nothing to change among the merchants that have offers there.`]
+    : [`${place}: it was ${isApproved ? 'approved' : 'revoked'} before.`]
 }
 
 async function getPlaces(
@@ -196,23 +180,6 @@ async function getPlaces(
   throw new UsageError(
     `the channel ${channel.id} has ${what}; "vitrine catalog networks assign NETWORK --channel ${channel.id}" gives it one`,
   )
-}
-
-/** `before` is `null` where all merchants were meant. */
-type Changed = Readonly<{ isApproved: boolean; changes: number; before: ApprovalState | null }>
-
-/** Say where nothing changed, or something that was not there did: perhaps another one was meant. */
-function explainChange(network: string, { isApproved, changes, before }: Changed): readonly string[] {
-  const place = quote(network)
-  if (changes === 0)
-    return [
-      before === null
-        ? `${place}: nothing to change among the merchants that have offers there.`
-        : `${place}: it was ${isApproved ? 'approved' : 'revoked'} before.`,
-    ]
-  return !isApproved && before === 'unknown'
-    ? [`${place}: it was never approved there; now no import will approve it.`]
-    : []
 }
 
 /** Say why a channel has no approvals: no network channel serves it (in this network). `undefined`: one does. */
@@ -233,28 +200,24 @@ async function explainUnassigned(
   return `The channel has no network channel${where} now${kept}: vitrine catalog networks assign NETWORK --channel ${channel.id}`
 }
 
-type Approved = Readonly<{ networkChannel: NetworkChannel; network: Network; merchant: Merchant }>
-
 /** Say why an approval shows nothing yet; empty where it shows something. */
 async function explainNotShown(
   database: Catalog,
-  { networkChannel, network, merchant }: Approved,
+  networkChannel: NetworkChannel,
+  merchant: Merchant,
 ): Promise<readonly string[]> {
-  const links = await findShopLinks(database, {
-    networkChannelId: networkChannel.id,
-    networkId: network.id,
-    merchantId: merchant.id,
-  })
-  const nothing = `${quote(network.name)}: nothing of ${quote(merchant.name)} is shown yet`
+  const { id: networkChannelId, networkId } = networkChannel
+  const links = await findShopLinks(database, { networkChannelId, networkId, merchantId: merchant.id })
   if (links.own) return []
+  const nothing = `${quote(networkChannel.network)}: nothing of ${quote(merchant.name)} is shown yet`
   if (!links.any) return [`${nothing}: it has no offers there; an import brings them.`]
   if (!links.pages)
     return [
       `${nothing}: its offers there have links that a feed brought for other network channels; import its feed for this channel, or one with links to the shop's own pages.`,
     ]
-  if (network.linkTemplate === null)
-    return [
-      `${nothing}: its offers lead to its own pages, and the network has no link template: vitrine catalog networks set ${toShellWord(network.name)} --template TEMPLATE`,
-    ]
-  return isPlaceholder(networkChannel) ? warnOfNameless(network, [networkChannel]) : []
+  const network = await getNetwork(database, networkChannel.network)
+  if (network.linkTemplate !== null) return warnOfNameless(network, [networkChannel])
+  return [
+    `${nothing}: its offers lead to its own pages, and the network has no link template: vitrine catalog networks set ${toShellWord(network.name)} --template TEMPLATE`,
+  ]
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { CHANNEL_KINDS, type ChannelKind, MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
 import { makeAffiliateLink } from '../../catalog-service/store/networks.ts'
+import { wholeNumber } from '../../config/readers.ts'
 import { UsageError } from '../../errors.ts'
 import { MAX_LINK_CHARACTERS, isUsableLink } from '../../offers/links.ts'
 
@@ -74,25 +75,21 @@ export function parseNewId(text: string): string {
   return id.data.toLowerCase()
 }
 
+const dailyLimit = wholeNumber(0, MAX_DAILY_LIMIT)
+const limit = wholeNumber(1, MAX_ROWS)
+
 /** Requests a UTC day; `none`: no limit. */
 export function parseDailyLimit(text: string): number | typeof NONE {
-  return text === NONE ? NONE : parseWhole(text, 0, MAX_DAILY_LIMIT, ['--daily-limit', ', or none'])
+  const value = text === NONE ? NONE : dailyLimit.read(text)
+  if (value === undefined) throw new UsageError(`--daily-limit accepts ${dailyLimit.expects}, or none`)
+  return value
 }
 
 /** How many rows to list. */
 export function parseLimit(text: string): number {
-  return parseWhole(text, 1, MAX_ROWS, ['--limit', ''])
-}
-
-function parseWhole(
-  text: string,
-  min: number,
-  max: number,
-  [option, other]: readonly [option: string, other: string],
-): number {
-  const number = /^\d{1,12}$/.test(text) ? Number(text) : -1
-  if (number >= min && number <= max) return number
-  throw new UsageError(`${option} accepts a whole number from ${min} to ${max}${other}`)
+  const value = limit.read(text)
+  if (value === undefined) throw new UsageError(`--limit accepts ${limit.expects}`)
+  return value
 }
 
 /** A link template, and what to say about it though it can be used. */

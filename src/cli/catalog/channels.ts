@@ -11,7 +11,7 @@ import { fetchNetworkChannels } from '../../catalog-service/store/networks.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { indent, quote, toLines } from '../output.ts'
+import { indent, quote } from '../output.ts'
 import { EXAMPLE_CHANNEL, nameOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
 import {
   type Catalog,
@@ -24,6 +24,9 @@ import {
 } from './store.ts'
 
 const KINDS = 'website, instagram, tiktok, youtube, facebook, pinterest, newsletter, app or other'
+/** Characters of the longest kind, "newsletter". */
+const KIND_CHARACTERS = 10
+
 /** Declare `vitrine catalog channels`. */
 export function addChannels(catalog: Command, run: Runner): void {
   const group = catalog
@@ -80,11 +83,10 @@ async function list(context: CommandContext, filter: Owner): Promise<void> {
           .filter(({ channelId }) => channelId === channel.id)
           .map(({ network }) => network),
       }))
-    const heads = toLines(rows.map(({ id, kind, name }) => [id, kind, name]))
     return {
       rows,
-      lines: rows.flatMap(({ url, organization, networks }, index) => [
-        heads[index] ?? '',
+      lines: rows.flatMap(({ id, kind, name, url, organization, networks }) => [
+        `${id}  ${kind.padEnd(KIND_CHARACTERS)}  ${name}`,
         indent(url ?? '(no address)'),
         indent(`${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`),
       ]),

@@ -1,10 +1,6 @@
 import type { Command } from 'commander'
 import { type FeedFormat, parseFeedFormat } from '../../catalog-service/import/formats.ts'
-import {
-  type ImportProgress,
-  type ImportSummary,
-  importFeed,
-} from '../../catalog-service/import/import-feed.ts'
+import type { ImportProgress, ImportSummary } from '../../catalog-service/import/import-feed.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store/networks.ts'
@@ -12,7 +8,7 @@ import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
-import { findUnframedHint } from '../checks/stored-copy.ts'
+import { findUnframedHint } from '../checks/findings.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
 import { quote, toPlain, toPlainJson, toShellWord } from '../output.ts'
 import { nameOf } from './arguments.ts'
@@ -65,6 +61,7 @@ export async function runCatalogImport(
   file: string,
   { channel: channelId, network, merchant, format }: ImportOptions = {},
 ): Promise<ExitCode> {
+  const { importFeed } = await import('../../catalog-service/import/import-feed.ts')
   await withCatalog(context, async (store) => {
     const progress = createProgressLine(context)
     try {
@@ -98,45 +95,27 @@ async function findHints(
 ): Promise<readonly string[]> {
   const channel = (await fetchOwnedChannels(reader)).find(({ id }) => id === channelId)
   const own = await fetchNetworkChannels(reader, { channelId })
-  const hints = (await fetchNetworks(reader))
-    .filter(({ name }) => pageNetworks.byTemplate.includes(name))
-    .flatMap((network) =>
-      warnOfNameless(
-        network,
-        own.filter(({ networkId }) => networkId === network.id),
-      ),
-    )
+  const hints: string[] = []
+  for (const network of await fetchNetworks(reader)) {
+    const served = own.filter(({ networkId }) => networkId === network.id)
+    if (pageNetworks.byTemplate.includes(network.name)) hints.push(...warnOfNameless(network, served))
+  }
   const unframed = channel === undefined ? null : findUnframedHint(config, channel)
   return unframed === null ? hints : [...hints, unframed]
 }
 
 function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {
-  const { format, products, offers, removedOffers, rejected, channelId, rejectsPath, replacedSample } =
-    summary
-  const { pageNetworks, unassignedNetworks } = summary
-  if (json)
-    return io.out(
-      toPlainJson({
-        format,
-        products,
-        offers,
-        removedOffers,
-        rejected,
-        channel: channelId,
-        rejects: rejectsPath,
-        replacedSample,
-        untrackedNetworks: pageNetworks.untracked,
-        unassignedNetworks,
-      }),
-    )
+  const { products, offers, rejected, channelId: channel, rejectsPath: rejects } = summary
+  if (json) {
+    const { format, removedOffers, replacedSample, unassignedNetworks } = summary
+    const counts = { format, products, offers, removedOffers, rejected, replacedSample, unassignedNetworks }
+    const { untracked: untrackedNetworks } = summary.pageNetworks
+    return io.out(toPlainJson({ ...counts, channel, rejects, untrackedNetworks }))
+  }
   for (const line of explain(summary)) io.err(`${toPlain(line)}\n`)
-  if (rejectsPath !== null) io.out(toPlain(`rejected rows: ${rejectsPath}`))
-  const counts = [
-    pluralize(products, 'product'),
-    pluralize(offers, 'offer'),
-    `${formatCount(rejected)} rejected`,
-  ]
-  io.out(`${counts.join(', ')}; channel ${channelId}`)
+  if (rejects !== null) io.out(toPlain(`rejected rows: ${rejects}`))
+  const counts = `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}`
+  io.out(`${counts}, ${formatCount(rejected)} rejected; channel ${channel}`)
 }
 
 /** What the owner may want to know, or to change. */

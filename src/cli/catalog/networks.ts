@@ -194,30 +194,26 @@ type Assignment = Readonly<{
   current: NetworkChannel | undefined
 }>
 
-/**
- * `vitrine catalog networks assign NETWORK --channel ID`: the channel shows what its network channel there is approved for.
- * @throws UsageError for something unknown, and when it is not clear which network channel is meant.
- */
+/** The channel shows what its network channel there is approved for. @throws UsageError when it is not clear which one is meant. */
 async function assign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
   await changeCatalog(context, async (database) => {
     const found = await findAssignment(database, word, options.channel)
-    const { channel, network, own, current } = found
+    const { channel, network, own } = found
     const id = await choose(database, found, options)
-    const replaced = current?.id === id ? undefined : current
+    const replaced = own.find((one) => one.channelId === channel.id && one.id !== id)
     if (replaced !== undefined) await setChannel(database, replaced.id, null)
-    const servedBefore = own.find((one) => one.id === id)?.channelId ?? null
-    const movedFrom = servedBefore === channel.id ? null : servedBefore
+    const moved = own.find((one) => one.channelId !== channel.id && one.id === id)
+    const movedFrom = moved?.channelId ?? null
     await setChannel(database, id, channel.id)
     const after = await fetchNetworkChannels(database, { networkId: network.id, channelId: channel.id })
-    const notes = explainMove(replaced, movedFrom)
-    if (network.linkTemplate === null)
-      notes.push(
+    const notes = [
+      replaced && `Network channel ${replaced.id} served it before, and now serves none.`,
+      movedFrom && `Before, it served the channel ${movedFrom}, which has none of it now.`,
+      network.linkTemplate === null &&
         `${quote(network.name)} has no link template: only offers with links of their own are shown.`,
-      )
-    notes.push(
       ...warnOfNameless(network, after),
       `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
-    )
+    ]
     return {
       json: {
         network: network.name,
@@ -227,28 +223,13 @@ async function assign(context: CommandContext, word: string, options: AssignOpti
         movedFromChannelId: movedFrom,
       },
       line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
-      notes,
+      notes: notes.filter((note) => typeof note === 'string'),
     }
   })
 }
 
-function explainMove(replaced: NetworkChannel | undefined, movedFrom: string | null): string[] {
-  const notes: string[] = []
-  if (replaced !== undefined)
-    notes.push(`Network channel ${replaced.id} served it before, and now serves none.`)
-  if (movedFrom !== null) notes.push(`Before, it served the channel ${movedFrom}, which has none of it now.`)
-  return notes
-}
-
-/**
- * `vitrine catalog networks unassign NETWORK --channel ID`: the channel shows nothing of the network any more.
- * @throws UsageError for something unknown, or when nothing is assigned.
- */
-async function unassign(
-  context: CommandContext,
-  word: string,
-  options: Readonly<{ channel: string }>,
-): Promise<void> {
+/** The channel shows nothing of the network any more. @throws UsageError when nothing is assigned. */
+async function unassign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
   await changeCatalog(context, async (database) => {
     const { channel, network, current } = await findAssignment(database, word, options.channel)
     const name = quote(network.name)

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { createCatalogService } from '../../catalog-service/service.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchApiKeys } from '../../catalog-service/store/keys.ts'
 import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
@@ -29,6 +28,7 @@ export function addServe(catalog: Command, run: Runner): void {
 export async function runCatalogServe(context: CommandContext): Promise<ExitCode> {
   const { clock, config, io, logger } = context
   const { adminPassword } = context.secrets
+  const { createCatalogService } = await import('../../catalog-service/service.ts')
   const store = await openCatalogStore({ database: config.catalogDatabase, clock, role: 'alone' })
   try {
     const alone = { adminPassword, isLocal: isLoopback(config.host), logger }

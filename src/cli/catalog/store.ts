@@ -12,6 +12,7 @@ import {
 } from '../../catalog-service/store/organizations.ts'
 import { isSampleOnly, removeSampleData } from '../../catalog-service/store/meta.ts'
 import type { CatalogTables } from '../../catalog-service/store/schema.ts'
+import { findErrorCode } from '../../database/open-failure.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
@@ -21,9 +22,8 @@ import { type Listing, type Result, printList, printResult, quote } from '../out
 /** The catalog as a command reads or changes it. */
 export type Catalog = Kysely<CatalogTables>
 
-/** SQLITE_BUSY and SQLITE_LOCKED, with the extended codes that have these in their lowest byte. */
-const LOCKED_CODES: ReadonlySet<number> = new Set([5, 6])
-const PRIMARY_CODE_BITS = 0xff
+/** SQLITE_BUSY and SQLITE_LOCKED. */
+const LOCKED_CODES: ReadonlySet<unknown> = new Set([5, 6])
 
 /**
  * Open the catalog for one command, and close it whatever happens.
@@ -85,25 +85,17 @@ export async function removeSample(
 
 /** Say in plain words why a catalog cannot be used: that another process holds it, or what its database said. */
 export function toStoreError(error: unknown): unknown {
-  const code = findSqliteCode(error)
-  if (code !== undefined && LOCKED_CODES.has(code & PRIMARY_CODE_BITS))
-    return new StoreError(CATALOG_HELD, { cause: error })
+  const code = findErrorCode(error)
+  if (LOCKED_CODES.has(code)) return new StoreError(CATALOG_HELD, { cause: error })
   if (error instanceof VitrineError) return error
-  const reason = code === undefined ? findPostgresFailure(error)?.message : describeStoreFailure(error)
-  if (reason === undefined) return error
+  if (typeof code === 'number')
+    return new StoreError(`${UNUSABLE}: ${describeStoreFailure(error)}`, { cause: error })
   // The cause of a server's failure may hold its address.
-  return new StoreError(
-    `the catalog cannot be read or written: ${reason}`,
-    code === undefined ? {} : { cause: error },
-  )
+  const failure = findPostgresFailure(error)
+  return failure === undefined ? error : new StoreError(`${UNUSABLE}: ${failure.message}`)
 }
 
-/** What SQLite said at the bottom of an error; `undefined` when it was not SQLite that failed. */
-function findSqliteCode(error: unknown): number | undefined {
-  if (!(error instanceof Error)) return undefined
-  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode
-  return findSqliteCode(error.cause)
-}
+const UNUSABLE = 'the catalog cannot be read or written'
 
 /** The organization of this id or exact name. @throws UsageError when there is none, or several have the name. */
 export async function getOrganization(database: Catalog, word: string): Promise<NamedOrganization> {

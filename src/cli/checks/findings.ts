@@ -1,3 +1,4 @@
+import type { Channel } from '../../catalog/contract.ts'
 import type { Config } from '../../config/config.ts'
 import { CatalogStatusError, ConfigError, StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
 import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
@@ -107,4 +108,12 @@ function adviseDatabase(setting: DatabaseSetting, { database, catalogDatabase }:
     return `Is the server of ${setting} running, and does this machine reach it? Are user, password, database and sslmode right, and may the user make a schema there?`
   const damaged = isCopy ? ' A damaged file may be moved away: the next walk makes a new one.' : ''
   return `Can this user write the folder of ${setting}, and is there space on the disk?${damaged}`
+}
+
+/** What to do for a channel whose boxes only this server's own pages may frame; `null` when other sites may. */
+export function findUnframedHint(config: Config, channel: Pick<Channel, 'id' | 'url'>): string | null {
+  if (channel.url !== null || config.frameAncestors.length > 0) return null
+  const isOwn = config.catalog.kind === 'embedded'
+  const first = isOwn ? `run "vitrine catalog channels set ${channel.id} --url https://YOUR-SITE", or ` : ''
+  return `The channel has no address, so browsers refuse its frames on your site: ${first}set VITRINE_FRAME_ANCESTORS to the site's origin.`
 }

@@ -1,4 +1,5 @@
 import type { Channel } from '../../catalog/contract.ts'
+import { countMalformedOffers } from '../../catalog/parse.ts'
 import { isFuture } from '../../clock.ts'
 import type { Config } from '../../config/config.ts'
 import { labelDatabase } from '../../config/database-address.ts'
@@ -9,11 +10,18 @@ import type { SqlStore } from '../../storage/sql-store.ts'
 import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../storage/unavailable.ts'
 import { adviseNoChannels } from '../../studio/explain.ts'
-import { HOLD_REMEDY, countMalformedOffers, describeHold } from '../../sync/held-walk.ts'
-import { describeDrops } from '../../widgets/drop-words.ts'
+import { HOLD_REMEDY, describeHold } from '../../sync/held-walk.ts'
+import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalked } from '../../widgets/format.ts'
-import { type Finding, type Report, attempt, bad, good } from './findings.ts'
-import { findRemedyByCode } from './findings.ts'
+import {
+  type Finding,
+  type Report,
+  attempt,
+  bad,
+  findRemedyByCode,
+  findUnframedHint,
+  good,
+} from './findings.ts'
 
 /** A larger share of malformed products or offers is a broken feed, and not a few bad rows. */
 const MAX_MALFORMED_SHARE = 0.2
@@ -50,18 +58,14 @@ function selectKnown(
   { findings }: Report,
   { listed, stored }: KnownChannels,
 ): readonly Channel[] | undefined {
-  if (listed?.length !== 0 || stored === undefined || stored.channels.length === 0)
-    return listed ?? stored?.channels
-  findings.push(describeHeldList(stored.channels.length))
-  return stored.channels
-}
-
-function describeHeldList(keptCount: number): Finding {
+  const keptCount = stored?.channels.length ?? 0
+  if (listed?.length !== 0 || keptCount === 0) return listed ?? stored?.channels
   const kept =
     keptCount === 1
       ? 'the channel that it listed before is'
       : `the ${keptCount} channels that it listed before are`
-  return bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY)
+  findings.push(bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY))
+  return stored?.channels
 }
 
 function describeNone(config: Config, { stored, nowMs }: KnownChannels): Finding {
@@ -135,14 +139,6 @@ export function describeMalformed({ productCount, drops }: CopyState, offerCount
 
 function toShare(malformed: number, usable: number): number {
   return malformed === 0 ? 0 : malformed / (malformed + usable)
-}
-
-/** What to do for a channel whose boxes only this server's own pages may frame; `null` when other sites may. */
-export function findUnframedHint(config: Config, channel: Pick<Channel, 'id' | 'url'>): string | null {
-  if (channel.url !== null || config.frameAncestors.length > 0) return null
-  const isOwn = config.catalog.kind === 'embedded'
-  const first = isOwn ? `run "vitrine catalog channels set ${channel.id} --url https://YOUR-SITE", or ` : ''
-  return `The channel has no address, so browsers refuse its frames on your site: ${first}set VITRINE_FRAME_ANCESTORS to the site's origin.`
 }
 
 const SUBJECT = 'stored copy'

@@ -1,4 +1,4 @@
-import type { DealSort } from '../../storage/store.ts'
+import type { DealSort } from '../../offers/deals.ts'
 
 /** How a shop says that it has the product; `other` covers unknown words. */
 export type AvailabilityWord =
@@ -9,19 +9,14 @@ export type AvailabilityWord =
  * are (no sentence bends them), numbers, prices and dates already formatted.
  */
 export type Words = Readonly<{
-  /** Heading of the box. */
   boxHeading: string
-  /** Accessible name of the box, with `{title}`. */
   boxName: string
-  /** Heading and accessible name of the grid. */
   gridHeading: string
-  /** What a link to an offer shows. */
   toShop: string
   /** Completes the accessible name of a link to an offer with a price: `{merchant}`, `{price}`. */
   linkWithPrice: string
   /** Completes the accessible name of a link to an offer whose price is too old: `{merchant}`. */
   linkWithoutPrice: string
-  /** Stands in the place of a price that is too old. */
   seePrice: string
   /** Spoken before the price when there is a former one. */
   priceNow: string
@@ -34,20 +29,14 @@ export type Words = Readonly<{
   availability: Readonly<Record<AvailabilityWord, string>>
   /** The line that opens the folded offers, with `{count}`: one form for each plural category of the language. */
   moreShops: Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>
-  /** The shop of a card, with `{merchant}`. */
   atMerchant: string
   /** When the prices were checked, with `{time}`: a date and a time of day. */
   pricesChecked: string
   shippingNotIncluded: string
-  /** Not every shop is compared. */
   coverage: string
-  /** How the offers of a box are ordered. */
   boxOrder: string
-  /** How the cards of a grid are ordered. */
   gridOrder: Readonly<Record<DealSort, string>>
-  /** Says that the links are advertising. */
   disclosure: string
-  /** Accessible name of the links to other pages of a grid. */
   pages: string
   previousPage: string
   nextPage: string

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toAvailability, toYesOrNo } from '../../../src/catalog-service/import/availability.ts'
-import { isWithinSale } from '../../../src/catalog-service/import/sale-window.ts'
+import { isWithinSale } from '../../../src/catalog-service/import/google.ts'
 
 describe('availability of a feed', () => {
   it.each([

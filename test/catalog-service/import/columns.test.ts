@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findTableKind, readTableHead } from '../../../src/catalog-service/import/columns.ts'
+import { findTableKind, readTableHead } from '../../../src/catalog-service/import/formats.ts'
 import { detectFormat, parseFeedFormat } from '../../../src/catalog-service/import/formats.ts'
 import { toColumnName } from '../../../src/catalog-service/import/source-row.ts'
 

@@ -47,6 +47,7 @@ describe('google row that is good', () => {
               availability: 'in_stock',
               url: 'https://www.shop.example/arne?a=1&b=%2F',
               link: 'page',
+              isNamedByLink: true,
             },
           ],
         },

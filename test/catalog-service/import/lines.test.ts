@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, integer, stringMatching } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readLines } from '../../../src/catalog-service/import/lines.ts'
+import { readLines } from '../../../src/catalog-service/import/json-rows.ts'
 
 async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
   let start = 0

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ParsedRow, RowNames } from '../../../src/catalog-service/import/feed-product.ts'
-import { parseRow } from '../../../src/catalog-service/import/parse-row.ts'
+import { parseRow } from '../../../src/catalog-service/import/json-rows.ts'
 import { makeOffer, makeProduct } from '../harness.ts'
 
 type Changes = Record<string, unknown>

@@ -30,12 +30,14 @@ export async function readText(
   const products: FeedProduct[] = []
   const rejects: Reject[] = []
   for await (const rows of feed.batches) {
-    for (const { parsed } of rows) {
+    for (const row of rows) {
+      const parsed = row.parse()
       rejects.push(...parsed.rejects)
       if (parsed.product !== undefined) products.push(parsed.product)
     }
   }
-  return { format: feed.format, products, rejects, hasLinkMerchants: feed.hasLinkMerchants() }
+  const hasLinkMerchants = products.some(({ offers }) => offers.some(({ isNamedByLink }) => isNamedByLink))
+  return { format: feed.format, products, rejects, hasLinkMerchants }
 }
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`

@@ -4,9 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { FeedOffer, FeedProduct } from '../../../src/catalog-service/import/feed-product.ts'
 import { type Offer, parseOffer } from '../../../src/catalog/contract.ts'
 import { compareForBox, pickOnePerMerchant } from '../../../src/offers/ranking.ts'
-import { removeOlder } from '../../../src/catalog-service/import/remove-older.ts'
-import { createShops } from '../../../src/catalog-service/import/shops.ts'
-import { prepareTarget } from '../../../src/catalog-service/import/target.ts'
+import { removeOlder } from '../../../src/catalog-service/import/batch.ts'
+import { createShops, prepareTarget } from '../../../src/catalog-service/import/target.ts'
 import { createFeedWriter } from '../../../src/catalog-service/import/writer.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
 import { type StoreUnderTest, fetchAll, findProduct, openTestStore } from '../harness.ts'
@@ -359,7 +358,7 @@ describe('replacing', () => {
       const left = await under.store.write(async (transaction) => {
         const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
         const shops = await createShops(transaction, target)
-        await shops.make({ network: 'Net', merchant: 'Shop', merchantReference: null, link: 'page' })
+        await shops.get({ network: 'Net', merchant: 'Shop', merchantReference: null, link: 'page' })
         const removed = await removeOlder(transaction, { importId: importId + 1, offers: 0, manyOffers })
         const products = await transaction.selectFrom('products').select('gtin').execute()
         return { removed, products: products.map(({ gtin }) => Number(gtin)) }

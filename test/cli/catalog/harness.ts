@@ -6,7 +6,6 @@ import { onTestFinished } from 'vitest'
 import { addCatalogCommands } from '../../../src/cli/catalog/program.ts'
 import type { CommandContext } from '../../../src/cli/command.ts'
 import { parseConfig } from '../../../src/config/config.ts'
-import { runWalkHere } from '../../../src/sync/walk-here.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
 
@@ -48,7 +47,6 @@ export function makeCommandContext(options: { json?: boolean; isTerminal?: boole
       isTerminal: options.isTerminal ?? false,
       onHangUp: () => undefined,
       signal: stop.signal,
-      runWalk: runWalkHere,
     },
   }
   return { context, out, err, clock, folder, stop }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { describeMalformed, findUnframedHint } from '../../../src/cli/checks/stored-copy.ts'
+import { findUnframedHint } from '../../../src/cli/checks/findings.ts'
+import { describeMalformed } from '../../../src/cli/checks/stored-copy.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { WALKED } from '../../helpers/studio-view.ts'
 

@@ -19,6 +19,7 @@ describe('the catalog on PostgreSQL', async () => {
   await import('../../catalog-service/store/usage.test.ts')
   await import('../../catalog-service/store/products.test.ts')
   await import('../../catalog-service/import/import-feed.test.ts')
+  await import('../../catalog-service/import/skip-known.test.ts')
   await import('../../catalog-service/import/writer.test.ts')
   await import('../../cli/catalog/owner.test.ts')
   await import('../../cli/catalog/merchants.test.ts')

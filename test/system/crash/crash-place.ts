@@ -7,7 +7,7 @@ import { HOUR_MS, systemClock } from '../../../src/clock.ts'
 import type { Environment } from '../../../src/config/config.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
-import { runWalkHere } from '../../../src/sync/walk-here.ts'
+import { runWalk } from '../../../src/sync/walk-run.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
 import { type Running, makeFolder, startBuilt, startRemote } from '../../cli/cli-harness.ts'
 import {
@@ -61,7 +61,7 @@ export function setPrices({ catalog }: CrashPlace, productCount: number, price: 
 
 /** A whole walk in this process: quicker than a program where the walk is not what is tried. */
 export async function walkHere({ catalog, path }: CrashPlace): Promise<void> {
-  const report = await runWalkHere(
+  const report = await runWalk(
     {
       database: `sqlite:${path}`,
       catalog: catalog.url,

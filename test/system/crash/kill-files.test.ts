@@ -31,10 +31,10 @@ type Moment = readonly [string, RegExp, number]
 
 const MOMENTS: readonly Moment[] = [
   ['journal_mode', /journal_mode/, 1],
-  ['table of migrations', /create table if not exists/, 2],
-  ['first table', /^create table "/, 1],
+  ['table of migrations', /create table if not exists/, 1],
+  ['first table', /^create table channels/, 1],
   ['last index', /^create index/, 4],
-  ['second migration', /create table "quota_minutes"/, 1],
+  ['second migration', /create table quota_minutes/, 1],
   ['end', /^commit$/, 1],
 ]
 

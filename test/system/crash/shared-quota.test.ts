@@ -9,7 +9,7 @@ import { Secret } from '../../../src/config/secrets.ts'
 import { type Context, createContext } from '../../../src/context.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
-import { runWalkHere } from '../../../src/sync/walk-here.ts'
+import { runWalk } from '../../../src/sync/walk-run.ts'
 import { CatalogRateLimitedError, StoreError } from '../../../src/errors.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { makeFolder, makeSettings, runBuilt } from '../../cli/cli-harness.ts'
@@ -52,7 +52,7 @@ async function open(over: Environment = {}): Promise<Context> {
     publicUrl: 'https://widgets.example',
     catalog: { baseUrl: catalog.url, key: createFixedKey(new Secret(FAKE_KEY)), identity: catalog.url },
     demo: null,
-    walkRunner: (order, watch) => runWalkHere(order, watch, clock),
+    walkRunner: (order, watch) => runWalk(order, watch, clock),
   })
   onTestFinished(() => context.dispose())
   return context

@@ -27,7 +27,7 @@ const STEPS = `{
 
 const PROGRAM = `
   import { sql } from 'kysely'
-  import { databaseAddress } from ${built('config/readers')}
+  import { databaseAddress } from ${built('config/database-address')}
   import { migratePostgres } from ${built('database/migrate')}
   import { openPostgres } from ${built('database/postgres')}
   const address = databaseAddress.read(process.argv[1])

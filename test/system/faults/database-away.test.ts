@@ -290,7 +290,7 @@ describe('database that several machines share', () => {
     expect(code).toBe(1)
     const said = out + err
     expect(said).toContain('it has no such database')
-    expect(said).toContain('are host, user, password, database and sslmode of the address right')
+    expect(said).toContain('Are user, password, database and sslmode right')
     expect(said).not.toContain('secret-pass')
     expect(harness.logs()).not.toContain('secret-pass')
   })

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { computeOfferId } from '../../../src/widgets/offer-id.ts'
+import { computeOfferId } from '../../../src/widgets/presentation.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { VISITOR_HEADERS, findVisitorHeaders } from '../includes/visitor.ts'

@@ -5,10 +5,9 @@ import { Client } from 'pg'
 import { countCall, createQuotaState } from '../../../src/catalog/quota.ts'
 import { createGovernor } from '../../../src/catalog/governor.ts'
 import type { Product } from '../../../src/catalog/contract.ts'
-import { LEASE_MS } from '../../../src/sync/walk-lease.ts'
+import { LEASE_MS } from '../../../src/storage/sql-leases.ts'
 import { openCopyDatabase } from '../../../src/storage/dialects.ts'
 import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
-import { LATER } from '../../../src/storage/reconnecting-store.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
@@ -27,6 +26,9 @@ import {
 import { toRuns } from '../../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
+
+/** How long a server waits for locks. */
+const SERVING = { openingMs: 0, openMs: 0 }
 
 const server = usePostgres()
 const database = useDatabase()
@@ -117,7 +119,7 @@ test('machine cut off while it holds the lock of the quota - the others cannot c
       openSqlStore({
         database: { ...database.address, statementTimeoutMs: 2_000 },
         catalog: CATALOG,
-        timeouts: LATER,
+        timeouts: SERVING,
       }),
     onFailure: (error) => failures.push(error),
   })
@@ -130,7 +132,7 @@ test('machine cut off while it holds the lock of the quota - the others cannot c
 })
 
 test.each([
-  ['visitors', LATER, '3s'],
+  ['visitors', SERVING, '3s'],
   ['a walk', undefined, '10s'],
 ] as const)(
   'connection for writes of %s - gives its locks back when its transaction rests',
@@ -172,7 +174,7 @@ describe('leases of two machines', () => {
       failure: null,
     })
     expect(await readBox(other, toGtin(2))).toBe('unknown')
-    expect(await other.applyPage(CHANNEL, page)).toBe(true)
+    await other.applyPage(CHANNEL, page)
     await other.completeWalk(CHANNEL, walk, { nowMs: 180, isMalformed: false })
     expect(await sleeper.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, productCount: 4 })
   })

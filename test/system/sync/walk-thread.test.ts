@@ -1,8 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
-import type { WalkReport, WalkRunner } from '../../../src/sync/walk-runner.ts'
-import type { WalkProgress } from '../../../src/sync/walk.ts'
+import type { WalkReport, WalkRunner, WalkProgress } from '../../../src/sync/walk-runner.ts'
 import { defer } from '../../helpers/defer.ts'
 import { CHANNEL_ID, type Fault, sendJson } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
@@ -91,7 +90,7 @@ function failOnce(answer: Fault): void {
 const walkOnce = async (): Promise<WalkReport> =>
   runWalkInThread(place.order, { signal: new AbortController().signal })
 
-describe('page that another thread could not fetch', () => {
+describe('page that could not be fetched', () => {
   test.each<[string, Fault]>([
     ['VITRINE_CATALOG_STATUS', (_request, response) => response.writeHead(503).end()],
     ['VITRINE_CATALOG_INVALID', (_request, response) => response.end('no page')],
@@ -132,7 +131,7 @@ const readNiceness = async (): Promise<number[]> => {
 }
 
 describe.runIf(process.platform === 'linux')('threads of a walk', () => {
-  test('walk under way - its threads give way, all others stay as they were', async () => {
+  test('walk under way - its thread gives way, all others stay as they were', async () => {
     const [usual] = await readNiceness()
     const during = defer<number[]>()
     place.catalog.fault = {

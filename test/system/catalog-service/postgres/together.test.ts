@@ -50,7 +50,7 @@ describe('several processes on one database', () => {
     )
     expect(new Set(ids.map(([row]) => row?.value)).size).toBe(1)
     const made = await server.run(url, 'select name from vitrine_catalog.kysely_migration')
-    expect(made).toEqual([{ name: 'postgres-0001-first' }])
+    expect(made).toEqual([{ name: 'postgres-0001-first' }, { name: 'postgres-0002-sources' }])
   })
 
   test('four services - together exactly the daily limit, and each has counted', async () => {

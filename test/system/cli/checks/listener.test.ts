@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type RequestListener, createServer } from 'node:http'
 import { type AddressInfo, type Server, createServer as createTcpServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Environment } from '../../../src/config/config.ts'
-import { makeFolder, runHere, startBuilt, startRemote } from '../../cli/cli-harness.ts'
+import type { Environment } from '../../../../src/config/config.ts'
+import { makeFolder, runHere, startBuilt, startRemote } from '../../../cli/cli-harness.ts'
 
 type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
 

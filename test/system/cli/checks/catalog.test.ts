@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { makeSettings, runHere } from '../../cli/cli-harness.ts'
-import { importFor, makeOwner, makeRow, makeSampleOwner, type Owner } from '../../cli/owner-harness.ts'
+import { makeSettings, runHere } from '../../../cli/cli-harness.ts'
+import { importFor, makeOwner, makeRow, makeSampleOwner, type Owner } from '../../../cli/owner-harness.ts'
 
 const ID = '952a0000-0000-4000-8000-0000000000a1'
 

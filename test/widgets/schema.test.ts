@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
-import { toSchemaText } from '../../src/widgets/schema-markup.ts'
+import { toSchemaText } from '../../src/widgets/where-to-buy.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 
 type Markup = Readonly<Record<string, unknown> & { offers: Readonly<Record<string, unknown>> }>

@@ -5,14 +5,13 @@ import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openCopyDatabase } from '../../src/storage/dialects.ts'
-import { isSourceDigest } from '../../src/sync/page-items.ts'
-import { readPage } from '../../src/sync/page-source.ts'
+import { parseProductPage } from '../../src/catalog/parse.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, begin } from '../storage/conformance/subject.ts'
 import { toRuns } from '../helpers/property-runs.ts'
 
-/** Walks over pages as bytes, as a catalog sends them: products whose bytes the copy knows are not parsed. */
+/** Walks over pages as a catalog sends them: a product that shows what the copy has is not written. */
 
 type Item = Readonly<{ gtin: string; title: string }>
 type Opened = Readonly<{ copy: SqlStore; query<T>(text: string): Promise<readonly T[]> }>
@@ -38,33 +37,21 @@ async function withCopy(use: (opened: Opened) => Promise<void>): Promise<void> {
   }
 }
 
-type Walk = Readonly<{ nowMs: number; ownOrigin?: string; between?: () => Promise<void> }>
-
-/** Walks a catalog in pages of three. `between`: after the known products were asked for, before the page is put in. */
-async function walk(
-  copy: SqlStore,
-  items: readonly Item[],
-  { nowMs, ownOrigin = 'http://127.0.0.1:1', between }: Walk,
-): Promise<{ parsed: number }> {
+/** Walks a catalog in pages of three. */
+async function walk(copy: SqlStore, items: readonly Item[], nowMs: number): Promise<void> {
   const number = await begin(copy, nowMs)
-  let [afterGtin, parsed] = ['', 0]
+  let afterGtin = ''
   for (let start = 0; start === 0 || start < items.length; start += 3) {
     const cursor = start + 3 < items.length ? 'more' : null
-    const bytes = Buffer.from(JSON.stringify({ items: items.slice(start, start + 3), next_cursor: cursor }))
-    const known = await copy.listKnown(CHANNEL, afterGtin)
-    const { products, drops, nextCursor } = readPage(bytes, { ownOrigin }, { hasDeals: false, known })
-    await between?.()
-    parsed += products.filter(({ content }) => content !== null).length
-    const page = { walk: number, afterGtin, products, nextCursor, asOfMs: nowMs, drops }
-    if (!(await copy.applyPage(CHANNEL, page))) {
-      const whole = readPage(bytes, { ownOrigin }, { hasDeals: false })
-      if (!(await copy.applyPage(CHANNEL, { ...page, products: whole.products })))
-        throw new Error('a page that was read whole cannot be overtaken')
-    }
+    const page = parseProductPage(
+      { items: items.slice(start, start + 3), next_cursor: cursor },
+      { ownOrigin: 'http://127.0.0.1:1' },
+    )
+    const { products, drops, nextCursor } = page
+    await copy.applyPage(CHANNEL, { walk: number, afterGtin, products, nextCursor, asOfMs: nowMs, drops })
     afterGtin = products.at(-1)?.gtin ?? afterGtin
   }
   await copy.completeWalk(CHANNEL, number, { nowMs, isMalformed: false })
-  return { parsed }
 }
 
 const OFFER = {
@@ -90,8 +77,10 @@ const readShown = async ({ query }: Opened): Promise<unknown> => ({
   drops: await query('select drops, product_count, deal_count from copies'),
 })
 
-const readDigests = async ({ query }: Opened): Promise<readonly string[]> =>
-  (await query<{ digest: string }>('select digest from products order by gtin')).map((row) => row.digest)
+const readStored = async (opened: Opened): Promise<unknown> => [
+  await readShown(opened),
+  await opened.query('select digest, from_walk from products order by gtin'),
+]
 
 const catalog = fc
   .uniqueArray(
@@ -110,7 +99,7 @@ const catalog = fc
       .map(({ index, isBad, ...over }) => makeItem(index, { ...over, ...(isBad && { offers: [{}] }) })),
   )
 
-describe('walks that know the bytes of products', () => {
+describe('walks one after the other', () => {
   test('any catalogs one after the other, with look-ups between - show what one walk of the last shows', async () => {
     const lookups = fc.array(fc.nat(9), { maxLength: 2 })
     await fc.assert(
@@ -123,16 +112,16 @@ describe('walks that know the bytes of products', () => {
           await withCopy(async (used) => {
             let nowMs = 100
             for (const [items, indexes] of before) {
-              await walk(used.copy, items, { nowMs: (nowMs += 100) })
+              await walk(used.copy, items, (nowMs += 100))
               for (const index of indexes) {
                 const product = makeProduct({ gtin: toGtin(index), offers: [makeParsedOffer()] })
                 const entry = { product, asOfMs: nowMs + 10 }
                 await used.copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry }])
               }
             }
-            await walk(used.copy, branded, { nowMs: 10_000 })
+            await walk(used.copy, branded, 10_000)
             await withCopy(async (fresh) => {
-              await walk(fresh.copy, branded, { nowMs: 10_000 })
+              await walk(fresh.copy, branded, 10_000)
               expect(await readShown(used)).toEqual(await readShown(fresh))
             })
           })
@@ -142,59 +131,53 @@ describe('walks that know the bytes of products', () => {
     )
   })
 
-  test('unchanged catalog - parses nothing and writes no product; one of three changed - that alone', () =>
+  test('unchanged catalog - writes no product; one of three changed - that alone', () =>
     withCopy(async ({ copy, query }) => {
       const items = [makeItem(1), makeItem(2), makeItem(3), makeItem(4)]
-      expect(await walk(copy, items, { nowMs: 100 })).toEqual({ parsed: 4 })
-      expect(await walk(copy, items, { nowMs: 200 })).toEqual({ parsed: 0 })
+      await walk(copy, items, 100)
+      await walk(copy, items, 200)
       expect(await query('select distinct from_walk from products')).toEqual([{ from_walk: 1 }])
       const changed = [makeItem(1), makeItem(2, { title: 'Kettle' }), makeItem(3), makeItem(4)]
-      expect(await walk(copy, changed, { nowMs: 300 })).toEqual({ parsed: 1 })
+      await walk(copy, changed, 300)
       expect(await query('select gtin, title from products where from_walk = 3')).toEqual([
         { gtin: toGtin(2), title: 'Kettle' },
       ])
     }))
 
-  test('other bytes that say the same - are parsed, and nothing is written', () =>
+  test.each([
+    ['other bytes that say the same', makeItem(1, { seen: 2 })],
+    ['a brand that the answer no longer has', makeItem(1, { brand: null })],
+  ])('%s - nothing is written', (_name, item) =>
     withCopy(async (opened) => {
-      await walk(opened.copy, [makeItem(1)], { nowMs: 100 })
-      const digests = await readDigests(opened)
-      expect(await walk(opened.copy, [makeItem(1, { seen: 2 })], { nowMs: 200 })).toEqual({ parsed: 1 })
-      expect(await opened.query('select from_walk from products')).toEqual([{ from_walk: 1 }])
-      expect(await readDigests(opened)).toEqual(digests)
-    }))
+      await walk(opened.copy, [makeItem(1)], 100)
+      const before = await readStored(opened)
+      await walk(opened.copy, [item], 200)
+      expect(await readStored(opened)).toEqual(before)
+    }),
+  )
 
   test('look-up of the same - the version stays as it is, seen a moment ago', () =>
     withCopy(async (opened) => {
       const item = makeItem(1)
-      await walk(opened.copy, [item], { nowMs: 100 })
-      const shown = [await readShown(opened), await readDigests(opened)]
+      await walk(opened.copy, [item], 100)
+      const before = await readStored(opened)
       const { product } = (await opened.copy.findProduct(CHANNEL, item.gtin)) ?? {}
       if (!product) throw new Error('the product is missing')
       await opened.copy.putLookups([{ channelId: CHANNEL, gtin: item.gtin, entry: { product, asOfMs: 150 } }])
-      expect([await readShown(opened), await readDigests(opened)]).toEqual(shown)
+      expect(await readStored(opened)).toEqual(before)
       expect(await opened.copy.findProduct(CHANNEL, item.gtin)).toMatchObject({ product, asOfMs: 150 })
-      expect(await walk(opened.copy, [item], { nowMs: 200 })).toEqual({ parsed: 0 })
+      await walk(opened.copy, [item], 200)
+      expect(await readStored(opened)).toEqual(before)
     }))
 
-  test('look-ups of another and the same again, or other rules - the version is signed, and the walk after parses nothing', () =>
+  test('digest of a release that shaped products in another way - the product is written anew, once', () =>
     withCopy(async (opened) => {
-      const item = makeItem(1)
-      await walk(opened.copy, [item], { nowMs: 100 })
-      const { product } = (await opened.copy.findProduct(CHANNEL, item.gtin)) ?? {}
-      if (!product) throw new Error('the product is missing')
-      const lookUp = (title: string, asOfMs: number): Promise<void> =>
-        opened.copy.putLookups([
-          { channelId: CHANNEL, gtin: item.gtin, entry: { product: { ...product, title }, asOfMs } },
-        ])
-      await lookUp('Another', 140)
-      await lookUp(product.title, 150)
-      expect((await readDigests(opened)).map(isSourceDigest)).toEqual([false])
-      expect(await walk(opened.copy, [item], { nowMs: 200 })).toEqual({ parsed: 1 })
-      expect((await readDigests(opened)).map(isSourceDigest)).toEqual([true])
-      const moved = { ownOrigin: 'http://127.0.0.1:2' }
-      expect(await walk(opened.copy, [item], { nowMs: 300, ...moved })).toEqual({ parsed: 1 })
-      expect(await walk(opened.copy, [item], { nowMs: 400, ...moved })).toEqual({ parsed: 0 })
-      expect(await opened.query('select from_walk from products')).toEqual([{ from_walk: 1 }])
+      const readVersions = (): Promise<unknown> => opened.query('select from_walk from products')
+      await walk(opened.copy, [makeItem(1)], 100)
+      await opened.query("update products set digest = 'of another release'")
+      await walk(opened.copy, [makeItem(1)], 200)
+      expect(await readVersions()).toEqual([{ from_walk: 2 }])
+      await walk(opened.copy, [makeItem(1)], 300)
+      expect(await readVersions()).toEqual([{ from_walk: 2 }])
     }))
 })

@@ -1,31 +1,30 @@
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { isServed } from '../config/config.ts'
 import { pluralize } from '../lib/plural.ts'
-import { NoChannelsError, WalkHeldError } from '../errors.ts'
+import { NoChannelsError, WalkError, WalkHeldError } from '../errors.ts'
+import { isClockWrong, readDatabaseDifference } from '../observability/clock-watch.ts'
 import { UNKNOWN_TIME_MS, isLater } from './held-walk.ts'
 import type { CopyStore, WalkStore } from '../storage/store.ts'
-import type { WalkClock } from './walk-clock.ts'
-import { withRetries } from './walk-retries.ts'
+import { withRetries } from './walk-calls.ts'
+import type { WalkOrder } from './walk-runner.ts'
 
 /** What of the store the list is taken from and put into. */
 export type ListStore = Pick<CopyStore, 'findChannelList' | 'claimLookup'> &
   Pick<WalkStore, 'putChannelList' | 'holdChannelList'>
 
-type ListDetails = Readonly<{
-  client: Pick<CatalogClient, 'fetchChannels'>
-  store: ListStore
-  clock: Clock
-  owner: string
-  signal: AbortSignal
-  /** `null`: the list is asked for, whoever may have done so. */
-  walkedSinceMs: number | null
-  isListAccepted: boolean
-  checkClock(): Promise<WalkClock>
-  /** Ids to walk; `null`: every channel of the key. */
-  channels: readonly string[] | null
-  confirmAfterMs: number
-}>
+type ListDetails = Pick<
+  WalkOrder,
+  'owner' | 'walkedSinceMs' | 'isListAccepted' | 'channels' | 'confirmAfterMs'
+> &
+  Readonly<{
+    client: Pick<CatalogClient, 'fetchChannels'>
+    store: ListStore
+    clock: Clock
+    signal: AbortSignal
+    checkClock(): Promise<WalkClock>
+  }>
 
 /** In the place of a product, among the claims. */
 const LIST_CLAIM = { channelId: '', gtin: 'channels' } as const
@@ -43,7 +42,7 @@ const SHARED_MS: number = 30 * SECOND_MS
  */
 export async function listWalkedChannels(details: ListDetails): Promise<readonly Channel[]> {
   const listed = await getChannelList(details)
-  const walked = listed.filter(({ id }) => details.channels === null || details.channels.includes(id))
+  const walked = listed.filter(({ id }) => isServed(details, id))
   if (walked.length > 0) return walked
   throw listed.length === 0
     ? new NoChannelsError('the catalog lists no channels for this key')
@@ -89,4 +88,39 @@ async function findShared(details: ListDetails): Promise<readonly Channel[] | un
     await systemClock.wait(LOOK_EVERY_MS, signal)
   }
   return undefined
+}
+
+/** By how much other clocks are ahead of this machine's, in milliseconds, as far as they are known. */
+export type WalkClock = Readonly<{
+  /** Does another clock differ by more than a minute, and none agree? */
+  isDoubtful: boolean
+}>
+
+type ClockDetails = Readonly<{
+  store: Pick<CopyStore, 'readTime' | 'findFutureCopies'>
+  clock: Clock
+  /** What the catalog's last response said; `undefined`: nothing. */
+  catalogDifferenceMs: number | undefined
+}>
+
+/**
+ * Compare this machine's clock before a walk dates everything by it. A machine that is behind would take what the others wrote for
+ * future data, and write it anew with times that are too old.
+ * @throws WalkError when the clock is wrong by every other one: another machine, or a later walk, does it
+ */
+export async function checkWalkClock({
+  store,
+  clock,
+  catalogDifferenceMs,
+}: ClockDetails): Promise<WalkClock> {
+  const databaseMs = await readDatabaseDifference(store, clock)
+  const known = [databaseMs, catalogDifferenceMs].filter((differenceMs) => typeof differenceMs === 'number')
+  const wrong = known.filter(isClockWrong)
+  if (wrong.length === 0 || wrong.length < known.length) return { isDoubtful: false }
+  const isBehind = wrong.some((differenceMs) => differenceMs > 0)
+  if (wrong.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
+    throw new WalkError(
+      `the clock of this machine differs from that of the ${databaseMs === null ? 'catalog' : 'database'} by more than a minute, so it walks nothing; set the wrong clock by NTP`,
+    )
+  return { isDoubtful: true }
 }

@@ -1,0 +1,282 @@
+import type { z } from 'zod'
+import {
+  type DropReason,
+  parseOffer,
+  wireImageSchema,
+  wireOfferSchema,
+  wireProductSchema,
+} from '../../catalog/contract.ts'
+import { findGtin, isCheckDigitRight } from '../../offers/gtin.ts'
+import { isPrice } from '../../offers/money.ts'
+import { cleanText } from '../../offers/text.ts'
+import {
+  DEFAULT_NETWORK,
+  type FeedOffer,
+  type FeedProduct,
+  type FeedRow,
+  MAX_RAW_CHARACTERS,
+  type ParsedRow,
+  type RowNames,
+} from './feed-product.ts'
+import { NO_PICTURE } from './row-parts.ts'
+import { collectRefusals, computeDigest, cutRaw } from './source-row.ts'
+
+/** Longest line that is read, in bytes: a feed without line ends must not fill the memory. */
+export const MAX_LINE_BYTES: number = 8 * 1024 * 1024
+
+/** Bytes of a line that is too long which are kept, to show where it begins. */
+const HEAD_BYTES = 2_000
+
+const LINE_FEED = 0x0a
+
+/** A line of a feed without its end. `row` counts from 1. Of a line that is too long only the head is there. */
+export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean }>
+
+/** How the lines of a feed in the Product shape are read. `salt` stands for it in digests. */
+export type JsonOptions = Readonly<{ names: RowNames; salt: string; maxRowBytes: number }>
+
+/**
+ * The rows of a feed in UTF-8 that has a product a line.
+ * @yields the rows of each piece of the file, which may be none
+ */
+export async function* readJsonRows(
+  chunks: AsyncIterable<Buffer>,
+  { names, salt, maxRowBytes }: JsonOptions,
+): AsyncGenerator<FeedRow[]> {
+  for await (const lines of readLines(chunks, maxRowBytes))
+    yield lines.map((line) => ({
+      row: line.row,
+      bytes: line.bytes.length,
+      guessGtin: () => (line.isTooLong ? undefined : guessGtin(line.bytes)),
+      computeDigest: () => computeDigest(salt, line.bytes),
+      parse: () => parseRow(line, names),
+    }))
+}
+
+/** The GTIN that a line seems to have. A wrong guess costs time only: digests are kept by the right one. */
+function guessGtin(bytes: Buffer): string | undefined {
+  const at = bytes.indexOf('"gtin"')
+  if (at === -1) return undefined
+  const code = /^"gtin" ?: ?"(\d{1,14})"/.exec(bytes.toString('latin1', at, at + 30))?.[1]
+  return code === undefined ? undefined : findGtin(code)
+}
+
+/**
+ * Splits a stream of bytes into lines; memory is bounded by `maxLineBytes` and one chunk.
+ * @yields the lines that end in each chunk, blank ones too
+ */
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  maxLineBytes: number = MAX_LINE_BYTES,
+): AsyncGenerator<FeedLine[]> {
+  let pieces: Buffer[] = []
+  let sizeBytes = 0
+  let row = 0
+  const add = (piece: Buffer): void => {
+    // Once over the limit nothing more is kept; the count goes on, so that the line is known to be too long.
+    if (sizeBytes <= maxLineBytes) pieces.push(piece)
+    sizeBytes += piece.length
+  }
+  const take = (): FeedLine => {
+    const isTooLong = sizeBytes > maxLineBytes
+    const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
+    pieces = []
+    sizeBytes = 0
+    row += 1
+    return { row, bytes: isTooLong ? bytes.subarray(0, HEAD_BYTES) : bytes, isTooLong }
+  }
+  for await (const chunk of chunks) {
+    const lines: FeedLine[] = []
+    let start = 0
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      add(chunk.subarray(start, end))
+      lines.push(take())
+      start = end + 1
+    }
+    if (start < chunk.length) add(chunk.subarray(start))
+    yield lines
+  }
+  if (sizeBytes > 0) yield [take()]
+}
+
+/** Where a picture is; whether boxes may show it is asked when they do, for this is read a thousand times more often. */
+const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
+
+/** The availability of offers that name none. */
+const UNKNOWN_AVAILABILITY = 'unknown'
+
+const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: string, reason: string]>> = {
+  product: ['', 'not a product'],
+  merchant: ['.merchant.name', 'the merchant has no name'],
+  price: ['.price', 'not a price: one to twelve digits, up to four decimals, above zero'],
+  currency: ['.currency', 'not a currency code of three letters'],
+  link: ['.affiliate_url', 'not an absolute http or https address without credentials'],
+  too_many: ['', 'too many offers'],
+}
+
+/** The escape of U+0000, not after an escaped backslash: SQLite would cut the text there, and so merge names. */
+const NUL_ESCAPE = /(?<!\\)(?:\\\\)*\\u0000/
+
+/** Why something cannot be used. */
+type Refusal = readonly [field: string, reason: string]
+
+type WireRow = z.output<typeof wireProductSchema>
+
+/** Reads one line in the Product shape. Never throws: what cannot be used is a reject. Blank lines give nothing. */
+export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
+  const text = decodeLine(line.bytes)
+  if (!line.isTooLong && text?.trim() === '') return { product: undefined, rejects: [] }
+  const json = parseJson(text)
+  const wire = wireProductSchema.safeParse(json)
+  const refusal = findLineRefusal(line, text, json) ?? findRowRefusal(wire.data, json)
+  if (refusal !== undefined || !wire.success) {
+    const [field, reason] = refusal ?? describeIssue(wire.error?.issues[0], json)
+    const raw = cutRaw(text ?? line.bytes.toString('utf8'))
+    return { product: undefined, rejects: [{ row: line.row, field, reason, raw }] }
+  }
+  const refusals = collectRefusals(line.row)
+  const refuse: Refuse = (field, reason, value) => refusals.add(field, reason, () => describeValue(value))
+  return { product: toFeedProduct(wire.data, names, refuse), rejects: refusals.list() }
+}
+
+function findLineRefusal(line: FeedLine, text: string | undefined, json: unknown): Refusal | undefined {
+  if (line.isTooLong) return ['row', 'the line is too long']
+  if (text === undefined || json === undefined) return ['row', 'not JSON in UTF-8']
+  return NUL_ESCAPE.test(text) ? ['row', 'holds the character U+0000'] : undefined
+}
+
+function findRowRefusal(wire: WireRow | undefined, json: unknown): Refusal | undefined {
+  if (wire === undefined) return undefined
+  const gtin = findGtin(wire.gtin) ?? ''
+  if (/^0*$/.test(gtin)) return ['gtin', 'only zeros']
+  if (!isCheckDigitRight(gtin)) return ['gtin', 'the check digit is wrong']
+  if (cleanText(wire.title, MAX_RAW_CHARACTERS) === '') return ['title', 'the title is empty']
+  if (wire.offers.length === 0) return ['offers', 'the product has no offer']
+  // The shape of the contract is tolerant here; a feed's images are not dropped without a word.
+  return Array.isArray(readField(json, 'images') ?? []) ? undefined : ['images', 'not a list']
+}
+
+/** Writes a reject of a part of the row down. */
+type Refuse = (field: string, reason: string, value: unknown) => undefined
+
+/** `undefined` when no offer is usable: each of them is a reject then. */
+function toFeedProduct(wire: WireRow, names: RowNames, refuse: Refuse): FeedProduct | undefined {
+  const images = collectImages(wire.images ?? [], refuse)
+  const offers: FeedOffer[] = []
+  for (const [index, item] of wire.offers.entries()) {
+    const offer = findOffer(item, names, (field, reason) => refuse(`offers[${index}]${field}`, reason, item))
+    if (offer !== undefined) offers.push(offer)
+  }
+  if (offers.length === 0) return undefined
+  const gtin = findGtin(wire.gtin) ?? ''
+  return { gtin, title: wire.title, brand: wire.brand === '' ? null : (wire.brand ?? null), images, offers }
+}
+
+function collectImages(items: readonly unknown[], refuse: Refuse): string[] {
+  return items.flatMap((item, index) => {
+    const url = wireImageSchema.safeParse(item).data?.url ?? ''
+    if (WEB_ADDRESS.test(url)) return [url]
+    refuse(`images[${index}]`, url === '' ? 'not an image with a url' : NO_PICTURE, item)
+    return []
+  })
+}
+
+/** Names stay as the feed has them: `parseOffer` cleans them for readers. */
+function findOffer(
+  item: unknown,
+  names: RowNames,
+  refuse: (...refusal: Refusal) => undefined,
+): FeedOffer | undefined {
+  const named =
+    names.merchant !== undefined && typeof item === 'object' && item !== null
+      ? { ...item, merchant: { name: names.merchant } }
+      : item
+  const parsed = parseOffer(named)
+  if (typeof parsed === 'string') return refuse(...describeOfferFault(parsed, named))
+  const { merchant, network, availability } = named as Readonly<
+    Record<string, unknown> & { merchant: { name: string } }
+  >
+  const oldPrice = readOldPrice(readField(item, 'old_price'))
+  if (oldPrice === undefined) refuse('.old_price', 'not a price; the offer is kept without it')
+  return {
+    merchant: merchant.name,
+    merchantReference: null,
+    network: names.network ?? (parsed.network === '' ? DEFAULT_NETWORK : String(network)),
+    price: parsed.price,
+    oldPrice: oldPrice ?? null,
+    currency: parsed.currency,
+    availability: typeof availability === 'string' ? availability : UNKNOWN_AVAILABILITY,
+    url: parsed.affiliateUrl,
+    link: 'tracked',
+  }
+}
+
+function describeOfferFault(reason: DropReason, json: unknown): Refusal {
+  if (reason !== 'shape') return REASONS[reason]
+  const [field, words] = describeIssue(wireOfferSchema.safeParse(json).error?.issues[0], json)
+  return [field === 'row' ? '' : `.${field}`, words]
+}
+
+/** The former price; `null` when none is given (feeds also write zero or nothing), `undefined` when it is malformed. */
+function readOldPrice(value: unknown): string | null | undefined {
+  if (value === null || value === undefined) return null
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text !== 'string') return undefined
+  if (/^[0.]*$/.test(text)) return null
+  return isPrice(text) ? text : undefined
+}
+
+type Issue = z.core.$ZodIssue
+
+/** What a value had to be, in words. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: 'a text in quotes',
+  object: 'an object',
+  array: 'a list',
+}
+
+function describeIssue(issue: Issue | undefined, json: unknown): Refusal {
+  const field = issue === undefined || issue.path.length === 0 ? 'row' : issue.path.map(String).join('.')
+  if (field === 'gtin' && (readField(json, 'gtin') ?? '') === '') return [field, 'there is no gtin']
+  if (field === 'gtin' && issue?.code !== 'invalid_type') return [field, 'not 1 to 14 digits']
+  return [field, describeShape(issue)]
+}
+
+function describeShape(issue: Issue | undefined): string {
+  if (issue?.code === 'too_small') return 'is empty'
+  const expected = issue?.code === 'invalid_type' ? EXPECTED[issue.expected] : undefined
+  return expected === undefined ? 'missing or malformed' : `missing, or not ${expected}`
+}
+
+function readField(json: unknown, name: string): unknown {
+  return typeof json === 'object' && json !== null
+    ? (json as Readonly<Record<string, unknown>>)[name]
+    : undefined
+}
+
+/** Fatal, so that a broken line is refused and not mended; a byte order mark is removed. */
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function decodeLine(bytes: Buffer): string | undefined {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown)
+  } catch {
+    return undefined
+  }
+}
+
+function describeValue(value: unknown): string {
+  try {
+    return cutRaw(JSON.stringify(value) ?? '')
+  } catch {
+    return 'nested too deeply to be written down'
+  }
+}

@@ -1,0 +1,116 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const SOURCE_FOLDER = fileURLToPath(new URL('../src', import.meta.url))
+
+/** From the lowest to the highest: a file imports only from its own layer and from lower ones. Files at the top by name. */
+const LAYERS = [
+  ['lib', 'clock.ts', 'errors.ts'],
+  ['offers'],
+  ['config'],
+  ['observability'],
+  ['database'],
+  ['catalog'],
+  ['storage'],
+  ['sync'],
+  ['freshness'],
+  ['widgets'],
+  ['http'],
+  ['caches.ts', 'context.ts'],
+  ['studio'],
+  ['routes'],
+  ['app.ts'],
+  ['cluster', 'catalog-service'],
+  ['cli'],
+  ['main.ts'],
+]
+
+/** Folders that could be a repository of their own, with all that they may import. */
+const SEPARATE: Readonly<Record<string, readonly string[]>> = {
+  'catalog-service': [
+    'lib',
+    'clock.ts',
+    'errors.ts',
+    'offers',
+    'config',
+    'observability',
+    'database',
+    'http',
+  ],
+  browser: [],
+  cluster: LAYERS.flat().filter((name) => !['catalog-service', 'cli', 'main.ts'].includes(name)),
+}
+
+/** The only file of the widget server that the catalog service knows. */
+const CONTRACT = 'catalog/contract.ts'
+
+const imports = listFiles().flatMap((file) =>
+  [...readFileSync(join(SOURCE_FOLDER, file), 'utf8').matchAll(/\bfrom '(\.[^']+)'/g)].map(
+    ([, path = '']) => ({
+      from: file,
+      to: normalize(join(dirname(file), path)),
+    }),
+  ),
+)
+
+function listFiles(): readonly string[] {
+  return readdirSync(SOURCE_FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  )
+}
+
+const toModule = (file: string): string => file.split('/')[0] ?? file
+
+function isAllowed(from: string, to: string): boolean {
+  const [importer, imported] = [toModule(from), toModule(to)]
+  if (importer === imported || (importer === 'catalog-service' && to === CONTRACT)) return true
+  const own = SEPARATE[importer]
+  if (own !== undefined) return own.includes(imported)
+  return findLayer(imported) <= findLayer(importer)
+}
+
+const findLayer = (module: string): number => LAYERS.findIndex((names) => names.includes(module))
+
+test('every folder and file of src - is in a layer', () => {
+  const modules = new Set(listFiles().map(toModule))
+  expect([...modules].filter((module) => findLayer(module) < 0 && !(module in SEPARATE))).toEqual([])
+})
+
+test('imports - go to the same layer or a lower one, type-only ones included', () => {
+  expect(
+    imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} -> ${to}`),
+  ).toEqual([])
+})
+
+test('imports - make no circle, type-only ones included', () => {
+  expect(findCircle()).toEqual([])
+})
+
+/** Return the files of one circle, or none. */
+function findCircle(): readonly string[] {
+  const targets = groupImports()
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): readonly string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return []
+    for (const to of targets.get(file) ?? []) {
+      const circle = visit(to, [...path, file])
+      if (circle.length > 0) return circle
+    }
+    done.add(file)
+    return []
+  }
+  for (const file of targets.keys()) {
+    const circle = visit(file, [])
+    if (circle.length > 0) return circle
+  }
+  return []
+}
+
+function groupImports(): ReadonlyMap<string, readonly string[]> {
+  const targets = new Map<string, string[]>()
+  for (const { from, to } of imports) targets.set(from, [...(targets.get(from) ?? []), to])
+  return targets
+}
