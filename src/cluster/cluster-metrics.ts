@@ -1,6 +1,6 @@
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 import type { Context } from '../context.ts'
-import { readServerState, toMeasuredState } from '../observability/server-status.ts'
+import { measureState } from '../server-status.ts'
 import type { MetricValues } from './messages.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
@@ -40,7 +40,7 @@ export function createClusterMetrics(context: Context, workers: ReadonlySet<Work
 
 /** The metrics of this process, with its own view of the shared state. */
 export async function collectValues(context: Context): Promise<MetricValues> {
-  context.metrics.measureState(toMeasuredState(context, await readServerState(context)))
+  await measureState(context)
   return context.metrics.registry.getMetricsAsJSON()
 }
 

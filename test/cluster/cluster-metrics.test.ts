@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
-import { SECOND_MS } from '../../src/clock.ts'
 import { createMetrics } from '../../src/observability/metrics.ts'
 import type { MetricValues } from '../../src/cluster/messages.ts'
 import { foldCounters, labelProcess, printSum } from '../../src/cluster/cluster-metrics.ts'
@@ -26,22 +25,25 @@ function makeValues(value: number): Promise<MetricValues> {
 }
 
 /** What a worker has measured of the state. */
-function measure(clockDifferencesMs: Readonly<Record<string, number>>): Promise<MetricValues> {
+function measure(clockDifferences: Readonly<Record<string, number>>): Promise<MetricValues> {
   const metrics = createMetrics()
-  metrics.measureState({
-    isStoreUp: true,
-    isStoreWritable: true,
-    callsToday: { walk: 7 },
-    callsLeft: { walk: 90 },
-    dailyLimit: { set: 100 },
-    limitedUntilMs: 5_000,
-    keyRefusedUntilMs: 0,
-    breaker: 'closed',
-    copies: [{ channel: 'c', ageMs: 2_000, productCount: 10, dealCount: 4, held: null }],
-    channelCount: 1,
-    areChannelsHeld: false,
-    clockDifferencesMs,
-    caches: { entries: { products: 3 }, bytes: { products: 300 } },
+  metrics.setGauges({
+    vitrine_store_up: 1,
+    vitrine_store_writable: 1,
+    vitrine_catalog_calls_today: { walk: 7 },
+    vitrine_catalog_calls_left: { walk: 90 },
+    vitrine_catalog_daily_limit: { set: 100 },
+    vitrine_catalog_paused_until_timestamp_seconds: { limit: 5, key: 0 },
+    vitrine_catalog_breaker_state: 0,
+    vitrine_channels: 1,
+    vitrine_channel_list_held: 0,
+    vitrine_walk_held: { c: 0 },
+    vitrine_copy_age_seconds: { c: 2 },
+    vitrine_copy_products: { c: 10 },
+    vitrine_copy_deals: { c: 4 },
+    vitrine_clock_difference_seconds: clockDifferences,
+    vitrine_cache_entries: { products: 3 },
+    vitrine_cache_bytes: { products: 300 },
   })
   return metrics.registry.getMetricsAsJSON()
 }
@@ -67,7 +69,7 @@ describe('metrics of all processes', () => {
   })
 
   test('clocks compared by one worker, and not yet by another - are told of each', async () => {
-    const parts = [-110 * SECOND_MS, 0].map(async (database, index) =>
+    const parts = [-110, 0].map(async (database, index) =>
       labelProcess(await measure({ database }), `worker-${index}`),
     )
     const { text } = await printSum(await Promise.all(parts))
@@ -92,7 +94,7 @@ describe('metrics of all processes', () => {
   })
 
   test('state that all share - is told once', async () => {
-    const values = await measure({ catalog: 90_000 })
+    const values = await measure({ catalog: 90 })
     const { text } = await printSum([labelProcess(values, 'worker-1'), labelProcess(values, 'worker-2')])
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([

@@ -1,10 +1,9 @@
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
-import { isReadOnly, isValueRefused } from '../storage/unavailable.ts'
-import { describeStoreFailure } from '../storage/reconnecting-store.ts'
-import type { CopyStore } from '../storage/store.ts'
 import { StoreError } from '../errors.ts'
-import type { Logger } from './logger.ts'
-import type { Metrics } from './metrics.ts'
+import type { Logger } from '../observability/logger.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import type { CopyStore } from './store.ts'
+import { describeStoreFailure, isReadOnly, isValueRefused } from './unavailable.ts'
 
 /** When the stored copy failed last, and what its database said. */
 export type StoreFailure = Readonly<{ atMs: number; reason: string }>

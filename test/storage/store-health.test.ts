@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { createMetrics } from '../../src/observability/metrics.ts'
-import { type StoreHealth, createStoreHealth, logHealed } from '../../src/observability/store-health.ts'
+import { type StoreHealth, createStoreHealth, logHealed } from '../../src/storage/store-health.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
