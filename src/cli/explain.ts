@@ -16,7 +16,7 @@ import { type CatalogAnswer, type Known, explainBox } from '../studio/explain.ts
 import { readKnown } from '../studio/read-known.ts'
 import { formatTime } from '../widgets/format.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
-import { parseQueryString } from '../widgets/address.ts'
+import { parseQueryString } from '../widgets/parameters.ts'
 import type { ExplanationView } from '../studio/views.ts'
 import { findRemedy, findRemedyByCode } from './checks/findings.ts'
 import { createCommandClient, openForCommand } from './open-catalog.ts'

@@ -2,9 +2,8 @@ import { type ErrorRequestHandler, type Request, type Response, Router } from 'e
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { BadOptionError, OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
-import { sendAnswer } from '../http/answer.ts'
 import { findClientAddress } from '../http/client-address.ts'
-import { createEtag } from '../http/etag.ts'
+import { createEtag, sendResponse } from '../http/response.ts'
 import { takenInHeaders } from '../http/security-headers.ts'
 import type { WidgetAddress } from '../widgets/address.ts'
 import {
@@ -26,7 +25,7 @@ import {
 } from '../widgets/oembed.ts'
 import { findSpeech } from '../widgets/presentation.ts'
 import type { Widget } from '../widgets/widgets.ts'
-import { noteFailure } from './note-answer.ts'
+import { logFailure } from './request-log.ts'
 import { parseQuery } from './requests.ts'
 
 const TYPES: Readonly<Record<OembedFormat, string>> = {
@@ -65,7 +64,7 @@ async function sendOembed(context: Context, request: Request, response: Response
     )
   const frame = await findFrame(context, address, findClientAddress(request, context.config.trustProxy))
   const text = formatOembed(toOembedAnswer(frame, question), question.format)
-  sendAnswer(request, response, {
+  sendResponse(request, response, {
     status: 200,
     headers: {
       'Content-Type': TYPES[question.format],
@@ -135,7 +134,7 @@ function createOembedErrorHandler(context: Context): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, next) => {
     if (!(error instanceof OembedError || error instanceof BadOptionError)) return next(error)
-    noteFailure(context, { error, surface: 'oembed', state: 'invalid', request, response })
+    logFailure(context, { error, surface: 'oembed', state: 'invalid', request, response })
     response.status(error.statusCode).set({
       'Cache-Control': 'no-store',
       'Vitrine-State': 'invalid',

@@ -1,7 +1,6 @@
 import { OembedError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
-import { type ParameterReader, createParameterReader } from './parameters.ts'
-import { findQuery } from './address.ts'
+import { type ParameterReader, createParameterReader, findQuery } from './parameters.ts'
 
 /** Width of a frame where the consumer names none, and the widest that a widget fills well. */
 const WIDTH_PX = 600

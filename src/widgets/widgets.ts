@@ -20,11 +20,11 @@ import { toBoxView } from './where-to-buy.ts'
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
   address: BoxAddress | GridAddress
-  /** Equal for equal views of one address, and for no others. */
-  digest: string
+  /** Return a text that is equal for equal views of one address, and for no others. `scope`: what the response depends on besides. */
+  computeDigest(scope: string): string
   /** Why there may be nothing to show, for the author of the page. */
   hiddenReason: string
-  /** Return the view, made on the first call; `undefined` when there is nothing to show. */
+  /** Make the view; `undefined` when there is nothing to show. */
   getView(): View | undefined
   channel: Channel
   /** When the catalog gave the data, Unix milliseconds. */
@@ -90,9 +90,19 @@ function limitByPrice({ config }: WidgetDetails, untilMs: number, oldestPriceMs:
   return Math.min(untilMs, oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1)
 }
 
+/** Characters of a digest. */
+const DIGEST_CHARACTERS = 27
+
 /** `state`: what the view depends on beside its data, such as the age of its prices. */
-function computeDigest(state: readonly (string | number | boolean)[], data: unknown): string {
-  return hash('sha256', `${state.join(' ')} ${JSON.stringify(data)}`, 'base64url')
+function digestOf(
+  state: readonly (string | number | boolean)[],
+  data: unknown,
+): Widget<unknown>['computeDigest'] {
+  return (scope) =>
+    hash('sha256', `${scope} ${state.join(' ')} ${JSON.stringify(data)}`, 'base64url').slice(
+      0,
+      DIGEST_CHARACTERS,
+    )
 }
 
 async function getBox(
@@ -116,13 +126,14 @@ async function getBox(
   return {
     kind: 'where-to-buy',
     address,
-    digest: computeDigest([isGone ? 'gone' : asOfMs, isShown, isFuture(asOfMs, presentation.nowMs)], product),
+    computeDigest: digestOf(
+      [isGone ? 'gone' : asOfMs, isShown, isFuture(asOfMs, presentation.nowMs)],
+      product,
+    ),
     get hiddenReason() {
       return isGone ? GONE_REASON : explainHiddenBox(gtin, product, { options, defaults })
     },
-    getView: once(() =>
-      product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation),
-    ),
+    getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
     channel,
     asOfMs,
     oldestPriceMs,
@@ -164,7 +175,7 @@ async function getGrid(
   return {
     kind: 'deals',
     address,
-    digest: computeDigest(
+    computeDigest: digestOf(
       [
         isGone ? 'gone' : checkedAtMs,
         isFuture(checkedAtMs, presentation.nowMs),
@@ -176,18 +187,13 @@ async function getGrid(
     get hiddenReason() {
       return isGone ? GONE_REASON : explainHiddenGrid(options, defaults)
     },
-    getView: once(() => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages })),
+    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
     channel,
     asOfMs,
     oldestPriceMs,
     status,
     currentUntilMs: limitByPrice(details, currentUntilMs, oldestPriceMs),
   }
-}
-
-function once<T>(make: () => T): () => T {
-  let made: Readonly<{ value: T }> | undefined
-  return () => (made ??= { value: make() }).value
 }
 
 /** A channel that has gone is not looked up: its copy is older than it may be shown. */
