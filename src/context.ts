@@ -23,7 +23,7 @@ import type { Logger } from './observability/logger.ts'
 import { type Memories, createMemories } from './caches.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
 import { BUILT_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
-import { type StoreFailure, createStoreHealth, logHealed } from './observability/store-health.ts'
+import { type StoreFailure, createStoreHealth, logHealed } from './storage/store-health.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 

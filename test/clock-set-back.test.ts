@@ -1,12 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createCatalogHealth } from '../src/observability/catalog-health.ts'
 import { createRateLimiter } from '../src/catalog/rate-limiter.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../src/clock.ts'
+import { DAY_MS, HOUR_MS } from '../src/clock.ts'
 import { openReconnectingStore } from '../src/storage/reconnecting-store.ts'
 import { createLogger } from '../src/observability/logger.ts'
 import { createMetrics } from '../src/observability/metrics.ts'
-import { createStoreHealth } from '../src/observability/store-health.ts'
-import { createRemoteLimiter } from '../src/cluster/remote-limiter.ts'
+import { createStoreHealth } from '../src/storage/store-health.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { createFakeClock } from './helpers/fake-clock.ts'
 import { NOON_MS } from './helpers/harness.ts'
@@ -44,17 +43,6 @@ describe('clock set a day back', () => {
     await expect(store.ping()).rejects.toThrow('no room')
     expect(open).toHaveBeenCalledTimes(2)
     await store.close()
-  })
-
-  test('address that a worker knows to be locked - is asked about again', async () => {
-    const ask = vi.fn<() => Promise<number>>(() => Promise.resolve(15 * MINUTE_MS))
-    const limiter = createRemoteLimiter(clock, ask)
-    await limiter.admit({ address: 'a', isWrong: true })
-    await limiter.admit({ address: 'a', isWrong: true })
-    expect(ask).toHaveBeenCalledOnce()
-    clock.step(-DAY_MS)
-    await limiter.admit({ address: 'a', isWrong: true })
-    expect(ask).toHaveBeenCalledTimes(2)
   })
 
   test('look-ups of the day ahead - do not count, and the pause of that day is over', async () => {

@@ -18,7 +18,7 @@ const LAYERS = [
   ['freshness'],
   ['widgets'],
   ['http'],
-  ['caches.ts', 'context.ts'],
+  ['caches.ts', 'context.ts', 'server-status.ts'],
   ['studio'],
   ['routes'],
   ['app.ts'],

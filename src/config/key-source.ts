@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../errors.ts'
-import { type Secret, parseSecret } from './secrets.ts'
+import { type Secret, type Secrets, parseSecret } from './secrets.ts'
 
 /** Where the catalog client takes its key from, at each call. */
 export type KeySource = Readonly<{
@@ -9,6 +9,16 @@ export type KeySource = Readonly<{
   /** Reads the key again where it has a file; `true` when it is another one now. Never throws. */
   refresh(): Promise<boolean>
 }>
+
+/**
+ * Open the key of a remote catalog.
+ * @throws ConfigError when there is none, or when its file cannot be read or holds no usable key.
+ */
+export function openKeySource({ catalogKey, catalogKeyFile }: Secrets): KeySource {
+  if (catalogKeyFile !== null) return createKeyFile(catalogKeyFile)
+  if (catalogKey === null) throw new ConfigError(['VITRINE_CATALOG_URL: needs a key'])
+  return createFixedKey(catalogKey)
+}
 
 /** A key that never changes while the process lives. */
 export function createFixedKey(key: Secret): KeySource {

@@ -1,7 +1,7 @@
 import request from 'supertest'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECOND_MS } from '../../../src/clock.ts'
-import { readServerState } from '../../../src/observability/server-status.ts'
+import { readServerState } from '../../../src/server-status.ts'
 import { runBuilt, runHere } from '../../cli/cli-harness.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS, createHarness } from '../../helpers/harness.ts'
