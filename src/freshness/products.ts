@@ -1,7 +1,7 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
-import type { Drops, ParsedProduct } from '../catalog/parse.ts'
+import type { Drops } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import { CallNotMadeError, CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
@@ -151,11 +151,11 @@ export class ProductSource {
       const { value, asOfMs } = await client.findProduct({ channelId, gtin, purpose })
       if (value === undefined && !(await channels.isListed(channelId)))
         throw new CatalogStatusError('404 for a product of a channel that is not listed', 404)
-      if (value !== undefined) {
+      if (value?.drops !== undefined) {
         onDrops(value.drops, channelId)
         await this.#refuseMalformed(wanted, value)
       }
-      const entry = this.#keepBrand(wanted, { product: value?.product ?? null, asOfMs })
+      const entry = this.#keepBrand(wanted, { product: value ?? null, asOfMs })
       // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
       if (this.#judgeAge(entry) === 'fresh') failures.delete(key)
       else failures.add(key, undefined)
@@ -167,11 +167,11 @@ export class ProductSource {
   }
 
   /**
-   * A product that the catalog lists without any offer has lost them, which is believed.
+   * Judge a product with malformed offers. One that the catalog lists without any offer has lost them, which is believed.
    * @throws CatalogInvalidError when every offer was malformed and others are known that may still be shown.
    */
-  async #refuseMalformed(wanted: Wanted, { product }: ParsedProduct): Promise<void> {
-    if (product.offers.length > 0 || product.drops === undefined) return
+  async #refuseMalformed(wanted: Wanted, { offers }: Product): Promise<void> {
+    if (offers.length > 0) return
     const { memory, store } = this.#details
     const stored = memory.get(wanted.key) ?? store.findProduct(wanted.channelId, wanted.gtin)
     const known = await Promise.resolve(stored).catch(() => undefined)

@@ -6,7 +6,6 @@ import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
 import {
   READ_ONLY_MESSAGE,
-  UNAVAILABLE_MESSAGE,
   isFileDamaged,
   isLocked,
   isReadOnly,
@@ -101,8 +100,6 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
   }
 }
 
-const NOT_OPENED_MESSAGE = 'the database could not be opened a moment ago'
-
 type Action<T> = (store: CopyStore) => Promise<T>
 
 /**
@@ -159,7 +156,9 @@ class Connection {
     }
     const cause = this.#unavailable.error()
     if (this.#stopping.signal.aborted || (cause !== undefined && !this.#mayReopen()))
-      throw new StoreError(this.#isServer ? UNAVAILABLE_MESSAGE : NOT_OPENED_MESSAGE, { cause })
+      throw this.#isServer
+        ? new StoreError('the database could not be reached a moment ago', { cause, isUnreached: true })
+        : new StoreError('the database could not be opened a moment ago', { cause })
     return this.#store
   }
 

@@ -3,15 +3,15 @@ import {
   type QuotaChange,
   type QuotaState,
   SHARES,
+  type Share,
   correctPause,
-  createQuotaState,
+  toDay,
 } from '../catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
 import type { CopyTables } from './schema.ts'
 import { readTime } from './sql-time.ts'
-import { executeOnce } from './statements.ts'
 
 /** Days whose calls are kept: an operator may look back. */
 const KEPT_DAYS = 8
@@ -32,10 +32,8 @@ export function updateQuota(
     const before = await correctStoredPause(place, stored)
     const after = change(before)
     if (isPauseChanged(stored, after)) await writePause(place, after)
-    if (SHARES.some((share) => before.calls[share] !== after.calls[share]))
-      await addCalls(place, before, after)
-    const lookups = after.lookupsLastHour - before.lookupsLastHour
-    if (lookups > 0) await addLookups(place, lookups)
+    await addCalls(place, before, after)
+    await addLookups(place, after.lookupsLastHour - before.lookupsLastHour)
     return after
   }
   return transact(database, work, { kind: 'queued' })
@@ -43,52 +41,38 @@ export function updateQuota(
 
 /** On a server all processes queue for the catalog's row; SQLite has one writer. */
 async function lockQuota({ transaction, catalog }: Place): Promise<void> {
-  const locked = await transaction
-    .selectFrom('quotas')
-    .select('catalog')
-    .where('catalog', '=', catalog)
-    .forUpdate()
-    .executeTakeFirst()
-  if (locked !== undefined) return
-  await transaction
-    .insertInto('quotas')
-    .values({ catalog, limited_until_ms: 0, pause_count: 0, limited_at_ms: 0, learned_calls: null })
-    .onConflict((conflict) => conflict.column('catalog').doUpdateSet({ catalog }))
-    .execute()
+  const { rows } = await sql`select 1 from quotas where catalog = ${catalog} for update`.execute(transaction)
+  if (rows.length === 0)
+    await sql`insert into quotas (catalog, limited_until_ms, pause_count, limited_at_ms) values (${catalog}, 0, 0, 0)
+      on conflict (catalog) do update set catalog = excluded.catalog`.execute(transaction)
 }
 
+type QuotaRow = Readonly<
+  Record<'limited_until_ms' | 'pause_count' | 'limited_at_ms' | Share | 'lookups', unknown> &
+    Record<'learned_calls', number | null>
+>
+
 async function readQuota({ transaction, catalog, nowMs }: Place): Promise<QuotaState> {
-  const empty = createQuotaState(nowMs)
+  const day = toDay(nowMs)
   // The minute an hour ago counts whole, so that no 60 minutes ever see more than their budget. Minutes of a clock that was
   // ahead do not count.
-  const minutes = [toMinute(nowMs - HOUR_MS), toMinute(nowMs) + 1] as const
-  const [row] = await executeOnce(transaction, 'read quota', {
-    values: [catalog, ...minutes, catalog, catalog, empty.day],
-    build: () =>
-      transaction
-        .selectFrom(sql<Readonly<{ one: number }>>`(select 1 as one)`.as('o'))
-        .leftJoin('quotas as q', (join) => join.on('q.catalog', '=', catalog))
-        .leftJoin('quota_days as d', (join) => join.on('d.catalog', '=', catalog).on('d.day', '=', empty.day))
-        .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls', ...SHARES])
-        .select(({ selectFrom }) =>
-          selectFrom('quota_minutes')
-            .select(sql<number | null>`sum(lookups)`.as('sum'))
-            .where('catalog', '=', catalog)
-            .where('minute', '>=', minutes[0])
-            .where('minute', '<=', minutes[1])
-            .as('lookups'),
-        ),
-  })
+  const { rows } = await sql<QuotaRow>`
+    select limited_until_ms, pause_count, limited_at_ms, learned_calls, walk, refresh, lookup,
+      (select sum(lookups) from quota_minutes where catalog = ${catalog}
+        and minute >= ${toMinute(nowMs - HOUR_MS)} and minute <= ${toMinute(nowMs) + 1}) as lookups
+    from (select 1 as one) as one
+    left join quotas on quotas.catalog = ${catalog}
+    left join quota_days on quota_days.catalog = ${catalog} and day = ${day}`.execute(transaction)
   // What is not there is null, which is 0 as a number.
-  const { learned_calls: learnedCalls, ...found } = row as NonNullable<typeof row>
+  const row = rows[0] as QuotaRow
   return {
-    limitedUntilMs: Number(found.limited_until_ms),
-    pauseCount: Number(found.pause_count),
-    limitedAtMs: Number(found.limited_at_ms),
-    learnedCalls,
-    day: empty.day,
-    calls: { walk: Number(found.walk), refresh: Number(found.refresh), lookup: Number(found.lookup) },
-    lookupsLastHour: Number(found.lookups),
+    limitedUntilMs: Number(row.limited_until_ms),
+    pauseCount: Number(row.pause_count),
+    limitedAtMs: Number(row.limited_at_ms),
+    learnedCalls: row.learned_calls,
+    day,
+    calls: { walk: Number(row.walk), refresh: Number(row.refresh), lookup: Number(row.lookup) },
+    lookupsLastHour: Number(row.lookups),
   }
 }
 
@@ -125,59 +109,32 @@ async function writePause({ transaction, catalog }: Place, state: QuotaState): P
 async function addCalls(
   { transaction, catalog }: Place,
   before: QuotaState,
-  after: QuotaState,
+  { day, calls }: QuotaState,
 ): Promise<void> {
-  const { day } = after
-  const [walk, refresh, lookup] = SHARES.map((share) => after.calls[share] - before.calls[share]) as [
-    number,
-    number,
-    number,
-  ]
-  await executeOnce(transaction, 'add calls', {
-    values: [catalog, day, walk, refresh, lookup],
-    build: () =>
-      transaction
-        .insertInto('quota_days')
-        .values({ catalog, day, walk, refresh, lookup })
-        .onConflict((conflict) =>
-          conflict.columns(['catalog', 'day']).doUpdateSet(({ eb, ref }) => ({
-            walk: eb(ref('quota_days.walk'), '+', ref('excluded.walk')),
-            refresh: eb(ref('quota_days.refresh'), '+', ref('excluded.refresh')),
-            lookup: eb(ref('quota_days.lookup'), '+', ref('excluded.lookup')),
-          })),
-        ),
-  })
-  if (SHARES.some((share) => before.calls[share] > 0)) return
+  const added = SHARES.map((share) => calls[share] - before.calls[share])
+  if (added.every((count) => count === 0)) return
+  await sql`insert into quota_days (catalog, day, walk, refresh, lookup) values (${catalog}, ${day}, ${sql.join(added)})
+    on conflict (catalog, day) do update set walk = quota_days.walk + excluded.walk,
+      refresh = quota_days.refresh + excluded.refresh, lookup = quota_days.lookup + excluded.lookup`.execute(
+    transaction,
+  )
   // The first call of a day removes the rows that are too old.
-  await transaction
-    .deleteFrom('quota_days')
-    .where('catalog', '=', catalog)
-    .where('day', '<', day - KEPT_DAYS)
-    .execute()
+  if (SHARES.every((share) => before.calls[share] === 0))
+    await sql`delete from quota_days where catalog = ${catalog} and day < ${day - KEPT_DAYS}`.execute(
+      transaction,
+    )
 }
 
 async function addLookups({ transaction, catalog, nowMs }: Place, lookups: number): Promise<void> {
-  const minute = toMinute(nowMs)
-  const [row] = await executeOnce(transaction, 'add lookups', {
-    values: [catalog, minute, lookups],
-    build: () =>
-      transaction
-        .insertInto('quota_minutes')
-        .values({ catalog, minute, lookups })
-        .onConflict((conflict) =>
-          conflict.columns(['catalog', 'minute']).doUpdateSet(({ eb, ref }) => ({
-            lookups: eb(ref('quota_minutes.lookups'), '+', ref('excluded.lookups')),
-          })),
-        )
-        .returning('lookups'),
-  })
+  if (lookups === 0) return
+  const { rows } = await sql<Readonly<{ lookups: number }>>`
+    insert into quota_minutes (catalog, minute, lookups) values (${catalog}, ${toMinute(nowMs)}, ${lookups})
+    on conflict (catalog, minute) do update set lookups = quota_minutes.lookups + excluded.lookups
+    returning lookups`.execute(transaction)
   // The first look-up of a minute removes the rows that are too old.
-  if (row?.lookups !== lookups) return
-  await transaction
-    .deleteFrom('quota_minutes')
-    .where('catalog', '=', catalog)
-    .where('minute', '<', toMinute(nowMs - HOUR_MS))
-    .execute()
+  if (rows[0]?.lookups === lookups)
+    await sql`delete from quota_minutes where catalog = ${catalog}
+      and minute < ${toMinute(nowMs - HOUR_MS)}`.execute(transaction)
 }
 
 function toMinute(timeMs: number): number {
