@@ -23,7 +23,7 @@ import {
   parseOembedQuestion,
   toOembedAnswer,
 } from '../widgets/oembed.ts'
-import { findSpeech } from '../widgets/presentation.ts'
+import { findSpeech } from '../widgets/locales/index.ts'
 import type { Widget } from '../widgets/widgets.ts'
 import { logFailure } from './request-log.ts'
 import { parseQuery } from './requests.ts'

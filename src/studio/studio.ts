@@ -2,7 +2,7 @@ import type { Channel, Product } from '../catalog/contract.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
 import { cleanText } from '../offers/text.ts'
 import type { BoxSize, GridSize } from '../widgets/heights.ts'
-import { findSpeech } from '../widgets/presentation.ts'
+import { findSpeech } from '../widgets/locales/index.ts'
 import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from './choice.ts'
 import { formatDeals, toDealsPanel } from './deals-panel.ts'
 import { type Choosable, listFields } from './fields.ts'
@@ -166,7 +166,13 @@ function toEmbedded(data: StudioData, query: URLSearchParams): EmbeddedWidget | 
   }
   if (product === null) return null
   const size = shown.kind === 'where-to-buy' ? shown.size : NO_SHOPS
-  return { ...common, kind: 'where-to-buy', gtin: product.gtin, title: messages.nameBox(product.title), size }
+  return {
+    ...common,
+    kind: 'where-to-buy',
+    gtin: product.gtin,
+    title: messages.nameBox({ title: product.title }),
+    size,
+  }
 }
 
 const NO_CARDS: GridSize = { layout: 'grid', cardCount: 0 }

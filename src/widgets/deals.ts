@@ -1,9 +1,8 @@
 import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
+import { type Speech, findSpeech } from './locales/index.ts'
 import {
   type Presentation,
-  type Speech,
-  findSpeech,
   isPriceShown,
   toAvailabilityView,
   toFrame,
@@ -73,7 +72,7 @@ function toDealView(entry: DealEntry, speech: Speech, presentation: Presentation
     brand: entry.brand,
     imageUrl: entry.imageUrl,
     merchant: offer.merchant,
-    merchantText: speech.messages.placeAt(offer.merchant),
+    merchantText: speech.messages.placeAt({ merchant: offer.merchant }),
     href: offer.affiliateUrl,
     price,
     seePrice: speech.words.seePrice,
