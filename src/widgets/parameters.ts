@@ -96,8 +96,8 @@ function parseNumber(text: string, { min, max }: Readonly<{ min: number; max: nu
   return value >= min && value <= max ? value : undefined
 }
 
-/** Variants and extensions are dropped: they change nothing here and would multiply the answers. */
-function parseLocale(text: string): string | undefined {
+/** Parse a language tag. Variants and extensions are dropped: they change nothing here and would multiply the answers. */
+export function parseLocale(text: string): string | undefined {
   if (text.length > 35) return undefined
   try {
     const { language, script, region } = new Intl.Locale(text)

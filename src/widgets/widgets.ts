@@ -12,6 +12,7 @@ import { type AddressParsers, type BoxAddress, type GridAddress, createAddressPa
 import { toDealQuery, toGridView } from './deals.ts'
 import { GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
 import type { OptionDefaults, Surface } from './options.ts'
+import { parseLocale } from './parameters.ts'
 import { type Presentation, computeOfferId, isPriceShown } from './presentation.ts'
 import type { BoxView, GridView } from './view-models.ts'
 import { toBoxView } from './where-to-buy.ts'
@@ -63,7 +64,8 @@ export type WidgetDetails = Readonly<{
 
 /** Create the widgets. */
 export function createWidgets(details: WidgetDetails): Widgets {
-  const defaults = toDefaults(details.config)
+  const { locale, currency } = details.config
+  const defaults = { locale: parseLocale(locale) ?? locale, currency }
   return {
     ...createAddressParsers(defaults),
     defaults,
@@ -202,12 +204,3 @@ function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
 }
 
 const NO_DEALS: DealPage = { deals: [], hasNext: false, readAtMs: 0 }
-
-/** The defaults in the same form as parsed options. */
-function toDefaults(config: Config): OptionDefaults {
-  const { language, script, region } = new Intl.Locale(config.locale)
-  return {
-    locale: [language, script, region].filter((part) => part !== undefined).join('-'),
-    currency: config.currency,
-  }
-}
