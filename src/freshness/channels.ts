@@ -56,7 +56,7 @@ export class ChannelSource {
   async getChannel(channelId: string): Promise<ServedChannel> {
     const { clock, config } = this.#details
     if (!this.#isServed(channelId)) throw new UnknownChannelError('the channel is not served')
-    const list = await this.#findListFor(channelId)
+    const list = this.#findInMemory(channelId) ?? (await this.#findListFor(channelId))
     if (list === undefined)
       throw new UnavailableError('no list of channels could be fetched yet', { cause: this.#storeFailure })
     const channel = list.channels.find(({ id }) => id === channelId)
@@ -100,14 +100,16 @@ export class ChannelSource {
     return newest !== undefined && newest.heldSinceMs === null && hasChannel(newest, channelId)
   }
 
+  #findInMemory(channelId: string): ChannelList | undefined {
+    if (this.#memory === undefined || !hasChannel(this.#memory, channelId)) return undefined
+    // Read behind: a database that says nothing would take all of the visitor's time.
+    if (!isWithin(this.#storeReadAtMs, STORE_READ_EVERY_MS, this.#details.clock.nowMs()))
+      void this.#findStored()
+    return this.#memory
+  }
+
   /** Another process may have a newer list, and the catalog is asked when that is old, too. */
   async #findListFor(channelId: string): Promise<ChannelList | undefined> {
-    if (this.#memory !== undefined && hasChannel(this.#memory, channelId)) {
-      // Read behind: a database that says nothing would take all of the visitor's time.
-      if (!isWithin(this.#storeReadAtMs, STORE_READ_EVERY_MS, this.#details.clock.nowMs()))
-        void this.#findStored()
-      return this.#memory
-    }
     const stored = await this.#findStored()
     if (stored !== undefined && (hasChannel(stored, channelId) || !this.#isAged(stored))) return stored
     return (await this.#fetchInTime()) ?? stored

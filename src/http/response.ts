@@ -95,6 +95,16 @@ export function hashFolders(folders: readonly string[]): string {
 /** A body in each encoding. Strings hold bytes (latin1): Node sends such a string together with the head in one write. */
 export type Bodies<Bytes = string> = Readonly<{ identity: Bytes; gzip?: Bytes; br?: Bytes }>
 
+/** Most bodies fit in here: a buffer of its own for each costs as much as encoding it. */
+const scratch = Buffer.allocUnsafe(64 * 1_024)
+
+/** Return the bytes of a text in UTF-8 as a string. */
+export function toByteString(text: string): string {
+  // A UTF-16 unit has at most three bytes.
+  if (text.length * 3 > scratch.length) return Buffer.from(text).toString('latin1')
+  return scratch.toString('latin1', 0, scratch.write(text))
+}
+
 /** An encoding by its name in headers; `null`: as it is. */
 export type Encoding = 'br' | 'gzip' | null
 

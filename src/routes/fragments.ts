@@ -1,6 +1,6 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import type { Headers } from '../http/response.ts'
+import { type Headers, toByteString } from '../http/response.ts'
 import { takenInHeaderList, toFragmentPolicy } from '../http/security-headers.ts'
 import { createWidgetRouter, renderView } from './widget-routes.ts'
 
@@ -18,9 +18,7 @@ export function createFragmentsRouter(context: Context): Router {
     surface: 'fragment',
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
-    render: (widget, view) => ({
-      identity: Buffer.from(renderView(context, widget, view)).toString('latin1'),
-    }),
+    render: (widget, view) => ({ identity: toByteString(renderView(context, widget, view)) }),
     renderFailure: ({ form, message }) => (form === 'mistake' ? `<!-- Vitrine: ${message ?? ''} -->` : ''),
   })
 }

@@ -96,7 +96,8 @@ type Asked = Readonly<{ address: WidgetAddress; getWidget(): Promise<AnyWidget> 
 type Prepared = Readonly<{
   cached: Omit<CachedResponse, 'bodies'>
   known: Bodies | undefined
-  render(): Promise<Bodies>
+  /** Make the bodies on the first call. */
+  render(): Bodies | Promise<Bodies>
   status: CacheStatus
   kind: AnyWidget['kind']
 }>
@@ -116,7 +117,12 @@ function createSender(
     const isStorable = !hasEncodedOptionName(findQuery(target))
     // The target is another spelling of one that is cached.
     if (isStorable && responses.sendByKey(key, { request, response, target })) return
-    const make = async (): Promise<Prepared> => prepare(key, await getWidget())
+    const make = async (): Promise<Prepared> => {
+      const made = prepare(key, await getWidget())
+      // Visitors who come while the body is encoded share it.
+      await getBodies(made, request)
+      return made
+    }
     const moment = Math.floor(clock.nowMs() / TOGETHER_MS)
     // The queue of grids is fair only while it knows each visitor.
     const prepared = await (address.gtin === null ? make() : flights.run(`${key} ${moment}`, make))
@@ -147,7 +153,6 @@ function createPreparer(
   const { logger, metrics, version } = context
   const { responses } = context.memories
   const getHeaders = createHeaderBlocks(details)
-  const rendering = createSingleFlight<Bodies>()
   const isEachLogged = ({ status }: AnyWidget): boolean =>
     status === 'stale' && logger.isLevelEnabled('debug')
   return (key, widget) => {
@@ -170,8 +175,8 @@ function createPreparer(
       cacheStatus: toCacheStatus(cache),
       count: metrics.getAnswerCounter({ surface: `${details.surface} ${kind}`, state, cache }),
     }
-    const render = (): Promise<Bodies> =>
-      rendering.run(`${key} ${digest}`, async () => details.render(widget, view))
+    let rendered: Bodies | Promise<Bodies> | undefined
+    const render = (): Bodies | Promise<Bodies> => (rendered ??= details.render(widget, view))
     return { cached, known: known?.bodies, render, status, kind }
   }
 }
