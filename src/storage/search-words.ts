@@ -70,7 +70,7 @@ export async function findByWords(
   const visible = database
     .selectFrom('products')
     .select(['products.id', 'gtin', 'search_text'])
-    .where(isVisibleAt<'products'>(copy.visibleWalk))
+    .where(isVisibleAt(copy.visibleWalk))
     .limit(MAX_CANDIDATES)
   if (isPostgres(database)) return visible.where('copy_id', '=', copy.id).where(hasLexemes(wanted)).execute()
   const matches = sql<{
@@ -101,7 +101,7 @@ export async function selectIdsByWords(
     .selectFrom('products')
     .select('id')
     .where('copy_id', '=', copy.id)
-    .where(isVisibleAt<'products'>(copy.visibleWalk))
+    .where(isVisibleAt(copy.visibleWalk))
     .where(hasLexemes(wanted))
 }
 

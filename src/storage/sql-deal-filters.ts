@@ -134,7 +134,7 @@ export function whereVisible<Row>(
   return deals
     .where('copy_id', '=', copy.id)
     .where('currency', '=', query.currency)
-    .where(isVisibleAt<'deals'>(copy.currentWalk))
+    .where(isVisibleAt(copy.currentWalk))
 }
 
 /** Keep the deals that pass every filter of the grid, and that are the best of their product among those that pass. */

@@ -91,7 +91,7 @@ function whereMatching(database: Kysely<CopyTables>, copy: CopyRow, { query, rar
   return deals
     .where(sql<number>`+deals.copy_id`, '=', copy.id)
     .where(sql<string>`+deals.currency`, '=', query.currency)
-    .where(isVisibleAt<'deals'>(copy.currentWalk))
+    .where(isVisibleAt(copy.currentWalk))
 }
 
 type DealsSelect = SelectQueryBuilder<CopyTables, 'deals', object>
@@ -143,7 +143,7 @@ export async function computeDealCurrency(
     .selectFrom('deals')
     .select('currency')
     .where('copy_id', '=', copyId)
-    .where(isVisibleAt<'deals'>(walk))
+    .where(isVisibleAt(walk))
     .groupBy('currency')
     .orderBy(({ fn }) => fn.countAll(), 'desc')
     .orderBy('currency')

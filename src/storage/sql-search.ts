@@ -36,7 +36,7 @@ export async function searchProducts(
   if (text === '' && wanted.text.trim() !== '') return []
   const ids = await findIds({ database, copy, text, limit: wanted.limit })
   if (ids.length === 0) return []
-  const entries = new Map((await readProducts(database, copy, { ids })).map((entry) => [entry.id, entry]))
+  const entries = new Map((await readProducts(database, copy, ids)).map((entry) => [entry.id, entry]))
   return ids.flatMap((id) => entries.get(id) ?? [])
 }
 
@@ -60,7 +60,7 @@ async function findInRange(
     .where('copy_id', '=', copy.id)
     .where('gtin', '>=', from)
     .where('gtin', '<', below)
-    .where(isVisibleAt<'products'>(copy.visibleWalk))
+    .where(isVisibleAt(copy.visibleWalk))
     .orderBy('gtin')
     .limit(limit)
     .execute()
@@ -136,7 +136,7 @@ async function lookThrough({ database, copy, text, limit }: Search): Promise<rea
       selectFrom('products')
         .select(['id', 'gtin', 'search_text'])
         .where('copy_id', '=', copy.id)
-        .where(isVisibleAt<'products'>(copy.visibleWalk))
+        .where(isVisibleAt(copy.visibleWalk))
         .orderBy('gtin')
         .limit(MAX_SCANNED)
         .as('looked_at'),
