@@ -11,7 +11,7 @@ export async function findChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
 ): Promise<ChannelList | undefined> {
-  const lists = await sql<ChannelListsTable & { held_since_ms: number | null }>`
+  const lists = await sql<ChannelListsTable>`
     select * from channel_lists where catalog = ${catalog}`.execute(database)
   const [list] = lists.rows
   if (list === undefined) return undefined

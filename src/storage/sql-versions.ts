@@ -2,7 +2,7 @@ import { type Transaction, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
 import type { StoredShape } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
-import { toWordList } from './search-words.ts'
+import { toWordList } from './sql-search.ts'
 import { insertWithWords } from './sqlite-search.ts'
 import { insertRows, isIn } from './statements.ts'
 
