@@ -153,11 +153,7 @@ class Connection {
    * @throws StoreError while the database is unavailable, and for a write while it accepts none.
    */
   current(kind: CallKind): CopyStore | undefined {
-    const readOnly = this.#readOnly.error()
-    if (kind === 'write' && readOnly !== undefined)
-      throw new StoreError(READ_ONLY_MESSAGE, { cause: readOnly })
-    if (kind === 'write' && this.#writePause.isOn())
-      throw new StoreError('another process held the database a moment ago')
+    if (kind === 'write') this.#checkWritesAccepted()
     if (this.#store !== undefined && this.#isFileReplaced()) this.#drop(this.#store)
     const cause = this.#unavailable.error()
     const mayReopen = !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
@@ -196,6 +192,12 @@ class Connection {
     // A server that sends nothing must not hold up the stop.
     await Promise.race([this.#opening?.catch(() => {}) ?? this.#probing, systemClock.wait(CLOSE_TIMEOUT_MS)])
     await this.#store?.close()
+  }
+
+  #checkWritesAccepted(): void {
+    const cause = this.#readOnly.error()
+    if (cause !== undefined) throw new StoreError(READ_ONLY_MESSAGE, { cause })
+    if (this.#writePause.isOn()) throw new StoreError('another process held the database a moment ago')
   }
 
   #drop(store: CopyStore): void {

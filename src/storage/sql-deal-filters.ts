@@ -76,13 +76,16 @@ function listColumnFilters(query: Omit<DealQuery, 'channelId'>): readonly Column
   const filters: ColumnFilter[] = []
   const add = (...[column, isIndexed, test]: [ColumnFilter['column'], boolean, ColumnFilter['test']]): void =>
     void filters.push({ column, isIndexed, test })
-  const toKeys = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map(foldCase))
   if (query.isInStockOnly) add('is_in_stock', false, (column) => sql`${column} = 1`)
   if (brand !== null) add('brand_key', true, (column) => sql`${column} = ${foldCase(brand)}`)
   if (merchants.length > 0) add('merchant_key', true, (column) => sql`${column} in (${toKeys(merchants)})`)
   if (excluded.length > 0) add('merchant_key', false, (column) => sql`${column} not in (${toKeys(excluded)})`)
   if (maxPrice !== null) add('price_key', true, (column) => sql`${column} <= ${toPriceKey(maxPrice)}`)
   return filters
+}
+
+function toKeys(names: readonly string[]): RawBuilder<unknown> {
+  return sql.join(names.map(foldCase))
 }
 
 async function countUpToBound(
