@@ -23,7 +23,7 @@ import { isIn } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
 /** Most rows that one transaction writes: others who write to the same database never wait for long. */
-export const MAX_TRANSACTION_ROWS = 200
+export const MAX_TRANSACTION_ROWS = 500
 
 /** Versions that one transaction looks at: a page that follows a gap of a million products is put in step by step. */
 const MAX_VERSIONS_READ = 1_000
@@ -162,14 +162,17 @@ async function takeWithinRows(
     byNewRows.taken.flatMap(({ version }) => version?.id ?? []),
   )
   const byAllRows = takeWhile(byNewRows.taken, (change) => {
-    const { version } = change
-    return countNewRows(change) + (version === undefined ? 0 : 1 + (deals.get(version.id) ?? 0))
+    const { kind, version } = change
+    const oldDeals = version === undefined ? 0 : (deals.get(version.id) ?? 0)
+    // What ends leaves the first times of its deals behind.
+    return countNewRows(change) + 1 + (kind === 'end' || kind === 'delete' ? 2 * oldDeals : oldDeals)
   })
   return { taken: byAllRows.taken, isCut: byNewRows.isCut || byAllRows.isCut }
 }
 
+/** A product, its words, and its deals. */
 function countNewRows({ shape }: Change): number {
-  return shape === undefined ? 0 : 1 + shape.deals.length
+  return shape === undefined ? 0 : 2 + shape.deals.length
 }
 
 /** Changes that are not taken are not made: shaping a product costs as much as writing it. */

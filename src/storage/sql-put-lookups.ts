@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Kysely, type Selectable, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isNewer, toLatestMs } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { isConflict, transact } from '../database/transact.ts'
 import { createBatcher } from '../lib/batcher.ts'
-import { type ComparedContent, isSameContent, toStoredShape } from './rows.ts'
-import type { CopyTables } from './schema.ts'
+import { completeShape, toShownProduct } from './rows.ts'
+import type { CopyTables, ProductsTable } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
 import { readTime } from './sql-time.ts'
 import {
@@ -100,11 +100,12 @@ async function putLookups(
   })
 }
 
-type Version = ComparedContent &
-  Readonly<{ id: number; from_walk: number; until_walk: number | null; as_of_ms: number }>
+type Version = Selectable<
+  Pick<ProductsTable, 'id' | 'from_walk' | 'until_walk' | 'brand' | 'digest' | 'as_of_ms'>
+>
 type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
 
-const FIND_VERSIONS = `select id, from_walk, until_walk, title, brand, images, offers, drops, as_of_ms from products
+const FIND_VERSIONS = `select id, from_walk, until_walk, brand, digest, as_of_ms from products
   where copy_id = ? and gtin = ? and (until_walk is null or until_walk > ?)`
 
 async function putLookup(
@@ -159,12 +160,13 @@ async function putProduct(
   { copy, versions, asOfMs }: Put,
 ): Promise<void> {
   const visible = versions.find((version) => version.from_walk <= copy.visibleWalk)
-  const shape = toStoredShape(product, versions.find((version) => version.brand !== null)?.brand ?? null)
+  const shown = toShownProduct(product, versions.find((version) => version.brand !== null)?.brand)
   const isAlone = versions.length === 1 && visible?.until_walk === null
-  if (isAlone && isSameContent(visible, shape.content)) {
+  if (isAlone && visible.digest === shown.content.digest) {
     // Nearly all refreshes find what is there.
     await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, visible.id])
   } else {
+    const shape = completeShape(shown)
     const ids = versions.map((version) => version.id)
     const firstSeen = await carryFirstSeen(transaction, copy.id, { replacedIds: ids, shapes: [shape] })
     const place = { copyId: copy.id, fromWalk: visible?.from_walk ?? copy.visibleWalk, asOfMs, firstSeen }

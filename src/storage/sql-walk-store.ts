@@ -214,7 +214,7 @@ async function removeEnded(database: Kysely<CopyTables>, copyId: number, walk: n
     if (rows.length === 0) break
     let count = 0
     const end = rows.findIndex(
-      (row, index) => (count += 1 + row.deal_count) > MAX_TRANSACTION_ROWS && index > 0,
+      (row, index) => (count += 2 + row.deal_count) > MAX_TRANSACTION_ROWS && index > 0,
     )
     const removed = (end === -1 ? rows : rows.slice(0, end)).map(({ id }) => id)
     // A look-up elsewhere may have found one again since.
