@@ -1,13 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createCatalogHealth } from '../src/observability/catalog-health.ts'
-import { createGovernor } from '../src/catalog/governor.ts'
-import { createMemoryLedger } from '../src/catalog/quota-ledger.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../src/clock.ts'
+import { createRateLimiter } from '../src/catalog/rate-limiter.ts'
+import { DAY_MS, HOUR_MS } from '../src/clock.ts'
 import { openReconnectingStore } from '../src/storage/reconnecting-store.ts'
 import { createLogger } from '../src/observability/logger.ts'
 import { createMetrics } from '../src/observability/metrics.ts'
-import { createStoreHealth } from '../src/observability/store-health.ts'
-import { createRemoteLimiter } from '../src/cluster/remote-limiter.ts'
+import { createStoreHealth } from '../src/storage/store-health.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { createFakeClock } from './helpers/fake-clock.ts'
 import { NOON_MS } from './helpers/harness.ts'
@@ -47,26 +45,15 @@ describe('clock set a day back', () => {
     await store.close()
   })
 
-  test('address that a worker knows to be locked - is asked about again', async () => {
-    const ask = vi.fn<() => Promise<number>>(() => Promise.resolve(15 * MINUTE_MS))
-    const limiter = createRemoteLimiter(clock, ask)
-    await limiter.admit({ address: 'a', isWrong: true })
-    await limiter.admit({ address: 'a', isWrong: true })
-    expect(ask).toHaveBeenCalledOnce()
-    clock.step(-DAY_MS)
-    await limiter.admit({ address: 'a', isWrong: true })
-    expect(ask).toHaveBeenCalledTimes(2)
-  })
-
   test('look-ups of the day ahead - do not count, and the pause of that day is over', async () => {
-    const governor = createGovernor({ clock, unknownLookupsPerHour: 1, ledger: createMemoryLedger(clock) })
-    await governor.take('lookup')
-    expect(governor.isFree('lookup')).toBe(false)
-    await governor.pauseUntil(clock.nowMs() + HOUR_MS)
-    expect(governor.isFree('refresh')).toBe(false)
+    const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 1 })
+    await limiter.take('lookup')
+    expect(limiter.isFree('lookup')).toBe(false)
+    await limiter.pauseUntil(clock.nowMs() + HOUR_MS)
+    expect(limiter.isFree('refresh')).toBe(false)
     clock.step(-DAY_MS)
-    expect([governor.isFree('refresh'), governor.limitedUntilMs()]).toEqual([true, 0])
-    await governor.take('lookup')
+    expect([limiter.isFree('refresh'), limiter.limitedUntilMs()]).toEqual([true, 0])
+    await limiter.take('lookup')
   })
 
   test('list of channels - is looked for in the store again, and the newer one there is taken', async () => {

@@ -18,7 +18,7 @@ const LAYERS = [
   ['freshness'],
   ['widgets'],
   ['http'],
-  ['caches.ts', 'context.ts'],
+  ['caches.ts', 'context.ts', 'server-status.ts'],
   ['studio'],
   ['routes'],
   ['app.ts'],
@@ -29,7 +29,16 @@ const LAYERS = [
 
 /** Folders that could be a repository of their own, with all that they may import. */
 const SEPARATE: Readonly<Record<string, readonly string[]>> = {
-  'catalog-service': ['lib', 'clock.ts', 'errors.ts', 'offers', 'config', 'observability', 'database', 'http'],
+  'catalog-service': [
+    'lib',
+    'clock.ts',
+    'errors.ts',
+    'offers',
+    'config',
+    'observability',
+    'database',
+    'http',
+  ],
   browser: [],
   cluster: LAYERS.flat().filter((name) => !['catalog-service', 'cli', 'main.ts'].includes(name)),
 }
@@ -38,14 +47,18 @@ const SEPARATE: Readonly<Record<string, readonly string[]>> = {
 const CONTRACT = 'catalog/contract.ts'
 
 const imports = listFiles().flatMap((file) =>
-  [...readFileSync(join(SOURCE_FOLDER, file), 'utf8').matchAll(/\bfrom '(\.[^']+)'/g)].map(([, path = '']) => ({
-    from: file,
-    to: normalize(join(dirname(file), path)),
-  })),
+  [...readFileSync(join(SOURCE_FOLDER, file), 'utf8').matchAll(/\bfrom '(\.[^']+)'/g)].map(
+    ([, path = '']) => ({
+      from: file,
+      to: normalize(join(dirname(file), path)),
+    }),
+  ),
 )
 
 function listFiles(): readonly string[] {
-  return readdirSync(SOURCE_FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'))
+  return readdirSync(SOURCE_FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  )
 }
 
 const toModule = (file: string): string => file.split('/')[0] ?? file
@@ -66,7 +79,9 @@ test('every folder and file of src - is in a layer', () => {
 })
 
 test('imports - go to the same layer or a lower one, type-only ones included', () => {
-  expect(imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
+  expect(
+    imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} -> ${to}`),
+  ).toEqual([])
 })
 
 test('imports - make no circle, type-only ones included', () => {

@@ -11,23 +11,12 @@ const CHANGED_OFFSET = 7
 const GTIN_BLANK = '?gtin?????????'
 const NUMBER_BLANK = '?number'
 
-/** The only channel of a catalog, or the first of several. */
+/** The only channel of the catalog. */
 export const CHANNEL = {
   id: '6f1c2a54-0c1d-4f43-9a43-5f6f6d0a7b10',
   name: 'Measured Magazine',
   kind: 'website',
   url: 'https://magazine.example',
-}
-
-/**
- * As many channels, the first of which is `CHANNEL`.
- * @param {number} count
- */
-export function createChannels(count) {
-  return Array.from({ length: count }, (_, place) => ({
-    ...CHANNEL,
-    id: `${CHANNEL.id.slice(0, -8)}${(Number.parseInt(CHANNEL.id.slice(-8), 16) + place).toString(16).padStart(8, '0')}`,
-  }))
 }
 
 const BRANDS = [

@@ -1,118 +1,52 @@
 /**
- * A promise with what was measured; `holds: null` where it cannot be judged, and `why` that is where it is not the machine.
- * @typedef {{ text: string, measured: string, holds: boolean | null, why?: string }} Judged
+ * A target and what was measured; `holds: null` where it is not judged.
+ * @typedef {{ text: string, measured: string, holds: boolean | null }} Judged
  * @typedef {{ title: string, columns: readonly string[], rows: readonly (readonly (string | number)[])[] }} Table
- * @typedef {{ tables: readonly Table[], promises?: readonly Judged[], notes?: readonly string[], rounds?: object, memoryMb?: Record<string, number> }} Outcome
+ * @typedef {{ tables: readonly Table[], targets: readonly Judged[], notes?: readonly string[], rounds?: object }} Outcome
  */
 
+/** Products of the catalog that targets speak of; with fewer they are not judged. */
+const TARGET_PRODUCTS = 100_000
+
 /**
- * At least so much.
+ * Judge a number, or the median of a ratio's rounds.
  * @param {string} text
- * @param {{ value: number, limit: number, unit?: string, digits?: number }} found
+ * @param {number | { median: number, min: number, max: number }} value
+ * @param {{ atLeast?: number, atMost?: number, unit?: string, digits?: number, products?: number }} target
+ *   `products`: of the catalog that was measured, where that matters
  * @returns {Judged}
  */
-export function judgeAtLeast(text, { value, limit, unit = '', digits = 2 }) {
-  const measured = `${value.toFixed(digits)}${unit}`
-  return { text: `${text}: at least ${limit.toFixed(digits)}${unit}`, measured, holds: value >= limit }
-}
-
-/**
- * At most so much.
- * @param {string} text
- * @param {{ value: number, limit: number, unit?: string, digits?: number }} found
- * @returns {Judged}
- */
-export function judgeAtMost(text, { value, limit, unit = '', digits = 2 }) {
-  const measured = `${value.toFixed(digits)}${unit}`
-  return { text: `${text}: at most ${limit.toFixed(digits)}${unit}`, measured, holds: value <= limit }
-}
-
-/** Products of the catalog that promises speak of. */
-const PROMISED_PRODUCTS = 100_000
-
-/**
- * A promise about a catalog of 100,000 products, which a smaller one neither keeps nor breaks.
- * @param {number} products of the catalog that was measured
- * @param {Judged} judged
- * @returns {Judged}
- */
-export function judgeOfMany(products, judged) {
-  if (products >= PROMISED_PRODUCTS) return judged
-  return { ...judged, holds: null, why: `fewer than ${PROMISED_PRODUCTS.toLocaleString('en')} products` }
-}
-
-/**
- * A ratio of servers that autocannon cannot drive to their end: it is judged only where wrk asked.
- * @param {Record<string, string>} tools
- * @param {Judged} judged
- * @returns {Judged}
- */
-export function judgeByWrk(tools, judged) {
-  return tools.wrk === undefined ? { ...judged, holds: null, why: 'wrk is not installed here' } : judged
-}
-
-/** A table in Markdown: first column words, the others numbers. */
-export function formatTable({ title, columns, rows }) {
-  const lines = [
-    `| ${columns.join(' | ')} |`,
-    `| --- |${' ---: |'.repeat(columns.length - 1)}`,
-    ...rows.map((cells) => `| ${cells.join(' | ')} |`),
-  ]
-  return `${title}:\n\n${lines.join('\n')}\n`
-}
-
-/**
- * What a scenario found, in Markdown.
- * @param {Outcome} outcome
- */
-export function formatOutcome({ tables, promises = [], notes = [], memoryMb = {} }) {
-  const parts = tables.map((table) => formatTable(table))
-  if (promises.length > 0) parts.push(formatPromises(promises))
-  const memory = Object.entries(memoryMb).map(([what, value]) => `${what} ${Math.round(value)} MB`)
-  if (memory.length > 0) parts.push(`Memory of the server: ${memory.join(', ')}.\n`)
-  if (notes.length > 0) parts.push(`${notes.map((note) => `- ${note}`).join('\n')}\n`)
-  return parts.join('\n')
-}
-
-function formatPromises(promises) {
-  const rows = promises.map((judged) => [judged.text, judged.measured, toVerdict(judged)])
-  const lines = rows.map((cells) => `| ${cells.join(' | ')} |`)
-  return `| promise | measured | |\n| --- | ---: | --- |\n${lines.join('\n')}\n`
-}
-
-function toVerdict({ holds, why }) {
-  if (holds === null) return why === undefined ? 'not judged here' : `not judged: ${why}`
-  return holds ? 'holds' : 'does not hold'
-}
-
-/** One line on where and when; the commit is in the file, and not on a page that outlives branches. */
-export function describePlace(facts) {
-  const { machine, tools, takenOn } = facts
-  const load = tools.wrk === undefined ? 'autocannon' : `wrk ${tools.wrk}`
-  return `${takenOn}, Vitrine ${machine.version}, Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, Linux ${machine.kernel}, ${load}, load ${machine.loadAverage.toFixed(1)} at the start`
-}
-
-/**
- * The file with every round.
- * @param {{ run: Pick<import('./run.mjs').Run, 'options' | 'machine' | 'tools' | 'isPinned'>, takenAt: string, outcomes: Record<string, Outcome> }} found
- */
-export function toJson({ run, takenAt, outcomes }) {
-  const { rounds, seconds, products } = run.options
+export function judge(text, value, { atLeast, atMost, unit = '', digits = 2, products = TARGET_PRODUCTS }) {
+  const { median, min, max } = typeof value === 'number' ? { median: value, min: value, max: value } : value
+  const format = (number) => `${number.toFixed(digits)}${unit}`
+  const range = min === max ? '' : ` (${min.toFixed(digits)}–${max.toFixed(digits)})`
+  const limit = atLeast === undefined ? `at most ${format(atMost)}` : `at least ${format(atLeast)}`
+  const holds = atLeast === undefined ? median <= atMost : median >= atLeast
   return {
-    takenAt,
-    machine: run.machine,
-    tools: run.tools,
-    isPinned: run.isPinned,
-    options: { rounds, seconds, products },
-    scenarios: outcomes,
+    text: `${text}: ${limit}`,
+    measured: `${format(median)}${range}`,
+    holds: products < TARGET_PRODUCTS ? null : holds,
   }
 }
 
-/** Promises that were missed, over all scenarios. */
-export function listMissed(outcomes) {
-  return Object.entries(outcomes).flatMap(([name, { promises = [] }]) =>
-    promises
-      .filter(({ holds }) => holds === false)
-      .map(({ text, measured }) => `${name}: ${text}; measured ${measured}`),
-  )
+/** What a scenario found, in Markdown. */
+export function formatOutcome({ tables, targets, notes = [] }) {
+  const parts = tables.map(({ title, columns, rows }) => `${title}:\n\n${formatTable(columns, rows)}`)
+  const judged = targets.map(({ text, measured, holds }) => [text, measured, VERDICTS[String(holds)]])
+  if (judged.length > 0) parts.push(formatTable(['target', 'measured', ''], judged))
+  if (notes.length > 0) parts.push(notes.map((note) => `- ${note}\n`).join(''))
+  return parts.join('\n')
+}
+
+const VERDICTS = { true: 'holds', false: 'missed', null: 'not judged' }
+
+const toLine = (cells) => `| ${cells.join(' | ')} |\n`
+
+function formatTable(columns, rows) {
+  return `${toLine(columns)}| --- |${' ---: |'.repeat(columns.length - 1)}\n${rows.map(toLine).join('')}`
+}
+
+/** One line on where and when. */
+export function describePlace({ vitrine, node, cores, cpu, kernel, load }, day) {
+  return `${day}, Vitrine ${vitrine}, Node ${node}, ${cores} cores of ${cpu}, Linux ${kernel}, load ${load.toFixed(1)} at the start`
 }

@@ -1,7 +1,4 @@
-/**
- * The middle of some numbers; of an even count the mean of both middle ones.
- * @param {readonly number[]} numbers at least one
- */
+/** The middle of some numbers; of an even count the mean of both middle ones. */
 export function computeMedian(numbers) {
   if (numbers.length === 0) throw new RangeError('no numbers, no median')
   const sorted = numbers.toSorted((a, b) => a - b)
@@ -9,31 +6,19 @@ export function computeMedian(numbers) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/**
- * The smallest of some numbers that at least `share` of them do not exceed (nearest rank).
- * @param {readonly number[]} numbers at least one
- * @param {number} share above 0, up to 1
- */
+/** The smallest number that at least `share` of all do not exceed (nearest rank). */
 export function computeQuantile(numbers, share) {
   if (numbers.length === 0) throw new RangeError('no numbers, no quantile')
   const sorted = Float64Array.from(numbers).sort()
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
 }
 
-/**
- * The median of one field over rounds.
- * @param {readonly Record<string, number>[]} rounds
- * @param {string} field
- */
-export function computeFieldMedian(rounds, field) {
-  return computeMedian(rounds.map((round) => round[field]))
+/** Median, lowest and highest of some numbers. */
+export function summarize(numbers) {
+  return { median: computeMedian(numbers), min: Math.min(...numbers), max: Math.max(...numbers) }
 }
 
-/**
- * A seeded source of numbers from 0 to below 1: the same seed gives the same numbers on every machine (mulberry32).
- * @param {number} seed
- * @returns {() => number}
- */
+/** A seeded source of numbers from 0 to below 1, the same on every machine (mulberry32). */
 export function createRandom(seed) {
   let state = seed >>> 0
   return () => {
@@ -44,11 +29,7 @@ export function createRandom(seed) {
   }
 }
 
-/**
- * Draws of ranks 0 to `count` - 1 where rank r is drawn in proportion to 1 / (r + 1): Zipf's law with exponent 1.
- * @param {{ count: number, draws: number, seed: number }} wanted
- * @returns {number[]}
- */
+/** Draws of ranks 0 to `count` - 1, where rank r is drawn in proportion to 1 / (r + 1): Zipf's law with exponent 1. */
 export function drawZipfRanks({ count, draws, seed }) {
   const sums = new Float64Array(count)
   let sum = 0

@@ -1,16 +1,15 @@
-/** The least that a walk can be: every page of a catalog is fetched and parsed as JSON. `node bench/peers/fetch-loop.mjs ORIGIN CHANNEL KEY`. */
+/** The least that a walk can be: each page is fetched and parsed. `node bench/peers/fetch-loop.mjs CATALOG`. */
 import { Pool } from 'undici'
+import { CHANNEL } from '../lib/catalog-data.mjs'
 
-const [origin, channelId, key] = process.argv.slice(2)
-const headers = { authorization: `Bearer ${key}` }
-const pool = new Pool(origin, { connections: 1 })
+const pool = new Pool(process.argv[2], { connections: 1 })
 const startedMs = performance.now()
 let products = 0
 let cursor = null
 do {
   const query = cursor === null ? 'limit=200' : `limit=200&cursor=${cursor}`
-  const path = `/v0/channels/${channelId}/products?${query}`
-  const { body } = await pool.request({ method: 'GET', path, headers })
+  const path = `/v0/channels/${CHANNEL.id}/products?${query}`
+  const { body } = await pool.request({ method: 'GET', path })
   const page = await body.json()
   products += page.items.length
   cursor = page.next_cursor

@@ -5,7 +5,7 @@ import { toDatabaseText } from '../config/database-address.ts'
 import type { Secret } from '../config/secrets.ts'
 import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../errors.ts'
 import { createRestartBackoff } from '../lib/backoff.ts'
-import { createQuestions } from '../lib/rpc-channel.ts'
+import { createRpcChannel } from '../lib/rpc-channel.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { CatalogContent } from './store/meta.ts'
 
@@ -151,7 +151,7 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   })
   const ended = new AbortController()
-  const questions = createQuestions({ clock, withinMs: CONTENT_TIMEOUT_MS, ended: ended.signal })
+  const calls = createRpcChannel({ clock, timeoutMs: CONTENT_TIMEOUT_MS, ended: ended.signal })
   const send = (request: ThreadRequest): void => worker.postMessage(request)
   let failure: unknown
   const listening = new Promise<Listening>((resolve, reject) => {
@@ -161,7 +161,7 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
         void options.findCopied().then((catalogId) => send({ type: 'copied', catalogId }))
       else if (message.type === 'failed') reject((failure = toError(message)))
       else if (message.type === 'log') logger.error(message.fields, message.words)
-      else questions.take(message.id, message.content)
+      else calls.resolve(message.id, message.content)
     })
     worker.on('error', (error) => reject((failure = error)))
     worker.on('exit', () => reject(new StoreError('the thread of the embedded catalog ended at its start')))
@@ -175,7 +175,7 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
     ended: ended.signal,
     send,
     async readContent() {
-      const content = await questions.ask((id) => send({ type: 'content', id }))
+      const content = await calls.call((id) => send({ type: 'content', id }))
       return (content as CatalogContent | undefined) ?? 'own'
     },
   }

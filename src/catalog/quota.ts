@@ -1,9 +1,10 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, nextMidnightUtcMs } from '../clock.ts'
+import { computeBackoffMs } from '../lib/backoff.ts'
 
-/** Why the catalog is called: the walk, a known product that is no longer fresh, an unknown one, the list of channels. */
+/** Why the catalog is called: a walk, a known product that is no longer fresh, an unknown one, the list of channels. */
 export type CallPurpose = 'walk' | 'refresh' | 'lookup' | 'channels'
 
-/** What a day's calls are divided among. Lists of channels that a visit needs count as first look-ups. */
+/** The parts of a day's limit. Lists of channels that a visit needs count as first look-ups. */
 export const SHARES = ['walk', 'refresh', 'lookup'] as const
 export type Share = (typeof SHARES)[number]
 
@@ -14,9 +15,8 @@ export type ShareCalls = Readonly<Record<Share, number>>
 const WALK_PERCENT = 50
 const REFRESH_PERCENT = 40
 
-/** Pause after a 429 without a usable `Retry-After`; doubled at each further one, up to the longest. */
-const RATE_LIMIT_PAUSE_MS: number = MINUTE_MS
-const LONGEST_RATE_LIMIT_PAUSE_MS: number = HOUR_MS
+/** Pauses after a 429 without a usable `Retry-After`. */
+const RATE_LIMIT_PAUSES = { firstMs: MINUTE_MS, longestMs: HOUR_MS } as const
 /** No pause lasts beyond the reset at 00:00 UTC, with this slack for clocks that differ. */
 const MIDNIGHT_SLACK_MS: number = 5 * MINUTE_MS
 
@@ -26,7 +26,7 @@ const LEARN_FROM_CALLS = 20
 const LEARNED_GROWTH = 1.25
 const LEARNED_DAYS = 7
 
-/** What is known of the catalog's limit, in all processes that share a store. A plain value: rules are below. */
+/** What all processes that share a store know of the catalog's limit. A plain value; the rules are below. */
 export type QuotaState = Readonly<{
   /** No call leaves before, Unix milliseconds. */
   limitedUntilMs: number
@@ -39,25 +39,30 @@ export type QuotaState = Readonly<{
   /** The UTC day that `calls` were made on, in days since 1970. */
   day: number
   calls: ShareCalls
-  /** First look-ups of that day that machines have set aside for a time without the store, and have not made. */
-  reserved: number
   /** First look-ups of the last 60 minutes. */
   lookupsLastHour: number
+}>
+
+/** Return another state. A pure function: a store may run it more than once. */
+export type QuotaChange = (state: QuotaState) => QuotaState
+
+/** Where the state is kept for all processes. */
+export type QuotaStore = Readonly<{
   /**
-   * `null`: the counts are those of all. Else the store that several machines share is away, and only so many first look-ups
-   * may be made, which were set aside before.
+   * Change the state in one transaction: read it as of `nowMs`, write what `change` returns, and return that. An impossible
+   * pause is removed before (`correctPause`).
    */
-  allowance: number | null
+  updateQuota(nowMs: number, change: QuotaChange): Promise<QuotaState>
 }>
 
 /** What an operator has set. `lookupsPerHour` is `null` where first look-ups do not count. */
 export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: number | null }>
 
-/** A daily limit and where it is known from. */
+/** `isLearned`: from a 429, not from the settings. */
 export type DailyLimit = Readonly<{ calls: number; isLearned: boolean }>
 
-/** May a call be made, and if not, why? */
-export type Verdict = 'free' | 'limited' | 'alone' | 'share_spent' | 'lookups_spent'
+/** Whether a call may be made, and if not, why. */
+export type Decision = 'allowed' | 'paused' | 'share_spent' | 'lookups_spent'
 
 /** The day of a time, in days since 1970, UTC. */
 export function toDay(timeMs: number): number {
@@ -73,9 +78,7 @@ export function createQuotaState(nowMs: number): QuotaState {
     learnedCalls: null,
     day: toDay(nowMs),
     calls: { walk: 0, refresh: 0, lookup: 0 },
-    reserved: 0,
     lookupsLastHour: 0,
-    allowance: null,
   }
 }
 
@@ -105,31 +108,20 @@ export function computeLeft(state: QuotaState, rules: QuotaRules, nowMs: number)
   if (limit === undefined) return undefined
   const shares = divideLimit(limit.calls)
   const leftOf = (share: Share): number => Math.max(0, shares[share] - countCalls(state, share, nowMs))
-  const reserved = state.day === toDay(nowMs) ? state.reserved : 0
-  return {
-    walk: leftOf('walk'),
-    refresh: leftOf('refresh'),
-    lookup: Math.max(0, leftOf('lookup') - reserved),
-  }
+  return { walk: leftOf('walk'), refresh: leftOf('refresh'), lookup: leftOf('lookup') }
 }
 
 /** May a call for this purpose be made now? */
-export function judgeCall(
+export function checkQuota(
   state: QuotaState,
   rules: QuotaRules,
   call: Readonly<{ purpose: CallPurpose; nowMs: number }>,
-): Verdict {
-  if (call.nowMs < state.limitedUntilMs) return 'limited'
-  if (state.allowance !== null) return judgeAlone(call.purpose, state.allowance)
+): Decision {
+  if (call.nowMs < state.limitedUntilMs) return 'paused'
   const left = computeLeft(state, rules, call.nowMs)
   if (left !== undefined && left[toShare(call.purpose)] === 0) return 'share_spent'
   const isBudgeted = call.purpose === 'lookup' && rules.lookupsPerHour !== null
-  return isBudgeted && state.lookupsLastHour >= (rules.lookupsPerHour ?? 0) ? 'lookups_spent' : 'free'
-}
-
-/** Without the others' counts only what was set aside before may be called. */
-function judgeAlone(purpose: CallPurpose, allowance: number): Verdict {
-  return toShare(purpose) === 'lookup' && allowance > 0 ? 'free' : 'alone'
+  return isBudgeted && state.lookupsLastHour >= (rules.lookupsPerHour ?? 0) ? 'lookups_spent' : 'allowed'
 }
 
 /** The state after one more call; a first look-up counts against the hour, too. */
@@ -143,7 +135,6 @@ export function countCall(
     ...today,
     calls: { ...today.calls, [share]: today.calls[share] + 1 },
     lookupsLastHour: today.lookupsLastHour + Number(call.purpose === 'lookup'),
-    allowance: today.allowance === null ? null : today.allowance - 1,
   }
 }
 
@@ -158,9 +149,7 @@ export function noteLimited(
   const { nowMs, retryAfterMs } = answer
   const isFurther = (answer.calledAtMs ?? nowMs) >= state.limitedUntilMs
   const lastMs = nextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
-  const ownPauseMs = isFurther
-    ? Math.min(RATE_LIMIT_PAUSE_MS * 2 ** state.pauseCount, LONGEST_RATE_LIMIT_PAUSE_MS)
-    : 0
+  const ownPauseMs = isFurther ? computeBackoffMs(RATE_LIMIT_PAUSES, state.pauseCount) : 0
   const untilMs = Math.min(nowMs + (retryAfterMs ?? ownPauseMs), lastMs)
   return {
     ...startDay(state, nowMs),
@@ -200,23 +189,41 @@ export function correctPause(state: QuotaState, nowMs: number): QuotaState {
   return isPossible ? state : { ...state, limitedUntilMs: 0 }
 }
 
+/** Calls of a process that no store has counted, by the day that they were made on. */
+export type UnsavedCalls = Pick<QuotaState, 'day' | 'calls'>
+
 /**
- * What a process that could not reach the store for a while makes of both: the later pause, of two counts of one day the
- * higher, and its own newer lesson.
+ * The stored state, with what a process counted and learned while it could not reach the store: its calls, the later pause,
+ * and the newer lesson.
  */
-export function mergeStates(stored: QuotaState, own: QuotaState): QuotaState {
-  const latest = own.limitedAtMs >= stored.limitedAtMs ? own : stored
-  const isSameDay = own.day === stored.day
-  const higher = (share: Share): number => Math.max(stored.calls[share], isSameDay ? own.calls[share] : 0)
+export function mergeOutage(stored: QuotaState, own: QuotaState, unsaved: UnsavedCalls): QuotaState {
+  const newer = own.limitedAtMs >= stored.limitedAtMs ? own : stored
   return {
     ...stored,
     limitedUntilMs: Math.max(stored.limitedUntilMs, own.limitedUntilMs),
-    pauseCount: latest.pauseCount,
-    limitedAtMs: latest.limitedAtMs,
-    learnedCalls: latest.learnedCalls,
-    calls: { walk: higher('walk'), refresh: higher('refresh'), lookup: higher('lookup') },
-    reserved: Math.max(stored.reserved, isSameDay ? own.reserved : 0),
+    pauseCount: newer.pauseCount,
+    limitedAtMs: newer.limitedAtMs,
+    learnedCalls: newer.learnedCalls,
+    calls: unsaved.day === stored.day ? addCalls(stored.calls, unsaved.calls, 1) : stored.calls,
     lookupsLastHour: Math.max(stored.lookupsLastHour, own.lookupsLastHour),
+  }
+}
+
+/** The unsaved calls after a change that no store has seen. */
+export function addUnsaved(
+  unsaved: UnsavedCalls | undefined,
+  before: QuotaState,
+  after: QuotaState,
+): UnsavedCalls {
+  const made = addCalls(after.calls, before.calls, -1)
+  return { day: after.day, calls: unsaved?.day === after.day ? addCalls(unsaved.calls, made, 1) : made }
+}
+
+function addCalls(a: ShareCalls, b: ShareCalls, factor: 1 | -1): ShareCalls {
+  return {
+    walk: a.walk + factor * b.walk,
+    refresh: a.refresh + factor * b.refresh,
+    lookup: a.lookup + factor * b.lookup,
   }
 }
 
@@ -231,5 +238,5 @@ function countCalls(state: QuotaState, share: Share, nowMs: number): number {
 /** The state on the day of `nowMs`: at 00:00 UTC counts begin anew. */
 export function startDay(state: QuotaState, nowMs: number): QuotaState {
   if (state.day === toDay(nowMs)) return state
-  return { ...state, day: toDay(nowMs), calls: { walk: 0, refresh: 0, lookup: 0 }, reserved: 0 }
+  return { ...state, day: toDay(nowMs), calls: { walk: 0, refresh: 0, lookup: 0 } }
 }

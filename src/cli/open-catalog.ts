@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { CatalogClient, CatalogClientOptions } from '../catalog/client.ts'
-import { createFixedKey, createKeyFile } from '../catalog/key-source.ts'
 import { type DatabaseAddress, labelDatabase } from '../config/database-address.ts'
+import { createFixedKey, openKeySource } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
 import type { CatalogPlace, Context, Demo } from '../context.ts'
-import { ConfigError } from '../errors.ts'
 import { findEmbeddedCatalog, toEmbeddedIdentity } from '../storage/embedded-catalogs.ts'
 import { describeStoreFailure } from '../storage/reconnecting-store.ts'
 import type { CommandContext } from './command.ts'
@@ -51,12 +50,8 @@ export async function openCatalog(
 ): Promise<OpenCatalog> {
   const { catalog } = command.config
   if (catalog.kind === 'embedded') return openEmbedded(command, options)
-  const { catalogKey, catalogKeyFile } = command.secrets
-  const key =
-    catalogKeyFile === null ? catalogKey && createFixedKey(catalogKey) : createKeyFile(catalogKeyFile)
-  if (key === null) throw new ConfigError(['VITRINE_CATALOG_URL: needs a key'])
   return {
-    place: { baseUrl: catalog.url, key, identity: catalog.url },
+    place: { baseUrl: catalog.url, key: openKeySource(command.secrets), identity: catalog.url },
     demo: null,
     publicUrl: options.publicUrl,
     close: () => Promise.resolve(),
@@ -73,7 +68,7 @@ async function openEmbedded(
 ): Promise<OpenCatalog> {
   const [{ startCatalogThread }, { createDemo }] = await Promise.all([
     import('../catalog-service/start-thread.ts'),
-    import('../cluster/demo.ts'),
+    import('../catalog-service/sample/sample-data.ts'),
   ])
   const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
   const thread = await startCatalogThread({

@@ -1,6 +1,7 @@
+import { fileURLToPath } from 'node:url'
 import { HOUR_MS } from '../clock.ts'
-import { type Fleet, createFleet } from '../cluster/fleet.ts'
-import { toDatabaseText } from '../config/database-address.ts'
+import { Primary } from '../cluster/primary.ts'
+import { readEnvironment } from '../config/env.ts'
 import type { Context } from '../context.ts'
 import { listenHttp } from '../http/server.ts'
 import type { CommandContext } from './command.ts'
@@ -14,6 +15,9 @@ import {
   withContext,
 } from './serving.ts'
 
+/** Compiled: a process needs JavaScript. */
+const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.meta.url))
+
 /**
  * `vitrine serve` with `VITRINE_WORKERS` of more than one: this process has the catalog and the walks, and keeps the
  * processes that answer.
@@ -26,15 +30,15 @@ export async function serveWithWorkers(command: CommandContext, hangUps: HangUps
   const alive = setInterval(() => {}, HOUR_MS)
   try {
     await withContext(command, { port }, async (context, catalog) => {
-      const fleet = openFleet(command, { context, catalog, port })
+      const primary = createPrimary(command, { context, catalog, port })
       try {
         if (io.signal.aborted) return
-        await Promise.race([fleet.start(), waitForStop(io.signal)])
+        await Promise.race([primary.start(), waitForStop(io.signal)])
         if (io.signal.aborted) return
-        hangUps.answerWith(() => void reload(fleet, context))
+        hangUps.answerWith(() => void reload(primary, context))
         await runUntilStopped(command, context, port)
       } finally {
-        await Promise.all([fleet.stop(computeDrainMs(io.signal)), context.walks.stop()])
+        await Promise.all([primary.stop(computeDrainMs(io.signal)), context.walks.stop()])
       }
     })
   } finally {
@@ -51,39 +55,21 @@ async function findPort({ config, clock }: CommandContext): Promise<number> {
 
 type Place = Readonly<{ context: Context; catalog: OpenCatalog; port: number }>
 
-function openFleet({ config, secrets }: CommandContext, { context, catalog, port }: Place): Fleet {
+function createPrimary({ config }: CommandContext, { context, catalog, port }: Place): Primary {
   const { baseUrl, key, identity } = catalog.place
-  const fleet = createFleet({
-    size: config.workers,
+  const { demo, publicUrl: demoUrl } = catalog
+  const embedded = demo && { baseUrl, key: key.current().reveal(), identity, demoUrl }
+  return new Primary({
     context,
-    makeOrder: (number) => ({
-      number,
-      config,
-      database: toDatabaseText(config.database),
-      port,
-      publicUrl: context.publicUrl,
-      catalog: { baseUrl, key: key.current().reveal(), identity },
-      adminPassword: secrets.adminPassword?.reveal() ?? null,
-      demoUrl: catalog.demo === null ? null : catalog.publicUrl,
-    }),
-    askCatalog: {
-      async readKeyAgain() {
-        if (await key.refresh()) handKeyOn(fleet, context)
-        return key.current().reveal()
-      },
-      readContent: () => catalog.demo?.readContent() ?? Promise.resolve('own'),
-    },
+    size: config.workers,
+    workerFile: WORKER_FILE,
+    parameters: { environment: readEnvironment(), port, publicUrl: context.publicUrl, embedded },
+    readContent: () => demo?.readContent() ?? Promise.resolve('own'),
   })
-  return fleet
 }
 
-/** The pause that the old key brought about ends everywhere. */
-function handKeyOn(fleet: Fleet, { key, gate }: Context): void {
-  gate.liftKeyPause()
-  fleet.tellAll({ type: 'key', key: key.current().reveal() })
-}
-
-async function reload(fleet: Fleet, context: Context): Promise<void> {
-  if (await takeNewKey(context)) handKeyOn(fleet, context)
-  await fleet.reload()
+async function reload(primary: Primary, context: Context): Promise<void> {
+  await takeNewKey(context)
+  primary.refreshKeys()
+  await primary.reload()
 }

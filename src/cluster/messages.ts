@@ -1,58 +1,44 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
+import type { Environment } from '../config/config.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
-import type { Config } from '../config/config.ts'
 
-/** What a process has counted, as prom-client hands it on. */
+/** The metrics of one process, as prom-client exports them. */
 export type MetricValues = readonly MetricObjectWithValues<MetricValue<string>>[]
 
-/** Everything that a worker is given at its start, over the channel to its parent and nowhere else: the key is in it. */
-export type WorkerOrder = Readonly<{
-  /** 1 and up; a worker that replaces another one takes its number. */
+/** What a worker is started with. It goes over the channel to the primary and nowhere else: secrets are in it. */
+export type WorkerParameters = Readonly<{
+  /** The settings of the primary, also after a reload. */
+  environment: Environment
+  /** From 1; a worker that replaces another one has the same number. */
   number: number
-  config: Config
-  /** The address of the stored copy's database, with its password. */
-  database: string
-  /** The port that is listened on, whatever `config` asks for. */
+  /** The port that is listened on, whatever the settings ask for. */
   port: number
   publicUrl: string
-  catalog: Readonly<{ baseUrl: string; key: string; identity: string }>
-  adminPassword: string | null
-  /** The address that sample data leads to; `null` with a real catalog. */
-  demoUrl: string | null
+  /** The embedded catalog with the key of this run, and where its sample data leads; `null`: a remote catalog. */
+  embedded: Readonly<{ baseUrl: string; key: string; identity: string; demoUrl: string }> | null
 }>
 
-/**
- * What a worker asks its primary: the sums over all processes, the key read again, what the embedded catalog holds, whether an
- * address is locked after wrong admin passwords.
- */
-export type WorkerQuestion = 'metrics' | 'key' | 'content' | 'admin-attempt'
+/** What a worker asks its primary; `content` is what the embedded catalog holds, an attempt whether its address is locked. */
+export type WorkerCall = 'parameters' | 'metrics-page' | 'content' | AdminAttempt
 
-/**
- * How a worker is to end: for `drainMs` it goes on answering, and after `withinMs` in all it ends itself, whatever hangs.
- * `isWhole`: the whole server ends, as `/readyz` then says; otherwise this worker alone is replaced.
- */
-export type StopOrder = Readonly<{ drainMs: number; withinMs: number; isWhole: boolean }>
+type Reply = Readonly<{ type: 'reply'; id: number; value: unknown }>
 
-/** From the primary to a worker. */
 export type ToWorker =
-  | Readonly<{ type: 'serve'; order: WorkerOrder }>
-  /** Another key than before. */
-  | Readonly<{ type: 'key'; key: string }>
-  /** Is answered by `alive`: the event loop turns. */
-  | Readonly<{ type: 'look' }>
-  | Readonly<{ type: 'stop'; order: StopOrder }>
-  | Readonly<{ type: 'ask'; id: number }>
-  | Readonly<{ type: 'answer'; id: number; value: unknown }>
+  /** Go on serving for `drainMs`, then end. `isServerStop`: all workers stop, and `/readyz` says so. */
+  | Readonly<{ type: 'stop'; drainMs: number; isServerStop: boolean }>
+  /** Read the key file again. */
+  | Readonly<{ type: 'refresh-key' }>
+  /** Send the metrics of this worker. */
+  | Readonly<{ type: 'call'; id: number }>
+  | Reply
 
-/** From a worker to the primary. */
 export type ToPrimary =
-  /** It listens to what it is told; what came before is lost. */
-  | Readonly<{ type: 'here' }>
   | Readonly<{ type: 'ready' }>
-  /** The start failed for a reason that is no bug. */
-  | Readonly<{ type: 'failed'; name: string; message: string }>
-  | Readonly<{ type: 'alive' }>
-  /** The last word: what it counted in its life. */
+  /** Sent every `HEARTBEAT_MS` while the event loop turns. */
+  | Readonly<{ type: 'heartbeat' }>
+  /** The last message: the metrics of the whole run. */
   | Readonly<{ type: 'ended'; values: MetricValues }>
-  | Readonly<{ type: 'ask'; id: number; what: WorkerQuestion; attempt?: AdminAttempt }>
-  | Readonly<{ type: 'answer'; id: number; value: unknown }>
+  | Readonly<{ type: 'call'; id: number; call: WorkerCall }>
+  | Reply
+
+export const HEARTBEAT_MS = 1_000

@@ -1,156 +1,142 @@
 import cluster, { type Worker } from 'node:cluster'
-import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { UsageError, WorkerError } from '../errors.ts'
-import { createQuestions } from '../lib/rpc-channel.ts'
-import type { MetricValues, ToPrimary, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
+import { WorkerError } from '../errors.ts'
+import { type RpcChannel, createRpcChannel } from '../lib/rpc-channel.ts'
+import {
+  HEARTBEAT_MS,
+  type MetricValues,
+  type ToPrimary,
+  type ToWorker,
+  type WorkerCall,
+} from './messages.ts'
 
-/** How often a worker is asked whether its event loop turns, and how often it may leave that unanswered. */
-const LOOK_MS: number = SECOND_MS
-const MAX_MISSED_LOOKS = 10
+/** A worker that misses this many heartbeats in a row hangs. */
+const MAX_MISSED_HEARTBEATS = 10
 
 /** A worker that is not ready by then never will be. */
-const READY_WITHIN_MS: number = 30 * SECOND_MS
+const READY_TIMEOUT_MS: number = 30 * SECOND_MS
 
-/** How long a worker may take to say what it has counted; afterwards what it said last stands for it. */
-const METRICS_WITHIN_MS: number = SECOND_MS
+/** If a worker misses this deadline, its previous values are reused: Prometheus treats a falling counter as a restart. */
+const METRICS_TIMEOUT_MS: number = SECOND_MS
 
-/** How a process ended: its exit code, or the signal that killed it. */
-export type WorkerEnd = Readonly<{ code: number | null; signal: string | null; isHung: boolean }>
-
-/** One process that answers, as its primary sees it. */
-export type WorkerProcess = Readonly<{
+export type WorkerProcessOptions = Readonly<{
   number: number
-  pid: number | undefined
-  /** Rejects when it ends before: with UsageError for settings, with WorkerError for everything else. */
-  ready: Promise<void>
-  end: Promise<WorkerEnd>
-  /** What it counted, as far as it said. */
-  lastValues(): MetricValues
-  /** Asks it what it counted; `false`: it did not answer in time. */
-  refreshValues(): Promise<boolean>
-  tell(message: ToWorker): void
-  kill(): void
-}>
-
-/** What a worker is made of; `answer` is what the primary says to its questions. */
-export type WorkerDetails = Readonly<{
-  order: WorkerOrder
   clock: Clock
-  answer(what: WorkerQuestion, attempt: AdminAttempt | undefined): Promise<unknown>
+  /** Replies to a call of the worker. */
+  answer(call: WorkerCall): Promise<unknown>
 }>
 
-/** Starts a process that answers, and looks after it until it ends: one whose event loop stands still is killed. */
-export function startWorker({ order, clock, answer }: WorkerDetails): WorkerProcess {
-  const worker = cluster.fork()
-  const ended = new AbortController()
-  const questions = createQuestions({ clock, withinMs: METRICS_WITHIN_MS, ended: ended.signal })
-  const state: WorkerState = { missedLooks: 0, isHung: false, values: [], first: { type: 'serve', order } }
-  const tell = createTell(worker, state)
-  const end = new Promise<WorkerEnd>((resolve) => {
-    worker.once('exit', (code: number | null, signal: string | null) => {
-      ended.abort()
-      resolve({ code, signal, isHung: state.isHung })
+/** How a worker ended: its exit code, or the signal that killed it. */
+export type WorkerExit = Readonly<{ code: number | null; signal: string | null; isHung: boolean }>
+
+/** One worker, as its primary sees it. A worker that hangs is killed. */
+export class WorkerProcess {
+  readonly number: number
+  /** Rejects with WorkerError when the worker ends before. */
+  readonly ready: Promise<void>
+  readonly exit: Promise<WorkerExit>
+  /** Its metrics, as it sent them last. */
+  values: MetricValues = []
+  isReady = false
+  readonly #worker: Worker
+  readonly #options: WorkerProcessOptions
+  readonly #calls: RpcChannel
+  readonly #exited = new AbortController()
+  #missedHeartbeats = 0
+
+  constructor(options: WorkerProcessOptions) {
+    this.#options = options
+    this.number = options.number
+    this.#worker = cluster.fork()
+    const ended = this.#exited.signal
+    this.#calls = createRpcChannel({ clock: options.clock, timeoutMs: METRICS_TIMEOUT_MS, ended })
+    // An error of the channel precedes the exit; without a listener it would be an uncaught exception.
+    this.#worker.on('error', () => {})
+    this.exit = this.#supervise()
+    this.ready = new Promise((resolve, reject) => {
+      this.#worker.on('message', (message: ToPrimary) => {
+        this.#take(message)
+        if (this.isReady) resolve()
+      })
+      void this.exit.then((exit) =>
+        reject(new WorkerError(`worker ${this.number} ended at its start: ${describeExit(exit)}`)),
+      )
     })
-  })
-  // Without a listener an error of the channel would be one that nobody caught; the end follows it.
-  worker.on('error', () => {})
-  const ready = new Promise<void>((resolve, reject) => {
-    worker.on('message', (message: ToPrimary) => {
-      state.missedLooks = 0
-      if (message.type === 'here') tell(state.first)
-      else if (message.type === 'ready') resolve()
-      else if (message.type === 'failed') reject(toError(message))
-      else if (message.type === 'ended') state.values = message.values
-      else if (message.type === 'answer') questions.take(message.id, message.value)
-      else if (message.type === 'ask') void reply(message, { answer, tell })
+    this.ready.catch(() => {})
+  }
+
+  get pid(): number | undefined {
+    return this.#worker.process.pid
+  }
+
+  get hasExited(): boolean {
+    return this.#exited.signal.aborted
+  }
+
+  send(message: ToWorker): void {
+    if (this.#worker.isConnected()) this.#worker.send(message, () => {})
+  }
+
+  kill(): void {
+    this.#worker.process.kill('SIGKILL')
+  }
+
+  /** Ask the worker for its metrics; `false` when it did not answer in time. */
+  async refreshValues(): Promise<boolean> {
+    if (!this.isReady) return true
+    const values = await this.#calls.call((id) => this.send({ type: 'call', id }))
+    if (!Array.isArray(values)) return false
+    this.values = values as MetricValues
+    return true
+  }
+
+  /** Resolves when the worker has ended. One that takes longer than `timeoutMs` is killed. */
+  async stop(message: Extract<ToWorker, { type: 'stop' }>, timeoutMs: number): Promise<void> {
+    if (this.isReady) this.send(message)
+    // It may not listen to messages yet; Node ends a worker whose channel closes.
+    else if (this.#worker.isConnected()) this.#worker.process.disconnect()
+    await this.#options.clock.wait(timeoutMs, this.#exited.signal)
+    if (!this.hasExited) this.kill()
+    await this.exit
+  }
+
+  #take(message: ToPrimary): void {
+    this.#missedHeartbeats = 0
+    if (message.type === 'ready') this.isReady = true
+    else if (message.type === 'ended') this.values = message.values
+    else if (message.type === 'reply') this.#calls.resolve(message.id, message.value)
+    else if (message.type === 'call') void this.#reply(message.id, message.call)
+  }
+
+  async #reply(id: number, call: WorkerCall): Promise<void> {
+    const value = await this.#options.answer(call).catch(() => undefined)
+    this.send({ type: 'reply', id, value })
+  }
+
+  /** Count heartbeats, not time: neither a clock that was set nor a machine that slept makes a worker look hung. */
+  #supervise(): Promise<WorkerExit> {
+    const looking = setInterval(() => {
+      this.#missedHeartbeats += 1
+      if (this.#isHung()) this.kill()
+    }, HEARTBEAT_MS)
+    const starting = setTimeout(() => this.isReady || this.kill(), READY_TIMEOUT_MS)
+    return new Promise((resolve) => {
+      this.#worker.once('exit', (code, signal) => {
+        clearInterval(looking)
+        clearTimeout(starting)
+        this.#exited.abort()
+        resolve({ code, signal, isHung: this.#isHung() })
+      })
     })
-    void end.then((how) =>
-      reject(new WorkerError(`worker ${order.number} ended at its start: ${describeEnd(how)}`)),
-    )
-  })
-  ready.catch(() => {})
-  void watch(worker, { state, clock, ended: ended.signal, tell })
-  void killIfLate(worker, { ready, clock, ended: ended.signal })
-  return {
-    number: order.number,
-    pid: worker.process.pid,
-    ready,
-    end,
-    lastValues: () => state.values,
-    async refreshValues() {
-      const values = await questions.ask((id) => tell({ type: 'ask', id }))
-      if (!Array.isArray(values)) return false
-      state.values = values as MetricValues
-      return true
-    },
-    tell,
-    kill: () => void worker.process.kill('SIGKILL'),
+  }
+
+  #isHung(): boolean {
+    return this.#missedHeartbeats > MAX_MISSED_HEARTBEATS
   }
 }
 
-/** How it ended, in words for the log. */
-export function describeEnd({ code, signal, isHung }: WorkerEnd): string {
+/** How a worker ended, in words for the log. */
+export function describeExit({ code, signal, isHung }: WorkerExit): string {
   if (isHung) return 'its event loop stood still'
   return signal === null ? `exit code ${code}` : `killed by ${signal}`
-}
-
-/** `first`: what it is told as soon as it listens. */
-type WorkerState = { missedLooks: number; isHung: boolean; values: MetricValues; first: ToWorker }
-function createTell(worker: Worker, state: WorkerState): (message: ToWorker) => void {
-  return (message) => {
-    // One that does not listen yet would serve, and be killed in the end.
-    if (message.type === 'stop') state.first = message
-    // A channel that closes meanwhile belongs to a worker whose end is about to be told.
-    if (worker.isConnected()) worker.send(message, () => {})
-  }
-}
-
-type Watching = Readonly<{ clock: Clock; ended: AbortSignal }>
-
-/** Counts looks and not time: neither a clock that is set nor a machine that sleeps makes a worker look hung. */
-async function watch(
-  worker: Worker,
-  { state, clock, ended, tell }: Watching & Readonly<{ state: WorkerState; tell(message: ToWorker): void }>,
-): Promise<void> {
-  while (!ended.aborted) {
-    await clock.wait(LOOK_MS, ended)
-    if (ended.aborted) return
-    state.missedLooks += 1
-    if (state.missedLooks > MAX_MISSED_LOOKS) {
-      state.isHung = true
-      worker.process.kill('SIGKILL')
-      return
-    }
-    tell({ type: 'look' })
-  }
-}
-
-async function killIfLate(
-  worker: Worker,
-  { ready, clock, ended }: Watching & Readonly<{ ready: Promise<void> }>,
-): Promise<void> {
-  const inTime = new AbortController()
-  const isLate = await Promise.race([
-    ready.then(
-      () => false,
-      () => false,
-    ),
-    clock.wait(READY_WITHIN_MS, AbortSignal.any([ended, inTime.signal])).then(() => !ended.aborted),
-  ])
-  inTime.abort()
-  if (isLate) worker.process.kill('SIGKILL')
-}
-
-async function reply(
-  { id, what, attempt }: Extract<ToPrimary, { type: 'ask' }>,
-  { answer, tell }: Pick<WorkerDetails, 'answer'> & Readonly<{ tell(message: ToWorker): void }>,
-): Promise<void> {
-  const value = await answer(what, attempt).catch(() => undefined)
-  tell({ type: 'answer', id, value })
-}
-
-/** The errors of a start, as one process would have them. */
-function toError({ name, message }: Readonly<{ name: string; message: string }>): UsageError | WorkerError {
-  return name === 'UsageError' ? new UsageError(message) : new WorkerError(message)
 }

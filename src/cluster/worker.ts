@@ -1,151 +1,158 @@
-import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { createApp } from '../app.ts'
-import type { KeySource } from '../catalog/key-source.ts'
+import { createFixedKey, openKeySource } from '../config/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { parseDatabaseText } from '../config/database-address.ts'
-import { Secret } from '../config/secrets.ts'
-import { type Context, type Demo, createContext } from '../context.ts'
-import { openReadThreads } from '../storage/read-threads.ts'
-import { createEnding } from '../lib/shutdown.ts'
-import { VitrineError } from '../errors.ts'
+import { type Config, parseConfig } from '../config/config.ts'
+import { Secret, type Secrets } from '../config/secrets.ts'
+import { type CatalogPlace, type Context, type Demo, createContext } from '../context.ts'
+import { UnavailableError, VitrineError, WorkerError } from '../errors.ts'
+import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
+import { createRpcChannel } from '../lib/rpc-channel.ts'
+import { createEnding } from '../lib/shutdown.ts'
 import { createLogger } from '../observability/logger.ts'
-import { createQuestions } from '../lib/rpc-channel.ts'
-import { createHandedKey } from './handed-key.ts'
-import type { StopOrder, ToPrimary, ToWorker, WorkerOrder, WorkerQuestion } from './messages.ts'
-import { createRemoteLimiter } from './remote-limiter.ts'
-import { collectValues } from './sums.ts'
+import { openReadThreads } from '../storage/read-threads.ts'
+import { type MetricsPage, collectValues } from './cluster-metrics.ts'
+import {
+  HEARTBEAT_MS,
+  type ToPrimary,
+  type ToWorker,
+  type WorkerCall,
+  type WorkerParameters,
+} from './messages.ts'
 
-/** How long the primary may take for an answer: it asks every other worker, each for less. */
-const ANSWER_WITHIN_MS: number = 3 * SECOND_MS
+/** The primary asks every other worker before it answers, each for less. */
+const REPLY_TIMEOUT_MS: number = 3 * SECOND_MS
 
-/** Body of a process that answers: it is told everything by its primary, and ends when that has gone. */
+/** The reason of a stop that the primary asked for. */
+const PRIMARY_STOP = 'stop'
+
 let logger = createLogger({ level: 'fatal' })
 const ending = createEnding((fields, message) => logger.fatal(fields, message))
-const questions = createQuestions({ clock: systemClock, withinMs: ANSWER_WITHIN_MS })
+const calls = createRpcChannel({ clock: systemClock, timeoutMs: REPLY_TIMEOUT_MS })
+let running: Readonly<{ context: Context; server: HttpServer }> | undefined
+let isServerStopping = false
 
-// Ctrl-C, a service manager and a closed terminal tell every process of the group; ours is told by the primary.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-
-/** The parent may have gone in the same moment. */
 function send(message: ToPrimary, whenSent: () => void = () => {}): void {
+  // The primary may have gone in the same moment.
   if (process.connected) process.send?.(message, undefined, undefined, whenSent)
   else whenSent()
 }
 
-const ask = (what: WorkerQuestion, attempt?: AdminAttempt): Promise<unknown> =>
-  questions.ask((id) => send({ type: 'ask', id, what, ...(attempt && { attempt }) }))
+const callPrimary = (call: WorkerCall): Promise<unknown> =>
+  calls.call((id) => send({ type: 'call', id, call }))
 
-type Running = Readonly<{
-  context: Context
-  server: HttpServer
-  takeKey(key: string): void
-  stop(order: StopOrder): void
-}>
+/** Load what the sample data shows; `readContent` asks the embedded catalog, `publicUrl` is where its pictures are. */
+export type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
 
-/** Builds everything, then listens: whoever connects is answered at once. */
-async function start(order: WorkerOrder): Promise<Running> {
-  logger = createLogger({ level: order.config.logLevel }).child({ worker: order.number })
-  const key = createHandedKey(order.catalog.key, () => ask('key'))
-  const context = await openContext(order, key)
-  const state = { isWhole: false }
-  const metrics = { ...context.metrics, print: printSums }
-  const adminLimiter = createRemoteLimiter(systemClock, (attempt) => ask('admin-attempt', attempt))
-  const app = createApp({ ...context, metrics, adminLimiter }, () => state.isWhole)
-  const server = await listenHttp(order.config.host, order.port, systemClock).catch(
-    async (error: unknown) => {
-      await context.dispose()
-      throw error
-    },
-  )
-  server.answerWith(app)
-  return {
-    context,
-    server,
-    takeKey(next) {
-      key.take(next)
-      context.gate.liftKeyPause()
-    },
-    stop({ drainMs, withinMs, isWhole }) {
-      state.isWhole = isWhole
-      ending.stopFor('stop', withinMs)
-      void end({ context, server }, drainMs)
-    },
-  }
-}
-
-/** The same as in a single process, but that others make the walks, read the key and have the sample data. */
-async function openContext(order: WorkerOrder, key: KeySource): Promise<Context> {
-  const { publicUrl, catalog, demoUrl } = order
-  // Its password does not travel within an object.
-  const config = { ...order.config, database: parseDatabaseText(order.database) }
-  const adminPassword = order.adminPassword === null ? null : new Secret(order.adminPassword)
-  return createContext({
+/** Build everything, then listen: every connection is served at once. */
+async function start(loadDemo: LoadDemo): Promise<void> {
+  const parameters = (await callPrimary('parameters')) as WorkerParameters | undefined
+  if (parameters === undefined) throw new WorkerError('the primary did not say what to serve')
+  const { environment, embedded } = parameters
+  const { config, secrets } = parseConfig(environment)
+  logger = createLogger({ level: config.logLevel }).child({ worker: parameters.number })
+  const context = await createContext({
+    catalog: toCatalogPlace(config, secrets, embedded),
+    demo: embedded && (await loadDemo(embedded.demoUrl, readContent)),
     config,
-    secrets: { catalogKey: null, catalogKeyFile: null, adminPassword },
+    secrets,
     clock: systemClock,
     logger,
-    publicUrl,
-    catalog: { ...catalog, key },
-    demo: demoUrl === null ? null : (await import('./demo.ts')).createDemo(demoUrl, askContent),
+    publicUrl: parameters.publicUrl,
     walkRunner: null,
     openLongReads: openReadThreads,
-    worker: order.number,
+    worker: parameters.number,
   })
+  const metrics = { ...context.metrics, print: readMetricsPage }
+  const app = createApp({ ...context, metrics, adminLimiter: { admit } }, () => isServerStopping)
+  const server = await listenHttp(config.host, parameters.port, systemClock).catch(async (error: unknown) => {
+    await context.dispose()
+    throw error
+  })
+  server.answerWith(app)
+  running = { context, server }
+  send({ type: 'ready' })
 }
 
-async function askContent(): ReturnType<Demo['readContent']> {
-  return ((await ask('content')) as Awaited<ReturnType<Demo['readContent']>> | undefined) ?? 'own'
+/** The remote catalog of the settings, or the embedded one, which the primary runs. */
+function toCatalogPlace(
+  { catalog }: Config,
+  secrets: Secrets,
+  embedded: WorkerParameters['embedded'],
+): CatalogPlace {
+  if (catalog.kind === 'remote')
+    return { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url }
+  if (embedded === null) throw new WorkerError('the primary did not say where the embedded catalog is')
+  const { baseUrl, key, identity } = embedded
+  return { baseUrl, key: createFixedKey(new Secret(key)), identity }
 }
 
-/** `/metrics` of any worker is the page of all. */
-async function printSums(): Promise<Readonly<{ contentType: string; text: string }>> {
-  const page = await ask('metrics')
-  if (page === undefined) throw new Error('the primary did not answer with the sums of all processes')
-  return page as Readonly<{ contentType: string; text: string }>
+async function readContent(): ReturnType<Demo['readContent']> {
+  const content = await callPrimary('content')
+  return (content as Awaited<ReturnType<Demo['readContent']>> | undefined) ?? 'own'
 }
 
-/** Answers under way end; the last word is what was counted. */
-async function end({ context, server }: Pick<Running, 'context' | 'server'>, drainMs: number): Promise<void> {
+/** `/metrics` of any worker is the page of all processes. */
+async function readMetricsPage(): Promise<MetricsPage> {
+  const page = await callPrimary('metrics-page')
+  if (page === undefined) throw new Error('the primary did not send the metrics of all processes')
+  return page as MetricsPage
+}
+
+/** The primary counts wrong admin passwords for all workers. */
+async function admit(attempt: AdminAttempt): Promise<number> {
+  const lockedMs = await callPrimary(attempt)
+  if (typeof lockedMs === 'number') return lockedMs
+  throw new UnavailableError('the primary process did not say whether the address is locked')
+}
+
+async function refreshKey(): Promise<void> {
+  if (await running?.context.key.refresh()) running?.context.gate.liftKeyPause()
+}
+
+async function replyWithMetrics(id: number): Promise<void> {
+  const value = running && (await collectValues(running.context).catch(() => undefined))
+  send({ type: 'reply', id, value })
+}
+
+const exit = (): never => process.exit(ending.toExitCode(0))
+
+/** Let responses under way end, then send what was counted. */
+async function end(drainMs: number): Promise<void> {
+  if (running === undefined) return exit()
+  const { context, server } = running
   await server.stop(drainMs)
   const values = await collectValues(context).catch(() => [])
   await context.dispose()
-  send({ type: 'ended', values }, () => process.exit(ending.toExitCode(0)))
+  send({ type: 'ended', values }, exit)
 }
 
-let running: Running | undefined
-
-async function begin(order: WorkerOrder): Promise<void> {
+/** Serve HTTP until the primary says to stop or has gone: the whole life of this process. */
+export async function runWorker(loadDemo: LoadDemo): Promise<void> {
+  // Terminals and service managers signal the whole process group; the primary decides what follows.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  process.on('message', onMessage)
+  // An uncaught error ends the worker without a word of the primary.
+  ending.signal.addEventListener('abort', () => {
+    if (ending.signal.reason !== PRIMARY_STOP) void end(0)
+  })
+  setInterval(() => send({ type: 'heartbeat' }), HEARTBEAT_MS).unref()
   try {
-    running = await start(order)
-    send({ type: 'ready' })
+    await start(loadDemo)
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
-    send({ type: 'failed', name: error.name, message: error.message }, () => process.exit(1))
+    logger.fatal({ code: error.code, reason: error.message }, 'a worker cannot start')
+    process.exit(1)
   }
 }
 
-/** What came before everything stood is nothing to answer. */
-async function answerPrimary(id: number): Promise<void> {
-  const value = running === undefined ? [] : await collectValues(running.context).catch(() => undefined)
-  send({ type: 'answer', id, value })
+function onMessage(message: ToWorker): void {
+  if (message.type === 'reply') calls.resolve(message.id, message.value)
+  else if (message.type === 'call') void replyWithMetrics(message.id)
+  else if (message.type === 'refresh-key') void refreshKey()
+  else if (!ending.signal.aborted) {
+    isServerStopping = message.isServerStop
+    ending.stopFor(PRIMARY_STOP)
+    void end(message.drainMs)
+  }
 }
-
-process.on('message', (message: ToWorker) => {
-  if (message.type === 'serve') void begin(message.order)
-  else if (message.type === 'look') send({ type: 'alive' })
-  else if (message.type === 'key') running?.takeKey(message.key)
-  else if (message.type === 'answer') questions.take(message.id, message.value)
-  else if (message.type === 'ask') void answerPrimary(message.id)
-  else if (running === undefined) process.exit(ending.toExitCode(0))
-  else if (!ending.signal.aborted) running.stop(message.order)
-})
-
-send({ type: 'here' })
-
-// After an error that nobody caught, nobody told this process to stop: it does so itself.
-ending.signal.addEventListener('abort', () => {
-  if (ending.signal.reason === 'stop') return
-  if (running === undefined) process.exit(ending.toExitCode(0))
-  else void end(running, 0)
-})

@@ -1,33 +1,32 @@
 import type { Clock } from '../clock.ts'
 
-/** Questions to another process or thread that may be busy, or gone. */
-export type Questions = Readonly<{
-  /** `undefined`: no answer in time, or nobody there any more. */
-  ask(send: (id: number) => void): Promise<unknown>
-  /** Takes an answer; one that comes too late is passed over. */
-  take(id: number, value: unknown): void
+/** Calls to another process or thread that may be busy, or gone. */
+export type RpcChannel = Readonly<{
+  /** Send a call with a new id and wait for its reply; `undefined` on timeout or when the other side has ended. */
+  call(send: (id: number) => void): Promise<unknown>
+  /** Hand in the reply to a call; a late one is ignored. */
+  resolve(id: number, value: unknown): void
 }>
 
-/** What questions are asked with: how long each may wait, and when nobody is there to answer. */
-export type QuestionsOptions = Readonly<{ clock: Clock; withinMs: number; ended?: AbortSignal }>
+/** `ended` aborts when the other side has ended. */
+export type RpcChannelOptions = Readonly<{ clock: Clock; timeoutMs: number; ended?: AbortSignal }>
 
-/** Numbers questions, and waits for each answer until it is late or the other side has ended. */
-export function createQuestions({ clock, withinMs, ended }: QuestionsOptions): Questions {
-  const waiting = new Map<number, (value: unknown) => void>()
+export function createRpcChannel({ clock, timeoutMs, ended }: RpcChannelOptions): RpcChannel {
+  const pending = new Map<number, (value: unknown) => void>()
   let lastId = 0
-  ended?.addEventListener('abort', () => waiting.forEach((resolve) => resolve(undefined)))
+  ended?.addEventListener('abort', () => pending.forEach((resolve) => resolve(undefined)))
   return {
-    async ask(send) {
+    async call(send) {
       if (ended?.aborted) return undefined
       const id = (lastId += 1)
       const done = new AbortController()
-      const answer = new Promise<unknown>((resolve) => waiting.set(id, resolve))
+      const reply = new Promise<unknown>((resolve) => pending.set(id, resolve))
       send(id)
-      const value = await Promise.race([answer, clock.wait(withinMs, done.signal)])
+      const value = await Promise.race([reply, clock.wait(timeoutMs, done.signal)])
       done.abort()
-      waiting.delete(id)
+      pending.delete(id)
       return value
     },
-    take: (id, value) => waiting.get(id)?.(value),
+    resolve: (id, value) => pending.get(id)?.(value),
   }
 }

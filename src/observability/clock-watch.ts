@@ -1,5 +1,4 @@
 import { type Clock, MINUTE_MS, SECOND_MS, isFuture } from '../clock.ts'
-import type { CopyStore } from '../storage/store.ts'
 import type { Logger } from './logger.ts'
 
 /** Whose clock this machine's is compared with. */
@@ -16,7 +15,10 @@ export type ClockWatch = Readonly<{
   stop(): void
 }>
 
-type ClockWatchDetails = Readonly<{ clock: Clock; logger: Logger; store: Pick<CopyStore, 'readTime'> }>
+/** `readTime`: Unix milliseconds, or `null` for a file, which has no clock. */
+type Database = Readonly<{ readTime(): Promise<number | null> }>
+
+type ClockWatchDetails = Readonly<{ clock: Clock; logger: Logger; store: Database }>
 
 /** How often a database server is asked for its time. */
 const READ_EVERY_MS: number = 5 * MINUTE_MS
@@ -62,7 +64,7 @@ export function createClockWatch({ clock, logger, store }: ClockWatchDetails): C
 
 /** By how much the database's clock is ahead, in milliseconds; `null`: it has none, `undefined`: it said so too late. */
 export async function readDatabaseDifference(
-  store: Pick<CopyStore, 'readTime'>,
+  store: Database,
   clock: Clock,
 ): Promise<number | null | undefined> {
   const askedAtMs = clock.nowMs()

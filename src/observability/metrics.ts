@@ -1,13 +1,4 @@
-import {
-  Counter,
-  Gauge,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-  collectDefaultMetrics,
-} from 'prom-client'
-import type { Drops } from '../catalog/parse.ts'
-import { type MeasuredState, createStateMetrics } from './state-metrics.ts'
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 
 /**
  * How often each process looks how late its event loop turns: an idle one reads this much. Each look wakes the processor, day and
@@ -26,19 +17,25 @@ export type MeasuredWalk = Readonly<{
   completedAtMs: number | null
 }>
 
+/** Values by label. */
+type Labelled = Readonly<Partial<Record<string, number>>>
+
+/** The values of all gauges of the server's state; `null`: there is nothing to tell. */
+export type GaugeValues = Readonly<Record<keyof typeof GAUGES, number | Labelled | null>>
+
 /** What the process counts, as Prometheus text at `/metrics`. */
 export type Metrics = Readonly<{
   countAnswer(answer: CountedAnswer): void
   /** Counts answers of one kind, each for the price of an addition. */
   getAnswerCounter(answer: CountedAnswer): () => void
   countCall(call: Readonly<{ operation: string; outcome: string }>, count?: number): void
-  countDrops(drops: Drops, channel: string): void
+  /** Count what was left out of a channel, by reason. */
+  countDrops(drops: Labelled, channel: string): void
   countStoreFailure(): void
   measureWalk(walk: MeasuredWalk): void
-  /** Takes over what is measured only when somebody looks. */
-  measureState(state: MeasuredState): void
-  /** Everything as values, for whoever sums several processes. */
-  readValues(): Promise<MetricObjectWithValues<MetricValue<string>>[]>
+  /** Set the gauges of the server's state, which is read only for the page. */
+  setGauges(values: GaugeValues): void
+  registry: Registry
   /** Content type and text of the page. */
   print(): Promise<Readonly<{ contentType: string; text: string }>>
 }>
@@ -66,8 +63,6 @@ export function createMetrics(): Metrics {
     help: 'Reads and writes of the stored copy that failed',
     registers,
   })
-  const walks = createWalkMetrics(registry)
-  const state = createStateMetrics(registry)
   return {
     countAnswer: (answer) => getAnswerCounter(answer)(),
     getAnswerCounter,
@@ -76,9 +71,9 @@ export function createMetrics(): Metrics {
       for (const [reason, count] of Object.entries(left)) drops.inc({ channel, reason }, count)
     },
     countStoreFailure: () => storeFailures.inc(),
-    measureWalk: walks,
-    measureState: state,
-    readValues: () => registry.getMetricsAsJSON(),
+    measureWalk: createWalkMetrics(registry),
+    setGauges: createGauges(registry),
+    registry,
     print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }
 }
@@ -133,5 +128,90 @@ function createWalkMetrics(registry: Registry): Metrics['measureWalk'] {
     counts.inc({ channel, outcome })
     durations.set({ channel }, durationMs / 1_000)
     if (completedAtMs !== null) completed.set({ channel }, completedAtMs / 1_000)
+  }
+}
+
+/** `across`: how the values of several processes become one. With `label` a gauge has a series for each key of its value. */
+type GaugeRow = Readonly<{ help: string; label?: string; across: 'sum' | 'min' | 'max' }>
+
+/** The server's state. Every label comes from a closed list. */
+const GAUGES = {
+  vitrine_store_up: { help: 'Can the stored copy be read? 1 or 0', across: 'min' },
+  vitrine_store_writable: {
+    help: 'Does the database take writes? 0 while it is away or only reads, as a standby does; a SQLite file counts as 1',
+    across: 'min',
+  },
+  vitrine_catalog_calls_today: {
+    help: 'Calls since 00:00 UTC by share of the daily limit, of all processes',
+    label: 'share',
+    across: 'max',
+  },
+  vitrine_catalog_calls_left: {
+    help: 'Calls left until 00:00 UTC by share; absent without a known limit',
+    label: 'share',
+    across: 'min',
+  },
+  vitrine_catalog_daily_limit: {
+    help: 'Calls a day by how the limit is known, set or learned; absent without one',
+    label: 'known',
+    across: 'max',
+  },
+  vitrine_catalog_paused_until_timestamp_seconds: {
+    help: 'Until when nothing is called, by cause, Unix seconds',
+    label: 'cause',
+    across: 'max',
+  },
+  vitrine_catalog_breaker_state: { help: 'Circuit breaker: 0 closed, 1 probing, 2 open', across: 'max' },
+  vitrine_channels: {
+    help: 'Served channels that the catalog lists; absent while no list can be read',
+    across: 'max',
+  },
+  vitrine_channel_list_held: {
+    help: 'Does the catalog list no channels where it listed some, which is not believed yet? 1 or 0',
+    across: 'max',
+  },
+  vitrine_walk_held: {
+    help: 'Is the last walk of a channel held, so that the copy before it stays current? 1 or 0, by channel',
+    label: 'channel',
+    across: 'max',
+  },
+  vitrine_copy_age_seconds: {
+    help: 'Age of the last complete walk by channel; absent while it is unknown, because a clock was wrong',
+    label: 'channel',
+    across: 'min',
+  },
+  vitrine_copy_products: {
+    help: 'Products of the last complete walk by channel',
+    label: 'channel',
+    across: 'max',
+  },
+  vitrine_copy_deals: {
+    help: 'Products with an offer on sale by channel',
+    label: 'channel',
+    across: 'max',
+  },
+  vitrine_clock_difference_seconds: {
+    help: 'By how much the clock of the catalog or of the database is ahead of that of this machine',
+    label: 'with',
+    across: 'max',
+  },
+  vitrine_cache_entries: { help: 'Entries in memory by cache', label: 'cache', across: 'sum' },
+  vitrine_cache_bytes: { help: 'Bytes in memory by cache', label: 'cache', across: 'sum' },
+} as const satisfies Readonly<Record<string, GaugeRow>>
+
+function createGauges(registry: Registry): Metrics['setGauges'] {
+  const gauges = Object.entries<GaugeRow>(GAUGES).map(([name, { help, label, across }]) => {
+    const labelNames = label === undefined ? [] : [label]
+    const gauge = new Gauge({ name, help, labelNames, aggregator: across, registers: [registry] })
+    return { name: name as keyof typeof GAUGES, label: label ?? '', gauge }
+  })
+  return (values) => {
+    for (const { name, label, gauge } of gauges) {
+      const value = values[name]
+      gauge.reset()
+      if (value === null) gauge.remove()
+      else if (typeof value === 'number') gauge.set(value)
+      else for (const [key, one = 0] of Object.entries(value)) gauge.set({ [label]: key }, one)
+    }
   }
 }

@@ -9,7 +9,7 @@ import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
 import { parseQuery } from './requests.ts'
-import { type ServerState, readServerState, toMeasuredState } from '../observability/server-status.ts'
+import { type ServerState, measureState, readServerState } from '../server-status.ts'
 
 /** How long readiness is cached, so that a flood of requests costs no database reads. */
 const READINESS_CACHE_MS: number = SECOND_MS
@@ -40,7 +40,7 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
       .json(isDetailShown ? { ...verdict, detail } : verdict)
   })
   router.get('/metrics', details.gate.protect, async (_request, response) => {
-    context.metrics.measureState(toMeasuredState(context, await readServerState(context)))
+    await measureState(context)
     const { contentType, text } = await context.metrics.print()
     response.set({ 'Content-Type': contentType, 'Cache-Control': 'no-store' }).send(text)
   })

@@ -13,7 +13,7 @@ import { toDealQuery } from '../widgets/deals.ts'
 import { toBoxSize, toGridSize } from '../widgets/heights.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import { readServerState } from '../observability/server-status.ts'
+import { readServerState } from '../server-status.ts'
 
 /** Products that a search of the studio shows. */
 const MAX_MATCHES = 8

@@ -149,8 +149,6 @@ export type QuotaDaysTable = {
   walk: number
   refresh: number
   lookup: number
-  /** First look-ups that machines have set aside for a time without the database. */
-  reserved: number
 }
 
 /** First look-ups of a catalog in a minute, in minutes since 1970. */

@@ -1,5 +1,5 @@
 import type { CallGate } from '../catalog/call-gate.ts'
-import type { KeySource } from '../catalog/key-source.ts'
+import type { KeySource } from '../config/key-source.ts'
 import type { ClockWatch } from '../observability/clock-watch.ts'
 import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
 import { toDatabaseText } from '../config/database-address.ts'

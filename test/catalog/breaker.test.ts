@@ -1,5 +1,4 @@
 import * as fc from 'fast-check'
-import { BrokenCircuitError } from 'cockatiel'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { BREAKING_FAILURES, type Breaker, createBreaker } from '../../src/catalog/breaker.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
@@ -25,19 +24,18 @@ function makeBreaker(random: () => number = () => 0): Under {
 
 const UNREACHABLE = new CatalogUnreachableError('refused')
 
-/** How a call ended for the one who asked: answered, not called, or the message of its failure. */
-async function run({ breaker }: Under, failure?: Error): Promise<string> {
-  let isCalled = false
-  try {
-    return await breaker.run(() => {
-      isCalled = true
-      return failure === undefined ? Promise.resolve('answered') : Promise.reject(failure)
-    })
-  } catch (error) {
-    if (error instanceof BrokenCircuitError && !isCalled) return 'not called'
-    return (error as Error).message
-  }
+/** Makes a call if the breaker lets it. */
+async function call<T>({ breaker }: Under, send: () => Promise<T>): Promise<T | 'not called'> {
+  const permit = breaker.enter()
+  if (permit === undefined) return 'not called'
+  return permit.run(send).finally(permit.leave)
 }
+
+/** How a call ended for the one who asked: answered, not called, or the message of its failure. */
+const run = (under: Under, failure?: Error): Promise<string> =>
+  call(under, () => (failure === undefined ? Promise.resolve('answered') : Promise.reject(failure))).catch(
+    (error: Error) => error.message,
+  )
 
 async function fail(under: Under, times: number, failure: Error = UNREACHABLE): Promise<void> {
   for (let turn = 0; turn < times; turn += 1) expect(await run(under, failure)).toBe(failure.message)
@@ -175,7 +173,7 @@ async function beginProbe(): Promise<Probe> {
   under.clock.advance(5 * SECOND_MS)
   expect(under.breaker.isPassable()).toBe(true)
   const probe = defer<string>()
-  const probing = under.breaker.run(() => probe.promise)
+  const probing = call(under, () => probe.promise)
   return { under, probe, probing }
 }
 
@@ -188,27 +186,14 @@ describe('breaker: a probe', () => {
     expect([under.breaker.state(), under.breaker.isPassable()]).toEqual(['closed', true])
   })
 
-  test('answered - calls that waited for it go', async () => {
-    const { under, probe } = await beginProbe()
-    const called: number[] = []
-    const waiting = [1, 2, 3].map((number) =>
-      under.breaker.run(() => Promise.resolve(called.push(number)).then(() => 'later')),
-    )
-    await Promise.resolve()
-    expect(called).toEqual([])
-    probe.resolve('probed')
-    expect(await Promise.all(waiting)).toEqual(['later', 'later', 'later'])
-    expect(called).toEqual([1, 2, 3])
-  })
-
   test('call from before the opening fails meanwhile - the probe alone decides', async () => {
     const under = makeBreaker()
     const old = defer<string>()
-    const late = under.breaker.run(() => old.promise).catch((error: Error) => error)
+    const late = call(under, () => old.promise).catch((error: Error) => error)
     await fail(under, BREAKING_FAILURES)
     under.clock.advance(5 * SECOND_MS)
     const probe = defer<string>()
-    const probing = under.breaker.run(() => probe.promise)
+    const probing = call(under, () => probe.promise)
     old.reject(UNREACHABLE)
     expect(await late).toBe(UNREACHABLE)
     probe.resolve('probed')
@@ -216,28 +201,34 @@ describe('breaker: a probe', () => {
     expect(under.breaker.state()).toBe('closed')
   })
 
-  test('place of the probe taken - nobody else gets one until it is given back', async () => {
+  test('permit of the probe taken - nobody else gets one until it is given back', async () => {
     const under = makeBreaker()
-    expect([under.breaker.enter(), under.breaker.enter()]).toEqual([
-      expect.any(Function),
-      expect.any(Function),
-    ])
+    expect([under.breaker.enter(), under.breaker.enter()].every((permit) => permit !== undefined)).toBe(true)
     await fail(under, BREAKING_FAILURES)
     expect(under.breaker.enter()).toBeUndefined()
     under.clock.advance(5 * SECOND_MS)
-    const leave = under.breaker.enter()
+    const permit = under.breaker.enter()
     expect([under.breaker.enter(), under.breaker.isPassable()]).toEqual([undefined, false])
-    leave?.()
+    permit?.leave()
     expect(under.breaker.isPassable()).toBe(true)
   })
 
-  test('failed - calls that waited for it are refused without a call', async () => {
+  test('permit from before the opening, not used yet - makes no call', async () => {
+    const under = makeBreaker()
+    const permit = under.breaker.enter()
+    await fail(under, BREAKING_FAILURES)
+    const send = vi.fn<() => Promise<string>>()
+    await expect(permit?.run(send)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    expect(send).not.toHaveBeenCalled()
+    expect(under.breaker.state()).toBe('open')
+  })
+
+  test('failed - the next call is refused, and the pause is longer', async () => {
     const { under, probe, probing } = await beginProbe()
-    const waiting = [run(under), run(under)]
     probe.reject(UNREACHABLE)
     await expect(probing).rejects.toBe(UNREACHABLE)
-    expect(await Promise.all(waiting)).toEqual(['not called', 'not called'])
-    expect(under.breaker.state()).toBe('open')
+    expect(await run(under)).toBe('not called')
+    expect(await sitOut(under)).toBe(10 * SECOND_MS)
   })
 })
 

@@ -8,7 +8,7 @@ import {
   createQuotaState,
   findDailyLimit,
   isNewsAnswered,
-  mergeStates,
+  mergeOutage,
   noteAnswered,
   noteLimited,
   toDay,
@@ -148,48 +148,34 @@ describe('quota: a limit learned', () => {
 })
 
 describe('quota: two states of one catalog', () => {
-  const sameDay = fc.tuple(stateOf(TODAY), stateOf(TODAY))
+  const sameDay = fc.tuple(stateOf(TODAY), stateOf(TODAY), stateOf(TODAY))
 
-  test('any two - no pause is shortened and no call of the day forgotten', () => {
+  test('any two - no pause is shortened, and calls of both are added', () => {
     fc.assert(
-      fc.property(sameDay, ([stored, own]) => {
-        const merged = mergeStates(stored, own)
+      fc.property(sameDay, ([stored, own, unsaved]) => {
+        const merged = mergeOutage(stored, own, unsaved)
         expect(merged.limitedUntilMs).toBe(Math.max(stored.limitedUntilMs, own.limitedUntilMs))
         for (const share of SHARES)
-          expect(merged.calls[share]).toBe(Math.max(stored.calls[share], own.calls[share]))
+          expect(merged.calls[share]).toBe(stored.calls[share] + unsaved.calls[share])
         expect(merged.lookupsLastHour).toBe(Math.max(stored.lookupsLastHour, own.lookupsLastHour))
       }),
     )
   })
 
-  test('any two of one day with 429s at different times - it does not matter whose is whose', () => {
-    fc.assert(
-      fc.property(sameDay, ([stored, own]) => {
-        fc.pre(stored.limitedAtMs !== own.limitedAtMs)
-        expect(mergeStates(stored, own)).toEqual(mergeStates(own, stored))
-      }),
-    )
-  })
-
-  test('any state with itself - is itself', () => {
+  test('any state with itself and no calls - is itself', () => {
     fc.assert(
       fc.property(stateOf(TODAY), (state) => {
-        expect(mergeStates(state, state)).toEqual(state)
+        expect(mergeOutage(state, state, createQuotaState(NOON_MS))).toEqual(state)
       }),
     )
   })
 
   test('any two - what the later 429 taught is kept whole', () => {
     fc.assert(
-      fc.property(sameDay, ([stored, own]) => {
+      fc.property(sameDay, ([stored, own, unsaved]) => {
         fc.pre(stored.limitedAtMs !== own.limitedAtMs)
-        const merged = mergeStates(stored, own)
-        const latest = own.limitedAtMs > stored.limitedAtMs ? own : stored
-        expect(merged).toMatchObject({
-          limitedAtMs: latest.limitedAtMs,
-          pauseCount: latest.pauseCount,
-          learnedCalls: latest.learnedCalls,
-        })
+        const { limitedAtMs, pauseCount, learnedCalls } = own.limitedAtMs > stored.limitedAtMs ? own : stored
+        expect(mergeOutage(stored, own, unsaved)).toMatchObject({ limitedAtMs, pauseCount, learnedCalls })
       }),
     )
   })
@@ -197,13 +183,16 @@ describe('quota: two states of one catalog', () => {
   test('answer that refuted a 429 meanwhile - is not forgotten', () => {
     const stored = limitAfter(100)
     const own = noteAnswered(stored, NOON_MS + HOUR_MS)
-    expect(mergeStates(stored, own)).toMatchObject({ learnedCalls: null, pauseCount: 0 })
+    expect(mergeOutage(stored, own, createQuotaState(NOON_MS))).toMatchObject({
+      learnedCalls: null,
+      pauseCount: 0,
+    })
   })
 
   test('counts of the day before - are not counted today, its pause holds', () => {
     const stored = createQuotaState(MIDNIGHT_MS)
     const own = { ...limitAfter(30), limitedUntilMs: MIDNIGHT_MS + SLACK_MS }
-    expect(mergeStates(stored, own)).toMatchObject({
+    expect(mergeOutage(stored, own, own)).toMatchObject({
       day: toDay(MIDNIGHT_MS),
       calls: { walk: 0, refresh: 0, lookup: 0 },
       limitedUntilMs: MIDNIGHT_MS + SLACK_MS,

@@ -8,13 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { PostgresAddress } from '../../src/config/database-address.ts'
 import { databaseAddress } from '../../src/config/database-address.ts'
-import { importBench } from '../bench/bench-library.ts'
+import { findPostgres, toOwner } from './postgres-programs.ts'
 import { findFreePort } from '../system/includes/program.ts'
-
-const { findPostgres, toOwner } = await importBench<{
-  findPostgres(): Readonly<{ bin: string; uid: number | undefined }>
-  toOwner(uid: number | undefined): { uid?: number; gid?: number }
-}>('lib/postgres-programs.mjs')
 
 /** A database of a test's own. */
 export type TestDatabase = Readonly<{

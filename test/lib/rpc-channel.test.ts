@@ -1,36 +1,36 @@
 import { describe, expect, test } from 'vitest'
 import { createFakeClock } from '../helpers/fake-clock.ts'
-import { createQuestions } from '../../src/lib/rpc-channel.ts'
+import { createRpcChannel } from '../../src/lib/rpc-channel.ts'
 
-describe('questions to another process or thread', () => {
-  test('answers in another order - each to its own question', async () => {
-    const questions = createQuestions({ clock: createFakeClock(0), withinMs: 100 })
+describe('calls to another process or thread', () => {
+  test('replies in another order - each resolves its own call', async () => {
+    const channel = createRpcChannel({ clock: createFakeClock(0), timeoutMs: 100 })
     const asked: number[] = []
-    const answers = [1, 2].map(() => questions.ask((id) => asked.push(id)))
-    questions.take(asked[1] ?? 0, 'second')
-    questions.take(asked[0] ?? 0, 'first')
+    const answers = [1, 2].map(() => channel.call((id) => asked.push(id)))
+    channel.resolve(asked[1] ?? 0, 'second')
+    channel.resolve(asked[0] ?? 0, 'first')
     expect(await Promise.all(answers)).toEqual(['first', 'second'])
   })
 
-  test('no answer in time - undefined; one that comes later is passed over', async () => {
+  test('no reply in time - undefined; a late reply is ignored', async () => {
     const clock = createFakeClock(0)
-    const questions = createQuestions({ clock, withinMs: 100 })
+    const channel = createRpcChannel({ clock, timeoutMs: 100 })
     let asked = 0
-    const answer = questions.ask((id) => (asked = id))
+    const answer = channel.call((id) => (asked = id))
     clock.advance(100)
     expect(await answer).toBeUndefined()
-    questions.take(asked, 'late')
+    channel.resolve(asked, 'late')
   })
 
-  test('other side ends - every question that waits is over at once, and none is sent any more', async () => {
+  test('other side ends - pending calls resolve at once, and no further call is sent', async () => {
     const clock = createFakeClock(0)
     const end = new AbortController()
-    const questions = createQuestions({ clock, withinMs: 100, ended: end.signal })
+    const channel = createRpcChannel({ clock, timeoutMs: 100, ended: end.signal })
     const asked: number[] = []
-    const answers = [1, 2].map(() => questions.ask((id) => asked.push(id)))
+    const answers = [1, 2].map(() => channel.call((id) => asked.push(id)))
     end.abort()
     expect(await Promise.all(answers)).toEqual([undefined, undefined])
-    expect(await questions.ask((id) => asked.push(id))).toBeUndefined()
+    expect(await channel.call((id) => asked.push(id))).toBeUndefined()
     expect(asked).toHaveLength(2)
     expect(clock.pendingWaits).toBe(0)
   })

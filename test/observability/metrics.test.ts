@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { LOOP_LOOK_MS, type Metrics, createMetrics } from '../../src/observability/metrics.ts'
-import type { MeasuredState } from '../../src/observability/state-metrics.ts'
+import {
+  type GaugeValues,
+  LOOP_LOOK_MS,
+  type Metrics,
+  createMetrics,
+} from '../../src/observability/metrics.ts'
 
 /** The values of our own series, without help and type. */
 async function readSeries(metrics: Metrics, name = 'vitrine_'): Promise<string[]> {
@@ -159,49 +163,36 @@ describe('metrics, walks', () => {
   })
 })
 
-/** Series that `measureState` sets. */
-async function readState(metrics: Metrics): Promise<string[]> {
-  const series = await readSeries(metrics)
-  return series.filter((line) => !line.startsWith('vitrine_store_failures_total'))
-}
-
-const HELD = { reason: 'few_products', sinceMs: 1, startedAtMs: 1, productCount: 0 } as const
-
-describe('metrics, state', () => {
-  const STATE: MeasuredState = {
-    isStoreUp: true,
-    isStoreWritable: true,
-    callsToday: { walk: 12, refresh: 5, lookup: 1 },
-    callsLeft: { walk: 38, refresh: 35, lookup: 9 },
-    dailyLimit: { set: 100 },
-    limitedUntilMs: 1_790_000_000_500,
-    keyRefusedUntilMs: 0,
-    breaker: 'probing',
-    copies: [
-      { channel: 'a', ageMs: 90_500, productCount: 1_000, dealCount: 40, held: null },
-      { channel: 'b', ageMs: 0, productCount: 0, dealCount: 0, held: HELD },
-    ],
-    channelCount: 2,
-    areChannelsHeld: false,
-    clockDifferencesMs: { catalog: -250, database: 90_000 },
-    caches: {
-      entries: { products: 3, deals: 2, answers: 4 },
-      bytes: { products: 300, deals: 200, answers: 400 },
-    },
+describe('metrics, gauges', () => {
+  const VALUES: GaugeValues = {
+    vitrine_store_up: 1,
+    vitrine_store_writable: 1,
+    vitrine_catalog_calls_today: { walk: 12, refresh: 5 },
+    vitrine_catalog_calls_left: { walk: 38 },
+    vitrine_catalog_daily_limit: { set: 100 },
+    vitrine_catalog_paused_until_timestamp_seconds: { limit: 1_790_000_000.5, key: 0 },
+    vitrine_catalog_breaker_state: 1,
+    vitrine_channels: 2,
+    vitrine_channel_list_held: 0,
+    vitrine_walk_held: { a: 0, b: 1 },
+    vitrine_copy_age_seconds: { a: 90.5 },
+    vitrine_copy_products: { a: 1_000 },
+    vitrine_copy_deals: { a: 40 },
+    vitrine_clock_difference_seconds: { catalog: -0.25 },
+    vitrine_cache_entries: { products: 3 },
+    vitrine_cache_bytes: { products: 300 },
   }
 
-  test('measured - every gauge, times and ages in seconds', async () => {
+  test('set - a series for each label, in the order of the page', async () => {
     const metrics = createMetrics()
-    metrics.measureState(STATE)
-    expect(await readState(metrics)).toEqual([
+    metrics.setGauges(VALUES)
+    const series = await readSeries(metrics)
+    expect(series.filter((line) => !line.startsWith('vitrine_store_failures_total'))).toEqual([
       'vitrine_store_up 1',
       'vitrine_store_writable 1',
       'vitrine_catalog_calls_today{share="walk"} 12',
       'vitrine_catalog_calls_today{share="refresh"} 5',
-      'vitrine_catalog_calls_today{share="lookup"} 1',
       'vitrine_catalog_calls_left{share="walk"} 38',
-      'vitrine_catalog_calls_left{share="refresh"} 35',
-      'vitrine_catalog_calls_left{share="lookup"} 9',
       'vitrine_catalog_daily_limit{known="set"} 100',
       'vitrine_catalog_paused_until_timestamp_seconds{cause="limit"} 1790000000.5',
       'vitrine_catalog_paused_until_timestamp_seconds{cause="key"} 0',
@@ -211,67 +202,25 @@ describe('metrics, state', () => {
       'vitrine_walk_held{channel="a"} 0',
       'vitrine_walk_held{channel="b"} 1',
       'vitrine_copy_age_seconds{channel="a"} 90.5',
-      'vitrine_copy_age_seconds{channel="b"} 0',
       'vitrine_copy_products{channel="a"} 1000',
-      'vitrine_copy_products{channel="b"} 0',
       'vitrine_copy_deals{channel="a"} 40',
-      'vitrine_copy_deals{channel="b"} 0',
       'vitrine_clock_difference_seconds{with="catalog"} -0.25',
-      'vitrine_clock_difference_seconds{with="database"} 90',
       'vitrine_cache_entries{cache="products"} 3',
-      'vitrine_cache_entries{cache="deals"} 2',
-      'vitrine_cache_entries{cache="answers"} 4',
       'vitrine_cache_bytes{cache="products"} 300',
-      'vitrine_cache_bytes{cache="deals"} 200',
-      'vitrine_cache_bytes{cache="answers"} 400',
     ])
   })
 
-  test('copy of unknown age - its series is absent, and not 0', async () => {
+  test('set again without a label, or to nothing - the series of before are gone', async () => {
     const metrics = createMetrics()
-    const copies = STATE.copies.slice(0, 1).map((copy) => ({ ...copy, ageMs: null }))
-    metrics.measureState({ ...STATE, copies })
-    const series = await readState(metrics)
-    expect(series.filter((line) => line.startsWith('vitrine_copy_'))).toEqual([
-      'vitrine_copy_products{channel="a"} 1000',
-      'vitrine_copy_deals{channel="a"} 40',
-    ])
-  })
-
-  test('limit no longer known, a channel gone - their series go with them', async () => {
-    const metrics = createMetrics()
-    metrics.measureState({ ...STATE, dailyLimit: { learned: 80 } })
-    expect(await readSeries(metrics, 'vitrine_catalog_daily_limit')).toEqual([
-      'vitrine_catalog_daily_limit{known="learned"} 80',
-    ])
-    metrics.measureState(STATE)
-    expect(await readSeries(metrics, 'vitrine_catalog_daily_limit')).toEqual([
-      'vitrine_catalog_daily_limit{known="set"} 100',
-    ])
-    metrics.measureState({
-      ...STATE,
-      callsLeft: undefined,
-      dailyLimit: undefined,
-      copies: [],
-      channelCount: null,
-      isStoreUp: false,
+    metrics.setGauges(VALUES)
+    metrics.setGauges({
+      ...VALUES,
+      vitrine_channels: null,
+      vitrine_walk_held: { a: 0 },
+      vitrine_copy_deals: {},
     })
-    const series = await readState(metrics)
-    expect(
-      series.filter((line) => /calls_left|daily_limit|vitrine_copy_|vitrine_channels/.test(line)),
-    ).toEqual([])
-    expect(series).toContain('vitrine_store_up 0')
-  })
-
-  test.each([
-    ['closed', 0],
-    ['probing', 1],
-    ['open', 2],
-  ] as const)('breaker %s - is %i', async (breaker, value) => {
-    const metrics = createMetrics()
-    metrics.measureState({ ...STATE, breaker })
-    expect(await readSeries(metrics, 'vitrine_catalog_breaker')).toEqual([
-      `vitrine_catalog_breaker_state ${value}`,
-    ])
+    expect(await readSeries(metrics, 'vitrine_channels')).toEqual([])
+    expect(await readSeries(metrics, 'vitrine_walk_held')).toEqual(['vitrine_walk_held{channel="a"} 0'])
+    expect(await readSeries(metrics, 'vitrine_copy_deals')).toEqual([])
   })
 })

@@ -50,6 +50,17 @@ export const SAMPLE_SHOWCASE = {
   gtin: '09520001001024',
 } as const
 
+/** What the processes that answer need of the sample data, which was made for the server at `publicUrl`. */
+export function createDemo<ReadContent>(publicUrl: string, readContent: ReadContent) {
+  return {
+    findPicture: findSamplePicture,
+    findListing: (pageUrl: string): SampleListing | undefined => findSampleListing(pageUrl, publicUrl),
+    showcase: SAMPLE_SHOWCASE,
+    /** Ask the embedded catalog what it holds. */
+    readContent,
+  }
+}
+
 let sample: Sample | undefined
 
 /** Return the sample data, read once. */

@@ -1,0 +1,139 @@
+import cluster from 'node:cluster'
+import { SECOND_MS } from '../clock.ts'
+import type { Context, Demo } from '../context.ts'
+import { type RestartBackoff, createRestartBackoff } from '../lib/backoff.ts'
+import { type SerialQueue, createSerialQueue } from '../lib/serial-queue.ts'
+import { type ClusterMetrics, createClusterMetrics } from './cluster-metrics.ts'
+import type { WorkerCall, WorkerParameters } from './messages.ts'
+import { type WorkerExit, WorkerProcess, describeExit } from './worker-process.ts'
+
+export type PrimaryOptions = Readonly<{
+  context: Context
+  size: number
+  /** The compiled program of a worker. */
+  workerFile: string
+  parameters: Omit<WorkerParameters, 'number'>
+  readContent: Demo['readContent']
+}>
+
+/** How long a replaced worker goes on serving: a client that asks without pause sees `Connection: close` meanwhile. */
+const REPLACED_DRAIN_MS: number = SECOND_MS
+
+/** A replaced worker has its drain, 8 s for responses under way, and the rest to send its metrics. */
+const REPLACED_TIMEOUT_MS: number = 9.75 * SECOND_MS
+
+/** When the server stops, a worker that hangs is killed before the primary ends itself after 9.5 s. */
+const STOP_TIMEOUT_MS: number = 9.25 * SECOND_MS
+
+/** A place for one worker after the other. */
+type Slot = { readonly number: number; worker: WorkerProcess; readonly backoff: RestartBackoff }
+
+/** Starts the workers, replaces those that end, reloads them on demand, and sums their metrics. */
+export class Primary {
+  readonly #options: PrimaryOptions
+  readonly #slots: Slot[] = []
+  /** Every worker that has not ended, also those that are being replaced. */
+  readonly #running = new Set<WorkerProcess>()
+  readonly #stopping = new AbortController()
+  readonly #metrics: ClusterMetrics
+  #isStarted = false
+  readonly #reloads: SerialQueue = createSerialQueue()
+
+  constructor(options: PrimaryOptions) {
+    this.#options = options
+    this.#metrics = createClusterMetrics(options.context, this.#running)
+    // Workers accept connections themselves, not through the primary: see docs/adr/0016-processes.md.
+    cluster.schedulingPolicy = cluster.SCHED_NONE
+    cluster.setupPrimary({ exec: options.workerFile, args: [], serialization: 'advanced' })
+  }
+
+  /** Start all workers. Rejects with WorkerError when one does not come up. */
+  async start(): Promise<void> {
+    for (let number = 1; number <= this.#options.size; number += 1) {
+      const backoff = createRestartBackoff(this.#options.context.clock)
+      this.#slots.push({ number, backoff, worker: this.#launch(number) })
+    }
+    await Promise.all(this.#slots.map(({ worker }) => worker.ready))
+    this.#isStarted = true
+    // A worker may have ended after it was ready, while others were still starting.
+    for (const slot of this.#slots) if (slot.worker.hasExited) void this.#replaceEnded(slot)
+  }
+
+  refreshKeys(): void {
+    for (const worker of this.#running) if (worker.isReady) worker.send({ type: 'refresh-key' })
+  }
+
+  /** Replace one worker after the other without losing a request; stops at the first that does not come up. */
+  reload(): Promise<void> {
+    return this.#reloads.run(() => this.#replaceAll())
+  }
+
+  async stop(drainMs: number): Promise<void> {
+    this.#stopping.abort()
+    const message = { type: 'stop', drainMs, isServerStop: true } as const
+    const stopping = [...this.#running].map((worker) => worker.stop(message, STOP_TIMEOUT_MS))
+    await Promise.all(stopping)
+  }
+
+  #launch(number: number): WorkerProcess {
+    const { clock } = this.#options.context
+    const worker = new WorkerProcess({ number, clock, answer: (call) => this.#answer(call, number) })
+    this.#running.add(worker)
+    void worker.exit.then((exit) => this.#onExit(worker, exit))
+    return worker
+  }
+
+  async #answer(call: WorkerCall, number: number): Promise<unknown> {
+    if (call === 'parameters') return { ...this.#options.parameters, number }
+    if (call === 'metrics-page') return this.#metrics.print()
+    if (call === 'content') return this.#options.readContent()
+    return this.#options.context.adminLimiter.admit(call)
+  }
+
+  async #onExit(worker: WorkerProcess, exit: WorkerExit): Promise<void> {
+    this.#running.delete(worker)
+    this.#metrics.fold(worker.values)
+    const slot = this.#slots.find((slot) => slot.worker === worker)
+    if (slot === undefined || this.#stopping.signal.aborted || !this.#isStarted) return
+    this.#options.context.logger.error(
+      { worker: slot.number, pid: worker.pid, ...exit },
+      `a worker ended (${describeExit(exit)}); it is replaced`,
+    )
+    await this.#replaceEnded(slot)
+  }
+
+  async #replaceEnded(slot: Slot): Promise<void> {
+    const ended = slot.worker
+    await this.#options.context.clock.wait(slot.backoff.nextMs(), this.#stopping.signal)
+    // A reload may have filled the slot meanwhile.
+    if (this.#stopping.signal.aborted || slot.worker !== ended) return
+    this.#metrics.countRestart()
+    slot.backoff.noteStart()
+    slot.worker = this.#launch(slot.number)
+  }
+
+  async #replaceAll(): Promise<void> {
+    const { logger } = this.#options.context
+    for (const slot of this.#slots) {
+      if (this.#stopping.signal.aborted) return
+      const next = this.#launch(slot.number)
+      try {
+        await next.ready
+      } catch (error) {
+        next.kill()
+        if (this.#stopping.signal.aborted) return
+        this.#metrics.countReload('failed')
+        const fields = { err: error, worker: slot.number }
+        logger.error(fields, 'the reload stops: a new worker did not come up; the old ones stay')
+        return
+      }
+      const old = slot.worker
+      slot.worker = next
+      slot.backoff.noteStart()
+      const message = { type: 'stop', drainMs: REPLACED_DRAIN_MS, isServerStop: false } as const
+      await old.stop(message, REPLACED_TIMEOUT_MS)
+    }
+    this.#metrics.countReload('done')
+    logger.info({ workers: this.#slots.length }, 'every worker was replaced')
+  }
+}

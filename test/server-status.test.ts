@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest'
+import { createQuotaState } from '../src/catalog/quota.ts'
+import { MINUTE_MS } from '../src/clock.ts'
+import type { Context } from '../src/context.ts'
+import { StoreError } from '../src/errors.ts'
+import { measureState, readServerState } from '../src/server-status.ts'
+import { BOX, startHarness, startStocked, visit } from './app/visit.ts'
+import { CHANNEL_ID } from './helpers/fake-catalog.ts'
+import { NOON_MS } from './helpers/harness.ts'
+
+const OTHER_ID = '00000000-0000-4000-8000-000000000002'
+const broken = (): Promise<never> => Promise.reject(new StoreError('broken'))
+const withStore = (context: Context, over: Partial<Context['store']>): Context => ({
+  ...context,
+  store: { ...context.store, ...over },
+})
+
+describe('state of the whole', () => {
+  test('walked - store, gate and copies; nothing is called and nothing counted', async () => {
+    const { context, catalog, clock } = await startStocked()
+    clock.advance(MINUTE_MS)
+    const callCount = catalog.calls.length
+    for (let turn = 0; turn < 5; turn += 1) await readServerState(context)
+    expect(await readServerState(context)).toMatchObject({
+      isStoreUp: true,
+      isStoreWritable: true,
+      gate: { quota: { calls: { walk: 2, refresh: 0, lookup: 0 } }, breaker: 'closed' },
+      copies: [{ channel: CHANNEL_ID, ageMs: MINUTE_MS, productCount: 1, dealCount: 1 }],
+    })
+    expect(catalog.calls).toHaveLength(callCount)
+  })
+
+  test('nothing walked - no copies', async () => {
+    const { context } = await startHarness()
+    expect((await readServerState(context)).copies).toEqual([])
+  })
+
+  test('channel without a complete walk, and one that is not served - are no copies', async () => {
+    const { context, catalog } = await startStocked()
+    const other = { id: OTHER_ID, name: 'Other', kind: 'app', url: null } as const
+    await context.store.putChannelList([...catalog.channels, other], NOON_MS)
+    expect((await readServerState(context)).copies.map(({ channel }) => channel)).toEqual([CHANNEL_ID])
+    const config = { ...context.config, channels: [OTHER_ID] }
+    expect((await readServerState({ ...context, config })).copies).toEqual([])
+  })
+
+  test('clock behind that of the one who walked - an age of nothing, never less', async () => {
+    const { context } = await startStocked()
+    const clock = { ...context.clock, nowMs: () => NOON_MS - MINUTE_MS }
+    expect((await readServerState({ ...context, clock })).copies).toMatchObject([{ ageMs: 0 }])
+  })
+
+  test('store that cannot be read - is down and has no copies, the rest is told', async () => {
+    const { context } = await startStocked()
+    expect(await readServerState(withStore(context, { ping: broken }))).toMatchObject({
+      isStoreUp: false,
+      copies: [],
+      gate: { quota: { calls: { walk: 2 } } },
+    })
+  })
+
+  test.each(['findChannelList', 'getCopyState'] as const)(
+    'store that fails at %s alone - is up, without copies',
+    async (name) => {
+      const { context } = await startStocked()
+      expect(await readServerState(withStore(context, { [name]: broken }))).toMatchObject({
+        isStoreUp: true,
+        isStoreWritable: true,
+        copies: [],
+      })
+    },
+  )
+})
+
+type Gate = Awaited<ReturnType<Context['gate']['readState']>>
+
+const GATE: Gate = {
+  quota: createQuotaState(NOON_MS),
+  limit: undefined,
+  left: undefined,
+  keyRefusedUntilMs: 0,
+  breaker: 'closed',
+}
+
+const withGate = (context: Context, over: Partial<Gate>): Context => ({
+  ...context,
+  gate: { ...context.gate, readState: () => Promise.resolve({ ...GATE, ...over }) },
+})
+
+/** The series of the server's state whose names begin with one of `names`, without that beginning of all. */
+async function readSeries(context: Context, ...names: readonly string[]): Promise<string[]> {
+  await measureState(context)
+  const { text } = await context.metrics.print()
+  const starts = names.map((name) => `vitrine_${name}`)
+  return text.split('\n').filter((line) => starts.some((start) => line.startsWith(start)))
+}
+
+describe('gauges of the state', () => {
+  test('gate - its calls, pauses in seconds, and breaker', async () => {
+    const { context } = await startHarness()
+    const quota = {
+      ...createQuotaState(NOON_MS),
+      calls: { walk: 1, refresh: 2, lookup: 3 },
+      limitedUntilMs: 1_790_000_000_500,
+    }
+    const left = { walk: 4, refresh: 5, lookup: 6 }
+    const open = withGate(context, { quota, left, keyRefusedUntilMs: 7_000, breaker: 'open' })
+    expect(await readSeries(open, 'catalog_', 'store_up', 'store_writable')).toEqual([
+      'vitrine_store_up 1',
+      'vitrine_store_writable 1',
+      'vitrine_catalog_calls_today{share="walk"} 1',
+      'vitrine_catalog_calls_today{share="refresh"} 2',
+      'vitrine_catalog_calls_today{share="lookup"} 3',
+      'vitrine_catalog_calls_left{share="walk"} 4',
+      'vitrine_catalog_calls_left{share="refresh"} 5',
+      'vitrine_catalog_calls_left{share="lookup"} 6',
+      'vitrine_catalog_paused_until_timestamp_seconds{cause="limit"} 1790000000.5',
+      'vitrine_catalog_paused_until_timestamp_seconds{cause="key"} 7',
+      'vitrine_catalog_breaker_state 2',
+    ])
+  })
+
+  test('limit learned, set and not known - by how it is known; the series of before are gone', async () => {
+    const { context } = await startHarness()
+    const readLimit = (limit: Gate['limit']): Promise<string[]> =>
+      readSeries(withGate(context, { limit }), 'catalog_daily_limit')
+    expect(await readLimit({ calls: 80, isLearned: true })).toEqual([
+      'vitrine_catalog_daily_limit{known="learned"} 80',
+    ])
+    expect(await readLimit({ calls: 100, isLearned: false })).toEqual([
+      'vitrine_catalog_daily_limit{known="set"} 100',
+    ])
+    expect(await readLimit(undefined)).toEqual([])
+  })
+
+  test.each([
+    ['closed', 0],
+    ['probing', 1],
+    ['open', 2],
+  ] as const)('breaker %s - is %i', async (breaker, value) => {
+    const { context } = await startHarness()
+    expect(await readSeries(withGate(context, { breaker }), 'catalog_breaker')).toEqual([
+      `vitrine_catalog_breaker_state ${value}`,
+    ])
+  })
+
+  test('copies and channels - ages in seconds; a held walk and a held list are 1', async () => {
+    const { context, clock } = await startStocked()
+    clock.advance(90_500)
+    const label = `{channel="${CHANNEL_ID}"}`
+    const names = ['channel', 'copy_age', 'copy_products', 'copy_deals', 'walk_held']
+    expect(await readSeries(context, ...names)).toEqual([
+      'vitrine_channels 1',
+      'vitrine_channel_list_held 0',
+      `vitrine_walk_held${label} 0`,
+      `vitrine_copy_age_seconds${label} 90.5`,
+      `vitrine_copy_products${label} 1`,
+      `vitrine_copy_deals${label} 1`,
+    ])
+    await context.store.holdChannelList(NOON_MS)
+    const held = { reason: 'few_products', sinceMs: 1, startedAtMs: 1, productCount: 0 } as const
+    const stricter = withStore(context, {
+      getCopyState: async (id) => ({ ...(await context.store.getCopyState(id)), held }),
+    })
+    expect(await readSeries(stricter, 'channel_list', 'walk_held')).toEqual([
+      'vitrine_channel_list_held 1',
+      `vitrine_walk_held${label} 1`,
+    ])
+  })
+
+  test('copy of unknown age - its series is absent, and not 0', async () => {
+    const { context } = await startStocked()
+    const clock = { ...context.clock, nowMs: () => NOON_MS - 10 * MINUTE_MS }
+    const label = `{channel="${CHANNEL_ID}"}`
+    expect(await readSeries({ ...context, clock }, 'copy_age', 'copy_products', 'copy_deals')).toEqual([
+      `vitrine_copy_products${label} 1`,
+      `vitrine_copy_deals${label} 1`,
+    ])
+  })
+
+  test('store that cannot be read - is 0, without channels and copies', async () => {
+    const { context } = await startStocked()
+    await measureState(context)
+    const names = ['store_up', 'channels', 'copy_age', 'copy_products', 'copy_deals']
+    expect(await readSeries(withStore(context, { ping: broken }), ...names)).toEqual(['vitrine_store_up 0'])
+  })
+
+  test('clocks - by how many seconds each is ahead', async () => {
+    const { context } = await startHarness()
+    const clocks = { ...context.clocks, differences: () => ({ catalog: -250, database: 90_000 }) }
+    expect(await readSeries({ ...context, clocks }, 'clock_difference')).toEqual([
+      'vitrine_clock_difference_seconds{with="catalog"} -0.25',
+      'vitrine_clock_difference_seconds{with="database"} 90',
+    ])
+  })
+
+  test('caches - entries and bytes of each by its name', async () => {
+    const harness = await startStocked()
+    const { context } = harness
+    await visit(harness, BOX)
+    const { products, deals, responses } = context.memories
+    expect(await readSeries(context, 'cache_')).toEqual([
+      'vitrine_cache_entries{cache="products"} 1',
+      'vitrine_cache_entries{cache="deals"} 0',
+      'vitrine_cache_entries{cache="answers"} 1',
+      `vitrine_cache_bytes{cache="products"} ${products.byteCount()}`,
+      `vitrine_cache_bytes{cache="deals"} ${deals.byteCount()}`,
+      `vitrine_cache_bytes{cache="answers"} ${responses.byteCount()}`,
+    ])
+    expect(responses.byteCount()).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import { MINUTE_MS } from '../../src/clock.ts'
+import { StoreError } from '../../src/errors.ts'
+import { createLogger } from '../../src/observability/logger.ts'
+import { createMetrics } from '../../src/observability/metrics.ts'
+import { type StoreHealth, createStoreHealth, logHealed } from '../../src/storage/store-health.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+
+type Under = Readonly<{
+  health: StoreHealth
+  clock: FakeClock
+  lines: string[]
+  countFailures(): Promise<string | undefined>
+}>
+
+function makeHealth(): Under {
+  const clock = createFakeClock(NOON_MS)
+  const lines: string[] = []
+  const metrics = createMetrics()
+  const logger = createLogger({ level: 'trace', stream: { write: (line) => void lines.push(line) } })
+  return {
+    health: createStoreHealth({ clock, logger, metrics }),
+    clock,
+    lines,
+    async countFailures() {
+      const { text } = await metrics.print()
+      return /^vitrine_store_failures_total (\d+)$/m.exec(text)?.[1]
+    },
+  }
+}
+
+const locked = new StoreError('the stored copy failed at findProduct', {
+  cause: new Error('database is locked'),
+})
+
+describe('health of the store', () => {
+  test('never failed - there is nothing to tell', async () => {
+    const { health, lines, countFailures } = makeHealth()
+    expect(health.last()).toBeNull()
+    expect([await countFailures(), lines]).toEqual(['0', []])
+  })
+
+  test('failure - counted, an error line, and remembered with the words of the database', async () => {
+    const { health, lines, countFailures } = makeHealth()
+    health.note(locked)
+    expect(await countFailures()).toBe('1')
+    expect(health.last()).toEqual({ atMs: NOON_MS, reason: 'database is locked' })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 50,
+      err: { code: 'VITRINE_STORE_FAILED' },
+      msg: 'the stored copy failed; memory and catalog go on serving',
+    })
+  })
+
+  test('database that cannot be opened - is remembered with what to do', () => {
+    const { health } = makeHealth()
+    const cause = new StoreError('Cannot open the database "a/b.db": "a" is not a folder', {
+      cause: new Error('unable to open database file'),
+      remedy: 'Choose another path.',
+    })
+    health.note(new StoreError('the database could not be opened a moment ago', { cause }))
+    expect(health.last()?.reason).toBe(`${cause.message}. Choose another path.`)
+  })
+
+  test('flood of failures - each is counted, one line a minute', async () => {
+    const { health, clock, lines, countFailures } = makeHealth()
+    for (let turn = 0; turn < 1_000; turn += 1) health.note(locked)
+    clock.advance(MINUTE_MS - 1)
+    health.note(locked)
+    expect([await countFailures(), lines.length]).toEqual(['1001', 1])
+    clock.advance(1)
+    health.note(locked)
+    expect([await countFailures(), lines.length]).toEqual(['1002', 2])
+  })
+
+  test('several failures - the last one is remembered, although it was not logged', () => {
+    const { health, clock } = makeHealth()
+    health.note(locked)
+    clock.advance(1)
+    health.note(new StoreError('the database could not be opened a moment ago'))
+    expect(health.last()).toEqual({
+      atMs: NOON_MS + 1,
+      reason: 'the database could not be opened a moment ago',
+    })
+  })
+
+  test('value that PostgreSQL refuses (class 22) - no failure: a warning a minute, nothing counted or remembered', async () => {
+    const { health, clock, lines, countFailures } = makeHealth()
+    const refused = new StoreError('the stored copy failed at findDeals', {
+      cause: Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' }),
+    })
+    for (let turn = 0; turn < 1_000; turn += 1) health.note(refused)
+    expect([await countFailures(), health.last()]).toEqual(['0', null])
+    expect(lines.map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([40])
+    health.note(locked)
+    expect([await countFailures(), lines.length]).toEqual(['1', 2])
+    clock.advance(MINUTE_MS)
+    health.note(refused)
+    expect(lines).toHaveLength(3)
+  })
+
+  test('database that only reads - is told once each time, and no refused write is counted', async () => {
+    const { health, clock, lines, countFailures } = makeHealth()
+    const refused = new StoreError('the stored copy failed at putLookups', {
+      cause: Object.assign(new Error('db: it only reads'), { code: '25006' }),
+    })
+    for (const _ of [1, 2]) {
+      health.noteReadOnly(refused)
+      for (let turn = 0; turn < 3; turn += 1) {
+        health.note(refused)
+        clock.advance(MINUTE_MS)
+      }
+      health.noteWritable()
+    }
+    expect(lines.map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([50, 30, 50, 30])
+    expect([await countFailures(), health.last()?.reason]).toEqual(['0', 'db: it only reads'])
+  })
+
+  test('thrown text - is noted all the same', () => {
+    const { health } = makeHealth()
+    health.note('no error at all')
+    expect(health.last()).toEqual({ atMs: NOON_MS, reason: 'unknown reason' })
+  })
+})
+
+test.each([
+  { channels: [], level: 30, msg: 'the stored copy is open again' },
+  {
+    channels: undefined,
+    level: 40,
+    msg: 'the stored copy is open again; it has nothing of this catalog yet',
+  },
+])('open again, with the channels $channels - $msg', async ({ channels, level, msg }) => {
+  const lines: string[] = []
+  const logger = createLogger({ level: 'info', stream: { write: (line) => void lines.push(line) } })
+  const list = channels && { asOfMs: 0, heldSinceMs: null, channels, gone: [] }
+  await logHealed(logger, { findChannelList: () => Promise.resolve(list) })
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level, msg }])
+})
