@@ -273,8 +273,6 @@ class Connection {
   }
 }
 
-export { describeFailure, describeStoreFailure } from './unavailable.ts'
-
 /** Something that is wrong for a while; its begin and its end are reported once. */
 type Trouble = Readonly<{
   /** `undefined`: nothing is wrong. */

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
 import { createBatcher } from '../lib/batcher.ts'
 import type { CopyTables } from './schema.ts'
-import { toLeaseTime } from './sql-time.ts'
+import { toLeaseTime } from './sql-leases.ts'
 import type { CopyStore } from './store.ts'
 
 /** How often expired claims of crashed processes are removed. */

@@ -4,7 +4,6 @@ import { isPostgres } from '../database/postgres.ts'
 import { WalkError } from '../errors.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { toLeaseTime } from './sql-time.ts'
 import type { UnfinishedWalk, WalkStore } from './store.ts'
 
 /** How long a walk may go without extending its lease before another process may take it over. */
@@ -107,4 +106,22 @@ async function checkFence(
   const { rows } = await sql<{ fence: number }>`
     select lease_fence as fence from copies where id = ${copy.id} ${lock}`.execute(transaction)
   if (rows[0]?.fence !== held.fence) throw createLeaseLost()
+}
+
+/**
+ * The time that leases end by, Unix milliseconds: on a server its own, which is the same for all machines, so that one with a
+ * wrong clock neither takes a lease away nor keeps one for a day. A file is of one machine.
+ */
+export function toLeaseTime(database: Kysely<CopyTables>, clock: Clock): RawBuilder<number> {
+  return isPostgres(database) ? SERVER_TIME : sql<number>`${clock.nowMs()}`
+}
+
+/** In the middle of a transaction, too: `now()` would be its beginning. */
+const SERVER_TIME: RawBuilder<number> = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+
+/** Read what the clock of the database says, Unix milliseconds; `null` for a file, which has none. */
+export async function readTime(database: Kysely<CopyTables>): Promise<number | null> {
+  if (!isPostgres(database)) return null
+  const { rows } = await sql<{ now_ms: number }>`select ${SERVER_TIME} as now_ms`.execute(database)
+  return rows[0]?.now_ms ?? null
 }

@@ -8,7 +8,7 @@ import { createBatcher } from '../lib/batcher.ts'
 import { completeShape, toShownProduct } from './rows.ts'
 import type { CopyTables, ProductsTable } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
-import { readTime } from './sql-time.ts'
+import { readTime } from './sql-leases.ts'
 import {
   carryFirstSeen,
   deleteVersions,

@@ -9,9 +9,9 @@ import {
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
-import type { CopyTables } from './schema.ts'
-import { readTime } from './sql-time.ts'
-import { executeOnce } from './statements.ts'
+import type { CopyTables, QuotaDaysTable, QuotaMinutesTable, QuotasTable } from './schema.ts'
+import { readTime } from './sql-leases.ts'
+import { execute } from './statements.ts'
 
 /** Days whose calls are kept: an operator may look back. */
 const KEPT_DAYS = 8
@@ -43,42 +43,27 @@ export function updateQuota(
 
 /** On a server all processes queue for the catalog's row; SQLite has one writer. */
 async function lockQuota({ transaction, catalog }: Place): Promise<void> {
-  const locked = await transaction
-    .selectFrom('quotas')
-    .select('catalog')
-    .where('catalog', '=', catalog)
-    .forUpdate()
-    .executeTakeFirst()
-  if (locked !== undefined) return
-  await transaction
-    .insertInto('quotas')
-    .values({ catalog, limited_until_ms: 0, pause_count: 0, limited_at_ms: 0, learned_calls: null })
-    .onConflict((conflict) => conflict.column('catalog').doUpdateSet({ catalog }))
-    .execute()
+  const { rows } = await sql`select 1 from quotas where catalog = ${catalog} for update`.execute(transaction)
+  if (rows.length === 0)
+    await sql`insert into quotas (catalog, limited_until_ms, pause_count, limited_at_ms) values (${catalog}, 0, 0, 0)
+      on conflict (catalog) do update set catalog = excluded.catalog`.execute(transaction)
 }
+
+const READ_QUOTA = `select q.limited_until_ms, q.pause_count, q.limited_at_ms, q.learned_calls,
+  d.walk, d.refresh, d.lookup,
+  (select sum(lookups) from quota_minutes where catalog = ? and minute >= ? and minute <= ?) as lookups
+  from (select 1 as one) as o left join quotas as q on q.catalog = ?
+  left join quota_days as d on d.catalog = ? and d.day = ?`
+
+type QuotaRow = { readonly [K in keyof (QuotasTable & QuotaDaysTable & QuotaMinutesTable)]: number | null }
 
 async function readQuota({ transaction, catalog, nowMs }: Place): Promise<QuotaState> {
   const empty = createQuotaState(nowMs)
   // The minute an hour ago counts whole, so that no 60 minutes ever see more than their budget. Minutes of a clock that was
   // ahead do not count.
-  const minutes = [toMinute(nowMs - HOUR_MS), toMinute(nowMs) + 1] as const
-  const [row] = await executeOnce(transaction, 'read quota', {
-    values: [catalog, ...minutes, catalog, catalog, empty.day],
-    build: () =>
-      transaction
-        .selectFrom(sql<Readonly<{ one: number }>>`(select 1 as one)`.as('o'))
-        .leftJoin('quotas as q', (join) => join.on('q.catalog', '=', catalog))
-        .leftJoin('quota_days as d', (join) => join.on('d.catalog', '=', catalog).on('d.day', '=', empty.day))
-        .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls', ...SHARES])
-        .select(({ selectFrom }) =>
-          selectFrom('quota_minutes')
-            .select(sql<number | null>`sum(lookups)`.as('sum'))
-            .where('catalog', '=', catalog)
-            .where('minute', '>=', minutes[0])
-            .where('minute', '<=', minutes[1])
-            .as('lookups'),
-        ),
-  })
+  const minutes = [toMinute(nowMs - HOUR_MS), toMinute(nowMs) + 1]
+  const values = [catalog, ...minutes, catalog, catalog, empty.day]
+  const [row] = await execute<QuotaRow>(transaction, READ_QUOTA, values)
   // What is not there is null, which is 0 as a number.
   const { learned_calls: learnedCalls, ...found } = row as NonNullable<typeof row>
   return {
@@ -108,18 +93,17 @@ function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
 }
 
 async function writePause({ transaction, catalog }: Place, state: QuotaState): Promise<void> {
-  const content = {
-    limited_until_ms: state.limitedUntilMs,
-    pause_count: state.pauseCount,
-    limited_at_ms: state.limitedAtMs,
-    learned_calls: state.learnedCalls,
-  }
-  await transaction
-    .insertInto('quotas')
-    .values({ catalog, ...content })
-    .onConflict((conflict) => conflict.column('catalog').doUpdateSet(content))
-    .execute()
+  const { limitedUntilMs, pauseCount, limitedAtMs, learnedCalls } = state
+  await sql`insert into quotas (catalog, limited_until_ms, pause_count, limited_at_ms, learned_calls)
+    values (${catalog}, ${limitedUntilMs}, ${pauseCount}, ${limitedAtMs}, ${learnedCalls})
+    on conflict (catalog) do update set limited_until_ms = excluded.limited_until_ms,
+    pause_count = excluded.pause_count, limited_at_ms = excluded.limited_at_ms,
+    learned_calls = excluded.learned_calls`.execute(transaction)
 }
+
+const ADD_CALLS = `insert into quota_days (catalog, day, ${SHARES.join(', ')}) values (?, ?, ?, ?, ?)
+  on conflict (catalog, day) do update set
+  ${SHARES.map((share) => `${share} = quota_days.${share} + excluded.${share}`).join(', ')}`
 
 /** Added, not set: during an update a replica of the version before counts without the lock. */
 async function addCalls(
@@ -128,56 +112,27 @@ async function addCalls(
   after: QuotaState,
 ): Promise<void> {
   const { day } = after
-  const [walk, refresh, lookup] = SHARES.map((share) => after.calls[share] - before.calls[share]) as [
-    number,
-    number,
-    number,
-  ]
-  await executeOnce(transaction, 'add calls', {
-    values: [catalog, day, walk, refresh, lookup],
-    build: () =>
-      transaction
-        .insertInto('quota_days')
-        .values({ catalog, day, walk, refresh, lookup })
-        .onConflict((conflict) =>
-          conflict.columns(['catalog', 'day']).doUpdateSet(({ eb, ref }) => ({
-            walk: eb(ref('quota_days.walk'), '+', ref('excluded.walk')),
-            refresh: eb(ref('quota_days.refresh'), '+', ref('excluded.refresh')),
-            lookup: eb(ref('quota_days.lookup'), '+', ref('excluded.lookup')),
-          })),
-        ),
-  })
-  if (SHARES.some((share) => before.calls[share] > 0)) return
+  const added = SHARES.map((share) => after.calls[share] - before.calls[share])
+  await execute(transaction, ADD_CALLS, [catalog, day, ...added])
   // The first call of a day removes the rows that are too old.
-  await transaction
-    .deleteFrom('quota_days')
-    .where('catalog', '=', catalog)
-    .where('day', '<', day - KEPT_DAYS)
-    .execute()
+  if (!SHARES.some((share) => before.calls[share] > 0))
+    await sql`delete from quota_days where catalog = ${catalog} and day < ${day - KEPT_DAYS}`.execute(
+      transaction,
+    )
 }
 
+const ADD_LOOKUPS = `insert into quota_minutes (catalog, minute, lookups) values (?, ?, ?)
+  on conflict (catalog, minute) do update set lookups = quota_minutes.lookups + excluded.lookups
+  returning lookups`
+
 async function addLookups({ transaction, catalog, nowMs }: Place, lookups: number): Promise<void> {
-  const minute = toMinute(nowMs)
-  const [row] = await executeOnce(transaction, 'add lookups', {
-    values: [catalog, minute, lookups],
-    build: () =>
-      transaction
-        .insertInto('quota_minutes')
-        .values({ catalog, minute, lookups })
-        .onConflict((conflict) =>
-          conflict.columns(['catalog', 'minute']).doUpdateSet(({ eb, ref }) => ({
-            lookups: eb(ref('quota_minutes.lookups'), '+', ref('excluded.lookups')),
-          })),
-        )
-        .returning('lookups'),
-  })
+  const values = [catalog, toMinute(nowMs), lookups]
+  const [row] = await execute<QuotaMinutesTable>(transaction, ADD_LOOKUPS, values)
   // The first look-up of a minute removes the rows that are too old.
-  if (row?.lookups !== lookups) return
-  await transaction
-    .deleteFrom('quota_minutes')
-    .where('catalog', '=', catalog)
-    .where('minute', '<', toMinute(nowMs - HOUR_MS))
-    .execute()
+  if (row?.lookups === lookups)
+    await sql`delete from quota_minutes where catalog = ${catalog} and minute < ${toMinute(nowMs - HOUR_MS)}`.execute(
+      transaction,
+    )
 }
 
 function toMinute(timeMs: number): number {

@@ -1,12 +1,4 @@
-import {
-  type Compilable,
-  CompiledQuery,
-  type Expression,
-  type Kysely,
-  type SqlBool,
-  type Transaction,
-  sql,
-} from 'kysely'
+import { CompiledQuery, type Expression, type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
 import { isPostgres } from '../database/postgres.ts'
 import type { CopyTables } from './schema.ts'
 
@@ -80,40 +72,4 @@ export function isIn(
   return isPostgres(database)
     ? sql<SqlBool>`${sql.ref(column)} = any(${values})`
     : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`
-}
-
-/** Texts of statements by database and name. */
-const texts = new WeakMap<object, Map<string, string>>()
-
-/** Executes a statement that was built before under this name with other values, or builds it. */
-export async function executeOnce<Returned>(
-  database: Kysely<CopyTables>,
-  name: string,
-  query: Readonly<{ values: readonly unknown[]; build(): Compilable<Returned> }>,
-): Promise<readonly Returned[]> {
-  const text = getText(database, name, () => checkValues(name, query))
-  const raw = CompiledQuery.raw(text, [...query.values]) as CompiledQuery<Returned>
-  return (await database.executeQuery(raw)).rows
-}
-
-/** Values of another order would be a silent mistake: they have to be the ones that the statement was built with. */
-function checkValues<Returned>(
-  name: string,
-  { values, build }: Readonly<{ values: readonly unknown[]; build(): Compilable<Returned> }>,
-): Compilable<Returned> {
-  const query = build()
-  const built = JSON.stringify(query.compile().parameters)
-  if (built !== JSON.stringify(values))
-    throw new Error(`the values of "${name}" are not those of its statement`)
-  return query
-}
-
-function getText(database: Kysely<CopyTables>, key: string, build: () => Compilable): string {
-  // The adapter is the same for a database and its transactions.
-  const { adapter } = database.getExecutor()
-  const known = texts.get(adapter) ?? new Map<string, string>()
-  texts.set(adapter, known)
-  const text = known.get(key) ?? build().compile().sql
-  known.set(key, text)
-  return text
 }
