@@ -14,24 +14,16 @@ const PAUSES = { firstMs: 5 * SECOND_MS, longestMs: MINUTE_MS, jitterShare: 0.2 
  */
 export type BreakerState = 'closed' | 'open' | 'probing'
 
-/** The permission for one call. */
-export type Permit = Readonly<{
-  /**
-   * Run the call. Only failures of the connection count: an answer, whatever it says, shows that there is one.
-   * @throws what the call throws; CallNotMadeError when other calls have opened the breaker since `enter`
-   */
-  run<T>(call: () => Promise<T>): Promise<T>
-  /** Give the permission back, whether the call was made or not. */
-  leave(): void
-}>
-
 /** Stops calls to a catalog that cannot be reached, and finds out with single calls when it can. */
 export type Breaker = Readonly<{
   state(): BreakerState
-  /** Would `enter` give a permit now? */
+  /** Would `run` make a call now? */
   isPassable(): boolean
-  /** Return a permit for one call; `undefined` while the breaker is open or a probe is under way. */
-  enter(): Permit | undefined
+  /**
+   * Make the call. Only failures of the connection count: an answer, whatever it says, shows that there is one.
+   * @throws what the call throws; CallNotMadeError while the breaker is open or a probe is under way
+   */
+  run<T>(call: () => Promise<T>): Promise<T>
 }>
 
 /** Create a closed breaker. `random` gives numbers from 0 to 1, for the jitter. */
@@ -45,7 +37,10 @@ export function createBreaker(clock: Pick<Clock, 'nowMs'>, random?: () => number
     failures = 0
     pause.end()
   }
-  const noteFailure = (isProbe: boolean): void => {
+  const noteFailure = (error: unknown, isProbe: boolean): void => {
+    if (error instanceof CallNotMadeError) return
+    if (!(error instanceof CatalogUnreachableError || error instanceof CatalogDeadlineError))
+      return noteConnected()
     // A call from before the opening says nothing about the probe that may be under way.
     if (!isClosed() && !isProbe) return
     failures += 1
@@ -54,32 +49,20 @@ export function createBreaker(clock: Pick<Clock, 'nowMs'>, random?: () => number
   return {
     state: () => (isClosed() ? 'closed' : pause.isOn() ? 'open' : 'probing'),
     isPassable,
-    enter() {
-      if (!isPassable()) return undefined
+    async run(call) {
+      if (!isPassable()) throw new CallNotMadeError('the catalog could not be reached a moment ago')
       const isProbe = !isClosed()
       if (isProbe) isProbing = true
-      return {
-        async run(call) {
-          if (!isProbe && !isClosed())
-            throw new CallNotMadeError('the catalog could not be reached a moment ago')
-          try {
-            const answer = await call()
-            noteConnected()
-            return answer
-          } catch (error) {
-            if (isOfConnection(error)) noteFailure(isProbe)
-            else noteConnected()
-            throw error
-          }
-        },
-        leave() {
-          if (isProbe) isProbing = false
-        },
+      try {
+        const answer = await call()
+        noteConnected()
+        return answer
+      } catch (error) {
+        noteFailure(error, isProbe)
+        throw error
+      } finally {
+        if (isProbe) isProbing = false
       }
     },
   }
-}
-
-function isOfConnection(error: unknown): boolean {
-  return error instanceof CatalogUnreachableError || error instanceof CatalogDeadlineError
 }

@@ -2,7 +2,7 @@ import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { CallNotMadeError, CatalogKeyRefusedError, CatalogRateLimitedError } from '../errors.ts'
 import { createPause } from '../lib/backoff.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
-import { type BreakerState, type Permit, createBreaker } from './breaker.ts'
+import { type BreakerState, createBreaker } from './breaker.ts'
 import type { CallPurpose } from './quota.ts'
 import {
   type QuotaReport,
@@ -35,8 +35,10 @@ export type CallGate = Readonly<{
   readSeenState(): GateState
   /** End the pause after a refused key: there is another key now. */
   liftKeyPause(): void
+  /** No call leaves before, Unix milliseconds, as far as this process knows. */
+  limitedUntilMs(): number
 }> &
-  Pick<RateLimiter, 'limitedUntilMs' | 'pauseUntil' | 'computeWalkWaitMs'>
+  Pick<RateLimiter, 'pauseUntil' | 'computeWalkWaitMs'>
 
 /** What an operator sees of the gate. */
 export type GateState = QuotaReport &
@@ -60,7 +62,8 @@ export function createCallGate(options: CallGateOptions): CallGate {
   const underWay: Record<CallPurpose, number> = { walk: 0, refresh: 0, lookup: 0, channels: 0 }
   /** After a 429 or a refused key one call tries alone whether the pause was long enough; after its answer all may go. */
   const isTrying = (): boolean =>
-    (limiter.isHalfOpen() || isKeyRefused) && Object.values(underWay).some((count) => count > 0)
+    (limiter.readSeen().quota.pauseCount > 0 || isKeyRefused) &&
+    Object.values(underWay).some((count) => count > 0)
   const hasRoom = (purpose: CallPurpose): boolean =>
     !keyPause.isOn() && !isTrying() && underWay[purpose] < MAX_UNDER_WAY
   const endKeyPause = (): void => {
@@ -72,11 +75,13 @@ export function createCallGate(options: CallGateOptions): CallGate {
     // Calls that left together are refused together: one failure.
     if (!keyPause.isOn()) keyPause.start()
   }
-  const callCounted = async <T>(purpose: CallPurpose, permit: Permit, call: () => Promise<T>): Promise<T> => {
+  const callCounted = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
     await limiter.take(purpose)
+    if (breaker.state() === 'open')
+      throw new CallNotMadeError('other calls did not reach the catalog meanwhile')
     const calledAtMs = clock.nowMs()
     try {
-      const answer = await permit.run(call)
+      const answer = await call()
       if (isKeyRefused) endKeyPause()
       await limiter.noteAnswered(calledAtMs)
       return answer
@@ -96,21 +101,19 @@ export function createCallGate(options: CallGateOptions): CallGate {
       if (!hasRoom(purpose)) throw new CallNotMadeError('calls to the catalog are paused')
       underWay[purpose] += 1
       const release = await semaphore.acquire(MAX_WAIT_MS)
-      const permit = release === undefined || keyPause.isOn() ? undefined : breaker.enter()
       try {
-        if (permit === undefined)
+        if (release === undefined || keyPause.isOn())
           throw new CallNotMadeError('calls to the catalog are paused, or too many wait')
-        return await callCounted(purpose, permit, call)
+        return await breaker.run(() => callCounted(purpose, call))
       } finally {
         underWay[purpose] -= 1
         release?.()
-        permit?.leave()
       }
     },
     isOpen: (purpose) => hasRoom(purpose) && breaker.isPassable() && limiter.isFree(purpose),
     readState: async () => toState(await limiter.read()),
     readSeenState: () => toState(limiter.readSeen()),
-    limitedUntilMs: limiter.limitedUntilMs,
+    limitedUntilMs: () => limiter.readSeen().quota.limitedUntilMs,
     pauseUntil: limiter.pauseUntil,
     liftKeyPause: endKeyPause,
     computeWalkWaitMs: limiter.computeWalkWaitMs,

@@ -16,23 +16,13 @@ import {
 import { describeBug } from '../lib/bugs.ts'
 import { discardBody, readJson } from './body.ts'
 import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
-import { type Channel, VERSION_PATH } from './contract.ts'
-import {
-  type ParsedPage,
-  type ParsedProduct,
-  parseChannelList,
-  parseProduct,
-  parseProductPage,
-} from './parse.ts'
+import { type Channel, type Product, VERSION_PATH } from './contract.ts'
+import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
 import { computeClockDifferenceMs, parseRetryAfter, readAgeMs } from './response-headers.ts'
 
-/** The second net under the deadline, where undici's own timers come first: it is the same failure. */
-const TIMEOUT_CODES: ReadonlySet<string> = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-])
+/** Undici's own timers are the second net under the deadline: where they come first, it is the same failure. */
+const UNDICI_TIMEOUT = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
 
 /** An answer with the time at which the catalog gave it, Unix milliseconds. */
 export type Answer<T> = Readonly<{ value: T; asOfMs: number }>
@@ -43,7 +33,7 @@ export type CatalogClient = Readonly<{
   fetchChannels(purpose?: 'channels' | 'walk'): Promise<Answer<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<Answer<ParsedPage>>
   /** `undefined` in the answer: the catalog says that no approved shop sells it (404). */
-  findProduct(query: ProductQuery): Promise<Answer<ParsedProduct | undefined>>
+  findProduct(query: ProductQuery): Promise<Answer<Product | undefined>>
   close(): Promise<void>
 }>
 
@@ -150,17 +140,12 @@ function sendInTime(options: CatalogClientOptions, pool: Pool, { operation, path
       late()
       signal.emit('abort')
     })
-    const run = async (): Promise<void> => {
-      try {
-        resolve(await sendWithKey(options, pool, { operation, path, signal }))
-      } catch (error) {
-        if (TIMEOUT_CODES.has(findCode(error) ?? '')) late()
+    sendWithKey(options, pool, { operation, path, signal })
+      .then(resolve, (error: unknown) => {
+        if (UNDICI_TIMEOUT.test(findCode(error) ?? '')) late()
         else reject(toCatalogError(error))
-      } finally {
-        cancel()
-      }
-    }
-    void run()
+      })
+      .finally(cancel)
   })
 }
 

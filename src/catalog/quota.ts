@@ -55,8 +55,8 @@ export type QuotaStore = Readonly<{
   updateQuota(nowMs: number, change: QuotaChange): Promise<QuotaState>
 }>
 
-/** What an operator has set. `lookupsPerHour` is `null` where first look-ups do not count. */
-export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: number | null }>
+/** What an operator has set. */
+export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: number }>
 
 /** `isLearned`: from a 429, not from the settings. */
 export type DailyLimit = Readonly<{ calls: number; isLearned: boolean }>
@@ -120,8 +120,8 @@ export function checkQuota(
   if (call.nowMs < state.limitedUntilMs) return 'paused'
   const left = computeLeft(state, rules, call.nowMs)
   if (left !== undefined && left[toShare(call.purpose)] === 0) return 'share_spent'
-  const isBudgeted = call.purpose === 'lookup' && rules.lookupsPerHour !== null
-  return isBudgeted && state.lookupsLastHour >= (rules.lookupsPerHour ?? 0) ? 'lookups_spent' : 'allowed'
+  const isSpent = call.purpose === 'lookup' && state.lookupsLastHour >= rules.lookupsPerHour
+  return isSpent ? 'lookups_spent' : 'allowed'
 }
 
 /** The state after one more call; a first look-up counts against the hour, too. */
@@ -139,8 +139,8 @@ export function countCall(
 }
 
 /**
- * The state after a 429 to a call that was made at `calledAtMs`, by default just now: a pause until the catalog's own time, at most until the
- * reset at 00:00 UTC. Calls that left before a pause fail with the one that began it: they are no further failures.
+ * The state after a 429 to a call that was made at `calledAtMs`, by default just now: a pause until the catalog's own time, at
+ * most until the reset at 00:00 UTC. Calls that left before a pause fail with the one that began it: no further failures.
  */
 export function noteLimited(
   state: QuotaState,
@@ -165,19 +165,14 @@ function learn(state: QuotaState, nowMs: number): Partial<QuotaState> {
   return hasLearned || total < LEARN_FROM_CALLS ? {} : { limitedAtMs: nowMs, learnedCalls: total }
 }
 
-/** Does an answer to a call that was made at `calledAtMs` change anything? Then `noteAnswered` says what. */
-export function isNewsAnswered(state: QuotaState, calledAtMs: number): boolean {
-  return calledAtMs >= state.limitedUntilMs && (state.pauseCount > 0 || isRefuted(state, calledAtMs))
-}
-
-/** The state after an answer: pauses start short again, and a 429 of the same day was no daily limit. */
+/**
+ * The state after an answer to a call that was made at `calledAtMs`, the same one where that is no news: pauses start short again,
+ * and a 429 of the same day was no daily limit.
+ */
 export function noteAnswered(state: QuotaState, calledAtMs: number): QuotaState {
-  if (!isNewsAnswered(state, calledAtMs)) return state
-  return {
-    ...state,
-    pauseCount: 0,
-    learnedCalls: isRefuted(state, calledAtMs) ? null : state.learnedCalls,
-  }
+  const isRefuted = state.learnedCalls !== null && toDay(calledAtMs) === toDay(state.limitedAtMs)
+  if (calledAtMs < state.limitedUntilMs || (state.pauseCount === 0 && !isRefuted)) return state
+  return { ...state, pauseCount: 0, learnedCalls: isRefuted ? null : state.learnedCalls }
 }
 
 /**
@@ -189,46 +184,25 @@ export function correctPause(state: QuotaState, nowMs: number): QuotaState {
   return isPossible ? state : { ...state, limitedUntilMs: 0 }
 }
 
-/** Calls of a process that no store has counted, by the day that they were made on. */
-export type UnsavedCalls = Pick<QuotaState, 'day' | 'calls'>
-
 /**
- * The stored state, with what a process counted and learned while it could not reach the store: its calls, the later pause,
- * and the newer lesson.
+ * The stored state, with what a process counted and learned while it could not reach the store: its calls since `synced`, the
+ * state that it saw there last, the later pause, and the newer lesson.
  */
-export function mergeOutage(stored: QuotaState, own: QuotaState, unsaved: UnsavedCalls): QuotaState {
+export function mergeOutage(stored: QuotaState, own: QuotaState, synced: QuotaState): QuotaState {
   const newer = own.limitedAtMs >= stored.limitedAtMs ? own : stored
+  const before = startDay(synced, own.day * DAY_MS).calls
+  const addTo = (share: Share): number => stored.calls[share] + own.calls[share] - before[share]
   return {
     ...stored,
     limitedUntilMs: Math.max(stored.limitedUntilMs, own.limitedUntilMs),
     pauseCount: newer.pauseCount,
     limitedAtMs: newer.limitedAtMs,
     learnedCalls: newer.learnedCalls,
-    calls: unsaved.day === stored.day ? addCalls(stored.calls, unsaved.calls, 1) : stored.calls,
+    ...(own.day === stored.day && {
+      calls: { walk: addTo('walk'), refresh: addTo('refresh'), lookup: addTo('lookup') },
+    }),
     lookupsLastHour: Math.max(stored.lookupsLastHour, own.lookupsLastHour),
   }
-}
-
-/** The unsaved calls after a change that no store has seen. */
-export function addUnsaved(
-  unsaved: UnsavedCalls | undefined,
-  before: QuotaState,
-  after: QuotaState,
-): UnsavedCalls {
-  const made = addCalls(after.calls, before.calls, -1)
-  return { day: after.day, calls: unsaved?.day === after.day ? addCalls(unsaved.calls, made, 1) : made }
-}
-
-function addCalls(a: ShareCalls, b: ShareCalls, factor: 1 | -1): ShareCalls {
-  return {
-    walk: a.walk + factor * b.walk,
-    refresh: a.refresh + factor * b.refresh,
-    lookup: a.lookup + factor * b.lookup,
-  }
-}
-
-function isRefuted(state: QuotaState, calledAtMs: number): boolean {
-  return state.learnedCalls !== null && toDay(calledAtMs) === toDay(state.limitedAtMs)
 }
 
 function countCalls(state: QuotaState, share: Share, nowMs: number): number {

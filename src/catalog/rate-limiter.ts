@@ -10,15 +10,12 @@ import {
   type QuotaState,
   type QuotaStore,
   type ShareCalls,
-  type UnsavedCalls,
-  addUnsaved,
   checkQuota,
   computeLeft,
   correctPause,
   countCall,
   createQuotaState,
   findDailyLimit,
-  isNewsAnswered,
   mergeOutage,
   noteAnswered,
   noteLimited,
@@ -45,9 +42,6 @@ export type RateLimiter = Readonly<{
   noteLimited(error: CatalogRateLimitedError, calledAtMs: number): Promise<void>
   /** Would `take` allow the call, as far as this process knows? Nothing is asked. */
   isFree(purpose: CallPurpose): boolean
-  limitedUntilMs(): number
-  /** Has no call been answered since the last 429, as far as this process knows? */
-  isHalfOpen(): boolean
   /** Take over a pause that another thread learned of. */
   pauseUntil(untilMs: number): Promise<void>
   /** How long a walk waits, so that `callsToGo` calls do not use up its share before 00:00 UTC; 0 when they fit. */
@@ -99,7 +93,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       refuseUnlessAllowed(decision)
     },
     async noteAnswered(calledAtMs) {
-      if (isNewsAnswered(counter.seen(), calledAtMs))
+      const seen = counter.seen()
+      if (noteAnswered(seen, calledAtMs) !== seen)
         await counter.update((state) => noteAnswered(state, calledAtMs))
     },
     async noteLimited({ retryAfterMs }, calledAtMs) {
@@ -111,14 +106,10 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       const decision = checkQuota(counter.seen(), rules, { purpose, nowMs: clock.nowMs() })
       return decision === 'allowed' || (decision === 'lookups_spent' && !isHinted)
     },
-    limitedUntilMs: () => counter.seen().limitedUntilMs,
-    isHalfOpen: () => counter.seen().pauseCount > 0,
     async pauseUntil(untilMs) {
       if (untilMs <= Math.max(counter.seen().limitedUntilMs, clock.nowMs())) return
-      await counter.update((state) => ({
-        ...state,
-        limitedUntilMs: Math.max(state.limitedUntilMs, untilMs),
-      }))
+      const longer = ({ limitedUntilMs }: QuotaState): number => Math.max(limitedUntilMs, untilMs)
+      await counter.update((state) => ({ ...state, limitedUntilMs: longer(state) }))
     },
     computeWalkWaitMs: (callsToGo) =>
       computeWaitMs(counter.seen(), rules, { callsToGo, nowMs: clock.nowMs() }),
@@ -148,47 +139,47 @@ function computeWaitMs(
  */
 type Step = (state: QuotaState, nowMs: number, isDegraded: boolean) => QuotaState
 
-type Counter = Readonly<{
-  update(step: Step): Promise<QuotaState>
-  /** The state as this process saw it last. */
-  seen(): QuotaState
-  /** Was the store asked a moment ago? */
-  isRecent(): boolean
-  isDegraded(): boolean
-}>
-
 /** Count in the store, or in memory while it fails; what was counted there is added to the store when it is back. */
-function createCounter({ clock, store, isShared = false, onStoreFailure }: RateLimiterOptions): Counter {
-  let seen = createQuotaState(clock.nowMs())
+function createCounter({ clock, store, isShared = false, onStoreFailure }: RateLimiterOptions) {
+  /** The state as the store had it last. */
+  let synced = createQuotaState(clock.nowMs())
+  /** The same, with what this process has counted since. */
+  let seen = synced
   let seenAtMs = -Infinity
   let isDegraded = false
-  let unsaved: UnsavedCalls | undefined
-  /** Look-ups of this process: of those of others the times are not known here. */
-  let lookupTimesMs: readonly number[] = []
-  const toOwnState = (nowMs: number): QuotaState => {
-    lookupTimesMs = lookupTimesMs.filter((timeMs) => isWithin(timeMs, HOUR_MS, nowMs))
-    return { ...startDay(correctPause(seen, nowMs), nowMs), lookupsLastHour: lookupTimesMs.length }
+  /** Look-ups of this process by second: of those of others the times are not known here. */
+  const lookups = new Map<number, number>()
+  const countOwnLookups = (nowMs: number): number => {
+    for (const second of lookups.keys())
+      if (!isWithin(second * SECOND_MS, HOUR_MS, nowMs)) lookups.delete(second)
+    return [...lookups.values()].reduce((sum, count) => sum + count, 0)
   }
-  const noteLookups = (before: QuotaState | undefined, after: QuotaState, nowMs: number): void => {
-    const count = after.lookupsLastHour - (before ?? after).lookupsLastHour
-    if (count > 0) lookupTimesMs = [...lookupTimesMs, ...Array<number>(count).fill(nowMs)]
+  const toOwnState = (nowMs: number): QuotaState => ({
+    ...startDay(correctPause(seen, nowMs), nowMs),
+    lookupsLastHour: countOwnLookups(nowMs),
+  })
+  const note = (before: QuotaState, after: QuotaState, nowMs: number): void => {
+    seen = after
+    const count = after.lookupsLastHour - before.lookupsLastHour
+    if (count === 0) return
+    const second = Math.floor(nowMs / SECOND_MS)
+    if (!lookups.has(second)) countOwnLookups(nowMs)
+    lookups.set(second, (lookups.get(second) ?? 0) + count)
   }
   const countInMemory = (nowMs: number, change: QuotaChange): void => {
     const before = toOwnState(nowMs)
-    seen = change(before)
-    unsaved = addUnsaved(unsaved, before, seen)
-    noteLookups(before, seen, nowMs)
+    note(before, change(before), nowMs)
   }
   const countInStore = async (to: QuotaStore, nowMs: number, change: QuotaChange): Promise<void> => {
-    const outage = unsaved && { own: toOwnState(nowMs), unsaved }
-    let before: QuotaState | undefined
-    seen = await to.updateQuota(nowMs, (stored) => {
-      before = outage ? mergeOutage(stored, outage.own, outage.unsaved) : stored
+    const own = seen === synced ? undefined : toOwnState(nowMs)
+    let before = synced
+    const after = await to.updateQuota(nowMs, (stored) => {
+      before = own === undefined ? stored : mergeOutage(stored, own, synced)
       return change(before)
     })
-    unsaved = undefined
+    note(before, after, nowMs)
+    synced = after
     isDegraded = false
-    noteLookups(before, seen, nowMs)
   }
   const update = createBatcher<Step, QuotaState>(async (steps) => {
     const nowMs = clock.nowMs()
@@ -207,7 +198,9 @@ function createCounter({ clock, store, isShared = false, onStoreFailure }: RateL
   })
   return {
     update,
+    /** The state as this process saw it last. */
     seen: () => correctPause(seen, clock.nowMs()),
+    /** Was the store asked a moment ago? */
     isRecent: () => isWithin(seenAtMs, REFUSAL_HINT_MS, clock.nowMs()),
     isDegraded: () => isDegraded,
   }

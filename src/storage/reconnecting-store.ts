@@ -4,14 +4,7 @@ import { StoreError, StoreNewerError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
 import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
-import {
-  UNAVAILABLE_MESSAGE,
-  isFileDamaged,
-  isLocked,
-  isReadOnly,
-  isTooLong,
-  isUnavailable,
-} from './unavailable.ts'
+import { isFileDamaged, isLocked, isReadOnly, isTooLong, isUnavailable } from './unavailable.ts'
 import { retryWhileLocked } from './with-retries.ts'
 
 /** How long after a failure a database is probed again. Opening a file is dear, and a server is soon back. */
@@ -100,8 +93,6 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
   }
 }
 
-const NOT_OPENED_MESSAGE = 'the database could not be opened a moment ago'
-
 type Action<T> = (store: CopyStore) => Promise<T>
 
 /**
@@ -157,7 +148,9 @@ class Connection {
     const cause = this.#unavailable.error
     const mayReopen = !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
     if (this.#stopping.signal.aborted || (cause !== undefined && !mayReopen))
-      throw new StoreError(this.#isServer ? UNAVAILABLE_MESSAGE : NOT_OPENED_MESSAGE, { cause })
+      throw this.#isServer
+        ? new StoreError('the database could not be reached a moment ago', { cause, isUnreached: true })
+        : new StoreError('the database could not be opened a moment ago', { cause })
     return this.#store
   }
 

@@ -3,15 +3,15 @@ import {
   type QuotaChange,
   type QuotaState,
   SHARES,
+  type Share,
   correctPause,
-  createQuotaState,
+  toDay,
 } from '../catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
-import type { CopyTables, QuotaDaysTable, QuotaMinutesTable, QuotasTable } from './schema.ts'
+import type { CopyTables } from './schema.ts'
 import { readTime } from './sql-leases.ts'
-import { execute } from './statements.ts'
 
 /** Days whose calls are kept: an operator may look back. */
 const KEPT_DAYS = 8
@@ -32,10 +32,8 @@ export function updateQuota(
     const before = await correctStoredPause(place, stored)
     const after = change(before)
     if (isPauseChanged(stored, after)) await writePause(place, after)
-    if (SHARES.some((share) => before.calls[share] !== after.calls[share]))
-      await addCalls(place, before, after)
-    const lookups = after.lookupsLastHour - before.lookupsLastHour
-    if (lookups > 0) await addLookups(place, lookups)
+    await addCalls(place, before, after)
+    await addLookups(place, after.lookupsLastHour - before.lookupsLastHour)
     return after
   }
   return transact(database, work, { kind: 'queued' })
@@ -49,31 +47,32 @@ async function lockQuota({ transaction, catalog }: Place): Promise<void> {
       on conflict (catalog) do update set catalog = excluded.catalog`.execute(transaction)
 }
 
-const READ_QUOTA = `select q.limited_until_ms, q.pause_count, q.limited_at_ms, q.learned_calls,
-  d.walk, d.refresh, d.lookup,
-  (select sum(lookups) from quota_minutes where catalog = ? and minute >= ? and minute <= ?) as lookups
-  from (select 1 as one) as o left join quotas as q on q.catalog = ?
-  left join quota_days as d on d.catalog = ? and d.day = ?`
-
-type QuotaRow = { readonly [K in keyof (QuotasTable & QuotaDaysTable & QuotaMinutesTable)]: number | null }
+type QuotaRow = Readonly<
+  Record<'limited_until_ms' | 'pause_count' | 'limited_at_ms' | Share | 'lookups', unknown> &
+    Record<'learned_calls', number | null>
+>
 
 async function readQuota({ transaction, catalog, nowMs }: Place): Promise<QuotaState> {
-  const empty = createQuotaState(nowMs)
+  const day = toDay(nowMs)
   // The minute an hour ago counts whole, so that no 60 minutes ever see more than their budget. Minutes of a clock that was
   // ahead do not count.
-  const minutes = [toMinute(nowMs - HOUR_MS), toMinute(nowMs) + 1]
-  const values = [catalog, ...minutes, catalog, catalog, empty.day]
-  const [row] = await execute<QuotaRow>(transaction, READ_QUOTA, values)
+  const { rows } = await sql<QuotaRow>`
+    select limited_until_ms, pause_count, limited_at_ms, learned_calls, walk, refresh, lookup,
+      (select sum(lookups) from quota_minutes where catalog = ${catalog}
+        and minute >= ${toMinute(nowMs - HOUR_MS)} and minute <= ${toMinute(nowMs) + 1}) as lookups
+    from (select 1 as one) as one
+    left join quotas on quotas.catalog = ${catalog}
+    left join quota_days on quota_days.catalog = ${catalog} and day = ${day}`.execute(transaction)
   // What is not there is null, which is 0 as a number.
-  const { learned_calls: learnedCalls, ...found } = row as NonNullable<typeof row>
+  const row = rows[0] as QuotaRow
   return {
-    limitedUntilMs: Number(found.limited_until_ms),
-    pauseCount: Number(found.pause_count),
-    limitedAtMs: Number(found.limited_at_ms),
-    learnedCalls,
-    day: empty.day,
-    calls: { walk: Number(found.walk), refresh: Number(found.refresh), lookup: Number(found.lookup) },
-    lookupsLastHour: Number(found.lookups),
+    limitedUntilMs: Number(row.limited_until_ms),
+    pauseCount: Number(row.pause_count),
+    limitedAtMs: Number(row.limited_at_ms),
+    learnedCalls: row.learned_calls,
+    day,
+    calls: { walk: Number(row.walk), refresh: Number(row.refresh), lookup: Number(row.lookup) },
+    lookupsLastHour: Number(row.lookups),
   }
 }
 
@@ -93,46 +92,49 @@ function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
 }
 
 async function writePause({ transaction, catalog }: Place, state: QuotaState): Promise<void> {
-  const { limitedUntilMs, pauseCount, limitedAtMs, learnedCalls } = state
-  await sql`insert into quotas (catalog, limited_until_ms, pause_count, limited_at_ms, learned_calls)
-    values (${catalog}, ${limitedUntilMs}, ${pauseCount}, ${limitedAtMs}, ${learnedCalls})
-    on conflict (catalog) do update set limited_until_ms = excluded.limited_until_ms,
-    pause_count = excluded.pause_count, limited_at_ms = excluded.limited_at_ms,
-    learned_calls = excluded.learned_calls`.execute(transaction)
+  const content = {
+    limited_until_ms: state.limitedUntilMs,
+    pause_count: state.pauseCount,
+    limited_at_ms: state.limitedAtMs,
+    learned_calls: state.learnedCalls,
+  }
+  await transaction
+    .insertInto('quotas')
+    .values({ catalog, ...content })
+    .onConflict((conflict) => conflict.column('catalog').doUpdateSet(content))
+    .execute()
 }
-
-const ADD_CALLS = `insert into quota_days (catalog, day, ${SHARES.join(', ')}) values (?, ?, ?, ?, ?)
-  on conflict (catalog, day) do update set
-  ${SHARES.map((share) => `${share} = quota_days.${share} + excluded.${share}`).join(', ')}`
 
 /** Added, not set: during an update a replica of the version before counts without the lock. */
 async function addCalls(
   { transaction, catalog }: Place,
   before: QuotaState,
-  after: QuotaState,
+  { day, calls }: QuotaState,
 ): Promise<void> {
-  const { day } = after
-  const added = SHARES.map((share) => after.calls[share] - before.calls[share])
-  await execute(transaction, ADD_CALLS, [catalog, day, ...added])
+  const added = SHARES.map((share) => calls[share] - before.calls[share])
+  if (added.every((count) => count === 0)) return
+  await sql`insert into quota_days (catalog, day, walk, refresh, lookup) values (${catalog}, ${day}, ${sql.join(added)})
+    on conflict (catalog, day) do update set walk = quota_days.walk + excluded.walk,
+      refresh = quota_days.refresh + excluded.refresh, lookup = quota_days.lookup + excluded.lookup`.execute(
+    transaction,
+  )
   // The first call of a day removes the rows that are too old.
-  if (!SHARES.some((share) => before.calls[share] > 0))
+  if (SHARES.every((share) => before.calls[share] === 0))
     await sql`delete from quota_days where catalog = ${catalog} and day < ${day - KEPT_DAYS}`.execute(
       transaction,
     )
 }
 
-const ADD_LOOKUPS = `insert into quota_minutes (catalog, minute, lookups) values (?, ?, ?)
-  on conflict (catalog, minute) do update set lookups = quota_minutes.lookups + excluded.lookups
-  returning lookups`
-
 async function addLookups({ transaction, catalog, nowMs }: Place, lookups: number): Promise<void> {
-  const values = [catalog, toMinute(nowMs), lookups]
-  const [row] = await execute<QuotaMinutesTable>(transaction, ADD_LOOKUPS, values)
+  if (lookups === 0) return
+  const { rows } = await sql<Readonly<{ lookups: number }>>`
+    insert into quota_minutes (catalog, minute, lookups) values (${catalog}, ${toMinute(nowMs)}, ${lookups})
+    on conflict (catalog, minute) do update set lookups = quota_minutes.lookups + excluded.lookups
+    returning lookups`.execute(transaction)
   // The first look-up of a minute removes the rows that are too old.
-  if (row?.lookups === lookups)
-    await sql`delete from quota_minutes where catalog = ${catalog} and minute < ${toMinute(nowMs - HOUR_MS)}`.execute(
-      transaction,
-    )
+  if (rows[0]?.lookups === lookups)
+    await sql`delete from quota_minutes where catalog = ${catalog}
+      and minute < ${toMinute(nowMs - HOUR_MS)}`.execute(transaction)
 }
 
 function toMinute(timeMs: number): number {

@@ -24,9 +24,6 @@ const FILE_DAMAGED = /not a database|disk I\/O error|unable to open/
 /** Another process holds the lock of a SQLite file. */
 const LOCKED = /locked|busy/
 
-/** The message while the database is known to be unavailable. */
-export const UNAVAILABLE_MESSAGE = 'the database could not be reached a moment ago'
-
 /** Did the server refuse a write because it is read-only? Stored data can still be read. */
 export function isReadOnly(error: unknown): boolean {
   return findSqlState(error) === READ_ONLY
@@ -44,7 +41,9 @@ export function isUnavailable(error: unknown): boolean {
 /** Was the database not reached, or not asked because it is known to be unavailable? */
 export function isUnreached(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return error.message === UNAVAILABLE_MESSAGE || isUnavailable(error) || isUnreached(error.cause)
+  return (
+    (error instanceof StoreError && error.isUnreached) || isUnavailable(error) || isUnreached(error.cause)
+  )
 }
 
 /** Did the database refuse a value of the statement (a text with NUL, a number out of range)? Then it works. */

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { BREAKING_FAILURES, type Breaker, createBreaker } from '../../src/catalog/breaker.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import {
+  CallNotMadeError,
   CatalogDeadlineError,
   CatalogInvalidError,
   CatalogKeyRefusedError,
@@ -24,18 +25,11 @@ function makeBreaker(random: () => number = () => 0): Under {
 
 const UNREACHABLE = new CatalogUnreachableError('refused')
 
-/** Makes a call if the breaker lets it. */
-async function call<T>({ breaker }: Under, send: () => Promise<T>): Promise<T | 'not called'> {
-  const permit = breaker.enter()
-  if (permit === undefined) return 'not called'
-  return permit.run(send).finally(permit.leave)
-}
-
 /** How a call ended for the one who asked: answered, not called, or the message of its failure. */
 const run = (under: Under, failure?: Error): Promise<string> =>
-  call(under, () => (failure === undefined ? Promise.resolve('answered') : Promise.reject(failure))).catch(
-    (error: Error) => error.message,
-  )
+  under.breaker
+    .run(() => (failure === undefined ? Promise.resolve('answered') : Promise.reject(failure)))
+    .catch((error: Error) => (error instanceof CallNotMadeError ? 'not called' : error.message))
 
 async function fail(under: Under, times: number, failure: Error = UNREACHABLE): Promise<void> {
   for (let turn = 0; turn < times; turn += 1) expect(await run(under, failure)).toBe(failure.message)
@@ -173,7 +167,7 @@ async function beginProbe(): Promise<Probe> {
   under.clock.advance(5 * SECOND_MS)
   expect(under.breaker.isPassable()).toBe(true)
   const probe = defer<string>()
-  const probing = call(under, () => probe.promise)
+  const probing = under.breaker.run(() => probe.promise)
   return { under, probe, probing }
 }
 
@@ -189,11 +183,11 @@ describe('breaker: a probe', () => {
   test('call from before the opening fails meanwhile - the probe alone decides', async () => {
     const under = makeBreaker()
     const old = defer<string>()
-    const late = call(under, () => old.promise).catch((error: Error) => error)
+    const late = under.breaker.run(() => old.promise).catch((error: Error) => error)
     await fail(under, BREAKING_FAILURES)
     under.clock.advance(5 * SECOND_MS)
     const probe = defer<string>()
-    const probing = call(under, () => probe.promise)
+    const probing = under.breaker.run(() => probe.promise)
     old.reject(UNREACHABLE)
     expect(await late).toBe(UNREACHABLE)
     probe.resolve('probed')
@@ -201,26 +195,12 @@ describe('breaker: a probe', () => {
     expect(under.breaker.state()).toBe('closed')
   })
 
-  test('permit of the probe taken - nobody else gets one until it is given back', async () => {
+  test('call that is not made - says nothing, and leaves the probe to the next one', async () => {
     const under = makeBreaker()
-    expect([under.breaker.enter(), under.breaker.enter()].every((permit) => permit !== undefined)).toBe(true)
     await fail(under, BREAKING_FAILURES)
-    expect(under.breaker.enter()).toBeUndefined()
     under.clock.advance(5 * SECOND_MS)
-    const permit = under.breaker.enter()
-    expect([under.breaker.enter(), under.breaker.isPassable()]).toEqual([undefined, false])
-    permit?.leave()
-    expect(under.breaker.isPassable()).toBe(true)
-  })
-
-  test('permit from before the opening, not used yet - makes no call', async () => {
-    const under = makeBreaker()
-    const permit = under.breaker.enter()
-    await fail(under, BREAKING_FAILURES)
-    const send = vi.fn<() => Promise<string>>()
-    await expect(permit?.run(send)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
-    expect(send).not.toHaveBeenCalled()
-    expect(under.breaker.state()).toBe('open')
+    expect(await run(under, new CallNotMadeError('spent'))).toBe('not called')
+    expect([under.breaker.state(), under.breaker.isPassable()]).toEqual(['probing', true])
   })
 
   test('failed - the next call is refused, and the pause is longer', async () => {

@@ -74,7 +74,7 @@ describe('catalog client: the three operations', () => {
     catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     const { client, outcomes } = makeClient(catalog.url)
     const found = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
-    expect(found.value).toMatchObject({ product: { gtin: GTIN, brand: 'Lumen' }, drops: {} })
+    expect(found.value).toMatchObject({ gtin: GTIN, brand: 'Lumen' })
     const gtin = '00000000000017'
     const missing = await client.findProduct({ channelId: CHANNEL_ID, gtin, purpose: 'lookup' })
     expect(missing).toEqual({ value: undefined, asOfMs: START_MS })

@@ -131,7 +131,7 @@ describe('rate limiter: pauses', () => {
     const { limiter, other, clock } = makeLimiters()
     await other.noteLimited(limited(MINUTE_MS), NOON_MS)
     expect(await take(limiter, 'refresh')).toBe(false)
-    expect(limiter.limitedUntilMs()).toBe(NOON_MS + MINUTE_MS)
+    expect(limiter.readSeen().quota.limitedUntilMs).toBe(NOON_MS + MINUTE_MS)
     clock.advance(MINUTE_MS)
     expect(limiter.isFree('refresh')).toBe(true)
     expect(await take(limiter, 'refresh')).toBe(true)
@@ -161,11 +161,11 @@ describe('rate limiter: pauses', () => {
     const { limiter, other, clock } = makeLimiters()
     for (let turn = 0; turn < 3; turn += 1) {
       await limiter.noteLimited(limited(null), clock.nowMs())
-      clock.advance(limiter.limitedUntilMs() - clock.nowMs())
+      clock.advance(limiter.readSeen().quota.limitedUntilMs - clock.nowMs())
     }
     await limiter.noteAnswered(clock.nowMs())
     await other.noteLimited(limited(null), clock.nowMs())
-    expect(other.limitedUntilMs() - clock.nowMs()).toBe(MINUTE_MS)
+    expect(other.readSeen().quota.limitedUntilMs - clock.nowMs()).toBe(MINUTE_MS)
   })
 })
 
