@@ -8,9 +8,7 @@ import {
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { isUpToDate, migrateDatabase, migratePostgres } from '../database/migrate.ts'
-import { READ_FUNCTIONS } from '../database/read-deadline.ts'
 import { toOpenError } from '../database/open-failure.ts'
-import { type PostgresOptions, openPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
 import { POSTGRES_COPY_MIGRATIONS } from './migrations/postgres.ts'
 import { COPY_MIGRATIONS } from './migrations/sqlite.ts'
@@ -107,22 +105,30 @@ export function openReader(path: string, busyTimeoutMs: number = READING_MS): Ky
 
 function openKysely(options: SqliteOptions): Kysely<CopyTables> {
   // A reader is opened at its first statement: a walk needs none, and Kysely does not close what it never used.
-  const open = (): SqliteDatabase => openSqlite({ ...options, functions: READ_FUNCTIONS })
+  const open = (): SqliteDatabase => openSqlite(options)
   const database = options.role === 'reader' ? () => Promise.resolve(open()) : open()
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }
 
 async function openOnServer(address: PostgresAddress, role: Role): Promise<CopyDatabase> {
+  const { openPostgres } = await import('../database/postgres.ts')
   const { poolSize, statementTimeoutMs } = address
   const place = { address, schema: SCHEMA }
   const writingTimeoutMs = statementTimeoutMs * WRITING_FACTOR
+  const withOne = async <Result>(
+    timeoutMs: number,
+    work: (database: Kysely<unknown>) => Promise<Result>,
+  ): Promise<Result> => {
+    const { database, close } = openPostgres({ ...place, statementTimeoutMs: timeoutMs, size: 1 })
+    return work(database).finally(close)
+  }
   // Look first: a database of this version opens without a right to change its tables, and without a long wait.
-  const isCurrent = await withOne({ ...place, statementTimeoutMs: writingTimeoutMs }, async (database) => {
+  const isCurrent = await withOne(writingTimeoutMs, async (database) => {
     await sql`select 1`.execute(database)
     return isUpToDate(database, POSTGRES_COPY_MIGRATIONS)
   })
   if (!isCurrent)
-    await withOne({ ...place, statementTimeoutMs: LONG_STATEMENT_MS }, (database) =>
+    await withOne(LONG_STATEMENT_MS, (database) =>
       migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS),
     )
   if (role === 'walk') {
@@ -145,18 +151,5 @@ async function openOnServer(address: PostgresAddress, role: Role): Promise<CopyD
       await reader.close()
       await writer.close()
     },
-  }
-}
-
-/** Work with one connection, which is closed afterwards. */
-async function withOne<Result>(
-  options: Omit<PostgresOptions, 'size'>,
-  work: (database: Kysely<unknown>) => Promise<Result>,
-): Promise<Result> {
-  const { database, close } = openPostgres({ ...options, size: 1 })
-  try {
-    return await work(database)
-  } finally {
-    await close()
   }
 }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { UnavailableError } from '../errors.ts'
 import type { ReadCopy } from './sql-copies.ts'
 import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
