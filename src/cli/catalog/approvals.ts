@@ -112,16 +112,11 @@ async function approve(
   const channel = await getChannel(database, channelId)
   const merchant = merchantName === undefined ? null : await getMerchant(database, merchantName)
   const places = await getPlaces(database, channel, network)
-  const networks: { network: string; networkChannelId: number; changes: number }[] = []
+  const networks: ChangedNetwork[] = []
   const notes: string[] = []
   for (const place of places) {
-    const { id: networkChannelId, networkId, network: name } = place
-    const one = { networkChannelId, networkId, merchantId: merchant?.id ?? null }
-    const before = merchant && (await getApprovalState(database, { ...one, merchantId: merchant.id }))
-    const changes = await setApprovals(database, { ...one, revokedAtMs: isApproved ? null : nowMs })
-    networks.push({ network: name, networkChannelId, changes })
-    notes.push(...explainChange(quote(name), { isApproved, changes, before }))
-    if (isApproved && merchant !== null) notes.push(...(await explainNotShown(database, place, merchant)))
+    const approval = { merchant, revokedAtMs: isApproved ? null : nowMs }
+    networks.push(await setIn(place, { database, ...approval, notes }))
   }
   const count = networks.reduce((sum, { changes }) => sum + changes, 0)
   const whom = merchant === null ? pluralize(count, 'merchant') : quote(merchant.name)
@@ -131,6 +126,29 @@ async function approve(
     line: `${isApproved ? 'approved' : 'revoked'} ${whom} for ${quote(channel.name)} in ${where}`,
     notes,
   }
+}
+
+type ChangedNetwork = Readonly<{ network: string; networkChannelId: number; changes: number }>
+type Approving = Readonly<{
+  database: Catalog
+  /** `null`: all that have offers. */
+  merchant: Merchant | null
+  revokedAtMs: number | null
+  notes: string[]
+}>
+
+async function setIn(
+  place: NetworkChannel,
+  { database, merchant, revokedAtMs, notes }: Approving,
+): Promise<ChangedNetwork> {
+  const { id: networkChannelId, networkId, network } = place
+  const key = { networkChannelId, networkId }
+  const isApproved = revokedAtMs === null
+  const before = merchant && (await getApprovalState(database, { ...key, merchantId: merchant.id }))
+  const changes = await setApprovals(database, { ...key, merchantId: merchant?.id ?? null, revokedAtMs })
+  notes.push(...explainChange(quote(network), { isApproved, changes, before }))
+  if (isApproved && merchant !== null) notes.push(...(await explainNotShown(database, place, merchant)))
+  return { network, networkChannelId, changes }
 }
 
 type Changed = Readonly<{ isApproved: boolean; changes: number; before: ApprovalState | null }>

@@ -190,22 +190,13 @@ type Assignment = Readonly<{
 /** The channel shows what its network channel there is approved for. @throws UsageError when it is not clear which one is meant. */
 async function assign({ database }: Change, word: string, options: AssignOptions): Promise<Result> {
   const found = await findAssignment(database, word, options.channel)
-  const { channel, network, current } = found
+  const { channel, network, own } = found
   const id = await choose(database, found, options)
-  const replaced = current?.id === id ? undefined : current
+  const replaced = own.find((one) => one.channelId === channel.id && one.id !== id)
   if (replaced !== undefined) await setChannel(database, replaced.id, null)
-  const before = found.own.find((one) => one.id === id)?.channelId ?? null
-  const movedFrom = before === channel.id ? null : before
+  const movedFrom = own.find((one) => one.channelId !== channel.id && one.id === id)?.channelId ?? null
   await setChannel(database, id, channel.id)
   const after = await fetchNetworkChannels(database, { networkId: network.id, channelId: channel.id })
-  const notes = [
-    replaced && `Network channel ${replaced.id} served it before, and now serves none.`,
-    movedFrom && `Before, it served the channel ${movedFrom}, which has none of it now.`,
-    network.linkTemplate === null &&
-      `${quote(network.name)} has no link template: only offers with links of their own are shown.`,
-    ...warnOfNameless(network, after),
-    `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
-  ]
   return {
     json: {
       network: network.name,
@@ -215,8 +206,19 @@ async function assign({ database }: Change, word: string, options: AssignOptions
       movedFromChannelId: movedFrom,
     },
     line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
-    notes: notes.filter((note) => typeof note === 'string'),
+    notes: [
+      ...(replaced ? [`Network channel ${replaced.id} served it before, and now serves none.`] : []),
+      ...(movedFrom ? [`Before, it served the channel ${movedFrom}, which has none of it now.`] : []),
+      ...warnOfNoTemplate(network),
+      ...warnOfNameless(network, after),
+      `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
+    ],
   }
+}
+
+function warnOfNoTemplate({ name, linkTemplate }: Network): readonly string[] {
+  if (linkTemplate !== null) return []
+  return [`${quote(name)} has no link template: only offers with links of their own are shown.`]
 }
 
 /** The channel shows nothing of the network any more. @throws UsageError when nothing is assigned. */
