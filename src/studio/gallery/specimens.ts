@@ -19,7 +19,7 @@ import type { Presentation } from '../../widgets/presentation.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
 import type { GalleryCase } from './cases.ts'
-import { CHECKED_AT_MS } from './fixtures.ts'
+import { CHECKED_AT_MS } from './cases.ts'
 
 /** A layout of either widget. */
 export type Layout =
