@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 /** The others are small, or find files of their own beside them. */
-const PACKAGES = new Set(['cockatiel', 'express', 'kysely', 'prom-client', 'undici', 'zod'])
+const PACKAGES = new Set(['express', 'kysely', 'prom-client', 'undici', 'zod'])
 
 /** An import of the compiler's: a default, names, or both. */
 const IMPORT = /import (?:(\w+)(?:, )?)?(?:\{([^}]*)\} )?from '([\w-]+)';/g

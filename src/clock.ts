@@ -18,6 +18,11 @@ export type Clock = {
    * waits looks at the signal, not at an exception. The timer never keeps the process alive.
    */
   wait(delayMs: number, signal?: AbortSignal): Promise<void>
+  /**
+   * Call `run` after `delayMs`, unless the returned function is called before. Cheaper than a wait with a signal. The timer
+   * never keeps the process alive.
+   */
+  startTimer(delayMs: number, run: () => void): () => void
 }
 
 /**
@@ -41,6 +46,11 @@ export const systemClock: Clock = {
       timer.unref()
       signal?.addEventListener('abort', done)
     }),
+  startTimer(delayMs, run) {
+    const timer = setTimeout(run, delayMs)
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
 }
 
 /**

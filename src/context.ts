@@ -2,9 +2,7 @@ import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
 import { createCatalogHealth } from './observability/catalog-health.ts'
 import { type CallGate, createCallGate } from './catalog/call-gate.ts'
 import { type CatalogClient, createCatalogClient } from './catalog/client.ts'
-import type { KeySource } from './catalog/key-source.ts'
-import { type FleetLedger, createFleetLedger } from './catalog/fleet-ledger.ts'
-import { createSharedLedger } from './catalog/quota-ledger.ts'
+import type { KeySource } from './config/key-source.ts'
 import { type ClockWatch, createClockWatch } from './observability/clock-watch.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
@@ -113,7 +111,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const ownOrigin = new URL(publicUrl).origin
   const made: { walks?: Walks } = {}
   const whenHealed = (): void => void made.walks?.ensureCopied()
-  const { ledger, storeHealth, ...guarded } = await openGuardedStore(details, metrics, whenHealed)
+  const { storeHealth, ...guarded } = await openGuardedStore(details, metrics, whenHealed)
   const client = createClient(details, { ...guarded, metrics, ownOrigin })
   const memories = createMemories(config, clock)
   const parts = { ...guarded, config, clock, client, memories, onStoreFailure: storeHealth.note }
@@ -150,7 +148,6 @@ export async function createContext(details: ContextDetails): Promise<Context> {
       await walks.stop()
       await client.close()
       await sources.stop()
-      await ledger.giveBack()
       await guarded.store.close()
     },
   }
@@ -193,7 +190,6 @@ type GuardedStore = Readonly<{
   store: CopyStore
   gate: CallGate
   clocks: ClockWatch
-  ledger: FleetLedger
   storeHealth: ReturnType<typeof createStoreHealth>
 }>
 
@@ -229,30 +225,13 @@ async function openGuardedStore(
     onReadOnly: storeHealth.noteReadOnly,
     onWritable: storeHealth.noteWritable,
   })
-  const ledger = createLedger(details, store, storeHealth.note)
   const gate = createCallGate({
     clock,
     unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
     dailyLimit: config.catalogDailyLimit,
-    ledger,
+    store,
+    isShared: database.kind === 'postgres',
+    onStoreFailure: storeHealth.note,
   })
-  // Sets look-ups aside for a time without the database.
-  if (database.kind === 'postgres') await gate.readState()
-  return { store, gate, clocks: createClockWatch({ clock, logger, store }), ledger, storeHealth }
-}
-
-/** Several machines share a server's counts, and one machine a file's. */
-function createLedger(
-  { config, clock }: ContextDetails,
-  store: CopyStore,
-  onFailure: (error: unknown) => void,
-): FleetLedger {
-  if (config.database.kind === 'postgres')
-    return createFleetLedger(store, {
-      clock,
-      dailyLimit: config.catalogDailyLimit,
-      mayReserve: true,
-      onFailure,
-    })
-  return { ...createSharedLedger(store, { clock, onFailure }), giveBack: () => Promise.resolve() }
+  return { store, gate, clocks: createClockWatch({ clock, logger, store }), storeHealth }
 }

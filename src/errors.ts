@@ -177,10 +177,16 @@ export class StoreError extends VitrineError {
     'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.'
   /** What to do about it, as a sentence; `null` when the cause is not known that well. */
   readonly remedy: string | null
+  /** Was a server not even asked, because it could not be reached just before? */
+  readonly isUnreached: boolean
 
-  constructor(message: string, options: ErrorOptions & Readonly<{ remedy?: string | null }> = {}) {
+  constructor(
+    message: string,
+    options: ErrorOptions & Readonly<{ remedy?: string | null; isUnreached?: boolean }> = {},
+  ) {
     super(message, options)
     this.remedy = options.remedy ?? null
+    this.isUnreached = options.isUnreached ?? false
   }
 }
 

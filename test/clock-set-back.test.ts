@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createCatalogHealth } from '../src/observability/catalog-health.ts'
-import { createGovernor } from '../src/catalog/governor.ts'
-import { createMemoryLedger } from '../src/catalog/quota-ledger.ts'
+import { createRateLimiter } from '../src/catalog/rate-limiter.ts'
 import { DAY_MS, HOUR_MS } from '../src/clock.ts'
 import { openReconnectingStore } from '../src/storage/reconnecting-store.ts'
 import { createLogger } from '../src/observability/logger.ts'
@@ -47,14 +46,14 @@ describe('clock set a day back', () => {
   })
 
   test('look-ups of the day ahead - do not count, and the pause of that day is over', async () => {
-    const governor = createGovernor({ clock, unknownLookupsPerHour: 1, ledger: createMemoryLedger(clock) })
-    await governor.take('lookup')
-    expect(governor.isFree('lookup')).toBe(false)
-    await governor.pauseUntil(clock.nowMs() + HOUR_MS)
-    expect(governor.isFree('refresh')).toBe(false)
+    const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 1 })
+    await limiter.take('lookup')
+    expect(limiter.isFree('lookup')).toBe(false)
+    await limiter.pauseUntil(clock.nowMs() + HOUR_MS)
+    expect(limiter.isFree('refresh')).toBe(false)
     clock.step(-DAY_MS)
-    expect([governor.isFree('refresh'), governor.limitedUntilMs()]).toEqual([true, 0])
-    await governor.take('lookup')
+    expect([limiter.isFree('refresh'), limiter.readSeen().quota.limitedUntilMs]).toEqual([true, 0])
+    await limiter.take('lookup')
   })
 
   test('list of channels - is looked for in the store again, and the newer one there is taken', async () => {

@@ -6,38 +6,28 @@ import { CatalogInvalidError, CatalogTooLargeError } from '../errors.ts'
 
 const decompressors = { gzip: promisify(gunzip), br: promisify(brotliDecompress) }
 
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
 /** A body as undici gives it. */
 type Body = Dispatcher.ResponseData['body']
 
 /**
- * Reads a whole answer as JSON; `maxBytes` holds for what travels and for what comes out of it.
+ * Read a whole answer as JSON; `maxBytes` holds for what travels and for what comes out of it.
  * @throws CatalogInvalidError when it is no JSON in UTF-8.
  */
 export async function readJson(answer: Dispatcher.ResponseData, maxBytes: number): Promise<unknown> {
-  return parseJson(await readBody(answer, maxBytes))
-}
-
-async function readBody(answer: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
   const travelled = await readBytes(answer.body, maxBytes)
-  return decompress(travelled, String(answer.headers['content-encoding'] ?? ''), maxBytes)
-}
-
-function parseJson(bytes: Uint8Array): unknown {
+  const bytes = await decompress(travelled, String(answer.headers['content-encoding'] ?? ''), maxBytes)
   try {
-    return JSON.parse(decode(bytes))
+    // Most answers are plain ASCII, which needs no decoder.
+    return JSON.parse(isAscii(bytes) ? bytes.toString('latin1') : decoder.decode(bytes))
   } catch {
     throw new CatalogInvalidError('the answer is not JSON in UTF-8')
   }
 }
 
-/** Most answers are plain ASCII, which needs no decoder. */
-function decode(bytes: Uint8Array): string {
-  if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-}
-
 /**
- * Throws an unwanted body away. Without the listener, undici's destroy ends the whole process with an unhandled error
+ * Throw an unwanted body away. Without the listener, undici's destroy ends the whole process with an unhandled error
  * (docs/notes/undici.md).
  */
 export function discardBody(body: Body): void {

@@ -1,31 +1,28 @@
-import { Pool } from 'undici'
-import { type Clock, ENOUGH, SECOND_MS } from '../clock.ts'
-import { CatalogDeadlineError, CatalogKeyRefusedError } from '../errors.ts'
+import { EventEmitter } from 'node:events'
+import { type Dispatcher, Pool } from 'undici'
+import type { Clock } from '../clock.ts'
+import type { KeySource } from '../config/key-source.ts'
+import {
+  CallNotMadeError,
+  CatalogDeadlineError,
+  CatalogError,
+  CatalogInvalidError,
+  CatalogKeyRefusedError,
+  CatalogRateLimitedError,
+  CatalogRedirectError,
+  CatalogStatusError,
+  CatalogUnreachableError,
+} from '../errors.ts'
+import { describeBug } from '../lib/bugs.ts'
 import { discardBody, readJson } from './body.ts'
 import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
-import { type DatedResponse, computeDifferenceMs } from './clock-difference.ts'
-import { type Channel, VERSION_PATH } from './contract.ts'
-import { type Parse, callThroughGate, findCode } from './gated-call.ts'
-import type { KeySource } from './key-source.ts'
-import {
-  type ParsedPage,
-  type ParsedProduct,
-  parseChannelList,
-  parseProduct,
-  parseProductPage,
-} from './parse.ts'
+import { type Channel, type Product, VERSION_PATH } from './contract.ts'
+import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
-import { toStatusError } from './status-error.ts'
+import { computeClockDifferenceMs, parseRetryAfter, readAgeMs } from './response-headers.ts'
 
-/** The second net under the deadline, where undici's own timers come first: it is the same failure. */
-const TIMEOUT_CODES: ReadonlySet<string> = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-])
-
-/** Oldest `Age` of a cache between the catalog and us that is believed. */
-const MAX_AGE_SECONDS = 86_400
+/** Undici's own timers are the second net under the deadline: where they come first, it is the same failure. */
+const UNDICI_TIMEOUT = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
 
 /** An answer with the time at which the catalog gave it, Unix milliseconds. */
 export type Answer<T> = Readonly<{ value: T; asOfMs: number }>
@@ -36,7 +33,7 @@ export type CatalogClient = Readonly<{
   fetchChannels(purpose?: 'channels' | 'walk'): Promise<Answer<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<Answer<ParsedPage>>
   /** `undefined` in the answer: the catalog says that no approved shop sells it (404). */
-  findProduct(query: ProductQuery): Promise<Answer<ParsedProduct | undefined>>
+  findProduct(query: ProductQuery): Promise<Answer<Product | undefined>>
   close(): Promise<void>
 }>
 
@@ -66,9 +63,10 @@ export type CatalogClientOptions = Readonly<{
 export type Operation = 'channels' | 'products' | 'product'
 
 type Call = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
+
 type Reply = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
 
-/** Makes the one thing that calls the catalog and holds its key. */
+/** Create the one thing that calls the catalog and holds its key. */
 export function createCatalogClient(options: CatalogClientOptions): CatalogClient {
   const base = new URL(options.baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '') + VERSION_PATH
@@ -78,124 +76,146 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     headersTimeout: options.timeoutMs,
     bodyTimeout: options.timeoutMs,
   })
-  const parseOptions = { ownOrigin: options.ownOrigin }
-  const call = <T>(details: Call, parse: Parse<Reply, T>): Promise<Answer<T>> =>
-    callThroughGate(options, () => callWithDeadline(options, pool, details), { ...details, parse })
-
+  /** Pass the gate, send, and read what came: an answer that cannot be used is a failure of the call, too. */
+  const call = async <T>(details: Call, read: (reply: Reply) => T): Promise<Answer<T>> => {
+    const { operation, purpose } = details
+    try {
+      const reply = await options.gate.pass(purpose, () => sendInTime(options, pool, details))
+      const value = readSafely(reply, read)
+      options.onCall?.({ operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
+      return { value, asOfMs: reply.asOfMs }
+    } catch (error) {
+      const failure = toCatalogError(error)
+      if (!(failure instanceof CallNotMadeError))
+        options.onCall?.({ operation, outcome: failure.code, reason: failure.message })
+      throw failure
+    }
+  }
   return {
     fetchChannels(purpose = 'channels') {
       const path = `${basePath}/channels`
       return call({ operation: 'channels', purpose, path }, ({ json }) => parseChannelList(json))
     },
-    fetchProductPage(page) {
-      const path = toPagePath(basePath, page)
+    fetchProductPage({ channelId, cursor, limit }) {
+      const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
+      const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
       return call({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
-        parseProductPage(json, parseOptions),
+        parseProductPage(json, options),
       )
     },
     findProduct({ channelId, gtin, purpose }) {
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products/${encodeURIComponent(gtin)}`
       return call({ operation: 'product', purpose, path }, ({ json, isNotFound }) =>
-        isNotFound ? undefined : parseProduct(json, gtin, parseOptions),
+        isNotFound ? undefined : parseProduct(json, gtin, options),
       )
     },
     close: () => pool.destroy(),
   }
 }
 
-function toPagePath(basePath: string, { channelId, cursor, limit }: ProductPageQuery): string {
-  const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
-  return `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
+/** The catalog has answered: whatever else goes wrong in reading says where, and nothing of its connection. */
+function readSafely<T>(reply: Reply, read: (reply: Reply) => T): T {
+  try {
+    return read(reply)
+  } catch (error) {
+    if (error instanceof CatalogError) throw error
+    throw new CatalogInvalidError(`the answer could not be read: ${describeBug(error as Error)}`, {
+      cause: error,
+    })
+  }
 }
 
 /**
- * One deadline from connecting to the last byte, and to a second try where a 401 led to another key. It is kept beside
- * the call: undici looks at an aborted signal only once a connection is there.
+ * One deadline from connecting to the last byte of the decompressed body, and to a second try where a 401 led to another
+ * key. The promise is rejected here: undici looks at a signal only once a connection is there.
+ * @throws CatalogError
  */
-async function callWithDeadline(options: CatalogClientOptions, pool: Pool, call: Call): Promise<Reply> {
-  const deadline = new AbortController()
-  const done = new AbortController()
-  const signalled = { ...call, signal: deadline.signal }
-  try {
-    return await Promise.race([
-      callWithKey(options, pool, signalled),
-      failAfter(options, deadline, done.signal),
-    ])
-  } catch (error) {
-    if (deadline.signal.aborted || TIMEOUT_CODES.has(findCode(error) ?? '')) throw createLate(options)
-    throw error
-  } finally {
-    done.abort(ENOUGH)
-  }
+function sendInTime(options: CatalogClientOptions, pool: Pool, { operation, path }: Call): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    // Undici takes an emitter in place of an AbortSignal, which costs several times as much.
+    const signal = new EventEmitter()
+    const late = (): void =>
+      reject(new CatalogDeadlineError(`no complete answer within ${options.timeoutMs} ms`))
+    const cancel = options.clock.startTimer(options.timeoutMs, () => {
+      late()
+      signal.emit('abort')
+    })
+    sendWithKey(options, pool, { operation, path, signal })
+      .then(resolve, (error: unknown) => {
+        if (UNDICI_TIMEOUT.test(findCode(error) ?? '')) late()
+        else reject(toCatalogError(error))
+      })
+      .finally(cancel)
+  })
 }
 
-async function failAfter(
-  options: CatalogClientOptions,
-  deadline: AbortController,
-  done: AbortSignal,
-): Promise<never> {
-  await options.clock.wait(options.timeoutMs, done)
-  if (done.aborted) return new Promise(() => {}) // nobody asks, and an error has a stack, which is dear
-  deadline.abort()
-  throw createLate(options)
-}
-
-function createLate({ timeoutMs }: CatalogClientOptions): CatalogDeadlineError {
-  return new CatalogDeadlineError(`no complete answer within ${timeoutMs} ms`)
-}
-
-type SignalledCall = Call & Readonly<{ signal: AbortSignal }>
+type Request = Readonly<{ operation: Operation; path: string; signal: EventEmitter }>
 
 /** A refused key is read again; the call is tried once more with another one, whichever call it was that read it. */
-async function callWithKey(options: CatalogClientOptions, pool: Pool, call: SignalledCall): Promise<Reply> {
+async function sendWithKey(options: CatalogClientOptions, pool: Pool, request: Request): Promise<Reply> {
   const { key } = options
   const used = key.current()
   try {
-    return await request(options, pool, call)
+    return await send(options, pool, request)
   } catch (error) {
     if (!(error instanceof CatalogKeyRefusedError)) throw error
-    if ((await key.refresh()) || key.current() !== used) return request(options, pool, call)
+    if ((await key.refresh()) || key.current() !== used) return send(options, pool, request)
     throw error
   }
 }
 
-async function request(options: CatalogClientOptions, pool: Pool, call: SignalledCall): Promise<Reply> {
-  const sentAtMs = options.clock.nowMs()
-  const answer = await pool.request({
+async function send(
+  options: CatalogClientOptions,
+  pool: Pool,
+  { operation, path, signal }: Request,
+): Promise<Reply> {
+  const { clock, key, maxBytes, onClockDifference } = options
+  const sentAtMs = clock.nowMs()
+  const response = await pool.request({
     method: 'GET',
-    path: call.path,
-    signal: call.signal,
+    path,
+    signal,
     headers: {
-      authorization: `Bearer ${options.key.current().reveal()}`,
+      authorization: `Bearer ${key.current().reveal()}`,
       accept: 'application/json',
       'accept-encoding': 'gzip, br',
       'user-agent': 'vitrine',
     },
   })
-  const nowMs = options.clock.nowMs()
-  const ageMs = readAgeMs(answer.headers['age'])
-  const asOfMs = nowMs - ageMs
-  noteClock(options, { date: answer.headers['date'], ageMs, sentAtMs, receivedAtMs: nowMs })
-  if (answer.statusCode === 200) {
-    return { json: await readJson(answer, options.maxBytes), isNotFound: false, asOfMs }
-  }
-  discardBody(answer.body)
-  if (answer.statusCode === 404 && call.operation === 'product')
+  const receivedAtMs = clock.nowMs()
+  const { age, date } = response.headers
+  const ageMs = readAgeMs(age)
+  const asOfMs = receivedAtMs - ageMs
+  const differenceMs = computeClockDifferenceMs({ date, ageMs, sentAtMs, receivedAtMs })
+  if (differenceMs !== null) onClockDifference?.(differenceMs)
+  if (response.statusCode === 200)
+    return { json: await readJson(response, maxBytes), isNotFound: false, asOfMs }
+  discardBody(response.body)
+  if (response.statusCode === 404 && operation === 'product')
     return { json: undefined, isNotFound: true, asOfMs }
-  throw toStatusError(answer, nowMs)
+  throw toStatusError(response, receivedAtMs)
 }
 
-function noteClock(
-  { onClockDifference }: CatalogClientOptions,
-  response: Omit<DatedResponse, 'date'> & Readonly<{ date: string | string[] | undefined }>,
-): void {
-  if (onClockDifference === undefined || typeof response.date !== 'string') return
-  const differenceMs = computeDifferenceMs({ ...response, date: response.date })
-  if (differenceMs !== null) onClockDifference(differenceMs)
+/** What a status that is no answer means, in a class of its own for each thing that is to be done about it. */
+function toStatusError({ statusCode, headers }: Dispatcher.ResponseData, nowMs: number): CatalogError {
+  const message = `the catalog answered ${statusCode}`
+  if (statusCode === 401 || statusCode === 403) return new CatalogKeyRefusedError(message)
+  if (statusCode >= 300 && statusCode < 400)
+    return new CatalogRedirectError(`${message}; redirects are not followed`)
+  if (statusCode !== 429) return new CatalogStatusError(message, statusCode)
+  const retryAfterMs = parseRetryAfter({ retryAfter: headers['retry-after'], date: headers['date'], nowMs })
+  return new CatalogRateLimitedError(message, retryAfterMs)
 }
 
-function readAgeMs(header: string | string[] | undefined): number {
-  return typeof header === 'string' && /^\d{1,9}$/.test(header)
-    ? Math.min(Number(header), MAX_AGE_SECONDS) * SECOND_MS
-    : 0
+/** A failure of the connection is told by its code alone: undici's errors may carry pieces of what the catalog sent. */
+function toCatalogError(error: unknown): CatalogError {
+  if (error instanceof CatalogError) return error
+  const code = findCode(error)
+  return new CatalogUnreachableError(`the connection failed${code === undefined ? '' : `: ${code}`}`)
+}
+
+/** The code of an error of Node or undici, when it is a plain word. */
+function findCode(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[A-Z_0-9]{1,60}$/.test(code) ? code : undefined
 }

@@ -155,7 +155,7 @@ export type Drops = Partial<Record<DropReason, number>>
 
 /** The offer, or why it cannot be used. */
 export function parseOffer(item: unknown): Offer | DropReason {
-  const wire = isPlainOffer(item) ? item : wireOfferSchema.safeParse(item).data
+  const wire = wireOfferSchema.safeParse(item).data
   if (wire === undefined) return 'shape'
   const { merchant, network, price, old_price: oldPrice, currency, availability, affiliate_url: link } = wire
   const offer: Offer = {
@@ -168,27 +168,6 @@ export function parseOffer(item: unknown): Offer | DropReason {
     affiliateUrl: link,
   }
   return findFault(offer) ?? offer
-}
-
-/** Is every field as the contract has it, so that the schema would change nothing? It costs more than all else on a page. */
-function isPlainOffer(item: unknown): item is z.output<typeof wireOfferSchema> {
-  if (typeof item !== 'object' || item === null) return false
-  const offer = item as Readonly<Record<string, unknown>>
-  const merchant = offer['merchant'] as Readonly<{ name?: unknown }> | null | undefined
-  return (
-    typeof merchant === 'object' &&
-    typeof merchant?.name === 'string' &&
-    PLAIN_TEXTS.every((name) => typeof offer[name] === 'string') &&
-    PLAIN_TEXTS_OR_NOTHING.every((name) => isTextOrNothing(offer[name]))
-  )
-}
-
-const PLAIN_TEXTS = ['price', 'currency', 'affiliate_url'] as const
-const PLAIN_TEXTS_OR_NOTHING = ['network', 'old_price', 'availability'] as const
-
-/** A text, or nothing at all. */
-export function isTextOrNothing(value: unknown): value is string | null | undefined {
-  return typeof value === 'string' || value === null || value === undefined
 }
 
 function findFault(offer: Offer): DropReason | undefined {

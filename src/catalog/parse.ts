@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { findGtin } from '../offers/gtin.ts'
 import { isUsableImage } from '../offers/links.ts'
 import { cleanText } from '../offers/text.ts'
@@ -11,7 +10,6 @@ import {
   MAX_OFFERS,
   type Offer,
   type Product,
-  isTextOrNothing,
   parseOffer,
   wireChannelListSchema,
   wireChannelSchema,
@@ -38,9 +36,6 @@ export type LeftOut = Readonly<{ drops: Drops; droppedGtins: DroppedGtins }>
 
 /** What a parsed answer depends on beside its text: pictures over http are usable from this server only. */
 export type ParseOptions = Readonly<{ ownOrigin: string }>
-
-/** A product with a count of what was left out of it. */
-export type ParsedProduct = Readonly<{ product: Product; drops: Drops }>
 
 /** A page of products with a count of what was left out of it. */
 export type ParsedPage = LeftOut & Readonly<{ products: readonly Product[]; nextCursor: string | null }>
@@ -71,23 +66,20 @@ export function parseProductPage(answer: unknown, options: ParseOptions): Parsed
   const products: Product[] = []
   const left: LeftOut = { drops: {}, droppedGtins: {} }
   for (const item of page.data.items) {
-    const product = addItem(left, item, options)
-    if (product !== undefined) products.push(product)
+    const product = findProduct(item, options)
+    if (product === undefined) addLeftOut(left, { product: 1 }, findItemGtin(item))
+    else {
+      products.push(product)
+      if (product.drops !== undefined) addLeftOut(left, product.drops, product.gtin)
+    }
   }
   return { products, nextCursor: page.data.next_cursor, ...left }
 }
 
-/** Reads one product of a page, and adds to `left` what was left out of it. `undefined`: it is malformed. */
-function addItem(left: LeftOut, item: unknown, options: ParseOptions): Product | undefined {
-  const parsed = findProduct(item, options)
-  const drops: Drops = parsed === undefined ? { product: 1 } : parsed.drops
-  const reasons = Object.keys(drops) as DropReason[]
-  if (reasons.length === 0) return parsed?.product
+function addLeftOut(left: LeftOut, drops: Drops, gtin: string | undefined): void {
   addDrops(left.drops, drops)
-  const gtin = parsed?.product.gtin ?? findItemGtin(item)
-  for (const reason of reasons)
-    addDroppedGtins(left.droppedGtins, { [reason]: gtin === undefined ? [] : [gtin] })
-  return parsed?.product
+  if (gtin === undefined) return
+  for (const reason of Object.keys(drops)) addDroppedGtins(left.droppedGtins, { [reason]: [gtin] })
 }
 
 /** The GTIN of a malformed product, where it has a usable one. */
@@ -109,12 +101,12 @@ export function addDroppedGtins(to: DroppedGtins, more: DroppedGtins): void {
  * Reads the answer to a look-up of `gtin`.
  * @throws CatalogInvalidError when it is no product, or another one.
  */
-export function parseProduct(answer: unknown, gtin: string, options: ParseOptions): ParsedProduct {
-  const parsed = findProduct(answer, options)
-  if (parsed === undefined) throw new CatalogInvalidError('the answer is no product')
-  if (parsed.product.gtin !== gtin)
+export function parseProduct(answer: unknown, gtin: string, options: ParseOptions): Product {
+  const product = findProduct(answer, options)
+  if (product === undefined) throw new CatalogInvalidError('the answer is no product')
+  if (product.gtin !== gtin)
     throw new CatalogInvalidError('the answer is another product than the one asked for')
-  return parsed
+  return product
 }
 
 /** Adds the counts of `more` to `drops`. */
@@ -141,8 +133,8 @@ function addDrop(drops: Drops, reason: DropReason, count = 1): void {
   drops[reason] = (drops[reason] ?? 0) + count
 }
 
-function findProduct(item: unknown, options: ParseOptions): ParsedProduct | undefined {
-  const wire = isPlainProduct(item) ? item : wireProductSchema.safeParse(item).data
+function findProduct(item: unknown, options: ParseOptions): Product | undefined {
+  const wire = wireProductSchema.safeParse(item).data
   const gtin = wire === undefined ? undefined : findGtin(wire.gtin)
   if (wire === undefined || gtin === undefined) return undefined
   const title = cleanText(wire.title, MAX_TITLE_CHARACTERS)
@@ -152,22 +144,7 @@ function findProduct(item: unknown, options: ParseOptions): ParsedProduct | unde
   const offers = collectOffers(wire.offers, drops)
   const images = collectImages(wire.images ?? [], options.ownOrigin)
   const product = { gtin, title, brand: brand === '' ? null : brand, images, offers }
-  return { product: Object.keys(drops).length === 0 ? product : { ...product, drops }, drops }
-}
-
-/** Is every field as the contract has it? The schema, slower by far, judges the others. */
-function isPlainProduct(item: unknown): item is z.output<typeof wireProductSchema> {
-  if (typeof item !== 'object' || item === null) return false
-  const product = item as Readonly<Record<string, unknown>>
-  const { gtin, title, brand, images } = product
-  return (
-    typeof gtin === 'string' &&
-    findGtin(gtin) !== undefined &&
-    typeof title === 'string' &&
-    isTextOrNothing(brand) &&
-    (images === null || images === undefined || Array.isArray(images)) &&
-    Array.isArray(product['offers'])
-  )
+  return Object.keys(drops).length === 0 ? product : { ...product, drops }
 }
 
 function collectOffers(items: readonly unknown[], drops: Drops): Offer[] {

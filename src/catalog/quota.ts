@@ -1,9 +1,10 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, nextMidnightUtcMs } from '../clock.ts'
+import { computeBackoffMs } from '../lib/backoff.ts'
 
-/** Why the catalog is called: the walk, a known product that is no longer fresh, an unknown one, the list of channels. */
+/** Why the catalog is called: a walk, a known product that is no longer fresh, an unknown one, the list of channels. */
 export type CallPurpose = 'walk' | 'refresh' | 'lookup' | 'channels'
 
-/** What a day's calls are divided among. Lists of channels that a visit needs count as first look-ups. */
+/** The parts of a day's limit. Lists of channels that a visit needs count as first look-ups. */
 export const SHARES = ['walk', 'refresh', 'lookup'] as const
 export type Share = (typeof SHARES)[number]
 
@@ -14,9 +15,8 @@ export type ShareCalls = Readonly<Record<Share, number>>
 const WALK_PERCENT = 50
 const REFRESH_PERCENT = 40
 
-/** Pause after a 429 without a usable `Retry-After`; doubled at each further one, up to the longest. */
-const RATE_LIMIT_PAUSE_MS: number = MINUTE_MS
-const LONGEST_RATE_LIMIT_PAUSE_MS: number = HOUR_MS
+/** Pauses after a 429 without a usable `Retry-After`. */
+const RATE_LIMIT_PAUSES = { firstMs: MINUTE_MS, longestMs: HOUR_MS } as const
 /** No pause lasts beyond the reset at 00:00 UTC, with this slack for clocks that differ. */
 const MIDNIGHT_SLACK_MS: number = 5 * MINUTE_MS
 
@@ -26,7 +26,7 @@ const LEARN_FROM_CALLS = 20
 const LEARNED_GROWTH = 1.25
 const LEARNED_DAYS = 7
 
-/** What is known of the catalog's limit, in all processes that share a store. A plain value: rules are below. */
+/** What all processes that share a store know of the catalog's limit. A plain value; the rules are below. */
 export type QuotaState = Readonly<{
   /** No call leaves before, Unix milliseconds. */
   limitedUntilMs: number
@@ -39,25 +39,30 @@ export type QuotaState = Readonly<{
   /** The UTC day that `calls` were made on, in days since 1970. */
   day: number
   calls: ShareCalls
-  /** First look-ups of that day that machines have set aside for a time without the store, and have not made. */
-  reserved: number
   /** First look-ups of the last 60 minutes. */
   lookupsLastHour: number
-  /**
-   * `null`: the counts are those of all. Else the store that several machines share is away, and only so many first look-ups
-   * may be made, which were set aside before.
-   */
-  allowance: number | null
 }>
 
-/** What an operator has set. `lookupsPerHour` is `null` where first look-ups do not count. */
-export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: number | null }>
+/** Return another state. A pure function: a store may run it more than once. */
+export type QuotaChange = (state: QuotaState) => QuotaState
 
-/** A daily limit and where it is known from. */
+/** Where the state is kept for all processes. */
+export type QuotaStore = Readonly<{
+  /**
+   * Change the state in one transaction: read it as of `nowMs`, write what `change` returns, and return that. An impossible
+   * pause is removed before (`correctPause`).
+   */
+  updateQuota(nowMs: number, change: QuotaChange): Promise<QuotaState>
+}>
+
+/** What an operator has set. */
+export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: number }>
+
+/** `isLearned`: from a 429, not from the settings. */
 export type DailyLimit = Readonly<{ calls: number; isLearned: boolean }>
 
-/** May a call be made, and if not, why? */
-export type Verdict = 'free' | 'limited' | 'alone' | 'share_spent' | 'lookups_spent'
+/** Whether a call may be made, and if not, why. */
+export type Decision = 'allowed' | 'paused' | 'share_spent' | 'lookups_spent'
 
 /** The day of a time, in days since 1970, UTC. */
 export function toDay(timeMs: number): number {
@@ -73,9 +78,7 @@ export function createQuotaState(nowMs: number): QuotaState {
     learnedCalls: null,
     day: toDay(nowMs),
     calls: { walk: 0, refresh: 0, lookup: 0 },
-    reserved: 0,
     lookupsLastHour: 0,
-    allowance: null,
   }
 }
 
@@ -105,31 +108,20 @@ export function computeLeft(state: QuotaState, rules: QuotaRules, nowMs: number)
   if (limit === undefined) return undefined
   const shares = divideLimit(limit.calls)
   const leftOf = (share: Share): number => Math.max(0, shares[share] - countCalls(state, share, nowMs))
-  const reserved = state.day === toDay(nowMs) ? state.reserved : 0
-  return {
-    walk: leftOf('walk'),
-    refresh: leftOf('refresh'),
-    lookup: Math.max(0, leftOf('lookup') - reserved),
-  }
+  return { walk: leftOf('walk'), refresh: leftOf('refresh'), lookup: leftOf('lookup') }
 }
 
 /** May a call for this purpose be made now? */
-export function judgeCall(
+export function checkQuota(
   state: QuotaState,
   rules: QuotaRules,
   call: Readonly<{ purpose: CallPurpose; nowMs: number }>,
-): Verdict {
-  if (call.nowMs < state.limitedUntilMs) return 'limited'
-  if (state.allowance !== null) return judgeAlone(call.purpose, state.allowance)
+): Decision {
+  if (call.nowMs < state.limitedUntilMs) return 'paused'
   const left = computeLeft(state, rules, call.nowMs)
   if (left !== undefined && left[toShare(call.purpose)] === 0) return 'share_spent'
-  const isBudgeted = call.purpose === 'lookup' && rules.lookupsPerHour !== null
-  return isBudgeted && state.lookupsLastHour >= (rules.lookupsPerHour ?? 0) ? 'lookups_spent' : 'free'
-}
-
-/** Without the others' counts only what was set aside before may be called. */
-function judgeAlone(purpose: CallPurpose, allowance: number): Verdict {
-  return toShare(purpose) === 'lookup' && allowance > 0 ? 'free' : 'alone'
+  const isSpent = call.purpose === 'lookup' && state.lookupsLastHour >= rules.lookupsPerHour
+  return isSpent ? 'lookups_spent' : 'allowed'
 }
 
 /** The state after one more call; a first look-up counts against the hour, too. */
@@ -143,13 +135,12 @@ export function countCall(
     ...today,
     calls: { ...today.calls, [share]: today.calls[share] + 1 },
     lookupsLastHour: today.lookupsLastHour + Number(call.purpose === 'lookup'),
-    allowance: today.allowance === null ? null : today.allowance - 1,
   }
 }
 
 /**
- * The state after a 429 to a call that was made at `calledAtMs`, by default just now: a pause until the catalog's own time, at most until the
- * reset at 00:00 UTC. Calls that left before a pause fail with the one that began it: they are no further failures.
+ * The state after a 429 to a call that was made at `calledAtMs`, by default just now: a pause until the catalog's own time, at
+ * most until the reset at 00:00 UTC. Calls that left before a pause fail with the one that began it: no further failures.
  */
 export function noteLimited(
   state: QuotaState,
@@ -158,9 +149,7 @@ export function noteLimited(
   const { nowMs, retryAfterMs } = answer
   const isFurther = (answer.calledAtMs ?? nowMs) >= state.limitedUntilMs
   const lastMs = nextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
-  const ownPauseMs = isFurther
-    ? Math.min(RATE_LIMIT_PAUSE_MS * 2 ** state.pauseCount, LONGEST_RATE_LIMIT_PAUSE_MS)
-    : 0
+  const ownPauseMs = isFurther ? computeBackoffMs(RATE_LIMIT_PAUSES, state.pauseCount) : 0
   const untilMs = Math.min(nowMs + (retryAfterMs ?? ownPauseMs), lastMs)
   return {
     ...startDay(state, nowMs),
@@ -176,19 +165,14 @@ function learn(state: QuotaState, nowMs: number): Partial<QuotaState> {
   return hasLearned || total < LEARN_FROM_CALLS ? {} : { limitedAtMs: nowMs, learnedCalls: total }
 }
 
-/** Does an answer to a call that was made at `calledAtMs` change anything? Then `noteAnswered` says what. */
-export function isNewsAnswered(state: QuotaState, calledAtMs: number): boolean {
-  return calledAtMs >= state.limitedUntilMs && (state.pauseCount > 0 || isRefuted(state, calledAtMs))
-}
-
-/** The state after an answer: pauses start short again, and a 429 of the same day was no daily limit. */
+/**
+ * The state after an answer to a call that was made at `calledAtMs`, the same one where that is no news: pauses start short again,
+ * and a 429 of the same day was no daily limit.
+ */
 export function noteAnswered(state: QuotaState, calledAtMs: number): QuotaState {
-  if (!isNewsAnswered(state, calledAtMs)) return state
-  return {
-    ...state,
-    pauseCount: 0,
-    learnedCalls: isRefuted(state, calledAtMs) ? null : state.learnedCalls,
-  }
+  const isRefuted = state.learnedCalls !== null && toDay(calledAtMs) === toDay(state.limitedAtMs)
+  if (calledAtMs < state.limitedUntilMs || (state.pauseCount === 0 && !isRefuted)) return state
+  return { ...state, pauseCount: 0, learnedCalls: isRefuted ? null : state.learnedCalls }
 }
 
 /**
@@ -201,27 +185,24 @@ export function correctPause(state: QuotaState, nowMs: number): QuotaState {
 }
 
 /**
- * What a process that could not reach the store for a while makes of both: the later pause, of two counts of one day the
- * higher, and its own newer lesson.
+ * The stored state, with what a process counted and learned while it could not reach the store: its calls since `synced`, the
+ * state that it saw there last, the later pause, and the newer lesson.
  */
-export function mergeStates(stored: QuotaState, own: QuotaState): QuotaState {
-  const latest = own.limitedAtMs >= stored.limitedAtMs ? own : stored
-  const isSameDay = own.day === stored.day
-  const higher = (share: Share): number => Math.max(stored.calls[share], isSameDay ? own.calls[share] : 0)
+export function mergeOutage(stored: QuotaState, own: QuotaState, synced: QuotaState): QuotaState {
+  const newer = own.limitedAtMs >= stored.limitedAtMs ? own : stored
+  const before = startDay(synced, own.day * DAY_MS).calls
+  const addTo = (share: Share): number => stored.calls[share] + own.calls[share] - before[share]
   return {
     ...stored,
     limitedUntilMs: Math.max(stored.limitedUntilMs, own.limitedUntilMs),
-    pauseCount: latest.pauseCount,
-    limitedAtMs: latest.limitedAtMs,
-    learnedCalls: latest.learnedCalls,
-    calls: { walk: higher('walk'), refresh: higher('refresh'), lookup: higher('lookup') },
-    reserved: Math.max(stored.reserved, isSameDay ? own.reserved : 0),
+    pauseCount: newer.pauseCount,
+    limitedAtMs: newer.limitedAtMs,
+    learnedCalls: newer.learnedCalls,
+    ...(own.day === stored.day && {
+      calls: { walk: addTo('walk'), refresh: addTo('refresh'), lookup: addTo('lookup') },
+    }),
     lookupsLastHour: Math.max(stored.lookupsLastHour, own.lookupsLastHour),
   }
-}
-
-function isRefuted(state: QuotaState, calledAtMs: number): boolean {
-  return state.learnedCalls !== null && toDay(calledAtMs) === toDay(state.limitedAtMs)
 }
 
 function countCalls(state: QuotaState, share: Share, nowMs: number): number {
@@ -231,5 +212,5 @@ function countCalls(state: QuotaState, share: Share, nowMs: number): number {
 /** The state on the day of `nowMs`: at 00:00 UTC counts begin anew. */
 export function startDay(state: QuotaState, nowMs: number): QuotaState {
   if (state.day === toDay(nowMs)) return state
-  return { ...state, day: toDay(nowMs), calls: { walk: 0, refresh: 0, lookup: 0 }, reserved: 0 }
+  return { ...state, day: toDay(nowMs), calls: { walk: 0, refresh: 0, lookup: 0 } }
 }

@@ -1,10 +1,9 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
-import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import { SECOND_MS } from '../clock.ts'
 import type { CatalogPlace } from '../context.ts'
 import { StoreError } from '../errors.ts'
 import type { BusyTimeouts } from '../storage/dialects.ts'
-import { describeStoreFailure } from '../storage/reconnecting-store.ts'
+import { describeStoreFailure } from '../storage/unavailable.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
 import type { CopyStore } from '../storage/store.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
@@ -81,7 +80,7 @@ function createGate(
   { findings }: Report,
   store: CopyStore | undefined,
 ): CallGate {
-  const onFailure = (error: unknown): void => {
+  const onStoreFailure = (error: unknown): void => {
     if (findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
     const found = `it cannot be written: ${describeStoreFailure(error)}`
     findings.push(bad('stored copy', found, findRemedyByCode(StoreError.code, config) ?? ''))
@@ -90,7 +89,7 @@ function createGate(
     clock,
     unknownLookupsPerHour: 0,
     dailyLimit: config.catalogDailyLimit,
-    ...(store && { ledger: createSharedLedger(store, { clock, onFailure }) }),
+    ...(store && { store, onStoreFailure }),
   })
 }
 

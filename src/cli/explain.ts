@@ -127,7 +127,7 @@ async function askForProduct(
 ): Promise<CatalogAnswer> {
   const purpose = (entry?.product ?? null) === null ? 'lookup' : 'refresh'
   const { value } = await client.findProduct({ channelId, gtin, purpose })
-  return value === undefined ? { kind: 'absent' } : { kind: 'product', product: value.product }
+  return value === undefined ? { kind: 'absent' } : { kind: 'product', product: value }
 }
 
 async function describeFailure(

@@ -1,5 +1,5 @@
 import { createApp } from '../app.ts'
-import { createFixedKey, openKeySource } from '../catalog/key-source.ts'
+import { createFixedKey, openKeySource } from '../config/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { type Config, parseConfig } from '../config/config.ts'
 import { Secret, type Secrets } from '../config/secrets.ts'

@@ -1,7 +1,7 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
-import type { Drops, ParsedProduct } from '../catalog/parse.ts'
+import type { Drops } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
@@ -219,7 +219,7 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
       throw new CatalogStatusError('404 for a product of a channel that is not listed', 404)
     }
     if (value !== undefined) await takeDrops(details, wanted, value)
-    const entry: CopyEntry = { product: value?.product ?? null, asOfMs }
+    const entry: CopyEntry = { product: value ?? null, asOfMs }
     // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
     if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') failures.forget(wanted.key)
     else failures.remember(wanted.key, undefined)
@@ -237,11 +237,12 @@ async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Pu
 async function takeDrops(
   details: ProductSourceDetails,
   wanted: Wanted,
-  { product, drops }: ParsedProduct,
+  { drops, offers }: Product,
 ): Promise<void> {
-  details.onDrops(drops, wanted.channelId)
   // A product that the catalog lists without any offer has lost them, which is believed.
-  if (product.offers.length > 0 || product.drops === undefined) return
+  if (drops === undefined) return
+  details.onDrops(drops, wanted.channelId)
+  if (offers.length > 0) return
   const { memory, store, clock, config } = details
   const stored = memory.get(wanted.key) ?? store.findProduct(wanted.channelId, wanted.gtin)
   const known = await Promise.resolve(stored).catch(() => undefined)

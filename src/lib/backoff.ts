@@ -17,14 +17,23 @@ export type Backoff = Readonly<{
   reset(): void
 }>
 
+/** Return the wait after `failures` earlier failures, in milliseconds, without jitter. */
+export function computeBackoffMs(
+  { firstMs, longestMs }: Pick<BackoffOptions, 'firstMs' | 'longestMs'>,
+  failures: number,
+): number {
+  return Math.min(firstMs * 2 ** failures, longestMs)
+}
+
 /** Create a back-off before its first failure. */
-export function createBackoff({ firstMs, longestMs, jitterShare = 0, random }: BackoffOptions): Backoff {
+export function createBackoff(options: BackoffOptions): Backoff {
+  const { jitterShare = 0, random = Math.random } = options
   let failures = 0
   return {
     nextMs() {
-      const waitMs = Math.min(firstMs * 2 ** failures, longestMs)
+      const waitMs = computeBackoffMs(options, failures)
       failures += 1
-      return waitMs * (1 + jitterShare * (random ?? Math.random)())
+      return waitMs * (1 + jitterShare * random())
     },
     reset() {
       failures = 0

@@ -1,4 +1,4 @@
-import { type Clock, ENOUGH } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 
 /**
  * How much longer a visitor waits, in milliseconds, and at least `leastMs`. A clock that is set back meanwhile makes that no
@@ -16,16 +16,15 @@ export function computePatienceMs(
  * What a call gave within a visitor's patience; `undefined` when it failed or is late. The call itself goes on for
  * those who come after.
  */
-export async function waitInTime<T>(
-  clock: Clock,
-  timeoutMs: number,
-  call: Promise<T>,
-): Promise<T | undefined> {
-  const answered = new AbortController()
-  const late = clock.wait(timeoutMs, answered.signal).then(() => undefined)
-  const value = await Promise.race([call.catch(() => undefined), late])
-  answered.abort(ENOUGH)
-  return value
+export function waitInTime<T>(clock: Clock, timeoutMs: number, call: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const cancel = clock.startTimer(timeoutMs, () => resolve(undefined))
+    const end = (value: T | undefined): void => {
+      cancel()
+      resolve(value)
+    }
+    void call.then(end, () => end(undefined))
+  })
 }
 
 /** One who has waited long enough already still has what is there. */

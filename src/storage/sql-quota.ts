@@ -1,164 +1,97 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
 import {
+  type QuotaChange,
   type QuotaState,
-  type Share,
   SHARES,
+  type Share,
   correctPause,
-  createQuotaState,
   toDay,
 } from '../catalog/quota.ts'
-import type { QuotaChange } from '../catalog/quota-ledger.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/postgres.ts'
 import { transact } from '../database/transact.ts'
 import type { CopyTables } from './schema.ts'
-import { readTime } from './sql-time.ts'
-import { executeOnce } from './statements.ts'
+import { readTime } from './sql-leases.ts'
 
 /** Days whose calls are kept: an operator may look back. */
 const KEPT_DAYS = 8
 
-/** A change of the quota, and the time that it belongs to. */
-export type QuotaUpdate = Readonly<{ nowMs: number; change: QuotaChange }>
+type Place = Readonly<{ transaction: Transaction<CopyTables>; catalog: string; nowMs: number }>
 
-/**
- * Changes the state of a catalog's quota in one transaction, which is also a queue: no two processes decide by the same
- * count.
- */
-export async function updateQuota(
+/** Change the state of a catalog's quota in one transaction; processes take it one after the other. */
+export function updateQuota(
   database: Kysely<CopyTables>,
   catalog: string,
-  update: QuotaUpdate,
+  update: Readonly<{ nowMs: number; change: QuotaChange }>,
 ): Promise<QuotaState> {
+  const { nowMs, change } = update
   const work = async (transaction: Transaction<CopyTables>): Promise<QuotaState> => {
-    await takeTurn(transaction, catalog, toDay(update.nowMs))
-    const stored = await readQuota(transaction, catalog, update.nowMs)
-    const before = await correctStoredPause(transaction, stored, update.nowMs)
-    const after = update.change(before)
-    if (isPauseChanged(stored, after)) await writePause(transaction, catalog, after)
-    if (isDayChanged(before, after)) await writeDay(transaction, catalog, { before, after })
-    const lookups = after.lookupsLastHour - before.lookupsLastHour
-    if (lookups > 0) await addLookups(transaction, catalog, { minute: toMinute(update.nowMs), lookups })
+    const place = { transaction, catalog, nowMs }
+    if (isPostgres(transaction)) await lockQuota(place)
+    const stored = await readQuota(place)
+    const before = await correctStoredPause(place, stored)
+    const after = change(before)
+    if (isPauseChanged(stored, after)) await writePause(place, after)
+    await addCalls(place, before, after)
+    await addLookups(place, after.lookupsLastHour - before.lookupsLastHour)
     return after
   }
   return transact(database, work, { kind: 'queued' })
 }
 
+/** On a server all processes queue for the catalog's row; SQLite has one writer. */
+async function lockQuota({ transaction, catalog }: Place): Promise<void> {
+  const { rows } = await sql`select 1 from quotas where catalog = ${catalog} for update`.execute(transaction)
+  if (rows.length === 0)
+    await sql`insert into quotas (catalog, limited_until_ms, pause_count, limited_at_ms) values (${catalog}, 0, 0, 0)
+      on conflict (catalog) do update set catalog = excluded.catalog`.execute(transaction)
+}
+
+type QuotaRow = Readonly<
+  Record<'limited_until_ms' | 'pause_count' | 'limited_at_ms' | Share | 'lookups', unknown> &
+    Record<'learned_calls', number | null>
+>
+
+async function readQuota({ transaction, catalog, nowMs }: Place): Promise<QuotaState> {
+  const day = toDay(nowMs)
+  // The minute an hour ago counts whole, so that no 60 minutes ever see more than their budget. Minutes of a clock that was
+  // ahead do not count.
+  const { rows } = await sql<QuotaRow>`
+    select limited_until_ms, pause_count, limited_at_ms, learned_calls, walk, refresh, lookup,
+      (select sum(lookups) from quota_minutes where catalog = ${catalog}
+        and minute >= ${toMinute(nowMs - HOUR_MS)} and minute <= ${toMinute(nowMs) + 1}) as lookups
+    from (select 1 as one) as one
+    left join quotas on quotas.catalog = ${catalog}
+    left join quota_days on quota_days.catalog = ${catalog} and day = ${day}`.execute(transaction)
+  // What is not there is null, which is 0 as a number.
+  const row = rows[0] as QuotaRow
+  return {
+    limitedUntilMs: Number(row.limited_until_ms),
+    pauseCount: Number(row.pause_count),
+    limitedAtMs: Number(row.limited_at_ms),
+    learnedCalls: row.learned_calls,
+    day,
+    calls: { walk: Number(row.walk), refresh: Number(row.refresh), lookup: Number(row.lookup) },
+    lookupsLastHour: Number(row.lookups),
+  }
+}
+
 /**
- * A machine with a clock that is behind must not end the pause of all, so that of the database server counts. One that is ahead keeps
- * the pause that it has noted itself, until another one removes it.
+ * A machine whose clock is behind must not end the pause of all, so the clock of the database server counts too. A machine
+ * whose clock is ahead keeps the pause that it noted itself, until another one removes it.
  */
-async function correctStoredPause(
-  transaction: Transaction<CopyTables>,
-  stored: QuotaState,
-  nowMs: number,
-): Promise<QuotaState> {
+async function correctStoredPause({ transaction, nowMs }: Place, stored: QuotaState): Promise<QuotaState> {
   if (correctPause(stored, nowMs) === stored) return stored
   return correctPause(stored, Math.max(nowMs, (await readTime(transaction)) ?? nowMs))
 }
 
-function isDayChanged(before: QuotaState, after: QuotaState): boolean {
-  return (
-    before.reserved !== after.reserved || SHARES.some((share) => before.calls[share] !== after.calls[share])
-  )
-}
-
-/** On a server a row is what they queue for; SQLite has one writer. */
-async function takeTurn(transaction: Transaction<CopyTables>, catalog: string, day: number): Promise<void> {
-  if (!isPostgres(transaction)) return
-  const row = await transaction
-    .selectFrom('quotas')
-    .select('catalog')
-    .where('catalog', '=', catalog)
-    .forUpdate()
-    .executeTakeFirst()
-  if (row !== undefined) return lockDay(transaction, catalog, day)
-  const none = { limited_until_ms: 0, pause_count: 0, limited_at_ms: 0, learned_calls: null }
-  await transaction
-    .insertInto('quotas')
-    .values({ catalog, ...none })
-    .onConflict((conflict) => conflict.column('catalog').doUpdateSet({ catalog }))
-    .execute()
-  await lockDay(transaction, catalog, day)
-}
-
-/** The day's row as well: a call that is counted alone takes no turn. */
-async function lockDay(transaction: Transaction<CopyTables>, catalog: string, day: number): Promise<void> {
-  await transaction
-    .selectFrom('quota_days')
-    .select('day')
-    .where('catalog', '=', catalog)
-    .where('day', '=', day)
-    .forUpdate()
-    .execute()
-}
-
-async function readQuota(
-  transaction: Transaction<CopyTables>,
-  catalog: string,
-  nowMs: number,
-): Promise<QuotaState> {
-  const empty = createQuotaState(nowMs)
-  const firstMinute = toFirstMinute(nowMs)
-  const lastMinute = toLastMinute(nowMs)
-  const [row] = await executeOnce(transaction, 'read quota', {
-    values: [catalog, firstMinute, lastMinute, catalog, catalog, empty.day],
-    build: () =>
-      transaction
-        .selectFrom(sql<Readonly<{ one: number }>>`(select 1 as one)`.as('o'))
-        .leftJoin('quotas as q', (join) => join.on('q.catalog', '=', catalog))
-        .leftJoin('quota_days as d', (join) => join.on('d.catalog', '=', catalog).on('d.day', '=', empty.day))
-        .select(['limited_until_ms', 'pause_count', 'limited_at_ms', 'learned_calls', 'reserved', ...SHARES])
-        .select(({ selectFrom }) =>
-          selectFrom('quota_minutes')
-            .select(sql<number | null>`sum(lookups)`.as('sum'))
-            .where('catalog', '=', catalog)
-            .where('minute', '>=', firstMinute)
-            .where('minute', '<=', lastMinute)
-            .as('lookups'),
-        ),
-  })
-  return row === undefined ? empty : toState(empty, row)
-}
-
-type QuotaRow = Readonly<
-  Record<
-    'limited_until_ms' | 'pause_count' | 'limited_at_ms' | 'learned_calls' | 'lookups' | 'reserved' | Share,
-    number | null
-  >
->
-
-/** What is not there is as at the beginning. */
-function toState(empty: QuotaState, row: QuotaRow): QuotaState {
-  const { calls } = empty
-  return {
-    ...empty,
-    limitedUntilMs: row.limited_until_ms ?? empty.limitedUntilMs,
-    pauseCount: row.pause_count ?? empty.pauseCount,
-    limitedAtMs: row.limited_at_ms ?? empty.limitedAtMs,
-    learnedCalls: row.learned_calls ?? empty.learnedCalls,
-    calls: {
-      walk: row.walk ?? calls.walk,
-      refresh: row.refresh ?? calls.refresh,
-      lookup: row.lookup ?? calls.lookup,
-    },
-    reserved: row.reserved ?? empty.reserved,
-    lookupsLastHour: row.lookups ?? 0,
-  }
-}
-
-/** Is anything else of the state changed than what is counted? */
-export function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
+function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
   return (['limitedUntilMs', 'pauseCount', 'limitedAtMs', 'learnedCalls'] as const).some(
     (name) => before[name] !== after[name],
   )
 }
 
-async function writePause(
-  transaction: Transaction<CopyTables>,
-  catalog: string,
-  state: QuotaState,
-): Promise<void> {
+async function writePause({ transaction, catalog }: Place, state: QuotaState): Promise<void> {
   const content = {
     limited_until_ms: state.limitedUntilMs,
     pause_count: state.pauseCount,
@@ -172,70 +105,36 @@ async function writePause(
     .execute()
 }
 
-async function writeDay(
-  transaction: Transaction<CopyTables>,
-  catalog: string,
-  { before, after }: Readonly<{ before: QuotaState; after: QuotaState }>,
+/** Added, not set: during an update a replica of the version before counts without the lock. */
+async function addCalls(
+  { transaction, catalog }: Place,
+  before: QuotaState,
+  { day, calls }: QuotaState,
 ): Promise<void> {
-  const { day } = after
-  const { walk, refresh, lookup } = after.calls
-  const content = { walk, refresh, lookup, reserved: after.reserved }
-  await executeOnce(transaction, 'write calls of day', {
-    values: [catalog, day, ...Object.values(content), ...Object.values(content)],
-    build: () =>
-      transaction
-        .insertInto('quota_days')
-        .values({ catalog, day, ...content })
-        .onConflict((conflict) => conflict.columns(['catalog', 'day']).doUpdateSet(content)),
-  })
-  // The first call of a day takes what is too old along.
-  if (SHARES.some((share) => before.calls[share] > 0)) return
-  await executeOnce(transaction, 'remove old days', {
-    values: [catalog, day - KEPT_DAYS],
-    build: () =>
-      transaction
-        .deleteFrom('quota_days')
-        .where('catalog', '=', catalog)
-        .where('day', '<', day - KEPT_DAYS),
-  })
+  const added = SHARES.map((share) => calls[share] - before.calls[share])
+  if (added.every((count) => count === 0)) return
+  await sql`insert into quota_days (catalog, day, walk, refresh, lookup) values (${catalog}, ${day}, ${sql.join(added)})
+    on conflict (catalog, day) do update set walk = quota_days.walk + excluded.walk,
+      refresh = quota_days.refresh + excluded.refresh, lookup = quota_days.lookup + excluded.lookup`.execute(
+    transaction,
+  )
+  // The first call of a day removes the rows that are too old.
+  if (SHARES.every((share) => before.calls[share] === 0))
+    await sql`delete from quota_days where catalog = ${catalog} and day < ${day - KEPT_DAYS}`.execute(
+      transaction,
+    )
 }
 
-async function addLookups(
-  transaction: Transaction<CopyTables>,
-  catalog: string,
-  { minute, lookups }: Readonly<{ minute: number; lookups: number }>,
-): Promise<void> {
-  const [row] = await executeOnce(transaction, 'add lookups', {
-    values: [catalog, minute, lookups, lookups],
-    build: () =>
-      transaction
-        .insertInto('quota_minutes')
-        .values({ catalog, minute, lookups })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['catalog', 'minute'])
-            .doUpdateSet(({ eb, ref }) => ({ lookups: eb(ref('quota_minutes.lookups'), '+', lookups) })),
-        )
-        .returning('lookups'),
-  })
-  // The first look-up of a minute takes what is too old along.
-  if (row?.lookups !== lookups) return
-  const oldMinute = minute - HOUR_MS / MINUTE_MS
-  await executeOnce(transaction, 'remove old minutes', {
-    values: [catalog, oldMinute],
-    build: () =>
-      transaction.deleteFrom('quota_minutes').where('catalog', '=', catalog).where('minute', '<', oldMinute),
-  })
-}
-
-/** The first minute of the hour that look-ups are counted over: it counts whole, so no 60 minutes ever see more than their budget. */
-export function toFirstMinute(nowMs: number): number {
-  return toMinute(nowMs - HOUR_MS)
-}
-
-/** The last one: those of a clock that was wrong would count until it is right. */
-export function toLastMinute(nowMs: number): number {
-  return toMinute(nowMs) + 1
+async function addLookups({ transaction, catalog, nowMs }: Place, lookups: number): Promise<void> {
+  if (lookups === 0) return
+  const { rows } = await sql<Readonly<{ lookups: number }>>`
+    insert into quota_minutes (catalog, minute, lookups) values (${catalog}, ${toMinute(nowMs)}, ${lookups})
+    on conflict (catalog, minute) do update set lookups = quota_minutes.lookups + excluded.lookups
+    returning lookups`.execute(transaction)
+  // The first look-up of a minute removes the rows that are too old.
+  if (rows[0]?.lookups === lookups)
+    await sql`delete from quota_minutes where catalog = ${catalog}
+      and minute < ${toMinute(nowMs - HOUR_MS)}`.execute(transaction)
 }
 
 function toMinute(timeMs: number): number {

@@ -10,11 +10,10 @@ import { createSqlClaims } from './sql-claims.ts'
 import { type OpenLongReads, createLongReads } from './read-threads.ts'
 import { countOffers, createReadCopy, findFutureCopies, readCopyState, readInOneView } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
-import { findUnfinishedWalks } from './sql-leases.ts'
+import { findUnfinishedWalks, readTime } from './sql-leases.ts'
 import { findProduct } from './sql-lookups.ts'
 import { createLookupWriter } from './sql-put-lookups.ts'
-import { createQuotaUpdater } from './sql-quota-count.ts'
-import { readTime } from './sql-time.ts'
+import { updateQuota } from './sql-quota.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { maintainSearchIndex } from './sqlite-search.ts'
 import { shrinkFile } from './sqlite-shrink.ts'
@@ -59,7 +58,6 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const readCopy = createReadCopy(reader, catalog, clock)
   const longReadThreads = openReadsOfFile(options)
   const longReads = longReadThreads ?? createLongReads(readCopy)
-  const updateQuota = createQuotaUpdater(writer, catalog)
   const walks = createSqlWalkStore(writer, catalog, clock)
   const claims = createSqlClaims(writer, catalog, clock)
   const putLookups = createLookupWriter(writer, catalog, clock)
@@ -83,7 +81,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       run('searchProducts', () => longReads.searchProducts(channelId, text, limit)),
     findDealCurrency: (channelId) =>
       run('findDealCurrency', () => readCopy<string | undefined>(channelId, undefined, findDealCurrency)),
-    updateQuota: (nowMs, change) => run('updateQuota', () => updateQuota({ nowMs, change })),
+    updateQuota: (nowMs, change) => run('updateQuota', () => updateQuota(writer, catalog, { nowMs, change })),
     findUnfinishedWalks: () => run('findUnfinishedWalks', () => findUnfinishedWalks(reader, catalog, clock)),
     findFutureCopies: () => run('findFutureCopies', () => findFutureCopies(reader, catalog, clock.nowMs())),
     readTime: () => run('readTime', () => readTime(reader)),

@@ -1,7 +1,7 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
 import type { DealSort } from '../offers/deals.ts'
 import type { Drops } from '../catalog/parse.ts'
-import type { QuotaLedger } from '../catalog/quota-ledger.ts'
+import type { QuotaStore } from '../catalog/quota.ts'
 
 /** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
@@ -146,7 +146,7 @@ export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntr
 type Claimed = Pick<Lookup, 'channelId' | 'gtin'>
 
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the one who asks treats it as a miss. */
-export type CopyStore = QuotaLedger &
+export type CopyStore = QuotaStore &
   Readonly<{
     /** `undefined`: the copy knows nothing of it. */
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
@@ -188,7 +188,7 @@ export type CopyStore = QuotaLedger &
   }>
 
 /** The walk's side of the copy. */
-export type WalkStore = QuotaLedger &
+export type WalkStore = QuotaStore &
   Readonly<{
     /** Takes or extends the lease; `false` while another owner holds it. */
     takeLease(channelId: string, lease: Readonly<{ owner: string; forMs: number }>): Promise<boolean>

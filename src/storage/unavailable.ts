@@ -25,9 +25,6 @@ const FILE_DAMAGED = /not a database|disk I\/O error|unable to open/
 /** Another process holds the lock of a SQLite file. */
 const LOCKED = /locked|busy/
 
-/** The message while the database is known to be unavailable. */
-export const UNAVAILABLE_MESSAGE = 'the database could not be reached a moment ago'
-
 /** The message of a write while the database is known to be read-only. */
 export const READ_ONLY_MESSAGE = 'the database only read a moment ago'
 
@@ -53,7 +50,9 @@ function isConnectionLost(error: unknown): boolean {
 /** Was the database not reached, or not asked because it is known to be unavailable? */
 export function isUnreached(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return error.message === UNAVAILABLE_MESSAGE || isUnavailable(error) || isUnreached(error.cause)
+  return (
+    (error instanceof StoreError && error.isUnreached) || isUnavailable(error) || isUnreached(error.cause)
+  )
 }
 
 /** Did the database refuse a value of the statement (a text with NUL, a number out of range)? Then it works. */

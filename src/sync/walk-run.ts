@@ -1,13 +1,11 @@
 import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
 import { type CatalogClient, type CatalogClientOptions, createCatalogClient } from '../catalog/client.ts'
-import { createFleetLedger } from '../catalog/fleet-ledger.ts'
-import { createFixedKey } from '../catalog/key-source.ts'
-import { createSharedLedger } from '../catalog/quota-ledger.ts'
 import { type Clock, DAY_MS, systemClock } from '../clock.ts'
 import { parseDatabaseText } from '../config/database-address.ts'
+import { createFixedKey } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
 import { VitrineError } from '../errors.ts'
-import { describeFailure } from '../storage/reconnecting-store.ts'
+import { describeFailure } from '../storage/unavailable.ts'
 import { type SqlStore, openSqlStore } from '../storage/sql-store.ts'
 import { checkWalkClock } from './walk-channels.ts'
 import type { WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
@@ -65,21 +63,16 @@ export async function runWalk(
   }
 }
 
-/** A pause that cannot be stored is handed on with the report, and a walk ends at the first page that it cannot store. */
-function onFailure(): void {}
-
 async function openTools(order: WalkOrder, clock: Clock, learned: Learned): Promise<Tools> {
   const database = parseDatabaseText(order.database)
   const store = await openSqlStore({ database, catalog: order.catalog, clock })
-  const { dailyLimit } = order
   const gate = createCallGate({
     clock,
     unknownLookupsPerHour: 0,
-    dailyLimit,
-    ledger:
-      database.kind === 'postgres'
-        ? createFleetLedger(store, { clock, dailyLimit, mayReserve: false, onFailure })
-        : createSharedLedger(store, { clock, onFailure }),
+    dailyLimit: order.dailyLimit,
+    // The report hands on a pause that cannot be stored; the walk itself ends at the first page it cannot store.
+    store,
+    isShared: database.kind === 'postgres',
   })
   const countCall: CatalogClientOptions['onCall'] = (call) => {
     const name = `${call.operation} ${call.outcome}`

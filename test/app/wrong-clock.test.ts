@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createFixedKey } from '../../src/catalog/key-source.ts'
+import { createFixedKey } from '../../src/config/key-source.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import {

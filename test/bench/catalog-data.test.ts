@@ -63,12 +63,9 @@ describe('the catalog of the bench', () => {
     const bytes = products.reduce((sum, product) => sum + product.length, 0) / COUNT
     expect(bytes).toBeGreaterThan(1_000)
     expect(bytes).toBeLessThan(1_400)
-    const parsed = products.map((product, index) => {
-      const found = parseProduct(JSON.parse(product.toString()), toGtin(index), {
-        ownOrigin: 'http://127.0.0.1:1',
-      })
-      return found.product
-    })
+    const parsed = products.map((product, index) =>
+      parseProduct(JSON.parse(product.toString()), toGtin(index), { ownOrigin: 'http://127.0.0.1:1' }),
+    )
     const offers = parsed.reduce((sum, product) => sum + product.offers.length, 0) / COUNT
     expect(offers).toBeGreaterThan(3.5)
     expect(offers).toBeLessThan(4.5)

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
-import { BrokenCircuitError } from 'cockatiel'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { BREAKING_FAILURES, type Breaker, createBreaker } from '../../src/catalog/breaker.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import {
+  CallNotMadeError,
   CatalogDeadlineError,
   CatalogInvalidError,
   CatalogKeyRefusedError,
@@ -26,18 +26,10 @@ function makeBreaker(random: () => number = () => 0): Under {
 const UNREACHABLE = new CatalogUnreachableError('refused')
 
 /** How a call ended for the one who asked: answered, not called, or the message of its failure. */
-async function run({ breaker }: Under, failure?: Error): Promise<string> {
-  let isCalled = false
-  try {
-    return await breaker.run(() => {
-      isCalled = true
-      return failure === undefined ? Promise.resolve('answered') : Promise.reject(failure)
-    })
-  } catch (error) {
-    if (error instanceof BrokenCircuitError && !isCalled) return 'not called'
-    return (error as Error).message
-  }
-}
+const run = (under: Under, failure?: Error): Promise<string> =>
+  under.breaker
+    .run(() => (failure === undefined ? Promise.resolve('answered') : Promise.reject(failure)))
+    .catch((error: Error) => (error instanceof CallNotMadeError ? 'not called' : error.message))
 
 async function fail(under: Under, times: number, failure: Error = UNREACHABLE): Promise<void> {
   for (let turn = 0; turn < times; turn += 1) expect(await run(under, failure)).toBe(failure.message)
@@ -188,19 +180,6 @@ describe('breaker: a probe', () => {
     expect([under.breaker.state(), under.breaker.isPassable()]).toEqual(['closed', true])
   })
 
-  test('answered - calls that waited for it go', async () => {
-    const { under, probe } = await beginProbe()
-    const called: number[] = []
-    const waiting = [1, 2, 3].map((number) =>
-      under.breaker.run(() => Promise.resolve(called.push(number)).then(() => 'later')),
-    )
-    await Promise.resolve()
-    expect(called).toEqual([])
-    probe.resolve('probed')
-    expect(await Promise.all(waiting)).toEqual(['later', 'later', 'later'])
-    expect(called).toEqual([1, 2, 3])
-  })
-
   test('call from before the opening fails meanwhile - the probe alone decides', async () => {
     const under = makeBreaker()
     const old = defer<string>()
@@ -216,28 +195,20 @@ describe('breaker: a probe', () => {
     expect(under.breaker.state()).toBe('closed')
   })
 
-  test('place of the probe taken - nobody else gets one until it is given back', async () => {
+  test('call that is not made - says nothing, and leaves the probe to the next one', async () => {
     const under = makeBreaker()
-    expect([under.breaker.enter(), under.breaker.enter()]).toEqual([
-      expect.any(Function),
-      expect.any(Function),
-    ])
     await fail(under, BREAKING_FAILURES)
-    expect(under.breaker.enter()).toBeUndefined()
     under.clock.advance(5 * SECOND_MS)
-    const leave = under.breaker.enter()
-    expect([under.breaker.enter(), under.breaker.isPassable()]).toEqual([undefined, false])
-    leave?.()
-    expect(under.breaker.isPassable()).toBe(true)
+    expect(await run(under, new CallNotMadeError('spent'))).toBe('not called')
+    expect([under.breaker.state(), under.breaker.isPassable()]).toEqual(['probing', true])
   })
 
-  test('failed - calls that waited for it are refused without a call', async () => {
+  test('failed - the next call is refused, and the pause is longer', async () => {
     const { under, probe, probing } = await beginProbe()
-    const waiting = [run(under), run(under)]
     probe.reject(UNREACHABLE)
     await expect(probing).rejects.toBe(UNREACHABLE)
-    expect(await Promise.all(waiting)).toEqual(['not called', 'not called'])
-    expect(under.breaker.state()).toBe('open')
+    expect(await run(under)).toBe('not called')
+    expect(await sitOut(under)).toBe(10 * SECOND_MS)
   })
 })
 

@@ -1,11 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type CallGate, createCallGate } from '../../src/catalog/call-gate.ts'
-import type { CallPurpose } from '../../src/catalog/quota.ts'
+import type { CallPurpose, QuotaStore } from '../../src/catalog/quota.ts'
 import { SECOND_MS } from '../../src/clock.ts'
 import { type CatalogError, CatalogRateLimitedError, CatalogUnreachableError } from '../../src/errors.ts'
 import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
+import { createMemoryQuotaStore } from './memory-quota-store.ts'
 
 const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
 const NOT_MADE = 'VITRINE_CALL_NOT_MADE'
@@ -64,6 +65,30 @@ describe('gate, catalog that cannot be reached', () => {
     expect(under.leftCount).toBe(6)
     const { quota } = await under.gate.readState()
     expect([quota.calls.lookup, quota.lookupsLastHour]).toEqual([4, 3])
+  })
+
+  test('call that waits to be counted when others find the catalog unreachable - does not leave', async () => {
+    const clock = createFakeClock(NOON_MS)
+    const counting = { isSlow: false, done: defer<void>() }
+    const memory = createMemoryQuotaStore()
+    const store: QuotaStore = {
+      async updateQuota(nowMs, change) {
+        if (counting.isSlow) await counting.done.promise
+        return memory.updateQuota(nowMs, change)
+      },
+    }
+    const gate = createCallGate({ clock, unknownLookupsPerHour: 600, random: () => 0, store })
+    const under = { gate, clock, leftCount: 0 }
+    const unreachable = defer<string>()
+    const failing = PURPOSES.map((purpose) => call(under, () => unreachable.promise, purpose))
+    failing.push(call(under, () => unreachable.promise))
+    await vi.waitFor(() => expect(under.leftCount).toBe(5))
+    counting.isSlow = true
+    const waiting = call(under, answer)
+    unreachable.reject(new CatalogUnreachableError('refused'))
+    await Promise.all(failing)
+    counting.done.resolve()
+    expect([await waiting, under.leftCount]).toEqual([NOT_MADE, 5])
   })
 
   test('probe under way - others are refused; answered - they pass', async () => {

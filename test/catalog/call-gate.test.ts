@@ -152,6 +152,13 @@ describe('call gate: pauses', () => {
     expect(under.gate.limitedUntilMs()).toBe(NOON_MS + HOUR_MS)
   })
 
+  it('401, and the clock is set back - the pause is over', async () => {
+    const under = makeGate()
+    await call(under, 'refresh', refused)
+    under.clock.step(-HOUR_MS)
+    expect(under.gate.isOpen('refresh')).toBe(true)
+  })
+
   it('pause of another thread - is taken over, never shortened', async () => {
     const { gate } = makeGate()
     for (const untilMs of [NOON_MS + HOUR_MS, NOON_MS + 1, 0]) await gate.pauseUntil(untilMs)

@@ -5,7 +5,7 @@ import {
   type CatalogClientOptions,
   createCatalogClient,
 } from '../../src/catalog/client.ts'
-import { createFixedKey } from '../../src/catalog/key-source.ts'
+import { createFixedKey } from '../../src/config/key-source.ts'
 import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
@@ -21,6 +21,7 @@ export type ClientUnderTest = {
   client: CatalogClient
   clock: FakeClock
   gate: CallGate
+  options: CatalogClientOptions
   /** `operation outcome`, one a call. */
   outcomes: string[]
 }
@@ -30,7 +31,7 @@ export function makeClient(baseUrl: string, over: Partial<CatalogClientOptions> 
   const clock = createFakeClock(START_MS)
   const gate = createCallGate({ clock, unknownLookupsPerHour: 600 })
   const outcomes: string[] = []
-  const client = createCatalogClient({
+  const options: CatalogClientOptions = {
     baseUrl,
     key: createFixedKey(new Secret(FAKE_KEY)),
     timeoutMs: TIMEOUT_MS,
@@ -40,9 +41,10 @@ export function makeClient(baseUrl: string, over: Partial<CatalogClientOptions> 
     gate,
     onCall: ({ operation, outcome }) => void outcomes.push(`${operation} ${outcome}`),
     ...over,
-  })
+  }
+  const client = createCatalogClient(options)
   onTestFinished(() => client.close())
-  return { client, clock, gate, outcomes }
+  return { client, clock, gate, options, outcomes }
 }
 
 /** A fake catalog that ends with the test. */

@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createKeyFile } from '../../src/catalog/key-source.ts'
+import { createCatalogClient } from '../../src/catalog/client.ts'
+import { createKeyFile } from '../../src/config/key-source.ts'
 import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
+import { CatalogInvalidError } from '../../src/errors.ts'
 import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import {
   GTIN,
@@ -72,7 +74,7 @@ describe('catalog client: the three operations', () => {
     catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     const { client, outcomes } = makeClient(catalog.url)
     const found = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
-    expect(found.value).toMatchObject({ product: { gtin: GTIN, brand: 'Lumen' }, drops: {} })
+    expect(found.value).toMatchObject({ gtin: GTIN, brand: 'Lumen' })
     const gtin = '00000000000017'
     const missing = await client.findProduct({ channelId: CHANNEL_ID, gtin, purpose: 'lookup' })
     expect(missing).toEqual({ value: undefined, asOfMs: START_MS })
@@ -173,6 +175,32 @@ describe('catalog client: outcomes for the metrics', () => {
     const under = makeClient(catalog.url)
     await expect(OPERATIONS[operation]?.(under.client)).rejects.toMatchObject({ code })
     expect(under.outcomes).toEqual([`${operation} ${code}`])
+  })
+
+  it('outcome - answer that stumbles over a bug of ours - says where, and nothing of its content', async () => {
+    const catalog = await startCatalog()
+    catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    const told: unknown[] = []
+    const { gate, options } = makeClient(catalog.url, {
+      onCall: ({ outcome, reason }) => void told.push([outcome, reason]),
+    })
+    const client = createCatalogClient({
+      ...options,
+      // Stands for a bug in reading.
+      get ownOrigin(): string {
+        throw new TypeError('no https://shop.example/?tag=secret')
+      },
+    })
+    onTestFinished(() => client.close())
+    const failure = await client
+      .findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
+      .catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(CatalogInvalidError)
+    expect((failure as Error).message).toMatch(
+      /^the answer could not be read: TypeError at [\w-]+\.ts:\d+:\d+$/,
+    )
+    expect(told).toEqual([['VITRINE_CATALOG_INVALID', (failure as Error).message]])
+    expect(gate.isOpen('lookup')).toBe(true)
   })
 
   it('outcome - call not made - none', async () => {

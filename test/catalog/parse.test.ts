@@ -19,8 +19,8 @@ function readProduct(changes: Changes): Product | undefined {
 }
 
 function readOffers(...offers: unknown[]): { offers: readonly Offer[]; drops: unknown } {
-  const { product, drops } = parseProduct({ ...makeWireProduct(), offers }, GTIN, OPTIONS)
-  return { offers: product.offers, drops }
+  const product = parseProduct({ ...makeWireProduct(), offers }, GTIN, OPTIONS)
+  return { offers: product.offers, drops: product.drops ?? {} }
 }
 
 const makeOffer = (changes: Changes): Changes => ({ ...makeWireOffer(), ...changes })
@@ -164,7 +164,7 @@ describe('products', () => {
 
   it('short gtin - padded', () => {
     expect(readProduct({ gtin: '17' })?.gtin).toBe('00000000000017')
-    expect(parseProduct({ ...makeWireProduct(), gtin: '17' }, '00000000000017', OPTIONS).product.title).toBe(
+    expect(parseProduct({ ...makeWireProduct(), gtin: '17' }, '00000000000017', OPTIONS).title).toBe(
       'Lumen Arc desk lamp',
     )
   })

@@ -48,7 +48,5 @@ export const stateOf = (day: number): fc.Arbitrary<QuotaState> =>
     learnedCalls: fc.option(fc.integer({ min: 20, max: 5_000 })),
     day: fc.constant(day),
     calls: shareCalls,
-    reserved: fc.nat({ max: 50 }),
-    allowance: fc.constant(null),
     lookupsLastHour: count,
   })

@@ -9,7 +9,7 @@ import {
   countCall,
   createQuotaState,
   divideLimit,
-  judgeCall,
+  checkQuota,
   toDay,
   toShare,
 } from '../../src/catalog/quota.ts'
@@ -21,8 +21,8 @@ import { toRuns } from '../helpers/property-runs.ts'
 const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
 const MIDNIGHT_MS = NOON_MS + 12 * HOUR_MS
 const SLACK_MS = 5 * MINUTE_MS
-const UNKNOWN: QuotaRules = { dailyLimit: null, lookupsPerHour: null }
-const setTo = (dailyLimit: number): QuotaRules => ({ dailyLimit, lookupsPerHour: null })
+const UNKNOWN: QuotaRules = { dailyLimit: null, lookupsPerHour: Infinity }
+const setTo = (dailyLimit: number): QuotaRules => ({ dailyLimit, lookupsPerHour: Infinity })
 
 describe('quota: a limit divided', () => {
   test.each([
@@ -60,46 +60,50 @@ describe('quota: a limit divided', () => {
 })
 
 const judge = (state: QuotaState, rules: QuotaRules, nowMs = NOON_MS): string[] =>
-  PURPOSES.map((purpose) => judgeCall(state, rules, { purpose, nowMs }))
+  PURPOSES.map((purpose) => checkQuota(state, rules, { purpose, nowMs }))
 
 describe('quota: may a call be made', () => {
   const fresh = createQuotaState(NOON_MS)
 
   test('nothing known - everything is free', () => {
-    expect(judge(call(fresh, 1_000), UNKNOWN)).toEqual(['free', 'free', 'free', 'free'])
+    expect(judge(call(fresh, 1_000), UNKNOWN)).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
   })
 
   test.each([
-    ['walk', 5, ['share_spent', 'free', 'free', 'free']],
-    ['refresh', 4, ['free', 'share_spent', 'free', 'free']],
-    ['lookup', 1, ['free', 'free', 'share_spent', 'share_spent']],
-    ['channels', 1, ['free', 'free', 'share_spent', 'share_spent']],
+    ['walk', 5, ['share_spent', 'allowed', 'allowed', 'allowed']],
+    ['refresh', 4, ['allowed', 'share_spent', 'allowed', 'allowed']],
+    ['lookup', 1, ['allowed', 'allowed', 'share_spent', 'share_spent']],
+    ['channels', 1, ['allowed', 'allowed', 'share_spent', 'share_spent']],
   ] as const)('share of %s spent - that one alone is closed: none borrows', (purpose, calls, verdicts) => {
     const left = call(fresh, calls - 1, { purpose })
-    expect(judge(left, setTo(10))).toEqual(['free', 'free', 'free', 'free'])
+    expect(judge(left, setTo(10))).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
     expect(judge(call(left, 1, { purpose }), setTo(10))).toEqual(verdicts)
   })
 
   test('limit of one call - neither walks nor refreshes', () => {
-    expect(judge(fresh, setTo(1))).toEqual(['share_spent', 'share_spent', 'free', 'free'])
+    expect(judge(fresh, setTo(1))).toEqual(['share_spent', 'share_spent', 'allowed', 'allowed'])
   })
 
   test.each([
-    [null, 1_000, 'free'],
     [0, 0, 'lookups_spent'],
-    [600, 599, 'free'],
+    [600, 599, 'allowed'],
     [600, 600, 'lookups_spent'],
     [600, 601, 'lookups_spent'],
   ])('look-ups an hour %j, made %i - %s, and no other purpose minds', (lookupsPerHour, made, verdict) => {
     const rules = { dailyLimit: null, lookupsPerHour }
-    expect(judge({ ...fresh, lookupsLastHour: made }, rules)).toEqual(['free', 'free', verdict, 'free'])
+    expect(judge({ ...fresh, lookupsLastHour: made }, rules)).toEqual([
+      'allowed',
+      'allowed',
+      verdict,
+      'allowed',
+    ])
   })
 
   test('pause - closed to its last millisecond, whatever else is left', () => {
     const state = limit(fresh, { retryAfterMs: 30 * SECOND_MS, nowMs: NOON_MS })
     const untilMs = NOON_MS + 30 * SECOND_MS
-    expect(new Set(judge(state, setTo(1_000), untilMs - 1))).toEqual(new Set(['limited']))
-    expect(new Set(judge(state, setTo(1_000), untilMs))).toEqual(new Set(['free']))
+    expect(new Set(judge(state, setTo(1_000), untilMs - 1))).toEqual(new Set(['paused']))
+    expect(new Set(judge(state, setTo(1_000), untilMs))).toEqual(new Set(['allowed']))
   })
 
   test('any calls at any times - no day sees more of a share than its part of the limit', () => {
@@ -114,7 +118,7 @@ describe('quota: may a call be made', () => {
           const made = new Map<string, number>()
           for (const { purpose, waitMs } of steps) {
             nowMs += waitMs
-            if (judgeCall(state, setTo(dailyLimit), { purpose, nowMs }) !== 'free') continue
+            if (checkQuota(state, setTo(dailyLimit), { purpose, nowMs }) !== 'allowed') continue
             state = countCall(state, { purpose, nowMs })
             const key = `${toDay(nowMs)} ${toShare(purpose)}`
             made.set(key, (made.get(key) ?? 0) + 1)

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { QuotaChange } from '../../src/catalog/quota-ledger.ts'
+import type { QuotaChange } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, nextMidnightUtcMs } from '../../src/clock.ts'
 import type { Environment } from '../../src/config/config.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts'
 
 /** A clock that stands still until the test moves it. */
 export type FakeClock = Clock & {
-  /** Moves time on; every wait that ends by then resolves. */
+  /** Moves time on; every wait and timer that ends by then does so. */
   advance(byMs: number): void
   /** Sets the clock, forward or back; no time passes, so that waits stay as they are. */
   step(byMs: number): void
@@ -36,6 +36,17 @@ export function createFakeClock(startMs: number): FakeClock {
         waiters.add(waiter)
         signal?.addEventListener('abort', waiter.resolve)
       }),
+    startTimer(delayMs, run) {
+      const waiter: Waiter = {
+        dueMs: passedMs + delayMs,
+        resolve() {
+          if (waiters.delete(waiter)) run()
+        },
+      }
+      waiters.add(waiter)
+      if (delayMs <= 0) queueMicrotask(waiter.resolve)
+      return () => void waiters.delete(waiter)
+    },
     advance(byMs) {
       passedMs += byMs
       const due = [...waiters].filter((waiter) => waiter.dueMs <= passedMs)

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { createApp } from '../../src/app.ts'
-import { createFixedKey } from '../../src/catalog/key-source.ts'
+import { createFixedKey } from '../../src/config/key-source.ts'
 import { type Context, type ContextDetails, createContext } from '../../src/context.ts'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { Secret } from '../../src/config/secrets.ts'

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Governor, createGovernor } from '../../src/catalog/governor.ts'
+import { type RateLimiter, createRateLimiter } from '../../src/catalog/rate-limiter.ts'
 import {
+  type QuotaChange,
   type QuotaState,
   SHARES,
   correctPause,
@@ -14,7 +15,6 @@ import {
   noteLimited,
   toDay,
 } from '../../src/catalog/quota.ts'
-import type { QuotaChange } from '../../src/catalog/quota-ledger.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { openCopyDatabase } from '../../src/storage/dialects.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
@@ -56,7 +56,7 @@ type Step = Readonly<{
   isReopened: boolean
 }>
 
-/** What a step does to a state, as the governor does it. */
+/** What a step does to a state, as the rate limiter does it. */
 function toChange({ event, spanMs }: Step, nowMs: number): QuotaChange {
   switch (event) {
     case 'limited':
@@ -230,10 +230,10 @@ describe('look-ups of the hour, by minutes', () => {
   test('no 60 minutes - ever see more than their budget', async () => {
     const { copy } = await openFile()
     const clock = createFakeClock(NOON_MS + 59_999)
-    const governor = createGovernor({ clock, unknownLookupsPerHour: 5, ledger: copy })
+    const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 5, store: copy })
     const takenMs: number[] = []
     for (let turn = 0; turn < 200; turn += 1) {
-      await governor.take('lookup').then(
+      await limiter.take('lookup').then(
         () => void takenMs.push(clock.nowMs()),
         () => {},
       )
@@ -251,24 +251,24 @@ describe('look-ups of the hour, by minutes', () => {
 describe('two processes', () => {
   const DAILY_LIMIT = 40
 
-  async function makeProcess(path: string): Promise<Governor> {
+  async function makeProcess(path: string): Promise<RateLimiter> {
     const clock = createFakeClock(NOON_MS)
-    return createGovernor({
+    return createRateLimiter({
       clock,
       unknownLookupsPerHour: 600,
       dailyLimit: DAILY_LIMIT,
-      ledger: await open(path),
+      store: await open(path),
     })
   }
 
   test('one after the other, on two connections - the last call of each share is for one of them', async () => {
     const { path } = await openFile()
-    const governors = [await makeProcess(path), await makeProcess(path)]
+    const limiters = [await makeProcess(path), await makeProcess(path)]
     const taken = { walk: 0, refresh: 0, lookup: 0 }
     for (let turn = 0; turn < 60; turn += 1) {
       for (const share of SHARES) {
-        const governor = governors[turn % 2]
-        await governor?.take(share).then(
+        const limiter = limiters[turn % 2]
+        await limiter?.take(share).then(
           () => void (taken[share] += 1),
           () => {},
         )

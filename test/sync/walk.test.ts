@@ -367,7 +367,7 @@ describe('leases', () => {
       },
     }
     const { walks } = await place.walk({
-      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}) },
+      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}), startTimer: () => () => {} },
     })
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
     expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
@@ -379,7 +379,7 @@ describe('leases', () => {
   test('lease lost while the next page is already under way - drops that page, and asks for no other', async () => {
     const { catalog, clock } = place
     const { walks } = await place.walk({
-      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}) },
+      clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}), startTimer: () => () => {} },
       onProgress: () => {
         clock.advance(MINUTE_MS)
         void takeAsStranger()

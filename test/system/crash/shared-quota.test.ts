@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createCallGate } from '../../../src/catalog/call-gate.ts'
-import { createFixedKey } from '../../../src/catalog/key-source.ts'
-import { type QuotaLedger, createSharedLedger } from '../../../src/catalog/quota-ledger.ts'
+import { createFixedKey } from '../../../src/config/key-source.ts'
+import type { QuotaStore } from '../../../src/catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { type Environment, parseConfig } from '../../../src/config/config.ts'
 import { Secret } from '../../../src/config/secrets.ts'
@@ -221,19 +221,18 @@ describe('counts of two servers', () => {
   })
 })
 
-type Broken = Readonly<{ ledger: QuotaLedger; store: CopyStore; setDown(isDown: boolean): void }>
+type Broken = Readonly<{ breakable: QuotaStore; store: CopyStore; setDown(isDown: boolean): void }>
 
 async function openBroken(): Promise<Broken> {
   const path = join(folder, 'copy.db')
   const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
   onTestFinished(() => store.close())
   let isDown = false
-  const failing: QuotaLedger = {
+  const breakable: QuotaStore = {
     updateQuota: (nowMs, change) =>
       isDown ? Promise.reject(new StoreError('down')) : store.updateQuota(nowMs, change),
   }
-  const ledger = createSharedLedger(failing, { clock, onFailure: () => {} })
-  return { ledger, store, setDown: (down) => void (isDown = down) }
+  return { breakable, store, setDown: (down) => void (isDown = down) }
 }
 
 const answer = (): Promise<string> => Promise.resolve('answer')
@@ -242,8 +241,8 @@ const limited = (): Promise<never> => Promise.reject(new CatalogRateLimitedError
 
 describe('store that fails', () => {
   test('meanwhile - the process goes on from what it saw, and keeps within its share on its own', async () => {
-    const { ledger, store, setDown } = await openBroken()
-    const gate = createCallGate({ clock, unknownLookupsPerHour: 600, dailyLimit: 100, ledger })
+    const { breakable, store, setDown } = await openBroken()
+    const gate = createCallGate({ clock, unknownLookupsPerHour: 600, dailyLimit: 100, store: breakable })
     for (let call = 0; call < 4; call++) await gate.pass('lookup', answer)
     setDown(true)
     let made = 0
@@ -259,10 +258,10 @@ describe('store that fails', () => {
   })
 
   test('429 meanwhile - holds here at once, and for the other as soon as the store is back', async () => {
-    const { ledger, store, setDown } = await openBroken()
+    const { breakable, store, setDown } = await openBroken()
     const options = { clock, unknownLookupsPerHour: 600, dailyLimit: null }
-    const own = createCallGate({ ...options, ledger })
-    const other = createCallGate({ ...options, ledger: store })
+    const own = createCallGate({ ...options, store: breakable })
+    const other = createCallGate({ ...options, store })
     await own.pass('refresh', answer)
     setDown(true)
     await expect(own.pass('refresh', limited)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_RATE_LIMITED' })

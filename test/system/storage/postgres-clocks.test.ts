@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { type Governor, createGovernor } from '../../../src/catalog/governor.ts'
+import { type RateLimiter, createRateLimiter } from '../../../src/catalog/rate-limiter.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/clock.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import { CatalogRateLimitedError } from '../../../src/errors.ts'
@@ -15,7 +15,7 @@ const GTIN = toGtin(1)
 const database = useDatabase()
 beforeEach(() => database.empty())
 
-type Machine = Readonly<{ copy: Copy; governor: Governor; nowMs: number }>
+type Machine = Readonly<{ copy: Copy; limiter: RateLimiter; nowMs: number }>
 
 /** A machine whose clock is ahead of that of the server. */
 async function openMachine(aheadMs: number): Promise<Machine> {
@@ -23,7 +23,7 @@ async function openMachine(aheadMs: number): Promise<Machine> {
   const clock = createFakeClock(nowMs)
   const copy = await openSqlStore({ database: database.address, catalog: CATALOG, clock })
   onTestFinished(() => copy.close())
-  return { copy, governor: createGovernor({ clock, unknownLookupsPerHour: 10, ledger: copy }), nowMs }
+  return { copy, limiter: createRateLimiter({ clock, unknownLookupsPerHour: 10, store: copy }), nowMs }
 }
 
 const lookUp = ({ copy, nowMs }: Machine, title: string): Promise<void> =>
@@ -37,23 +37,23 @@ const limited = (retryAfterMs: number): CatalogRateLimitedError =>
 describe('pause after a 429', () => {
   test('machine a day behind - neither calls nor ends the pause of the others', async () => {
     const [right, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
-    await right.governor.noteLimited(limited(3 * MINUTE_MS))
-    await expect(behind.governor.take('refresh')).rejects.toThrow('paused')
-    await behind.governor.read()
-    await expect(right.governor.take('refresh')).rejects.toThrow('paused')
+    await right.limiter.noteLimited(limited(3 * MINUTE_MS), right.nowMs)
+    await expect(behind.limiter.take('refresh')).rejects.toThrow('paused')
+    await behind.limiter.read()
+    await expect(right.limiter.take('refresh')).rejects.toThrow('paused')
   })
 
   test('machine two days ahead - keeps the pause that it has noted itself', async () => {
     const ahead = await openMachine(2 * DAY_MS)
-    await ahead.governor.noteLimited(limited(3 * MINUTE_MS))
-    await expect(ahead.governor.take('refresh')).rejects.toThrow('paused')
+    await ahead.limiter.noteLimited(limited(3 * MINUTE_MS), ahead.nowMs)
+    await expect(ahead.limiter.take('refresh')).rejects.toThrow('paused')
   })
 
   test('pause of a machine two days ahead, beyond the next reset - is none for the others', async () => {
     const [right, ahead] = [await openMachine(0), await openMachine(2 * DAY_MS)]
-    await ahead.governor.noteLimited(limited(3 * MINUTE_MS))
-    await right.governor.take('refresh')
-    expect((await right.governor.read()).quota.limitedUntilMs).toBe(0)
+    await ahead.limiter.noteLimited(limited(3 * MINUTE_MS), ahead.nowMs)
+    await right.limiter.take('refresh')
+    expect((await right.limiter.read()).quota.limitedUntilMs).toBe(0)
   })
 })
 

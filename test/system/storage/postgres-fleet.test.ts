@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { countCall, createQuotaState } from '../../../src/catalog/quota.ts'
-import { createGovernor } from '../../../src/catalog/governor.ts'
+import { createRateLimiter } from '../../../src/catalog/rate-limiter.ts'
 import type { Product } from '../../../src/catalog/contract.ts'
 import { LEASE_MS } from '../../../src/storage/sql-leases.ts'
 import { openCopyDatabase } from '../../../src/storage/dialects.ts'
@@ -86,10 +86,10 @@ describe('quota of four machines', () => {
   test('limit of 100 calls, four machines that want 400 - exactly what each share has', async () => {
     const copies = await openMany(4)
     const clock = createFakeClock(NOON_MS)
-    const governors = copies.map((ledger) =>
-      createGovernor({ clock, unknownLookupsPerHour: 1_000, dailyLimit: 100, ledger }),
+    const limiters = copies.map((store) =>
+      createRateLimiter({ clock, unknownLookupsPerHour: 1_000, dailyLimit: 100, store }),
     )
-    const tries = governors.flatMap(({ take }) => Array.from({ length: 100 }, () => take('refresh')))
+    const tries = limiters.flatMap(({ take }) => Array.from({ length: 100 }, () => take('refresh')))
     const outcomes = await Promise.allSettled(tries)
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(40)
   })
@@ -97,11 +97,11 @@ describe('quota of four machines', () => {
   test('429 met by one - stops the next call of every other', async () => {
     const copies = await openMany(3)
     const clock = createFakeClock(NOON_MS)
-    const governors = copies.map((ledger) => createGovernor({ clock, unknownLookupsPerHour: 10, ledger }))
-    for (const governor of governors) await governor.take('refresh')
+    const limiters = copies.map((store) => createRateLimiter({ clock, unknownLookupsPerHour: 10, store }))
+    for (const limiter of limiters) await limiter.take('refresh')
     const limited = Object.assign(new Error('429'), { retryAfterMs: 60_000 })
-    await governors[1]?.noteLimited(limited as never)
-    for (const governor of governors) await expect(governor.take('refresh')).rejects.toThrow('paused')
+    await limiters[1]?.noteLimited(limited as never, clock.nowMs())
+    for (const limiter of limiters) await expect(limiter.take('refresh')).rejects.toThrow('paused')
   })
 })
 

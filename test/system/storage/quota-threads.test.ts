@@ -37,12 +37,12 @@ function takeInThread(
   const body = `
     const { parentPort, workerData } = require('node:worker_threads')
     const run = async () => {
-      const { createGovernor } = await import(${built('catalog/governor')})
+      const { createRateLimiter } = await import(${built('catalog/rate-limiter')})
       const { openSqlStore } = await import(${built('storage/sql-store')})
       const database = { kind: 'sqlite', path: ${JSON.stringify(path)} }
-      const ledger = await openSqlStore({ database, catalog: ${JSON.stringify(CATALOG)} })
+      const store = await openSqlStore({ database, catalog: ${JSON.stringify(CATALOG)} })
       const clock = { nowMs: () => ${NOON_MS}, wait: () => Promise.resolve() }
-      const governor = createGovernor({ clock, unknownLookupsPerHour: 0, dailyLimit: ${DAILY_LIMIT}, ledger })
+      const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 0, dailyLimit: ${DAILY_LIMIT}, store })
       const { ready, threadCount } = workerData
       Atomics.add(ready, 0, 1)
       Atomics.notify(ready, 0)
@@ -50,11 +50,11 @@ function takeInThread(
         Atomics.wait(ready, 0, count)
       let taken = 0
       for (let turn = 0; turn < 30; turn += 1)
-        await governor.take('walk').then(
+        await limiter.take('walk').then(
           () => { taken += 1 },
           (error) => { if (error.code !== 'VITRINE_CALL_NOT_MADE') throw error },
         )
-      await ledger.close()
+      await store.close()
       parentPort.postMessage(taken)
     }
     run().catch((error) => { throw error })`

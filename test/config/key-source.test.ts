@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createFixedKey, createKeyFile } from '../../src/catalog/key-source.ts'
+import { createFixedKey, createKeyFile } from '../../src/config/key-source.ts'
 import { Secret } from '../../src/config/secrets.ts'
 
 function makeFile(text: string | Buffer): string {

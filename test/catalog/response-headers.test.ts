@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseRetryAfter } from '../../src/catalog/retry-after.ts'
+import { computeClockDifferenceMs, parseRetryAfter } from '../../src/catalog/response-headers.ts'
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
@@ -58,5 +58,30 @@ describe('Retry-After', () => {
     ['no day of any month', 'Sat, 99 Nov 2026 12:00:00 GMT', HOUR_MS],
   ])("date - with the answer's own Date: %s - %j", (_name, date, expected) => {
     expect(parseRetryAfter({ retryAfter: AT_ONE, date, nowMs: NOW_MS })).toBe(expected)
+  })
+})
+
+describe("difference of the catalog's clock", () => {
+  const DATE = new Date(NOW_MS).toUTCString()
+  const RESPONSE = { date: DATE, ageMs: 0, sentAtMs: NOW_MS, receivedAtMs: NOW_MS + SECOND_MS }
+
+  it.each([
+    ['right clock, a second on the way', RESPONSE, 0],
+    [
+      'catalog a day ahead',
+      { ...RESPONSE, sentAtMs: NOW_MS - DAY_MS, receivedAtMs: NOW_MS - DAY_MS + SECOND_MS },
+      DAY_MS,
+    ],
+    [
+      'catalog a day behind',
+      { ...RESPONSE, sentAtMs: NOW_MS + DAY_MS, receivedAtMs: NOW_MS + DAY_MS + SECOND_MS },
+      -DAY_MS,
+    ],
+    ['from a cache, a minute old', { ...RESPONSE, ageMs: 60_000 }, 60_000],
+    ['no Date', { ...RESPONSE, date: undefined }, null],
+    ['Date that is not one', { ...RESPONSE, date: 'yesterday' }, null],
+    ['clock set back meanwhile', { ...RESPONSE, receivedAtMs: NOW_MS - 1 }, null],
+  ])('%s', (_name, response, expected) => {
+    expect(computeClockDifferenceMs(response)).toBe(expected)
   })
 })

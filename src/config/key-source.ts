@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../errors.ts'
-import { type Secret, type Secrets, parseSecret } from '../config/secrets.ts'
+import { type Secret, type Secrets, parseSecret } from './secrets.ts'
 
 /** Where the catalog client takes its key from, at each call. */
 export type KeySource = Readonly<{

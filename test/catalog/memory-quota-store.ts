@@ -1,0 +1,39 @@
+import {
+  type QuotaState,
+  type QuotaStore,
+  correctPause,
+  createQuotaState,
+  startDay,
+} from '../../src/catalog/quota.ts'
+import { HOUR_MS, isWithin } from '../../src/clock.ts'
+import { StoreError } from '../../src/errors.ts'
+
+/** A store that several rate limiters share, and that a test breaks and mends. */
+export type MemoryQuotaStore = QuotaStore & {
+  isBroken: boolean
+  /** Times that it was asked. */
+  askedCount: number
+  read(nowMs: number): Promise<QuotaState>
+}
+
+/** Creates one that knows nothing yet. */
+export function createMemoryQuotaStore(): MemoryQuotaStore {
+  let state = createQuotaState(0)
+  let lookupTimesMs: number[] = []
+  const store: MemoryQuotaStore = {
+    isBroken: false,
+    askedCount: 0,
+    updateQuota(nowMs, change) {
+      store.askedCount += 1
+      if (store.isBroken) return Promise.reject(new StoreError('unavailable'))
+      lookupTimesMs = lookupTimesMs.filter((timeMs) => isWithin(timeMs, HOUR_MS, nowMs))
+      const before = { ...startDay(correctPause(state, nowMs), nowMs), lookupsLastHour: lookupTimesMs.length }
+      state = change(before)
+      for (let count = before.lookupsLastHour; count < state.lookupsLastHour; count += 1)
+        lookupTimesMs.push(nowMs)
+      return Promise.resolve(state)
+    },
+    read: (nowMs) => store.updateQuota(nowMs, (known) => known),
+  }
+  return store
+}

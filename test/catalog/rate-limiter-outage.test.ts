@@ -1,0 +1,291 @@
+import { describe, expect, test } from 'vitest'
+import { type QuotaState, type QuotaStore, toDay } from '../../src/catalog/quota.ts'
+import {
+  type RateLimiter,
+  type RateLimiterOptions,
+  createRateLimiter,
+} from '../../src/catalog/rate-limiter.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { CatalogRateLimitedError, StoreError } from '../../src/errors.ts'
+import { defer } from '../helpers/defer.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { type MemoryQuotaStore, createMemoryQuotaStore } from './memory-quota-store.ts'
+
+type Under = Readonly<{
+  clock: FakeClock
+  /** Of the process whose store breaks. */
+  limiter: RateLimiter
+  /** Of a process whose store does not. */
+  other: RateLimiter
+  store: MemoryQuotaStore
+  failures: unknown[]
+  setBroken(isBroken: boolean): void
+  readStore(): Promise<QuotaState>
+}>
+
+function make(options: Partial<RateLimiterOptions> = {}): Under {
+  const clock = createFakeClock(NOON_MS)
+  const store = createMemoryQuotaStore()
+  const failures: unknown[] = []
+  let isBroken = false
+  const breakable: QuotaStore = {
+    updateQuota: (nowMs, change) =>
+      isBroken ? Promise.reject(new StoreError('locked')) : store.updateQuota(nowMs, change),
+  }
+  const shared = { clock, unknownLookupsPerHour: 100, ...options }
+  return {
+    clock,
+    limiter: createRateLimiter({
+      ...shared,
+      store: breakable,
+      onStoreFailure: (error) => void failures.push(error),
+    }),
+    other: createRateLimiter({ ...shared, store }),
+    store,
+    failures,
+    setBroken: (broken) => void (isBroken = broken),
+    readStore: () => store.read(clock.nowMs()),
+  }
+}
+
+async function take(
+  limiter: RateLimiter,
+  purpose: 'walk' | 'refresh' | 'lookup',
+  times = 1,
+): Promise<number> {
+  let taken = 0
+  for (let turn = 0; turn < times; turn += 1)
+    await limiter.take(purpose).then(
+      () => (taken += 1),
+      () => {},
+    )
+  return taken
+}
+
+const limit = ({ clock }: Under, limiter: RateLimiter, retryAfterMs: number): Promise<void> =>
+  limiter.noteLimited(new CatalogRateLimitedError('429', retryAfterMs), clock.nowMs())
+
+const readCalls = async (limiter: RateLimiter): Promise<unknown> => (await limiter.read()).quota.calls
+
+describe('rate limiter without a store', () => {
+  test('look-ups - each is forgotten an hour after it was made', async () => {
+    const clock = createFakeClock(NOON_MS)
+    const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 100 })
+    const seen: number[] = []
+    for (const waitMs of [0, 10 * MINUTE_MS]) {
+      clock.advance(waitMs)
+      await limiter.take('lookup')
+    }
+    for (const waitMs of [50 * MINUTE_MS - 1, 1, 10 * MINUTE_MS - 1, 1]) {
+      clock.advance(waitMs)
+      seen.push((await limiter.read()).quota.lookupsLastHour)
+    }
+    expect(seen).toEqual([2, 1, 1, 0])
+  })
+
+  test('midnight - calls begin anew, look-ups of the hour stay', async () => {
+    const clock = createFakeClock(NOON_MS + 12 * HOUR_MS - 1)
+    const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 100 })
+    await limiter.take('lookup')
+    clock.advance(1)
+    expect((await limiter.read()).quota).toMatchObject({
+      day: toDay(NOON_MS) + 1,
+      calls: { walk: 0, refresh: 0, lookup: 0 },
+      lookupsLastHour: 1,
+    })
+  })
+})
+
+describe('rate limiter, store failing', () => {
+  test('each failure - is reported, and calls go on', async () => {
+    const under = make()
+    under.setBroken(true)
+    expect(await take(under.limiter, 'walk', 2)).toBe(2)
+    expect(under.failures).toEqual([new StoreError('locked'), new StoreError('locked')])
+  })
+
+  test('goes on with what it saw last, and keeps within the share', async () => {
+    const under = make({ dailyLimit: 10 })
+    await take(under.other, 'refresh', 2)
+    await take(under.limiter, 'refresh')
+    under.setBroken(true)
+    expect(await take(under.limiter, 'refresh', 5)).toBe(1)
+    expect((await under.readStore()).calls.refresh).toBe(3)
+  })
+
+  test('pause that it saw - holds', async () => {
+    const under = make()
+    await limit(under, under.other, HOUR_MS)
+    await under.limiter.read()
+    under.setBroken(true)
+    await expect(under.limiter.take('refresh')).rejects.toThrow('paused')
+    under.clock.advance(HOUR_MS)
+    await under.limiter.take('refresh')
+  })
+
+  test('look-ups of others - are not known by their times, its own are', async () => {
+    const under = make()
+    await take(under.other, 'lookup', 5)
+    await under.limiter.take('lookup')
+    under.setBroken(true)
+    expect((await under.limiter.read()).quota.lookupsLastHour).toBe(1)
+    under.clock.advance(HOUR_MS)
+    expect((await under.limiter.read()).quota.lookupsLastHour).toBe(0)
+  })
+
+  test('the day after - its own counts begin anew', async () => {
+    const under = make()
+    await under.limiter.take('walk')
+    under.setBroken(true)
+    under.clock.advance(DAY_MS)
+    await under.limiter.take('walk')
+    expect(await readCalls(under.limiter)).toEqual({ walk: 1, refresh: 0, lookup: 0 })
+  })
+})
+
+describe('rate limiter, store back', () => {
+  test('pause and counts of meanwhile - are handed on with the first change', async () => {
+    const under = make()
+    await under.limiter.take('walk')
+    under.setBroken(true)
+    await take(under.limiter, 'walk', 2)
+    await limit(under, under.limiter, HOUR_MS)
+    under.setBroken(false)
+    await expect(under.limiter.take('refresh')).rejects.toThrow('paused')
+    expect(await under.readStore()).toMatchObject({
+      calls: { walk: 3, refresh: 0 },
+      limitedUntilMs: NOON_MS + HOUR_MS,
+      pauseCount: 1,
+    })
+  })
+
+  test('longer pause that others stored - stays; calls of both - are added', async () => {
+    const under = make()
+    under.setBroken(true)
+    await under.limiter.take('refresh')
+    await limit(under, under.limiter, MINUTE_MS)
+    await take(under.other, 'refresh', 4)
+    await limit(under, under.other, HOUR_MS)
+    under.setBroken(false)
+    expect((await under.limiter.read()).quota).toMatchObject({
+      calls: { refresh: 5 },
+      limitedUntilMs: NOON_MS + HOUR_MS,
+    })
+  })
+
+  test('handed on once - later changes of the store are not undone', async () => {
+    const under = make()
+    under.setBroken(true)
+    await under.limiter.take('walk')
+    await limit(under, under.limiter, MINUTE_MS)
+    under.setBroken(false)
+    await under.limiter.read()
+    await under.store.updateQuota(NOON_MS, (state) => ({ ...state, limitedUntilMs: 0, pauseCount: 0 }))
+    expect((await under.limiter.read()).quota).toMatchObject({
+      calls: { walk: 1 },
+      limitedUntilMs: 0,
+      pauseCount: 0,
+    })
+  })
+
+  test('look-ups of an outage that was hours ago - count no longer', async () => {
+    const under = make()
+    under.setBroken(true)
+    await take(under.limiter, 'lookup', 5)
+    under.setBroken(false)
+    under.clock.advance(2 * HOUR_MS)
+    expect((await under.limiter.read()).quota.lookupsLastHour).toBe(0)
+    expect((await under.readStore()).lookupsLastHour).toBe(0)
+  })
+
+  test('counts of the day before - are not added to those of today', async () => {
+    const under = make()
+    under.setBroken(true)
+    await take(under.limiter, 'walk', 9)
+    under.setBroken(false)
+    under.clock.advance(DAY_MS)
+    expect(await readCalls(under.limiter)).toEqual({ walk: 0, refresh: 0, lookup: 0 })
+  })
+})
+
+describe('rate limiter whose store other machines share', () => {
+  test.each(['walk', 'refresh', 'lookup'] as const)('store failing, %s - no call', async (purpose) => {
+    const under = make({ isShared: true })
+    await under.limiter.take(purpose)
+    under.setBroken(true)
+    await expect(under.limiter.take(purpose)).rejects.toThrow('database in which all machines count')
+    expect(under.limiter.isFree(purpose)).toBe(false)
+    under.clock.advance(SECOND_MS)
+    expect(under.limiter.isFree(purpose)).toBe(true)
+    under.setBroken(false)
+    await under.limiter.take(purpose)
+    expect((await under.readStore()).calls[purpose]).toBe(2)
+  })
+
+  test('429 to a call under way when the store fails - is handed on when it is back', async () => {
+    const under = make({ isShared: true })
+    await under.limiter.take('refresh')
+    under.setBroken(true)
+    await limit(under, under.limiter, HOUR_MS)
+    under.setBroken(false)
+    await expect(under.limiter.take('refresh')).rejects.toThrow('paused')
+    await expect(under.other.take('refresh')).rejects.toThrow('paused')
+  })
+})
+
+describe('calls at once', () => {
+  test('fifty - cost the store two changes', async () => {
+    const { limiter, store, readStore } = make()
+    await Promise.all(Array.from({ length: 50 }, () => limiter.take('lookup')))
+    expect(store.askedCount).toBe(2)
+    expect((await readStore()).calls.lookup).toBe(50)
+  })
+
+  test('more than the share has - those that came first get it', async () => {
+    const { limiter } = make({ dailyLimit: 10 })
+    const taken = await Promise.all(Array.from({ length: 9 }, () => take(limiter, 'walk')))
+    expect(taken).toEqual([1, 1, 1, 1, 1, 0, 0, 0, 0])
+  })
+
+  test('those that wait for the store over midnight - count on the day on which they leave', async () => {
+    const under = make()
+    const slow = defer<void>()
+    const store: QuotaStore = {
+      async updateQuota(nowMs, change) {
+        await slow.promise
+        return under.store.updateQuota(nowMs, change)
+      },
+    }
+    const limiter = createRateLimiter({ clock: under.clock, unknownLookupsPerHour: 100, store })
+    under.clock.advance(12 * HOUR_MS - 1)
+    const waiting = [limiter.take('refresh'), limiter.take('refresh'), limiter.take('lookup')]
+    under.clock.advance(1)
+    slow.resolve()
+    await Promise.all(waiting)
+    expect((await under.readStore()).calls).toEqual({ walk: 0, refresh: 1, lookup: 1 })
+  })
+
+  test('slow change that ends after a failed one was asked for - does not take back the pause that one noted', async () => {
+    const under = make()
+    const slow = defer<void>()
+    const turns: QuotaStore['updateQuota'][] = [
+      async (nowMs, change) => {
+        const state = await under.store.updateQuota(nowMs, change)
+        await slow.promise
+        return state
+      },
+      () => Promise.reject(new StoreError('locked')),
+    ]
+    const store: QuotaStore = {
+      updateQuota: (nowMs, change) => (turns.shift() ?? under.store.updateQuota)(nowMs, change),
+    }
+    const limiter = createRateLimiter({ clock: under.clock, unknownLookupsPerHour: 100, store })
+    const reading = limiter.read()
+    const limiting = limit(under, limiter, HOUR_MS)
+    slow.resolve()
+    await Promise.all([reading, limiting])
+    expect((await limiter.read()).quota.limitedUntilMs).toBe(NOON_MS + HOUR_MS)
+    expect((await under.readStore()).limitedUntilMs).toBe(NOON_MS + HOUR_MS)
+  })
+})

@@ -1,0 +1,266 @@
+import { describe, expect, test } from 'vitest'
+import type { CallPurpose } from '../../src/catalog/quota.ts'
+import {
+  type RateLimiter,
+  type RateLimiterOptions,
+  createRateLimiter,
+} from '../../src/catalog/rate-limiter.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { type CallNotMadeError, CatalogRateLimitedError } from '../../src/errors.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { createMemoryQuotaStore } from './memory-quota-store.ts'
+
+const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
+
+type Under = Readonly<{
+  clock: FakeClock
+  limiter: RateLimiter
+  /** Another process that shares the store. */
+  other: RateLimiter
+  /** Times that the store was asked. */
+  askedCount(): number
+}>
+
+function makeLimiters(options: Partial<RateLimiterOptions> = {}): Under {
+  const clock = createFakeClock(NOON_MS)
+  const store = createMemoryQuotaStore()
+  const make = (): RateLimiter => createRateLimiter({ clock, unknownLookupsPerHour: 3, store, ...options })
+  return { clock, limiter: make(), other: make(), askedCount: () => store.askedCount }
+}
+
+/** `true` when the call may be made. */
+const take = (limiter: RateLimiter, purpose: CallPurpose): Promise<boolean> =>
+  limiter.take(purpose).then(
+    () => true,
+    () => false,
+  )
+
+async function takeAll(limiter: RateLimiter, purpose: CallPurpose, tries: number): Promise<number> {
+  let taken = 0
+  for (let turn = 0; turn < tries; turn += 1) taken += Number(await take(limiter, purpose))
+  return taken
+}
+
+const limited = (retryAfterMs: number | null): CatalogRateLimitedError =>
+  new CatalogRateLimitedError('429', retryAfterMs)
+
+/** Uses the key up at noon, with a pause of an hour. */
+async function learn(limiter: RateLimiter, calls: number): Promise<void> {
+  await takeAll(limiter, 'refresh', calls)
+  await limiter.noteLimited(limited(HOUR_MS), NOON_MS)
+}
+
+describe('rate limiter: shares', () => {
+  test.each([
+    ['walk', 50],
+    ['refresh', 40],
+    ['lookup', 10],
+    ['channels', 10],
+  ] as const)('limit of 100, %s - %i calls and no more until 00:00 UTC', async (purpose, share) => {
+    const { limiter, clock } = makeLimiters({ dailyLimit: 100, unknownLookupsPerHour: 600 })
+    expect(await takeAll(limiter, purpose, 100)).toBe(share)
+    expect(limiter.isFree(purpose)).toBe(false)
+    clock.advance(12 * HOUR_MS - 1)
+    expect(await take(limiter, purpose)).toBe(false)
+    clock.advance(1)
+    expect(limiter.isFree(purpose)).toBe(true)
+    expect(await takeAll(limiter, purpose, 100)).toBe(share)
+  })
+
+  test('limit of 100, everybody at once and often - a hundred calls, none starves', async () => {
+    const { limiter } = makeLimiters({ dailyLimit: 100 })
+    const taken = await Promise.all(PURPOSES.map((purpose) => takeAll(limiter, purpose, 200)))
+    expect(taken.slice(0, 2)).toEqual([50, 40])
+    expect(taken.reduce((sum, calls) => sum + calls, 0)).toBe(100)
+  })
+
+  test('two processes - share one limit: the last call is for one of them', async () => {
+    const { limiter, other } = makeLimiters({ dailyLimit: 10 })
+    const taken = await Promise.all([takeAll(limiter, 'walk', 9), takeAll(other, 'walk', 9)])
+    expect(taken.reduce((sum, calls) => sum + calls, 0)).toBe(5)
+  })
+
+  test('no limit known - nothing is refused', async () => {
+    const { limiter } = makeLimiters()
+    expect(await takeAll(limiter, 'walk', 500)).toBe(500)
+    expect(await limiter.read()).toMatchObject({
+      limit: undefined,
+      left: undefined,
+      quota: { calls: { walk: 500 } },
+    })
+  })
+
+  test('read - limit, calls and what is left', async () => {
+    const { limiter } = makeLimiters({ dailyLimit: 100 })
+    await takeAll(limiter, 'walk', 2)
+    await takeAll(limiter, 'channels', 3)
+    expect(await limiter.read()).toMatchObject({
+      quota: { calls: { walk: 2, refresh: 0, lookup: 3 } },
+      limit: { calls: 100, isLearned: false },
+      left: { walk: 48, refresh: 40, lookup: 7 },
+    })
+  })
+})
+
+const refusal = (limiter: RateLimiter, purpose: CallPurpose): Promise<string> =>
+  limiter.take(purpose).then(
+    () => 'taken',
+    (error: CallNotMadeError) => `${error.code}: ${error.message}`,
+  )
+
+describe('rate limiter: refusals', () => {
+  test('each cause - says so', async () => {
+    const { limiter, clock } = makeLimiters({ dailyLimit: 10, unknownLookupsPerHour: 0 })
+    expect(await refusal(limiter, 'lookup')).toMatch(/^VITRINE_CALL_NOT_MADE: .*for this hour are spent$/)
+    await takeAll(limiter, 'walk', 5)
+    expect(await refusal(limiter, 'walk')).toMatch(/^VITRINE_CALL_NOT_MADE: .*spent until 00:00 UTC$/)
+    await limiter.pauseUntil(clock.nowMs() + 1)
+    expect(await refusal(limiter, 'walk')).toMatch(/^VITRINE_CALL_NOT_MADE: .*request limit was reached$/)
+  })
+
+  test('refused call - counts nowhere', async () => {
+    const { limiter } = makeLimiters({ dailyLimit: 10 })
+    await takeAll(limiter, 'walk', 20)
+    expect((await limiter.read()).quota.calls).toEqual({ walk: 5, refresh: 0, lookup: 0 })
+  })
+})
+
+describe('rate limiter: pauses', () => {
+  test('429 met by another process - holds here from the next question on', async () => {
+    const { limiter, other, clock } = makeLimiters()
+    await other.noteLimited(limited(MINUTE_MS), NOON_MS)
+    expect(await take(limiter, 'refresh')).toBe(false)
+    expect(limiter.readSeen().quota.limitedUntilMs).toBe(NOON_MS + MINUTE_MS)
+    clock.advance(MINUTE_MS)
+    expect(limiter.isFree('refresh')).toBe(true)
+    expect(await take(limiter, 'refresh')).toBe(true)
+  })
+
+  test('pause taken over - longer than known it is stored, else the store is not even asked', async () => {
+    const { limiter, other, askedCount } = makeLimiters()
+    await limiter.pauseUntil(NOON_MS)
+    expect(askedCount()).toBe(0)
+    await limiter.pauseUntil(NOON_MS + HOUR_MS)
+    await limiter.pauseUntil(NOON_MS + HOUR_MS)
+    await limiter.pauseUntil(NOON_MS + 1)
+    expect(askedCount()).toBe(1)
+    expect((await other.read()).quota.limitedUntilMs).toBe(NOON_MS + HOUR_MS)
+    await other.pauseUntil(NOON_MS + MINUTE_MS)
+    expect((await other.read()).quota.limitedUntilMs).toBe(NOON_MS + HOUR_MS)
+  })
+
+  test('answers without a pause before them - do not ask the store', async () => {
+    const { limiter, askedCount } = makeLimiters()
+    await takeAll(limiter, 'refresh', 3)
+    for (let turn = 0; turn < 10; turn += 1) await limiter.noteAnswered(NOON_MS)
+    expect(askedCount()).toBe(3)
+  })
+
+  test('answer after the pause - the next 429 without a time is short again, for all processes', async () => {
+    const { limiter, other, clock } = makeLimiters()
+    for (let turn = 0; turn < 3; turn += 1) {
+      await limiter.noteLimited(limited(null), clock.nowMs())
+      clock.advance(limiter.readSeen().quota.limitedUntilMs - clock.nowMs())
+    }
+    await limiter.noteAnswered(clock.nowMs())
+    await other.noteLimited(limited(null), clock.nowMs())
+    expect(other.readSeen().quota.limitedUntilMs - clock.nowMs()).toBe(MINUTE_MS)
+  })
+})
+
+describe('rate limiter: a limit learned', () => {
+  test('429 after 100 calls - the next day is divided by it, in every process', async () => {
+    const { limiter, other, clock } = makeLimiters()
+    await learn(limiter, 100)
+    expect((await limiter.read()).limit).toBeUndefined()
+    clock.advance(12 * HOUR_MS)
+    expect(await takeAll(other, 'walk', 100)).toBe(50)
+    expect(await other.read()).toMatchObject({
+      limit: { calls: 100, isLearned: true },
+      left: { walk: 0, refresh: 40, lookup: 10 },
+    })
+    clock.advance(DAY_MS)
+    expect(await takeAll(limiter, 'walk', 100)).toBe(62)
+  })
+
+  test('limit that was set - 429s teach nothing', async () => {
+    const { limiter, clock } = makeLimiters({ dailyLimit: 1_000 })
+    await learn(limiter, 100)
+    clock.advance(12 * HOUR_MS)
+    expect((await limiter.read()).limit).toEqual({ calls: 1_000, isLearned: false })
+  })
+
+  test.each([
+    ['after the pause', HOUR_MS, undefined],
+    ['before the 429, and comes late', -1, { calls: 100, isLearned: true }],
+  ])('answer to a call that left %s - the limit of the next day', async (_when, leftAfterMs, limit) => {
+    const { limiter, clock } = makeLimiters()
+    await learn(limiter, 100)
+    clock.advance(2 * HOUR_MS)
+    await limiter.noteAnswered(NOON_MS + leftAfterMs)
+    clock.advance(12 * HOUR_MS)
+    expect((await limiter.read()).limit).toEqual(limit)
+  })
+})
+
+describe('rate limiter: look-ups of the hour', () => {
+  test('spent by another process - refused here, though the first question still looks free', async () => {
+    const { limiter, other } = makeLimiters()
+    expect(await takeAll(other, 'lookup', 5)).toBe(3)
+    expect(limiter.isFree('lookup')).toBe(true)
+    expect(await take(limiter, 'lookup')).toBe(false)
+    expect(limiter.isFree('lookup')).toBe(false)
+  })
+
+  test('spent - is believed for a second, then asked again', async () => {
+    const { limiter, clock } = makeLimiters()
+    await takeAll(limiter, 'lookup', 4)
+    clock.advance(SECOND_MS - 1)
+    expect(limiter.isFree('lookup')).toBe(false)
+    clock.advance(1)
+    expect(limiter.isFree('lookup')).toBe(true)
+    expect(await take(limiter, 'lookup')).toBe(false)
+    clock.advance(HOUR_MS)
+    expect(await take(limiter, 'lookup')).toBe(true)
+  })
+
+  test('of a new process, asked for many - count from the first one on', async () => {
+    const { limiter } = makeLimiters()
+    expect(await takeAll(limiter, 'lookup', 10)).toBe(3)
+    expect((await limiter.read()).quota.calls.lookup).toBe(3)
+  })
+
+  test('lists of channels - are no look-ups of the hour', async () => {
+    const { limiter } = makeLimiters({ unknownLookupsPerHour: 0 })
+    expect(await takeAll(limiter, 'channels', 10)).toBe(10)
+  })
+})
+
+describe('rate limiter: waits of a walk', () => {
+  test.each([
+    ['no limit', null, 0, 1_000_000, 0],
+    ['all fits', 20, 0, 10, 0],
+    ['one too many', 20, 0, 11, 12 / 11],
+    ['twice the share', 20, 2, 20, 12 / 9],
+    ['one call left', 20, 9, 2, 6],
+    ['the last call fits', 20, 9, 1, 0],
+    ['nothing left', 20, 10, 1, 12],
+    ['no share at all', 1, 0, 1, 12],
+  ])('%s - limit %j, %i made, %i to go at noon - waits %d hours', async (...row) => {
+    const [, dailyLimit, made, callsToGo, hours] = row
+    const { limiter } = makeLimiters({ dailyLimit })
+    await takeAll(limiter, 'walk', made)
+    expect(limiter.computeWalkWaitMs(callsToGo)).toBe(Math.ceil(hours * HOUR_MS))
+  })
+
+  test('share spent, midnight comes - the wait ends there, and the next day is divided anew', async () => {
+    const { limiter, clock } = makeLimiters({ dailyLimit: 20 })
+    await takeAll(limiter, 'walk', 10)
+    clock.advance(12 * HOUR_MS - 1)
+    expect(limiter.computeWalkWaitMs(5)).toBe(1)
+    clock.advance(1)
+    expect(limiter.computeWalkWaitMs(5)).toBe(0)
+    expect(limiter.computeWalkWaitMs(11)).toBe(Math.ceil((24 * HOUR_MS) / 11))
+  })
+})
