@@ -21,7 +21,6 @@ import type { CommonOptions, OptionDefaults } from '../widgets/options.ts'
 import { isPriceShown } from '../widgets/presentation.ts'
 import { formatAge } from './health.ts'
 import type { CatalogAnswer, Known } from './known.ts'
-import type { ExplanationView } from './views.ts'
 
 /** By what rules a box is made. */
 export type ExplainRules = Readonly<{
@@ -33,82 +32,80 @@ export type ExplainRules = Readonly<{
   nowMs: number
 }>
 
-/** What stands in the first line, and what to do about it. */
-type Verdict = Readonly<{ reason: string; remedy: string }>
+/** Why nothing is shown, and what to do about it. */
+type Fault = Readonly<{ reason: string; remedy: string }>
 
-/** Why a box shows what it shows, or nothing: the same rules as a visit, told. */
-export function explainBox(known: Known, rules: ExplainRules): ExplanationView {
+/** Why a box shows what it shows, or nothing. */
+export type ExplanationView = ReturnType<typeof explainBox>
+
+/** Explain by the rules of a visit why a box shows what it shows, or nothing. `remedy` is `null` when a box is shown. */
+export function explainBox(known: Known, rules: ExplainRules) {
   const product = findShownProduct(known, rules)
   const fault = findChannelFault(known, rules) ?? explainNothing(known, rules, product)
-  const view = {
+  const offers = listOfferFacts(product ?? known.entry?.product ?? null, known, rules)
+  const shownCount = offers.filter(({ isShown }) => isShown).length
+  return {
+    isShown: fault === undefined,
+    verdict:
+      fault === undefined
+        ? `A box is shown: ${pluralize(shownCount, 'offer')}.`
+        : `Nothing is shown. ${fault.reason}`,
+    remedy: fault?.remedy ?? null,
     facts: listFacts(known, rules),
-    offers: listOfferFacts(product ?? known.entry?.product ?? null, known, rules),
+    offers,
   }
-  if (fault !== undefined)
-    return { isShown: false, verdict: `Nothing is shown. ${fault.reason}`, remedy: fault.remedy, ...view }
-  const shownCount = view.offers.filter(({ isShown }) => isShown).length
-  const verdict = `A box is shown: ${pluralize(shownCount, 'offer')}.`
-  return { isShown: true, verdict, remedy: null, ...view }
 }
 
 /**
- * The product that a visit would be answered from (product.md, section 2: "When the catalog is called"); `null`: it is known that no
- * shop sells it; `undefined`: nothing is known.
+ * Find the product that a visit would be answered from (product.md, section 2: "When the catalog is called"). `null`: it is known
+ * that no shop sells it; `undefined`: nothing is known.
  */
-function findShownProduct(known: Known, { config, nowMs }: ExplainRules): Product | null | undefined {
-  const { entry } = known
-  const said = findSaid(known.catalog)
-  if (entry === undefined) return findUnknownProduct(known, said)
+function findShownProduct(
+  { entry, catalog, isCopyComplete, gtin }: Known,
+  { config: { freshness }, nowMs }: ExplainRules,
+): Product | null | undefined {
+  const reply = findReply(catalog)
+  const unknown = isCopyComplete || !isCheckDigitRight(gtin) ? null : reply
+  if (entry === undefined) return unknown
   const { product, asOfMs } = entry
-  if (product === null) return isRemembered(entry, config, nowMs) ? null : findUnknownProduct(known, said)
-  switch (judgeAge(asOfMs, nowMs, config.freshness)) {
+  if (product === null) return isWithin(asOfMs, freshness.notFoundSeconds * SECOND_MS, nowMs) ? null : unknown
+  switch (judgeAge(asOfMs, nowMs, freshness)) {
     case 'gone':
-      return findUnknownProduct(known, said)
+      return unknown
     case 'rescue':
     case 'unknown':
-      return said === undefined || isWorse(said, product) ? product : said
+      return isUsable(reply, product) ? reply : product
     default:
       return product
   }
 }
 
-function findUnknownProduct(
-  { isCopyComplete, gtin }: Known,
-  said: Product | null | undefined,
-): Product | null | undefined {
-  return isCopyComplete || !isCheckDigitRight(gtin) ? null : said
-}
-
-/** Is "no shop sells it" believed without asking again? */
-function isRemembered({ asOfMs }: CopyEntry, { freshness }: Config, nowMs: number): boolean {
-  return isWithin(asOfMs, freshness.notFoundSeconds * SECOND_MS, nowMs)
-}
-
 /** The product, `null` after a 404, `undefined` where the catalog gave no answer. */
-function findSaid(catalog: CatalogAnswer): Product | null | undefined {
+function findReply(catalog: CatalogAnswer): Product | null | undefined {
   if (catalog.kind === 'product') return catalog.product
   return catalog.kind === 'absent' ? null : undefined
 }
 
-/** An answer whose offers are all malformed never replaces usable ones. */
-function isWorse(said: Product | null, known: Product): boolean {
-  return said !== null && said.offers.length === 0 && said.drops !== undefined && known.offers.length > 0
+/** A reply whose offers are all malformed never replaces usable ones. */
+function isUsable(reply: Product | null | undefined, known: Product): reply is Product | null {
+  if (reply === undefined) return false
+  return reply === null || reply.offers.length > 0 || reply.drops === undefined || known.offers.length === 0
 }
 
 function findChannelFault(
   { channelId, list, catalog }: Known,
   { config, nowMs }: ExplainRules,
-): Verdict | undefined {
-  if (config.channels !== null && !config.channels.includes(channelId))
+): Fault | undefined {
+  if (!isServed(config, channelId))
     return {
       reason: 'VITRINE_CHANNELS does not name this channel.',
-      remedy: `Add its id to VITRINE_CHANNELS, or use one that is named: ${config.channels.join(', ')}.`,
+      remedy: `Add its id to VITRINE_CHANNELS, or use one that is named: ${config.channels?.join(', ')}.`,
     }
   if (list === undefined)
     return {
       reason:
         'The stored copy has nothing of this catalog, and the catalog has not said yet which channels there are.',
-      remedy: catalog.kind === 'failed' ? toRemedy(catalog.remedy) : toRemedy(null),
+      remedy: adviseOnFailure(catalog),
     }
   if (listShown(list, nowMs, config.freshness).some(({ id }) => id === channelId)) return undefined
   if (list.channels.length === 0)
@@ -117,7 +114,7 @@ function findChannelFault(
     reason: list.gone.some(({ channel }) => channel.id === channelId)
       ? GONE_REASON
       : 'The catalog lists no channel of this id.',
-    remedy: `Use a channel that it lists: ${list.channels.map(nameChannel).join(', ')}.`,
+    remedy: `Use a channel that it lists: ${list.channels.map(({ name, id }) => `${name} (${id})`).join(', ')}.`,
   }
 }
 
@@ -128,21 +125,16 @@ export function adviseNoChannels({ catalog }: Config): string {
     : 'Check that VITRINE_CATALOG_KEY belongs to the organization that has the channel, and that the channel still exists.'
 }
 
-/** A channel for a sentence. */
-export function nameChannel({ name, id }: Channel): string {
-  return `${name} (${id})`
-}
-
 function explainNothing(
   known: Known,
   rules: ExplainRules,
   product: Product | null | undefined,
-): Verdict | undefined {
+): Fault | undefined {
   const { catalog, gtin } = known
   if (product === undefined)
     return {
       reason: 'Nothing is known of this product, and the catalog gave no answer.',
-      remedy: toRemedy(catalog.kind === 'failed' ? catalog.remedy : null),
+      remedy: adviseOnFailure(catalog),
     }
   if (product === null) return explainAbsent(known, rules)
   if (selectOffers(product.offers, rules.options).length > 0) return undefined
@@ -159,7 +151,7 @@ function explainNothing(
 }
 
 /** Nobody sells it, or so it seems: the most likely cause first. */
-function explainAbsent({ gtin, state, entry, catalog }: Known, { nowMs }: ExplainRules): Verdict {
+function explainAbsent({ gtin, state, entry, catalog }: Known, { nowMs }: ExplainRules): Fault {
   const corrected = findCorrectedGtin(gtin)
   if (corrected !== undefined)
     return {
@@ -190,14 +182,13 @@ function nameWalk({ completedAtMs }: CopyState, nowMs: number): string {
   return `the walk of ${formatTime(completedAtMs, 'en')}`
 }
 
-function toRemedy(remedy: string | null): string {
+function adviseOnFailure(catalog: CatalogAnswer): string {
+  const remedy = catalog.kind === 'failed' ? catalog.remedy : null
   return remedy ?? '"vitrine check" says what is wrong with catalog and key.'
 }
 
-type Fact = ExplanationView['facts'][number]
-
 /** What is known, from when, in the order in which a visit asks for it. The labels are always the same. */
-export function listFacts(known: Known, rules: ExplainRules): readonly Fact[] {
+function listFacts(known: Known, rules: ExplainRules) {
   return [
     { label: 'Channel', value: describeChannel(known, rules) },
     { label: 'GTIN', value: describeGtin(known.gtin) },
@@ -225,30 +216,22 @@ function describeGtin(gtin: string): string {
 }
 
 function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
-  const { completedAtMs, failure, failedAtMs } = state
+  const { completedAtMs, failure, failedAtMs, held } = state
+  const failedAt = failedAtMs === null ? '' : `, ${formatWhen(failedAtMs, nowMs)}`
   const drops = describeDrops(state.drops)
   return [
     completedAtMs === null
       ? 'not walked yet'
       : `${pluralize(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalked(completedAtMs, nowMs)}`,
     ...(drops.length === 0 ? [] : [`left out of it: ${drops.join(', ')}`]),
-    ...listHeld(state, nowMs),
-    ...(failure === null
+    ...(held === null
       ? []
       : [
-          `the last walk failed with ${failure}${failedAtMs === null ? '' : `, ${formatWhen(failedAtMs, nowMs)}`}`,
+          `a walk is held ${formatSince(held.sinceMs, nowMs)}, because ${describeHold(held, state.productCount)}`,
+          '"vitrine sync --accept" takes it',
         ]),
+    ...(failure === null ? [] : [`the last walk failed with ${failure}${failedAt}`]),
   ].join('; ')
-}
-
-/** A suspicious walk that waits for a second one or for the operator. */
-function listHeld(state: CopyState, nowMs: number): readonly string[] {
-  const { held } = state
-  if (held === null) return []
-  const since = formatSince(held.sinceMs, nowMs)
-  return [
-    `a walk is held ${since}, because ${describeHold(held, state.productCount)}; "vitrine sync --accept" takes it`,
-  ]
 }
 
 const AGE_WORDS = {
@@ -259,7 +242,12 @@ const AGE_WORDS = {
   unknown: 'refreshed at once, and shown without prices until then',
 } as const
 
-function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: ExplainRules): string {
+function isPriceOld({ asOfMs }: CopyEntry, { nowMs, config: { priceMaxAgeSeconds } }: ExplainRules): boolean {
+  return !isPriceShown(asOfMs, { nowMs, priceMaxAgeSeconds })
+}
+
+function describeEntry({ entry, isCopyComplete }: Known, rules: ExplainRules): string {
+  const { config, nowMs } = rules
   if (entry === undefined)
     return isCopyComplete ? 'not in it, and the copy is complete: a visit makes no call' : 'not in it'
   const seen = isFuture(entry.asOfMs, nowMs)
@@ -267,11 +255,10 @@ function describeEntry({ entry, isCopyComplete }: Known, { config, nowMs }: Expl
     : `${formatTime(entry.asOfMs, 'en')}, ${formatAge(Math.max(0, nowMs - entry.asOfMs))} ago`
   if (entry.product === null) return `remembered as sold by no shop since ${seen}`
   const { title, offers, drops } = entry.product
-  const isOld = !isPriceShown(entry.asOfMs, { nowMs, priceMaxAgeSeconds: config.priceMaxAgeSeconds })
   return [
     `${title}: ${pluralize(offers.length, 'offer')}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
     ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
-    ...(isOld
+    ...(isPriceOld(entry, rules)
       ? ['its prices are too old to be shown (VITRINE_PRICE_MAX_AGE_SECONDS), or of unknown age']
       : []),
   ].join('; ')
@@ -311,19 +298,10 @@ function toShortName(name: string): string {
   return name.replace(/^the (?:option|setting) /, '')
 }
 
-/** Every offer of a product with what a box does with it. */
-export function listOfferFacts(
-  product: Product | null,
-  { entry }: Known,
-  rules: ExplainRules,
-): ExplanationView['offers'] {
+/** Every offer of a product with what a box does with it, those that are shown first. */
+function listOfferFacts(product: Product | null, { entry }: Known, rules: ExplainRules) {
   if (product === null) return []
-  const isOld =
-    product === entry?.product &&
-    !isPriceShown(entry.asOfMs, {
-      nowMs: rules.nowMs,
-      priceMaxAgeSeconds: rules.config.priceMaxAgeSeconds,
-    })
+  const isOld = product === entry?.product && isPriceOld(entry, rules)
   return judgeOffers(product.offers, rules.options).map((judged, _index, all) => ({
     text: describeOffer(judged.offer),
     isShown: judged.leftOutBy === null,
