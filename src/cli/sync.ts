@@ -6,7 +6,7 @@ import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../error
 import { listShown } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
-import { describeStoreFailure } from '../storage/reconnecting-store.ts'
+import { describeStoreFailure } from '../storage/unavailable.ts'
 import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
 import { HOLD_REMEDY, findHoldReason } from '../sync/held-walk.ts'
 import type { ChannelWalk, WalkProgress, WalkReport } from '../sync/walk-runner.ts'

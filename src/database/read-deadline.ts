@@ -1,4 +1,4 @@
-import { type Expression, type SqlBool, sql } from 'kysely'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 
 /** SQLite runs a statement on the calling thread, so nothing but a function inside the statement can end it. */
 const FUNCTION_NAME = 'read_in_time'
@@ -18,7 +18,7 @@ export const READ_FUNCTIONS: Readonly<Record<string, () => number>> = {
 }
 
 /** A condition that is always true, and ends the statement with an error when the deadline of `readWithin` has passed. */
-export function inTime(idColumn: string): Expression<SqlBool> {
+export function inTime(idColumn: string): RawBuilder<SqlBool> {
   const id = sql.ref(idColumn)
   return sql<SqlBool>`(${id} & ${sql.lit(ROWS_BETWEEN_CHECKS - 1)} <> 0 or ${sql.raw(FUNCTION_NAME)}())`
 }

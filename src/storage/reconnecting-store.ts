@@ -115,13 +115,15 @@ class Connection {
   readonly #isServer: boolean
   readonly #unavailable: Trouble
   readonly #readOnly: Trouble
-  readonly #file: FileWatch
   readonly #writePause: Pause
   readonly #stopping = new AbortController()
   #store: CopyStore | undefined
   #opening: Promise<CopyStore> | undefined
   #probing: Promise<void> | undefined
   #failedAtMs = -Infinity
+  /** Which file was opened, and when the path was looked at last. */
+  #file: string | null | undefined
+  #lookedAtMs = -Infinity
 
   constructor(details: ReconnectingDetails) {
     this.#details = details
@@ -129,7 +131,6 @@ class Connection {
     this.#isServer = details.visitorTimeoutMs !== undefined
     this.#unavailable = createTrouble(details.onFailure)
     this.#readOnly = createTrouble(details.onReadOnly, details.onWritable)
-    this.#file = createFileWatch(details.identify, this.#clock)
     this.#writePause = createPause(this.#clock, { firstMs: WRITE_PAUSE_MS, longestMs: WRITE_PAUSE_MS })
   }
 
@@ -140,8 +141,8 @@ class Connection {
     } catch (error) {
       if (error instanceof StoreNewerError) throw error
       this.#fail(error)
-      this.#probeUntilWell()
     }
+    this.#probeWhileTroubled()
   }
 
   /**
@@ -150,12 +151,10 @@ class Connection {
    */
   current(kind: CallKind): CopyStore | undefined {
     if (kind === 'write') this.#checkWritesAccepted()
-    if (this.#store !== undefined && this.#file.isReplaced()) {
-      void closeQuietly(this.#store)
-      this.#store = undefined
-    }
+    if (this.#store !== undefined && this.#isFileReplaced()) this.#drop(this.#store)
     const cause = this.#unavailable.error()
-    if (this.#stopping.signal.aborted || (cause !== undefined && !this.#mayReopen()))
+    const mayReopen = !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
+    if (this.#stopping.signal.aborted || (cause !== undefined && !mayReopen))
       throw this.#isServer
         ? new StoreError('the database could not be reached a moment ago', { cause, isUnreached: true })
         : new StoreError('the database could not be opened a moment ago', { cause })
@@ -164,14 +163,27 @@ class Connection {
 
   /** Open the store again, once for all calls that need it. */
   reopen(): Promise<CopyStore> {
-    this.#opening ??= this.#reopen()
+    this.#opening ??= this.#reopen().finally(() => {
+      this.#opening = undefined
+    })
     return this.#opening
   }
 
   /** Take the failure of a call into account. */
   note(error: unknown, kind: CallKind, store: CopyStore): void {
-    if (this.#isServer) this.#noteServer(error, kind)
-    else this.#noteFile(error, kind, store)
+    if (this.#isServer) {
+      const isTooSlow = kind === 'short read' && isTooLong(error)
+      if (isReadOnly(error)) this.#readOnly.begin(error)
+      else if (isUnavailable(error) || isTooSlow) this.#unavailable.begin(error)
+      this.#probeWhileTroubled()
+      return
+    }
+    // A write that fails on a full disk leaves a copy that can be read.
+    if (isFileDamaged(error) && kind !== 'write' && this.#store === store) {
+      this.#fail(error)
+      this.#drop(store)
+    }
+    if (isLocked(error)) this.#writePause.start()
   }
 
   async close(): Promise<void> {
@@ -187,26 +199,18 @@ class Connection {
     if (this.#writePause.isOn()) throw new StoreError('another process held the database a moment ago')
   }
 
-  #mayReopen(): boolean {
-    return !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
+  #drop(store: CopyStore): void {
+    this.#store = undefined
+    void store.close().catch(() => {})
   }
 
-  #noteFile(error: unknown, kind: CallKind, failed: CopyStore): void {
-    // A write that fails on a full disk leaves a copy that can be read.
-    if (isFileDamaged(error) && kind !== 'write' && this.#store === failed) {
-      this.#store = undefined
-      this.#fail(error)
-      void closeQuietly(failed)
-    }
-    if (isLocked(error)) this.#writePause.start()
-  }
-
-  #noteServer(error: unknown, kind: CallKind): void {
-    const isTooSlow = kind === 'short read' && isTooLong(error)
-    if (isReadOnly(error)) this.#readOnly.begin(error)
-    else if (isUnavailable(error) || isTooSlow) this.#unavailable.begin(error)
-    else return
-    this.#probeUntilWell()
+  /** A file that was removed or replaced stays open without a name, while walks write to another one. */
+  #isFileReplaced(): boolean {
+    const { identify } = this.#details
+    const nowMs = this.#clock.nowMs()
+    if (identify === undefined || isWithin(this.#lookedAtMs, PROBE_AFTER_MS.file, nowMs)) return false
+    this.#lookedAtMs = nowMs
+    return identify() !== this.#file
   }
 
   #fail(error: unknown): void {
@@ -220,7 +224,8 @@ class Connection {
       await opened.close()
       throw new StoreError('the store is closed')
     }
-    this.#file.begin()
+    this.#file = this.#details.identify?.()
+    this.#lookedAtMs = this.#clock.nowMs()
     this.#store = opened
     return opened
   }
@@ -234,23 +239,21 @@ class Connection {
     } catch (error) {
       this.#fail(error)
       throw error
-    } finally {
-      this.#opening = undefined
     }
   }
 
   /** Probe a server in the background until nothing is wrong with it. */
-  #probeUntilWell(): void {
-    if (!this.#isServer || this.#stopping.signal.aborted) return
+  #probeWhileTroubled(): void {
+    const isTroubled = (): boolean => (this.#unavailable.error() ?? this.#readOnly.error()) !== undefined
     const probeRepeatedly = async (): Promise<void> => {
-      while ((this.#unavailable.error() ?? this.#readOnly.error()) !== undefined) {
+      while (isTroubled()) {
         await systemClock.wait(PROBE_AFTER_MS.server, this.#stopping.signal)
         if (this.#stopping.signal.aborted) return
         await this.#probe()
       }
       this.#probing = undefined
     }
-    this.#probing ??= probeRepeatedly()
+    if (this.#isServer && !this.#stopping.signal.aborted && isTroubled()) this.#probing ??= probeRepeatedly()
   }
 
   async #probe(): Promise<void> {
@@ -269,34 +272,7 @@ class Connection {
   }
 }
 
-async function closeQuietly(store: CopyStore): Promise<void> {
-  await store.close().catch(() => {})
-}
-
-type FileWatch = Readonly<{ begin(): void; isReplaced(): boolean }>
-
-/** Notice a file that was removed or replaced: it stays open without a name, while walks write to another one. */
-function createFileWatch(identify: (() => string | null) | undefined, clock: Clock): FileWatch {
-  let file: string | null | undefined
-  let lookedAtMs = -Infinity
-  return {
-    begin() {
-      file = identify?.()
-      lookedAtMs = clock.nowMs()
-    },
-    isReplaced() {
-      if (identify === undefined) return false
-      const nowMs = clock.nowMs()
-      if (isWithin(lookedAtMs, PROBE_AFTER_MS.file, nowMs)) return false
-      lookedAtMs = nowMs
-      return identify() !== file
-    },
-  }
-}
-
-export { describeFailure, describeStoreFailure } from './unavailable.ts'
-
-/** Something that is wrong for a while; its begin and its end are told once. */
+/** Something that is wrong for a while; its begin and its end are reported once. */
 type Trouble = Readonly<{
   /** `undefined`: nothing is wrong. */
   error(): unknown

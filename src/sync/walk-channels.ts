@@ -90,23 +90,20 @@ async function findShared(details: ListDetails): Promise<readonly Channel[] | un
   return undefined
 }
 
-/** By how much other clocks are ahead of this machine's, in milliseconds, as far as they are known. */
-export type WalkClock = Readonly<{
-  /** Does another clock differ by more than a minute, and none agree? */
-  isDoubtful: boolean
-}>
+/** What is known of this machine's clock. `isDoubtful`: another clock differs by more than a minute, and none agrees. */
+export type WalkClock = Readonly<{ isDoubtful: boolean }>
 
 type ClockDetails = Readonly<{
   store: Pick<CopyStore, 'readTime' | 'findFutureCopies'>
   clock: Clock
-  /** What the catalog's last response said; `undefined`: nothing. */
+  /** By how much the catalog's clock is ahead of this one, in milliseconds; `undefined`: unknown. */
   catalogDifferenceMs: number | undefined
 }>
 
 /**
  * Compare this machine's clock before a walk dates everything by it. A machine that is behind would take what the others wrote for
  * future data, and write it anew with times that are too old.
- * @throws WalkError when the clock is wrong by every other one: another machine, or a later walk, does it
+ * @throws WalkError when the clock is wrong by every other one: another machine, or a later walk, walks then
  */
 export async function checkWalkClock({
   store,

@@ -4,7 +4,7 @@ import type { DroppedGtins } from '../catalog/parse.ts'
 import { HOUR_MS, SECOND_MS } from '../clock.ts'
 import { VitrineError, WalkError, WalkHeldError } from '../errors.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
-import { describeFailure } from '../storage/reconnecting-store.ts'
+import { describeFailure } from '../storage/unavailable.ts'
 import { LEASE_MS, createLeaseLost } from '../storage/sql-leases.ts'
 import type { CopyState, HeldWalk, WalkPlace, WalkStore } from '../storage/store.ts'
 import { describeHold, findLastWalkStart, judgeWalk } from './held-walk.ts'
@@ -34,7 +34,7 @@ export type WalkDetails = Omit<WalkOrder, 'pausedUntilMs'> &
 type OneWalk = WalkDetails & Readonly<{ channel: Channel; beganAtMs: number; isClockDoubtful: boolean }>
 
 /**
- * Walks every served channel, one after the other. A channel that fails keeps its old copy and does not stop the rest.
+ * Walk every served channel, one after the other. A channel that fails keeps its old copy and does not stop the rest.
  * @throws CatalogError when not even the list of channels can be had, WalkHeldError when that is held; NoChannelsError when it has
  * none to serve; WalkError when it was told to stop before that, or when the clock of this machine is wrong.
  */
@@ -64,10 +64,7 @@ async function walkChannel(walk: OneWalk): Promise<ChannelWalk> {
   try {
     const before = await store.getCopyState(channel.id)
     if (isJustWalked(walk, before)) return end('busy')
-    const { productCount, held } = await walkToEnd(
-      { ...walk, droppedGtins, expectedCount: before.productCount },
-      before,
-    )
+    const { productCount, held } = await walkToEnd(walk, before, droppedGtins)
     if (held === null) return end('complete', { productCount })
     const reason = describeHold(held, before.productCount)
     return end('held', { productCount, failure: WalkHeldError.code, reason })
@@ -91,7 +88,7 @@ async function takeLease({ store, owner, channel }: OneWalk): Promise<boolean> {
   return store.takeLease(channel.id, lease)
 }
 
-/** Has another machine walked it for the same occasion? It may have ended since this one was told to. */
+/** Has another machine walked the channel for the same occasion? */
 function isJustWalked({ clock, walkedSinceMs, isTakeOver }: OneWalk, state: CopyState): boolean {
   if (walkedSinceMs === null) return false
   if (isTakeOver) return !state.isRunning
@@ -99,60 +96,49 @@ function isJustWalked({ clock, walkedSinceMs, isTakeOver }: OneWalk, state: Copy
   return lastStartedAtMs !== null && lastStartedAtMs >= walkedSinceMs
 }
 
-/** Reads every page, and makes the walk the current one unless it is suspicious: then it is held. */
+/** Read every page, and make the walk the current one unless it is suspicious: then it is held. */
 async function walkToEnd(
-  walk: OneWalk & Pick<PagedWalk, 'droppedGtins' | 'expectedCount'>,
+  walk: OneWalk,
   before: CopyState,
+  droppedGtins: DroppedGtins,
 ): Promise<Readonly<{ productCount: number; held: HeldWalk | null }>> {
-  const { store, clock, owner } = walk
-  const { id } = walk.channel
+  const { store, clock, owner, channel } = walk
   let extendedAtMs = clock.nowMs()
   const extendLease = async (): Promise<void> => {
     const nowMs = clock.nowMs()
     // Each write checks by itself whether the lease is another's by now.
     if (nowMs >= extendedAtMs && nowMs < extendedAtMs + EXTEND_EVERY_MS) return
     extendedAtMs = nowMs
-    if (!(await store.takeLease(id, { owner, forMs: LEASE_MS }))) throw createLeaseLost()
+    if (!(await store.takeLease(channel.id, { owner, forMs: LEASE_MS }))) throw createLeaseLost()
   }
   // What is fetched ahead ends with the walk of its channel, whatever ends that.
   const ended = new AbortController()
-  const signal = AbortSignal.any([walk.signal, ended.signal])
   try {
-    const { place, held } = await walkPages(
-      { ...walk, signal, extendLease },
-      {
-        begin: (resumableSinceMs) => store.beginWalk(id, { nowMs: clock.nowMs(), resumableSinceMs }),
-        judgeLast: (last) => judge(walk, before, { place: last, isMalformed: false }),
-      },
-    )
-    const { productCount } = place
-    if (held === null) return { productCount, held: await endWalk({ ...walk, extendLease }, before, place) }
-    await store.holdWalk(id, place.walk, held)
-    return { productCount, held }
+    const pages = await walkPages({
+      ...walk,
+      droppedGtins,
+      extendLease,
+      expectedCount: before.productCount,
+      signal: AbortSignal.any([walk.signal, ended.signal]),
+      begin: (resumableSinceMs) => store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs }),
+      judgeLast: (last) => judge(walk, before, { place: last, isMalformed: false }),
+    })
+    const { place } = pages
+    // Whether most offers are malformed is known only once every page is written. Counting a large catalog takes its time.
+    await extendLease()
+    const isMalformed = pages.held === null && (await store.isWalkMalformed(channel.id, place.walk))
+    await extendLease()
+    const held = pages.held ?? judge(walk, before, { place, isMalformed })
+    if (held !== null) await store.holdWalk(channel.id, place.walk, held)
+    else await store.completeWalk(channel.id, place.walk, { nowMs: clock.nowMs(), isMalformed })
+    return { productCount: place.productCount, held }
   } finally {
     ended.abort()
   }
 }
 
-/** Whether most offers are malformed is known only once every page is written. */
-async function endWalk(
-  walk: OneWalk & Pick<PagedWalk, 'extendLease'>,
-  before: CopyState,
-  place: WalkPlace,
-): Promise<HeldWalk | null> {
-  const { store, clock, channel, extendLease } = walk
-  await extendLease()
-  const isMalformed = await store.isWalkMalformed(channel.id, place.walk)
-  // Counting a large catalog takes its time.
-  await extendLease()
-  const held = judge(walk, before, { place, isMalformed })
-  if (held !== null) await store.holdWalk(channel.id, place.walk, held)
-  else await store.completeWalk(channel.id, place.walk, { nowMs: clock.nowMs(), isMalformed })
-  return held
-}
-
 /**
- * The times of whole walks are compared, not those of one channel: channels before it may take longer now than the next time. A walk
+ * Compare the times of whole walks, not those of one channel: channels before it may take longer now than the next time. A walk
  * that was resumed counts from when it first began.
  */
 function judge(

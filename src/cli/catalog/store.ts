@@ -15,7 +15,7 @@ import type { CatalogTables } from '../../catalog-service/store/schema.ts'
 import { findErrorCode } from '../../database/open-failure.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { StoreError, UsageError, VitrineError } from '../../errors.ts'
-import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
+import { describeStoreFailure } from '../../storage/unavailable.ts'
 import type { CommandContext } from '../command.ts'
 import { type Listing, type Result, printList, printResult, quote } from '../output.ts'
 
