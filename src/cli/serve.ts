@@ -5,7 +5,7 @@ import type { Primary } from '../cluster/primary.ts'
 import { readEnvironment } from '../config/env.ts'
 import type { Context, ContextDetails } from '../context.ts'
 import { listenHttp } from '../http/server.ts'
-import { openReadThreads } from '../storage/read-threads.ts'
+import { openReadThread } from '../storage/long-reads.ts'
 import { runWalkInThread } from '../sync/walk-runner.ts'
 import { announce } from './announce.ts'
 import { TRUST_ALL_WARNING } from './checks/listener.ts'
@@ -71,7 +71,7 @@ async function listenHere({ config, clock }: CommandContext): Promise<Listener> 
   const server = await listenHttp(config.host, config.port, clock)
   return {
     port: server.port,
-    openLongReads: openReadThreads,
+    openLongReads: openReadThread,
     async start(context) {
       const { createApp } = await loading
       server.answerWith(createApp(context, server.isStopping))

@@ -10,7 +10,7 @@ import { type HttpServer, listenHttp } from '../http/server.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
 import { createEnding } from '../lib/shutdown.ts'
 import { createLogger } from '../observability/logger.ts'
-import { openReadThreads } from '../storage/read-threads.ts'
+import { openReadThread } from '../storage/long-reads.ts'
 import { type MetricsPage, collectValues } from './cluster-metrics.ts'
 import {
   HEARTBEAT_MS,
@@ -60,7 +60,7 @@ async function start(loadDemo: LoadDemo): Promise<void> {
     logger,
     publicUrl: parameters.publicUrl,
     walkRunner: null,
-    openLongReads: openReadThreads,
+    openLongReads: openReadThread,
     worker: parameters.number,
   })
   const metrics = { ...context.metrics, print: readMetricsPage }

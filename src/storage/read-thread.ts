@@ -9,7 +9,7 @@ import {
   type ReadThreadData,
   type ToReadThread,
   createLongReads,
-} from './read-threads.ts'
+} from './long-reads.ts'
 import { createReadCopy } from './sql-copies.ts'
 
 /** Body of a thread that makes the long reads of a SQLite file, one after the other. */

@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import type { OpenLongReads } from '../../../src/storage/read-threads.ts'
+import type { OpenLongReads } from '../../../src/storage/long-reads.ts'
 import { type SqlStore, openSqlStore } from '../../../src/storage/sql-store.ts'
 import { isShortRead } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, makeQuery, walkAll } from '../../storage/conformance/subject.ts'
 
-/** The built threads: they need JavaScript. */
-const BUILT_THREADS = new URL('../../../dist/storage/read-threads.js', import.meta.url).href
+/** The built thread: it needs JavaScript. */
+const BUILT_THREAD = new URL('../../../dist/storage/long-reads.js', import.meta.url).href
 
 const products = Array.from({ length: 600 }, (_, index) =>
   makeProduct({
@@ -21,15 +21,15 @@ const products = Array.from({ length: 600 }, (_, index) =>
 
 let store: SqlStore
 let path: string
-let openReadThreads: OpenLongReads
+let openReadThread: OpenLongReads
 beforeEach(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-threads-'))
   path = join(folder, 'copy.db')
-  ;({ openReadThreads } = (await import(BUILT_THREADS)) as { openReadThreads: OpenLongReads })
+  ;({ openReadThread } = (await import(BUILT_THREAD)) as { openReadThread: OpenLongReads })
   store = await openSqlStore({
     database: { kind: 'sqlite', path },
     catalog: 'c',
-    openLongReads: openReadThreads,
+    openLongReads: openReadThread,
   })
   onTestFinished(async () => {
     await store.close()
@@ -38,7 +38,7 @@ beforeEach(async () => {
   await walkAll(store, products, 100)
 })
 
-describe('long reads in threads of their own', () => {
+describe('long reads in a thread of their own', () => {
   test('grids, counts and searches - are what the calling thread reads', async () => {
     const here = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
     onTestFinished(() => here.close())
@@ -55,7 +55,7 @@ describe('long reads in threads of their own', () => {
   })
 
   test('time is over - the read is ended, and the thread goes on with the next one', async () => {
-    const reads = openReadThreads({ path, catalog: 'c' })
+    const reads = openReadThread({ path, catalog: 'c' })
     onTestFinished(() => reads.close())
     for (const over of [
       { excluded: ['kopje'] },
@@ -70,15 +70,15 @@ describe('long reads in threads of their own', () => {
   })
 
   test('read that fails - is an error of the store in the words of the database', async () => {
-    const reads = openReadThreads({ path: join(path, 'no-folder', 'copy.db'), catalog: 'c' })
+    const reads = openReadThread({ path: join(path, 'no-folder', 'copy.db'), catalog: 'c' })
     onTestFinished(() => reads.close())
     await expect(reads.findDeals(makeQuery())).rejects.toThrow(/Cannot open the database/)
     // The same thread is asked again.
     await expect(reads.findDeals(makeQuery())).rejects.toThrow(/Cannot open the database/)
   })
 
-  test('end of the store - ends the threads after the reads that they have', async () => {
-    const reads = openReadThreads({ path, catalog: 'c' })
+  test('end of the store - ends the thread after the reads that it has', async () => {
+    const reads = openReadThread({ path, catalog: 'c' })
     const read = reads.findDeals(makeQuery({ words: 'lamp' }))
     await reads.close()
     expect(await read).toHaveLength(61)

@@ -7,7 +7,7 @@ import type { ReadCopy } from './sql-copies.ts'
 import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
 import { findDeals } from './sql-deals.ts'
 import { searchProducts } from './sql-search.ts'
-import { type CopyStore, isShortRead } from './store.ts'
+import type { CopyStore } from './store.ts'
 import { isTooLong } from './unavailable.ts'
 
 /** Reads that may go through a whole copy, so that they must not run on a thread that answers visitors. */
@@ -59,26 +59,16 @@ export type ReadThreadData = Parameters<OpenLongReads>[0]
 /** How long a thread may take to end its reads at a stop. */
 const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
 
-/**
- * Open two threads that read a SQLite file, each with a connection of its own: one for grids that are read from the start of an
- * index, and one for everything that may go through a whole copy: an ordinary grid does not wait for such a read.
- */
-export const openReadThreads: OpenLongReads = (place) => {
-  const short = new ReadThread(place)
-  const long = new ReadThread(place)
-  // The first visitor of a grid does not wait for the start of a thread.
-  short.start()
+/** Open a thread that makes the long reads of a SQLite file, with a connection of its own. It starts with its first read. */
+export const openReadThread: OpenLongReads = (place) => {
+  const thread = new ReadThread(place)
   return {
-    findDeals(query, withinMs = Infinity) {
-      const thread = isShortRead(query) ? short : long
-      return thread.read({ method: 'findDeals', parameters: [query], withinMs })
-    },
-    countDeals: (query) => long.read({ method: 'countDeals', parameters: [query], withinMs: Infinity }),
+    findDeals: (query, withinMs = Infinity) =>
+      thread.read({ method: 'findDeals', parameters: [query], withinMs }),
+    countDeals: (query) => thread.read({ method: 'countDeals', parameters: [query], withinMs: Infinity }),
     searchProducts: (...parameters) =>
-      long.read({ method: 'searchProducts', parameters, withinMs: Infinity }),
-    async close() {
-      await Promise.all([short.close(), long.close()])
-    },
+      thread.read({ method: 'searchProducts', parameters, withinMs: Infinity }),
+    close: () => thread.close(),
   }
 }
 
@@ -99,7 +89,7 @@ class ReadThread {
     this.#place = place
   }
 
-  start(): Worker {
+  #start(): Worker {
     const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#place })
     let cause: unknown
     worker.on('message', (response: ReadResponse) => this.#settle(response))
@@ -119,7 +109,7 @@ class ReadThread {
     return new Promise<T>((resolve, reject) => {
       const id = (this.#lastId += 1)
       this.#waiting.set(id, { resolve, reject })
-      const worker = this.#worker ?? this.start()
+      const worker = this.#worker ?? this.#start()
       worker.postMessage({ ...request, id } satisfies ToReadThread)
     })
   }
