@@ -61,10 +61,12 @@ test('grids of several visitors - one after the other, by the address that the t
 test('grid without a filter - does not wait for one that has to be searched for', async () => {
   const reads = createReads()
   const { app } = await startStocked([makeSale()], { over: { openLongReads: reads.open } })
-  const searched = request(app).get(toGrid('a1')).then()
+  const searched = request(app)
+    .get(toGrid('a1'))
+    .then(({ headers }) => headers['vitrine-state'])
   await vi.waitFor(() => expect(reads.begun).toEqual(['a1']))
   const plain = await request(app).get(`/fragments/${CHANNEL_ID}/deals?currency=EUR`)
   expect(plain.headers['vitrine-state']).toBe('shown')
   reads.endNext()
-  await searched
+  expect(await searched).toBe('hidden')
 })
