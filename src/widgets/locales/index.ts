@@ -91,23 +91,22 @@ export const LANGUAGE_TAGS: readonly string[] = [
 /** Locales that are kept ready: every answer needs one, and finding it costs more than using it. */
 const speeches = new LRUCache<string, Speech>({ max: 500 })
 
-/** Find the words for a reader's locale. */
+/**
+ * Find the words for a reader's locale, a BCP 47 tag: those of the tag itself, else of the tag without its last part and so on down
+ * to the language, else English.
+ */
 export function findSpeech(locale: string): Speech {
   const kept = speeches.get(locale)
   if (kept !== undefined) return kept
   const language = findLanguage(locale)
   const { lang } = language
-  const isSameLanguage = new Intl.Locale(locale).language === new Intl.Locale(lang).language
+  const isSameLanguage = locale.split('-', 1)[0] === lang.split('-', 1)[0]
   const speech = { ...language, locale: isSameLanguage ? locale : lang }
   speeches.set(locale, speech)
   return speech
 }
 
-/**
- * Find the language of a BCP 47 tag, whatever it is: that of the tag itself, else of the tag without its last part and so
- * on down to the language, else English.
- */
-export function findLanguage(tag: string): Language {
+function findLanguage(tag: string): Language {
   const parts = tag.toLowerCase().split('-')
   for (let length = parts.length; length > 0; length -= 1) {
     const found = LANGUAGES.get(parts.slice(0, length).join('-'))
