@@ -7,7 +7,8 @@ import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from
 import { formatDeals, toDealsPanel } from './deals-panel.ts'
 import { type Choosable, listFields } from './fields.ts'
 import { type HealthData, toHealth } from './health.ts'
-import type { ExplanationView, FieldGroupView, StudioTab, StudioView } from './views.ts'
+import type { ExplanationView } from './explain.ts'
+import type { FieldGroupView, StudioTab, StudioView } from './views.ts'
 import { type EmbeddedWidget, type EmbeddingPlace, toStudioWidget, toSuffix } from './widget.ts'
 
 /** Longest address of a channel that the studio prints; it comes as the catalog has it. */

@@ -3,9 +3,10 @@ import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { Channel } from '../catalog/contract.ts'
-import type { DroppedGtins } from '../catalog/parse.ts'
+import type { DroppedGtins, Drops } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
 import type { SqlStore } from '../storage/sql-store.ts'
+import type { HoldReason } from '../storage/store.ts'
 
 /** Everything that a walk in another thread needs; the key goes there and nowhere else. */
 export type WalkOrder = Readonly<{
@@ -55,6 +56,10 @@ export type ChannelWalk = Readonly<{
   /** Code of the error when it failed or was held, and its words. */
   failure: string | null
   reason: string | null
+  /** What a complete walk left out, by reason. */
+  drops: Drops
+  /** The copy that an accepted walk replaced, which would have been held otherwise. */
+  replaced: Readonly<{ reason: HoldReason; productCount: number }> | null
 }>
 
 /** How a walk ended, and a pause that it learned of: a 429 met there holds for every call. */

@@ -12,7 +12,7 @@ import { LEASE_MS, createLeaseLost } from '../storage/sql-leases.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
 import type { CopyState, HeldWalk, WalkPlace } from '../storage/store.ts'
 import { describeFailure } from '../storage/unavailable.ts'
-import { describeHold, findLastWalkStart, judgeWalk } from './held-walk.ts'
+import { describeHold, findHoldReason, findLastWalkStart, judgeWalk } from './held-walk.ts'
 import { createStopped } from './walk-calls.ts'
 import { checkWalkClock, listWalkedChannels } from './walk-channels.ts'
 import { walkPages } from './walk-page.ts'
@@ -130,14 +130,19 @@ async function walkChannel(walk: OneWalk): Promise<ChannelWalk> {
   const end = (outcome: ChannelWalk['outcome'], over: Partial<ChannelWalk> = {}): ChannelWalk => {
     const durationMs = clock.nowMs() - startedAtMs
     const named = { channelId: channel.id, channelName: channel.name, outcome, droppedGtins, durationMs }
-    return { productCount: 0, failure: null, reason: null, ...named, ...over }
+    return { productCount: 0, failure: null, reason: null, drops: {}, replaced: null, ...named, ...over }
   }
   if (!(await takeLease(walk))) return end('busy')
   try {
     const before = await store.getCopyState(channel.id)
     if (isJustWalked(walk, before)) return end('busy')
     const { productCount, held } = await walkToEnd(walk, before, droppedGtins)
-    if (held === null) return end('complete', { productCount })
+    if (held === null) {
+      const after = await store.getCopyState(channel.id)
+      const reason = walk.isAccepted ? findHoldReason(before, after) : null
+      const replaced = reason && { reason, productCount: before.productCount }
+      return end('complete', { productCount, drops: after.drops, replaced })
+    }
     const reason = describeHold(held, before.productCount)
     return end('held', { productCount, failure: WalkHeldError.code, reason })
   } catch (error) {

@@ -2,15 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
-import type {
-  BoxView,
-  DemoShopView,
-  EmbedView,
-  Frame,
-  GalleryView,
-  GridView,
-  MistakeView,
-} from './view-models.ts'
+import type { BoxView, DemoShopView, EmbedView, Frame, GridView, MistakeView } from './view-models.ts'
 
 /** Views to strings. Every method is pure and synchronous; the templates were read and compiled before. */
 export type Renderer = Readonly<{
@@ -24,8 +16,8 @@ export type Renderer = Readonly<{
   renderMistake(view: MistakeView): string
   /** A whole document, of a `StudioView` of the studio. */
   renderStudio(view: object): string
-  /** A whole document; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */
-  renderGallery(view: GalleryView): string
+  /** A whole document, of a `GalleryView`; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */
+  renderGallery(view: object): string
   /** A whole document. */
   renderDemoShop(view: DemoShopView): string
 }>
