@@ -29,7 +29,7 @@ export function createMemories(config: Config, clock: Clock): Memories {
 }
 
 /** Entries and bytes that one of the caches may have of what the settings allow for all. */
-export function shareBounds(
+function shareBounds(
   config: Pick<Config, 'cacheMaxEntries' | 'cacheMaxBytes'>,
   name: keyof typeof SHARES,
 ): CacheBounds {

@@ -1,4 +1,4 @@
-import type { Words } from './locales/words.ts'
+import type { Words } from './locales/index.ts'
 import type { BoxLayout, GridLayout, Theme } from './options.ts'
 
 /**
