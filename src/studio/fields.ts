@@ -1,8 +1,47 @@
+import type { DealCounts } from '../storage/store.ts'
+import { formatCount } from '../widgets/format.ts'
 import type { OptionRow } from '../widgets/option-list.ts'
+import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import { type JudgedOptions, listOptions } from './choice.ts'
-import { toCountKey } from './deals-panel.ts'
-import type { FieldGroupView, FieldView, StudioKind } from './views.ts'
+import { type JudgedOptions, type StudioKind, listOptions } from './choice.ts'
+
+/** An option as a field of the form. */
+export type FieldView = Readonly<{
+  name: string
+  label: string
+  hint: string
+  /** What is wrong with its value; `null`: nothing. */
+  error: string | null
+  control:
+    | Readonly<{
+        kind: 'select'
+        options: readonly Readonly<{ value: string; text: string; isChosen: boolean }>[]
+      }>
+    | Readonly<{
+        kind: 'input'
+        type: 'text' | 'number'
+        value: string
+        placeholder: string
+        inputMode?: 'text' | 'decimal'
+        min?: number
+        max?: number
+        suggestions: readonly string[]
+      }>
+    | Readonly<{
+        kind: 'checks'
+        /** `count`: deals of the shop under the other filters, `null` where they are not counted; and its key. */
+        options: readonly Readonly<{
+          value: string
+          text: string
+          count: string | null
+          countKey: string
+          isChosen: boolean
+        }>[]
+      }>
+}>
+
+/** Fields under one heading. */
+export type FieldGroupView = Readonly<{ title: string; fields: readonly FieldView[] }>
 
 /** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
 export type FieldDetails = Readonly<{
@@ -14,7 +53,6 @@ export type FieldDetails = Readonly<{
   shops: readonly Choosable[]
   currencies: readonly string[]
   brands: readonly string[]
-  languages: readonly string[]
 }>
 
 /** Something to choose, and how many deals it has; `null`: not counted. */
@@ -109,7 +147,7 @@ function toChecks(values: readonly string[], shops: readonly Choosable[]): Field
 }
 
 function listSuggestions(control: string, name: string, details: FieldDetails): readonly string[] {
-  if (control === 'language') return details.languages
+  if (control === 'language') return LANGUAGE_TAGS
   if (control === 'currency') return details.currencies
   return name === 'brand' ? details.brands : []
 }
@@ -124,4 +162,75 @@ function findDefault(row: OptionRow, { kind, defaults }: FieldDetails): string |
 
 function toSentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+}
+
+/** Entries of one filter that the page prints. */
+const MAX_ENTRIES = 12
+
+/** The key under which the page has the count of a filter's value. */
+function toCountKey(name: string, value: string): string {
+  return `count ${name} ${value}`
+}
+
+/** A count in words: "at least" where not everything was counted. */
+export function formatDeals(count: number, { isBounded }: Pick<DealCounts, 'isBounded'>): string {
+  return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
+}
+
+/** How many deals there are under the chosen filters, and would be under others. */
+export type DealsPanelView = ReturnType<typeof toDealsPanel>
+
+/** Counts as filters: each entry leads to the choice that has it, a chosen one to the choice without. */
+export function toDealsPanel(
+  counts: DealCounts,
+  typed: URLSearchParams,
+  toHref: (typed: URLSearchParams) => string,
+) {
+  const count = (value: number): string => formatDeals(value, counts)
+  const toFacet = (title: string, name: string, entries: readonly Entry[]) => ({
+    title,
+    entries: entries.slice(0, MAX_ENTRIES).map((entry) => {
+      const isChosen = typed.getAll(name).some((value) => value.toLowerCase() === entry.value.toLowerCase())
+      return {
+        key: toCountKey(name, entry.value),
+        text: entry.text,
+        count: count(entry.count),
+        href: toHref(isChosen ? withoutValue(typed, name, entry.value) : withValue(typed, name, entry.value)),
+        isChosen,
+      }
+    }),
+  })
+  const discounts = counts.discounts.map(({ minPercent, count: value }) => ({
+    value: String(minPercent),
+    text: `${minPercent} % or more`,
+    count: value,
+  }))
+  return {
+    total: count(counts.total),
+    facets: [
+      toFacet('Discount', 'min_discount', discounts),
+      toFacet('Brand', 'brand', toEntries(counts.brands.filter(({ name }) => name !== ''))),
+      toFacet('Shop', 'merchant', toEntries(counts.merchants)),
+    ].filter(({ entries }) => entries.length > 0),
+  }
+}
+
+type Entry = Readonly<{ value: string; text: string; count: number }>
+
+function toEntries(names: DealCounts['brands']): readonly Entry[] {
+  return names.map(({ name, count }) => ({ value: name, text: name, count }))
+}
+
+/** The choice with this value of a filter instead of others. Another filter means another first page. */
+function withValue(typed: URLSearchParams, name: string, value: string): URLSearchParams {
+  return new URLSearchParams(
+    [...typed].filter(([other]) => other !== name && other !== 'page').concat([[name, value]]),
+  )
+}
+
+/** The choice without this value of a filter; others of the same filter stay. */
+function withoutValue(typed: URLSearchParams, name: string, value: string): URLSearchParams {
+  const isIt = (other: string, text: string): boolean =>
+    other === name && text.toLowerCase() === value.toLowerCase()
+  return new URLSearchParams([...typed].filter(([other, text]) => other !== 'page' && !isIt(other, text)))
 }
