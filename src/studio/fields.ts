@@ -1,8 +1,7 @@
 import type { DealCounts } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
-import type { OptionRow } from '../widgets/option-list.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
-import { type OptionDefaults, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
+import { type OptionDefaults, type OptionRow, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import { type JudgedOptions, type StudioKind, listOptions } from './choice.ts'
 
 /** An option as a field of the form. */

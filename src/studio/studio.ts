@@ -1,6 +1,6 @@
 import { cleanText } from '../offers/text.ts'
-import type { GridSize, BoxSize } from '../widgets/heights.ts'
-import { findSpeech } from '../widgets/presentation.ts'
+import type { BoxSize, GridSize } from '../widgets/heights.ts'
+import { findSpeech } from '../widgets/locales/index.ts'
 import { STUDIO_TABS, type StudioChoice, type StudioTab } from './choice.ts'
 import type { StudioData } from './data.ts'
 import { type FieldGroupView, formatDeals, listFields, toDealsPanel } from './fields.ts'
@@ -121,7 +121,7 @@ function toWidget(data: StudioData): StudioWidgetView | null {
   }
   if (product === null) return null
   const size = shown.kind === 'where-to-buy' ? shown.size : NO_SHOPS
-  const title = messages.nameBox(product.title)
+  const title = messages.nameBox({ title: product.title })
   return toStudioWidget({ ...common, kind: 'where-to-buy', gtin: product.gtin, title, size }, data)
 }
 

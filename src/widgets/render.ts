@@ -53,7 +53,7 @@ const PAGES = ['fragment', 'embed', 'mistake', 'studio', 'gallery', 'demo-shop']
  * later are not read again.
  */
 export function createRenderer(): Renderer {
-  const eta = new Eta({ autoEscape: true, rmWhitespace: true, useWith: false })
+  const eta = new Templates({ autoEscape: true, rmWhitespace: true, useWith: false })
   for (const name of PAGES) loadTemplate(eta, name, `${name}.eta`)
   for (const name of PARTIALS) loadTemplate(eta, name, join('partials', `${name}.eta`))
 
@@ -73,6 +73,15 @@ export function createRenderer(): Renderer {
     renderStudio: (view) => eta.render('@studio', { ...view }),
     renderGallery: (view) => eta.render('@gallery', { ...view }),
     renderDemoShop: (view) => eta.render('@demo-shop', { ...view }),
+  }
+}
+
+/** Templates call each other by name: each is a compiled function, and options of a rendering are never read. */
+class Templates extends Eta {
+  override render = (name: unknown, data: object): string => {
+    const template = this.templatesSync.get(String(name))
+    if (template === undefined) throw new TypeError(`there is no template "${String(name)}"`)
+    return template.call(this, data)
   }
 }
 

@@ -50,7 +50,7 @@ const style = loadAssets(BUILT_FOLDER).get('vitrine.css')
 
 beforeAll(async () => {
   host = await startPageServer()
-  host.answers.set(style.path, { type: style.contentType, body: style.body })
+  host.answers.set(style.path, { type: style.contentType, body: style.bodies.identity })
   host.answers.set('/studio/gallery/pictures/square.svg', {
     type: 'image/svg+xml',
     body: findGalleryPicture('square.svg') ?? '',
