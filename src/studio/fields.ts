@@ -4,44 +4,6 @@ import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import { type OptionDefaults, type OptionRow, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import { type JudgedOptions, type StudioKind, listOptions } from './choice.ts'
 
-/** An option as a field of the form. */
-export type FieldView = Readonly<{
-  name: string
-  label: string
-  hint: string
-  /** What is wrong with its value; `null`: nothing. */
-  error: string | null
-  control:
-    | Readonly<{
-        kind: 'select'
-        options: readonly Readonly<{ value: string; text: string; isChosen: boolean }>[]
-      }>
-    | Readonly<{
-        kind: 'input'
-        type: 'text' | 'number'
-        value: string
-        placeholder: string
-        inputMode?: 'text' | 'decimal'
-        min?: number
-        max?: number
-        suggestions: readonly string[]
-      }>
-    | Readonly<{
-        kind: 'checks'
-        /** `count`: deals of the shop under the other filters, `null` where they are not counted; and its key. */
-        options: readonly Readonly<{
-          value: string
-          text: string
-          count: string | null
-          countKey: string
-          isChosen: boolean
-        }>[]
-      }>
-}>
-
-/** Fields under one heading. */
-export type FieldGroupView = Readonly<{ title: string; fields: readonly FieldView[] }>
-
 /** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
 export type FieldDetails = Readonly<{
   kind: StudioKind
@@ -55,7 +17,7 @@ export type FieldDetails = Readonly<{
 }>
 
 /** Something to choose, and how many deals it has; `null`: not counted. */
-export type Choosable = Readonly<{ name: string; count: string | null }>
+type Choosable = Readonly<{ name: string; count: string | null }>
 
 /** Fields of one heading, by the names of their options. */
 const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] = [
@@ -66,7 +28,7 @@ const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] =
 ]
 
 /** Every option of a widget as a field, under its heading. */
-export function listFields(details: FieldDetails): readonly FieldGroupView[] {
+export function listFields(details: FieldDetails) {
   const rows = new Map(listOptions(details.kind).map((row) => [row.name, row]))
   return GROUPS.map(({ title, names }) => ({
     title,
@@ -77,39 +39,52 @@ export function listFields(details: FieldDetails): readonly FieldGroupView[] {
   })).filter(({ fields }) => fields.length > 0)
 }
 
-function toField(row: OptionRow, details: FieldDetails): FieldView {
+/** An option as a field of the form. */
+export type FieldView = ReturnType<typeof toField>
+
+function toField(row: OptionRow, details: FieldDetails) {
   const values = details.typed.getAll(row.name)
   return {
     name: row.name,
     label: row.label,
     hint: toSentence(row.meaning.replaceAll('`', '')),
+    /** What is wrong with its value; `null`: nothing. */
     error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
     control: toControl(row, values, details),
   }
 }
 
-function toControl(row: OptionRow, values: readonly string[], details: FieldDetails): FieldView['control'] {
+function toControl(row: OptionRow, values: readonly string[], details: FieldDetails) {
   const { control, name } = row
   const [value = ''] = values
   const standard = findDefault(row, details)
   if (control === 'shops') return toChecks(values, details.shops)
   if (typeof control === 'string') {
-    const isPrice = control === 'price'
     return {
       kind: 'input',
       type: 'text',
       value,
       placeholder: standard ?? PLACEHOLDERS[control],
-      inputMode: isPrice ? 'decimal' : 'text',
+      inputMode: control === 'price' ? 'decimal' : 'text',
       suggestions: listSuggestions(control, name, details),
-    }
+    } as const
   }
-  if ('min' in control)
-    return { kind: 'input', type: 'number', value, placeholder: standard ?? '', ...control, suggestions: [] }
+  if ('min' in control) {
+    const { min, max } = control
+    return {
+      kind: 'input',
+      type: 'number',
+      value,
+      placeholder: standard ?? '',
+      min,
+      max,
+      suggestions: [],
+    } as const
+  }
   // A word that is none stays to be seen, beside what is wrong with it.
   const words = value === '' || control.includes(value) ? control : [...control, value]
   return {
-    kind: 'select',
+    kind: 'select' as const,
     options: words.map((word) => ({
       value: word,
       text: word === standard ? `${word} (by default)` : word,
@@ -127,14 +102,14 @@ const PLACEHOLDERS = {
   price: 'any',
 } as const
 
-function toChecks(values: readonly string[], shops: readonly Choosable[]): FieldView['control'] {
+function toChecks(values: readonly string[], shops: readonly Choosable[]) {
   const known = new Set(shops.map(({ name }) => name.toLowerCase()))
   const chosen = new Set(values.map((value) => value.toLowerCase()))
   const others = values
     .filter((value) => !known.has(value.toLowerCase()))
     .map((name) => ({ name, count: null }))
   return {
-    kind: 'checks',
+    kind: 'checks' as const,
     options: [...shops, ...others].map(({ name, count }) => ({
       value: name,
       text: name,

@@ -3,7 +3,7 @@ import type { BoxSize, GridSize } from '../widgets/heights.ts'
 import { findSpeech } from '../widgets/locales/index.ts'
 import { STUDIO_TABS, type StudioChoice, type StudioTab } from './choice.ts'
 import type { StudioData } from './data.ts'
-import { type FieldGroupView, formatDeals, listFields, toDealsPanel } from './fields.ts'
+import { formatDeals, listFields, toDealsPanel } from './fields.ts'
 import { toHealth } from './health.ts'
 import { type StudioWidgetView, toStudioWidget, toSuffix } from './widget.ts'
 
@@ -88,7 +88,7 @@ function keepCommon(choice: StudioChoice, tab: StudioTab): URLSearchParams {
   return new URLSearchParams([...choice.typed].filter(([name]) => names.includes(name)))
 }
 
-function toFields({ choice, judged, defaults, product, counts }: StudioData): readonly FieldGroupView[] {
+function toFields({ choice, judged, defaults, product, counts }: StudioData) {
   if (choice.tab === 'health') return []
   const offers = product?.offers ?? []
   const ofProduct = [...new Set(offers.map(({ merchant }) => merchant))].sort((a, b) => a.localeCompare(b))
