@@ -1,31 +1,40 @@
-import type { GateState } from '../catalog/call-gate.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
-import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
+import type { Context } from '../context.ts'
+import { readServerState } from '../server-status.ts'
 import type { CopyState } from '../storage/store.ts'
+import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
+import { computePeriodMs } from '../sync/walk-schedule.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatWhen } from '../widgets/format.ts'
 
 /** Channels that the table has; each is one read of the copy. */
-export const MAX_HEALTH_CHANNELS = 50
+const MAX_CHANNELS = 50
 
 /** What the health tab is made of. */
-export type HealthData = Readonly<{
-  nowMs: number
-  gate: GateState
-  /** Is there nothing in the embedded catalog? */
-  isCatalogEmpty: boolean
-  /** What the database of the stored copy says; `null`: it works. */
-  storeFailure: string | null
-  /** Does the database answer reads and refuse writes, as a standby does? */
-  isStoreReadOnly: boolean
-  channels: readonly Readonly<{ channel: Channel; state: CopyState }>[]
-  channelCount: number
-  /** Since when the catalog lists no channels and is not believed, Unix milliseconds; `null`: it lists some. */
-  channelsHeldSinceMs: number | null
-  /** Two walks lie at most this far apart; `null` when none runs by itself. */
-  walkPeriodMs: number | null
-}>
+export type HealthData = Awaited<ReturnType<typeof readHealth>>
+
+/** Read what the health tab shows of these channels; nothing is called. */
+export async function readHealth(context: Context, channels: readonly Channel[]) {
+  const { store, clock, config } = context
+  const { gate, isStoreUp, isStoreWritable, channelsHeldSinceMs } = await readServerState(context)
+  const listed = channels.slice(0, MAX_CHANNELS)
+  return {
+    nowMs: clock.nowMs(),
+    gate,
+    isCatalogEmpty: (await context.demo?.readContent()) === 'empty',
+    /** What the database of the stored copy says; `null`: it works. */
+    storeFailure: isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
+    /** Does the database answer reads and refuse writes, as a standby does? */
+    isStoreReadOnly: isStoreUp && !isStoreWritable,
+    channels: await Promise.all(
+      listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),
+    ),
+    channelCount: channels.length,
+    channelsHeldSinceMs,
+    walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
+  }
+}
 
 /** A fact for the operator; one that is not good says what to do. */
 type HealthLine = Readonly<{ label: string; value: string; isGood: boolean; advice: string | null }>
