@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
 import type { Reader } from './readers.ts'
@@ -50,15 +51,20 @@ const IN_MEMORY = ':memory:'
 export const databaseAddress: Reader<DatabaseAddress> = {
   expects: `sqlite:PATH of a file, for example sqlite:data/vitrine.db, or ${POSTGRES_FORM}`,
   read(text) {
-    const server = isOfServer(text) ? readServer(text) : undefined
-    if (server !== undefined) return typeof server === 'string' ? undefined : server
-    const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
-    return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
+    const address = readAddress(text)
+    return typeof address === 'string' ? undefined : address
   },
   explain(text) {
-    const server = isOfServer(text) ? readServer(text) : undefined
-    return typeof server === 'string' ? server : undefined
+    const address = readAddress(text)
+    return typeof address === 'string' ? address : undefined
   },
+}
+
+/** Return the address, what is wrong with that of a server, or `undefined` for anything else. */
+function readAddress(text: string): DatabaseAddress | string | undefined {
+  if (/^postgres(?:ql)?:/i.test(text)) return readServer(text)
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
+  return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
 }
 
 /** An address as a text that travels to another thread of this process; with its password, so nowhere else. */
@@ -79,21 +85,17 @@ export function labelDatabase(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? address.path : address.label
 }
 
-const isOfServer = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
-
-/** The address, or what is wrong with it. */
 function readServer(text: string): PostgresAddress | string {
   const url = parseUrl(text)
   if (url === undefined)
     return 'host or port cannot be read; is "/", "?", "@" or "#" in a password percent-encoded?'
   if (url.hash !== '') return '"#" has to be percent-encoded'
-  const given = readOptions(url.searchParams)
-  if (typeof given === 'string') return given
-  const options = { ...DEFAULTS, ...given }
+  const options = readOptions(url.searchParams)
+  if (typeof options === 'string') return options
   const parts = decodeAll([url.pathname.slice(1), url.username, url.password])
   if (parts === undefined) return '"%" in user, password or database has to be written %25'
   const [database, user, password] = parts
-  const host = options.host ?? url.hostname.replace(/^\[|\]$/g, '')
+  const { host = url.hostname.replace(/^\[|\]$/g, '') } = options
   const fault = findFault({ host, user, database })
   if (fault !== undefined) return fault
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
@@ -121,42 +123,35 @@ function findFault(parts: Readonly<{ host: string; user: string; database: strin
   return parts.database.includes('/') ? 'the database has a "/" in its name' : undefined
 }
 
-/** How each parameter reads its text; `undefined`: it cannot be that. */
-const PARAMETERS = {
-  sslmode: (text: string) => TLS_MODES.find((mode) => mode === text),
-  sslrootcert: (text: string) => (text === '' ? undefined : text),
-  pool_size: (text: string) => readNumber(text, 2, MAX_POOL_SIZE),
-  connect_timeout_ms: (text: string) => readNumber(text, 1, MAX_TIMEOUT_MS),
-  statement_timeout_ms: (text: string) => readNumber(text, 1, MAX_TIMEOUT_MS),
-  application_name: (text: string) => (/^[\x21-\x7e]{1,63}$/.test(text) ? text : undefined),
-  host: (text: string) => (text.startsWith('/') ? text : undefined),
-} as const
+const numberText = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
 
-type Given = { [Name in keyof typeof PARAMETERS]?: NonNullable<ReturnType<(typeof PARAMETERS)[Name]>> }
+/** What may stand after "?". */
+const OPTIONS = z.object({
+  sslmode: z.enum(TLS_MODES).default('disable'),
+  sslrootcert: z.string().min(1).nullable().default(null),
+  pool_size: numberText(2, MAX_POOL_SIZE).default(10),
+  connect_timeout_ms: numberText(1, MAX_TIMEOUT_MS).default(2_000),
+  statement_timeout_ms: numberText(1, MAX_TIMEOUT_MS).default(1_000),
+  application_name: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,63}$/)
+    .default('vitrine'),
+  host: z.string().startsWith('/').optional(),
+})
 
-const DEFAULTS = {
-  sslmode: 'disable',
-  sslrootcert: null,
-  pool_size: 10,
-  connect_timeout_ms: 2_000,
-  statement_timeout_ms: 1_000,
-  application_name: 'vitrine',
-} as const
-
-function readOptions(given: URLSearchParams): Given | string {
-  const read: Record<string, unknown> = {}
-  for (const [name, text] of given) {
-    if (!Object.hasOwn(PARAMETERS, name)) return 'there is an unknown parameter after "?"'
-    if (Object.hasOwn(read, name)) return `${name} is given twice`
-    read[name] = PARAMETERS[name as keyof typeof PARAMETERS](text)
-    if (read[name] === undefined) return `${name} cannot be that`
-  }
-  return read
-}
-
-function readNumber(text: string, min: number, max: number): number | undefined {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : NaN
-  return value >= min && value <= max ? value : undefined
+function readOptions(given: URLSearchParams): z.infer<typeof OPTIONS> | string {
+  const names = [...given.keys()]
+  if (names.some((name) => !Object.hasOwn(OPTIONS.shape, name)))
+    return 'there is an unknown parameter after "?"'
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined) return `${repeated} is given twice`
+  const parsed = OPTIONS.safeParse(Object.fromEntries(given))
+  return parsed.success ? parsed.data : `${String(parsed.error.issues[0]?.path[0])} cannot be that`
 }
 
 function decodeAll<Texts extends readonly string[]>(texts: [...Texts]): Texts | undefined {
