@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
 import type { Reader } from './readers.ts'
@@ -38,9 +37,6 @@ export type PostgresAddress = Readonly<{
 /** Where data are kept: a file of this machine, or a server that several machines share. */
 export type DatabaseAddress = SqliteAddress | PostgresAddress
 
-const POSTGRES_FORM =
-  'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)'
-
 const DEFAULT_PORT = 5432
 const MAX_POOL_SIZE = 1_000
 const MAX_TIMEOUT_MS = 60_000
@@ -49,22 +45,18 @@ const MAX_TIMEOUT_MS = 60_000
 const IN_MEMORY = ':memory:'
 
 export const databaseAddress: Reader<DatabaseAddress> = {
-  expects: `sqlite:PATH of a file, for example sqlite:data/vitrine.db, or ${POSTGRES_FORM}`,
+  expects:
+    'sqlite:PATH of a file, for example sqlite:data/vitrine.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)',
   read(text) {
-    const address = readAddress(text)
-    return typeof address === 'string' ? undefined : address
+    const server = readServer(text)
+    if (server !== undefined) return typeof server === 'string' ? undefined : server
+    const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
+    return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
   },
   explain(text) {
-    const address = readAddress(text)
-    return typeof address === 'string' ? address : undefined
+    const server = readServer(text)
+    return typeof server === 'string' ? server : undefined
   },
-}
-
-/** Return the address, what is wrong with that of a server, or `undefined` for anything else. */
-function readAddress(text: string): DatabaseAddress | string | undefined {
-  if (/^postgres(?:ql)?:/i.test(text)) return readServer(text)
-  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
-  return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
 }
 
 /** An address as a text that travels to another thread of this process; with its password, so nowhere else. */
@@ -85,19 +77,19 @@ export function labelDatabase(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? address.path : address.label
 }
 
-function readServer(text: string): PostgresAddress | string {
+/** Return the address of a server, or what is wrong with it; `undefined` for another kind of address. */
+function readServer(text: string): PostgresAddress | string | undefined {
+  if (!/^postgres(?:ql)?:/i.test(text)) return undefined
   const url = parseUrl(text)
   if (url === undefined)
     return 'host or port cannot be read; is "/", "?", "@" or "#" in a password percent-encoded?'
   if (url.hash !== '') return '"#" has to be percent-encoded'
-  const options = readOptions(url.searchParams)
-  if (typeof options === 'string') return options
+  const parameters = url.searchParams
   const parts = decodeAll([url.pathname.slice(1), url.username, url.password])
-  if (parts === undefined) return '"%" in user, password or database has to be written %25'
-  const [database, user, password] = parts
-  const { host = url.hostname.replace(/^\[|\]$/g, '') } = options
-  const fault = findFault({ host, user, database })
+  const host = parameters.get('host') ?? url.hostname.replace(/^\[|\]$/g, '')
+  const fault = findParameterFault(parameters) ?? findPartFault(parts, host)
   if (fault !== undefined) return fault
+  const [database, user, password] = parts as readonly [string, string, string]
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
   return {
     kind: 'postgres',
@@ -108,56 +100,57 @@ function readServer(text: string): PostgresAddress | string {
     database,
     user,
     password: password === '' ? null : new Secret(password),
-    tls: options.sslmode,
-    tlsRootFile: options.sslrootcert,
-    poolSize: options.pool_size,
-    connectTimeoutMs: options.connect_timeout_ms,
-    statementTimeoutMs: options.statement_timeout_ms,
-    applicationName: options.application_name,
+    ...readOptions(parameters),
   }
 }
 
-function findFault(parts: Readonly<{ host: string; user: string; database: string }>): string | undefined {
-  const missing = Object.entries(parts).find(([, part]) => part === '')?.[0]
-  if (missing !== undefined) return `the ${missing} is missing`
-  return parts.database.includes('/') ? 'the database has a "/" in its name' : undefined
+function readOptions(parameters: URLSearchParams) {
+  return {
+    tls: (parameters.get('sslmode') ?? 'disable') as TlsMode,
+    tlsRootFile: parameters.get('sslrootcert'),
+    poolSize: Number(parameters.get('pool_size') ?? 10),
+    connectTimeoutMs: Number(parameters.get('connect_timeout_ms') ?? 2_000),
+    statementTimeoutMs: Number(parameters.get('statement_timeout_ms') ?? 1_000),
+    applicationName: parameters.get('application_name') ?? 'vitrine',
+  }
 }
 
-const numberText = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number)
-    .pipe(z.number().min(min).max(max))
-
-/** What may stand after "?". */
-const OPTIONS = z.object({
-  sslmode: z.enum(TLS_MODES).default('disable'),
-  sslrootcert: z.string().min(1).nullable().default(null),
-  pool_size: numberText(2, MAX_POOL_SIZE).default(10),
-  connect_timeout_ms: numberText(1, MAX_TIMEOUT_MS).default(2_000),
-  statement_timeout_ms: numberText(1, MAX_TIMEOUT_MS).default(1_000),
-  application_name: z
-    .string()
-    .regex(/^[\x21-\x7e]{1,63}$/)
-    .default('vitrine'),
-  host: z.string().startsWith('/').optional(),
-})
-
-function readOptions(given: URLSearchParams): z.infer<typeof OPTIONS> | string {
-  const names = [...given.keys()]
-  if (names.some((name) => !Object.hasOwn(OPTIONS.shape, name)))
-    return 'there is an unknown parameter after "?"'
-  const repeated = names.find((name, index) => names.indexOf(name) !== index)
-  if (repeated !== undefined) return `${repeated} is given twice`
-  const parsed = OPTIONS.safeParse(Object.fromEntries(given))
-  return parsed.success ? parsed.data : `${String(parsed.error.issues[0]?.path[0])} cannot be that`
-}
-
-function decodeAll<Texts extends readonly string[]>(texts: [...Texts]): Texts | undefined {
+/** Decode the percent signs of each; none where one cannot be decoded. */
+function decodeAll(texts: readonly string[]): readonly string[] {
   try {
-    return texts.map((text) => decodeURIComponent(text)) as unknown as Texts
+    return texts.map(decodeURIComponent)
   } catch {
-    return undefined
+    return []
   }
+}
+
+function findPartFault([database, user]: readonly string[], host: string): string | undefined {
+  if (database === undefined) return '"%" in user, password or database has to be written %25'
+  const missing = Object.entries({ host, user, database }).find(([, part]) => part === '')?.[0]
+  if (missing !== undefined) return `the ${missing} is missing`
+  return database.includes('/') ? 'the database has a "/" in its name' : undefined
+}
+
+/** Can a parameter be that? */
+const PARAMETERS: Readonly<Record<string, (text: string) => boolean>> = {
+  sslmode: (text) => TLS_MODES.some((mode) => mode === text),
+  sslrootcert: (text) => text !== '',
+  pool_size: isNumber(2, MAX_POOL_SIZE),
+  connect_timeout_ms: isNumber(1, MAX_TIMEOUT_MS),
+  statement_timeout_ms: isNumber(1, MAX_TIMEOUT_MS),
+  application_name: (text) => /^[\x21-\x7e]{1,63}$/.test(text),
+  host: (text) => text.startsWith('/'),
+}
+
+function isNumber(min: number, max: number): (text: string) => boolean {
+  return (text) => /^\d{1,6}$/.test(text) && Number(text) >= min && Number(text) <= max
+}
+
+function findParameterFault(given: URLSearchParams): string | undefined {
+  for (const [name, text] of given) {
+    if (!Object.hasOwn(PARAMETERS, name)) return 'there is an unknown parameter after "?"'
+    if (given.getAll(name).length > 1) return `${name} is given twice`
+    if (PARAMETERS[name]?.(text) !== true) return `${name} cannot be that`
+  }
+  return undefined
 }

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Drops, addDrops, countMalformedOffers, isMostlyMalformed } from '../catalog/parse.ts'
 import { type Clock, DAY_MS, isFuture, systemClock, toLatestMs } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { transact } from '../database/transact.ts'
 import { WalkError } from '../errors.ts'
 import { parseDrops } from './rows.ts'

@@ -1,8 +1,11 @@
 import { Worker } from 'node:worker_threads'
-import { SECOND_MS, systemClock } from '../clock.ts'
+import type { CallGate } from '../catalog/call-gate.ts'
+import type { CatalogClient } from '../catalog/client.ts'
+import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { Channel } from '../catalog/contract.ts'
 import type { DroppedGtins, Drops } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
+import type { SqlStore } from '../storage/sql-store.ts'
 import type { HoldReason } from '../storage/store.ts'
 
 /** Everything that a walk in another thread needs; the key goes there and nowhere else. */
@@ -87,6 +90,20 @@ export type WalkMessage =
 /** How a walk is watched and stopped. */
 export type WalkWatch = Readonly<{ signal: AbortSignal; onProgress?: (progress: WalkProgress) => void }>
 
+/** A walk under way, and what it works with. */
+export type Walk = WalkOrder &
+  WalkWatch &
+  Readonly<{
+    client: CatalogClient
+    gate: CallGate
+    store: SqlStore
+    clock: Clock
+    /** How old the last page of a broken walk may be to go on there, in milliseconds. */
+    resumeWithinMs: number
+    /** Compare this machine's clock with others, after the catalog has answered. `isDoubtful`: none agrees with it. */
+    checkClock(): Promise<Readonly<{ isDoubtful: boolean }>>
+  }>
+
 /** How long a walk that was told to stop may take for the page that it is writing; then its thread is ended. */
 const STOP_WITHIN_MS: number = 3 * SECOND_MS
 
@@ -97,7 +114,7 @@ const LIMITS = { maxYoungGenerationSizeMb: 24 } as const
 export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkReport>
 
 /**
- * Runs a walk in a thread of its own, which ends with it: writing a page there delays no answer here.
+ * Run a walk in a thread of its own, which ends with it: writing a page there delays no response here.
  * @throws WalkError when the thread ends without a report.
  */
 export const runWalkInThread: WalkRunner = (order, watch) =>

@@ -1,5 +1,7 @@
+import type { SourceRow } from './feed-row.ts'
+
 /** What the contract calls the states of an offer's stock. */
-export type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
+type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
 
 /** Words for yes and no, in lower case. */
 const YES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
@@ -63,4 +65,19 @@ function readWord(word: string): Availability | undefined {
 export function toYesOrNo(text: string): boolean | undefined {
   const word = text.trim().toLowerCase()
   return YES.has(word) ? true : NO.has(word) ? false : undefined
+}
+
+/** The columns of Awin: a yes or a no before words, and words before how many there are. */
+export function toStock(row: SourceRow): Availability {
+  if (toYesOrNo(row.read('pre_order')) === true) return 'preorder'
+  const inStock = row.read('in_stock')
+  const isInStock = toYesOrNo(inStock)
+  if (isInStock !== undefined) return isInStock ? 'in_stock' : 'out_of_stock'
+  for (const words of [inStock, row.read('stock_status')]) {
+    const availability = toAvailability(words)
+    if (availability !== 'unknown') return availability
+  }
+  const quantity = row.read('stock_quantity')
+  if (!/^\d+(?:\.0+)?$/.test(quantity)) return 'unknown'
+  return /[1-9]/.test(quantity) ? 'in_stock' : 'out_of_stock'
 }

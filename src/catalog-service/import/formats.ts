@@ -1,9 +1,9 @@
 import { ImportError, UsageError } from '../../errors.ts'
 import { findWideEncoding } from './open-feed.ts'
-import { toColumnName } from './source-row.ts'
+import { toColumnName } from './feed-row.ts'
 
 /** Formats of feeds, as `--format` names them. Each of them plain or gzip. */
-export const FEED_FORMATS = ['ndjson', 'google-xml', 'google-tsv', 'google-csv', 'awin-csv'] as const
+const FEED_FORMATS = ['ndjson', 'google-xml', 'google-tsv', 'google-csv', 'awin-csv'] as const
 
 /** One of them. */
 export type FeedFormat = (typeof FEED_FORMATS)[number]
@@ -103,7 +103,7 @@ export function readTableHead(text: string): TableHead {
 }
 
 /** Whose table it is, by the names of its columns. */
-export function findTableKind(names: readonly string[]): 'awin' | 'google' | undefined {
+function findTableKind(names: readonly string[]): 'awin' | 'google' | undefined {
   const awin = names.filter((name) => AWIN.has(name)).length
   const google = names.filter((name) => GOOGLE.has(name)).length
   if (awin > 0 && awin + google >= ENOUGH_NAMES) return 'awin'

@@ -4,7 +4,7 @@ import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
-import type { FeedRow } from './feed-product.ts'
+import type { FeedRow } from './feed-row.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
 import { type Rejects, createRejects } from './rejects.ts'
 import { type ShopsReport, prepareTarget } from './target.ts'
@@ -168,12 +168,11 @@ async function writeBatch(writer: FeedWriter, batch: readonly FeedRow[], rejects
   const unknown = await writer.skipKnown(batch)
   const products: NumberedProduct[] = []
   for (const row of unknown) {
-    const { product, rejects: faults, isTimed } = row.parse()
+    const { product, rejects: faults } = row.parse()
     rejects.add(faults)
     // What has a line among the rejects is to have it again.
-    const isLasting = faults.length === 0 && isTimed !== true
-    if (product !== undefined)
-      products.push({ row: row.row, product, digest: isLasting ? row.computeDigest() : undefined })
+    const digest = faults.length === 0 ? row.computeDigest() : undefined
+    if (product !== undefined) products.push({ row: row.row, product, digest })
   }
   rejects.add(await writer.write(products))
   return batch.length - unknown.length + products.length

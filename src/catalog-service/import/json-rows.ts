@@ -15,11 +15,13 @@ import {
   type FeedProduct,
   type FeedRow,
   MAX_RAW_CHARACTERS,
+  NO_PICTURE,
   type ParsedRow,
   type RowNames,
-} from './feed-product.ts'
-import { NO_PICTURE } from './row-parts.ts'
-import { collectRefusals, computeDigest, cutRaw } from './source-row.ts'
+  computeDigest,
+  createRefusals,
+  cutRaw,
+} from './feed-row.ts'
 
 /** Longest line that is read, in bytes: a feed without line ends must not fill the memory. */
 export const MAX_LINE_BYTES: number = 8 * 1024 * 1024
@@ -65,10 +67,7 @@ function guessGtin(bytes: Buffer): string | undefined {
  * Splits a stream of bytes into lines; memory is bounded by `maxLineBytes` and one chunk.
  * @yields the lines that end in each chunk, blank ones too
  */
-export async function* readLines(
-  chunks: AsyncIterable<Buffer>,
-  maxLineBytes: number = MAX_LINE_BYTES,
-): AsyncGenerator<FeedLine[]> {
+async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: number): AsyncGenerator<FeedLine[]> {
   let pieces: Buffer[] = []
   let sizeBytes = 0
   let row = 0
@@ -134,7 +133,7 @@ export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
     const raw = cutRaw(text ?? line.bytes.toString('utf8'))
     return { product: undefined, rejects: [{ row: line.row, field, reason, raw }] }
   }
-  const refusals = collectRefusals(line.row)
+  const refusals = createRefusals(line.row)
   const refuse: Refuse = (field, reason, value) => refusals.add(field, reason, () => describeValue(value))
   return { product: toFeedProduct(wire.data, names, refuse), rejects: refusals.list() }
 }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { VERSION } from '../../lib/paths.ts'
-import { awinRows } from './awin.ts'
-import type { FeedRow, RowNames } from './feed-product.ts'
+import type { FeedRow, RowNames, SourceRow } from './feed-row.ts'
 import {
   type FeedFormat,
   HEAD_BYTES,
@@ -10,10 +9,9 @@ import {
   refusePacked,
   toHeadText,
 } from './formats.ts'
-import { googleRows } from './google.ts'
 import { MAX_LINE_BYTES, readJsonRows } from './json-rows.ts'
+import { toFeedRow } from './map-row.ts'
 import { type FeedHead, decodeXml, readHead, toUtf8 } from './open-feed.ts'
-import { type RowContext, type RowMapper, type SourceRow, toFeedRow } from './source-row.ts'
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
 
@@ -37,13 +35,6 @@ export type FeedRows = Readonly<{
   batches: AsyncIterable<readonly FeedRow[]>
 }>
 
-const MAPPERS: Readonly<Record<Exclude<FeedFormat, 'ndjson'>, RowMapper>> = {
-  'google-xml': googleRows,
-  'google-tsv': googleRows,
-  'google-csv': googleRows,
-  'awin-csv': awinRows,
-}
-
 /**
  * Looks at the first bytes of a feed and reads it by its format.
  * @throws ImportError when the format is not known; and while reading, when the file as a whole cannot be used.
@@ -58,7 +49,15 @@ export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
   if (format === 'ndjson')
     return { format, batches: readJsonRows(toUtf8(feed, file), { names, salt, maxRowBytes }) }
   const rows = readSourceRows(feed, format, { file, maxRowBytes })
-  return { format, batches: toFeedRows(rows, MAPPERS[format], { names, nowMs, salt }) }
+  const context = { isAwin: format === 'awin-csv', names, nowMs, salt }
+  return { format, batches: mapBatches(rows, (row) => toFeedRow(row, context)) }
+}
+
+async function* mapBatches<From, To>(
+  batches: AsyncIterable<readonly From[]>,
+  map: (item: From) => To,
+): AsyncGenerator<To[]> {
+  for await (const batch of batches) yield batch.map(map)
 }
 
 function readSourceRows(
@@ -72,12 +71,4 @@ function readSourceRows(
   const delimiter = format === 'google-tsv' ? '\t' : readTableHead(head).delimiter
   const hasBareReturns = !head.includes('\n')
   return readTable(toUtf8(feed, file), { file, delimiter, hasBareReturns, maxRowBytes })
-}
-
-async function* toFeedRows(
-  batches: AsyncIterable<readonly SourceRow[]>,
-  mapper: RowMapper,
-  context: RowContext,
-): AsyncGenerator<FeedRow[]> {
-  for await (const rows of batches) yield rows.map((row) => toFeedRow(row, mapper, context))
 }

@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, openSync, rmSync, writeSync } from 'n
 import { basename, dirname, join } from 'node:path'
 import { ImportError } from '../../errors.ts'
 import { cleanText } from '../../offers/text.ts'
-import type { Reject } from './feed-product.ts'
+import type { Reject } from './feed-row.ts'
 
 /** Written lines are collected up to this size. */
 const BUFFER_CHARACTERS = 65_536

@@ -7,7 +7,7 @@ import { findMerchant, insertMerchant, setMerchantReference } from '../store/mer
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import { findNetwork, insertNetwork, insertNetworkChannel, setChannel } from '../store/networks.ts'
 import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
-import type { FeedOffer } from './feed-product.ts'
+import type { FeedOffer } from './feed-row.ts'
 
 /** For which channel a feed is imported. */
 export type ImportTarget = Readonly<{

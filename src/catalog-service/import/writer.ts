@@ -16,7 +16,7 @@ import {
   writeOffers,
   writeProducts,
 } from './batch.ts'
-import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-product.ts'
+import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
 import { type ImportTarget, type Shop, type Shops, type ShopsReport, createShops } from './target.ts'
 
 /** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */

@@ -1,8 +1,8 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
-import { MAX_RAW_CHARACTERS } from './feed-product.ts'
+import { MAX_RAW_CHARACTERS } from './feed-row.ts'
 import { findNamedCharacter, isBlockTag } from './feed-text.ts'
-import { type SourceRow, cutRaw, toColumnName } from './source-row.ts'
+import { type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
 
 /** Deepest nesting that is followed; a feed has about six levels. */
 const MAX_DEPTH = 100
