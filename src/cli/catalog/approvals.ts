@@ -20,7 +20,6 @@ import { EXAMPLE_CHANNEL } from './arguments.ts'
 import { warnOfNameless } from './networks.ts'
 import { type Change, change, getChannel, getMerchant, getNetwork, list } from './store.ts'
 
-/** Declare `vitrine catalog approvals`. */
 export function addApprovals(catalog: Command, run: Runner): void {
   const group = catalog
     .command('approvals')

@@ -14,7 +14,7 @@ import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { type Listing, type Result, indent, quote } from '../output.ts'
-import { EXAMPLE_CHANNEL, nameOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
+import { EXAMPLE_CHANNEL, lineOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
 import {
   type Change,
   change,
@@ -30,7 +30,6 @@ const KINDS = 'website, instagram, tiktok, youtube, facebook, pinterest, newslet
 /** Characters of the longest kind, "newsletter". */
 const KIND_CHARACTERS = 10
 
-/** Declare `vitrine catalog channels`. */
 export function addChannels(catalog: Command, run: Runner): void {
   const group = catalog
     .command('channels')
@@ -43,7 +42,7 @@ export function addChannels(catalog: Command, run: Runner): void {
   group
     .command('add')
     .description('makes a channel and prints its id')
-    .argument('<name>', 'its name', nameOf('a channel'))
+    .argument('<name>', 'its name', lineOf('a channel needs a name of'))
     .option('--kind <kind>', KINDS, parseKind)
     .option('--url <url>', 'its address, or none', parseUrl)
     .option('--organization <org>', 'whose: an id or a name; needed when there are several')
@@ -52,7 +51,7 @@ export function addChannels(catalog: Command, run: Runner): void {
   group
     .command('set <channel>')
     .description('changes a channel, by its id')
-    .option('--name <name>', 'its new name', nameOf('a channel'))
+    .option('--name <name>', 'its new name', lineOf('a channel needs a name of'))
     .option('--kind <kind>', KINDS, parseKind)
     .option('--url <url>', 'its address, or none', parseUrl)
     .action(run(change(set, needsOption('--name NAME, --kind KIND, --url URL, or several'))))

@@ -12,10 +12,9 @@ import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { type Listing, type Result, indent, quote, toDay, toIso, toIsoOrNull, toMinute } from '../output.ts'
-import { nameOf } from './arguments.ts'
+import { lineOf } from './arguments.ts'
 import { type Change, act, change, getOrganization, getOwnerId, list } from './store.ts'
 
-/** Declare `vitrine catalog keys`. */
 export function addKeys(catalog: Command, run: Runner): void {
   const group = catalog.command('keys').description('API keys of the catalog service')
   group
@@ -26,7 +25,7 @@ export function addKeys(catalog: Command, run: Runner): void {
   group
     .command('add')
     .description('makes a key and prints it once')
-    .argument('<name>', 'who or what uses it', nameOf('a key'))
+    .argument('<name>', 'who or what uses it', lineOf('a key needs a name of'))
     .option('--organization <org>', 'whose: an id or a name; needed when there are several')
     .action(run(change(add)))
   group

@@ -14,17 +14,9 @@ import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { type Listing, type Result, indent, quote, toShellWord } from '../output.ts'
 import { addApproval } from './approvals.ts'
-import {
-  EXAMPLE_CHANNEL,
-  nameOf,
-  orNull,
-  parseLimit,
-  parseReferenceOrNone,
-  referenceFor,
-} from './arguments.ts'
+import { EXAMPLE_CHANNEL, lineOf, orNull, parseLimit } from './arguments.ts'
 import { type Change, change, getMerchant, getNetwork, list, removeSample } from './store.ts'
 
-/** Declare `vitrine catalog merchants`. */
 export function addMerchants(catalog: Command, run: Runner): void {
   const group = catalog.command('merchants').description('shops, and what networks call them')
   group
@@ -37,19 +29,23 @@ export function addMerchants(catalog: Command, run: Runner): void {
   group
     .command('add')
     .description('makes a merchant, before its first feed does')
-    .argument('<name>', 'its name', nameOf('a merchant'))
+    .argument('<name>', 'its name', lineOf('a merchant needs a name of'))
     .option('--network <name>', 'a network that calls it differently')
     .option(
       '--reference <reference>',
       'what that network calls it: {merchant} of the link template',
-      referenceFor('--reference'),
+      lineOf('--reference accepts'),
     )
     .action(run(change(add, checkReference)))
   group
     .command('set <merchant>')
     .description('says what a network calls a merchant')
     .requiredOption('--network <name>', 'the network')
-    .requiredOption('--reference <reference>', 'what it calls it, or none: its name', parseReferenceOrNone)
+    .requiredOption(
+      '--reference <reference>',
+      'what it calls it, or none: its name',
+      lineOf('--reference accepts'),
+    )
     .action(run(change(set)))
   group
     .command('remove <merchant>')

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchApprovals } from '../../catalog-service/store/merchants.ts'
-import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
 import {
   type Network,
   type NetworkChannel,
@@ -21,10 +20,9 @@ import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { type Listing, type Result, indent, quote, toShellWord } from '../output.ts'
-import { EXAMPLE_CHANNEL, type ParsedTemplate, nameOf, parseTemplate, referenceFor } from './arguments.ts'
+import { EXAMPLE_CHANNEL, type ParsedTemplate, lineOf, parseTemplate } from './arguments.ts'
 import { type Change, change, getChannel, getNetwork, list, needsOption, removeSample } from './store.ts'
 
-/** Declare `vitrine catalog networks`. */
 export function addNetworks(catalog: Command, run: Runner): void {
   const group = catalog
     .command('networks')
@@ -36,7 +34,7 @@ export function addNetworks(catalog: Command, run: Runner): void {
   group
     .command('add')
     .description('makes a network')
-    .argument('<name>', 'its name', nameOf('a network'))
+    .argument('<name>', 'its name', lineOf('a network needs a name of'))
     .option(
       '--template <template>',
       'how links are made, with {url}, {merchant} and {publisher}',
@@ -47,7 +45,11 @@ export function addNetworks(catalog: Command, run: Runner): void {
     .command('set <network>')
     .description('changes template or name of a network')
     .option('--template <template>', 'how links are made, or none', parseTemplate)
-    .option('--name <name>', 'its new name; feeds that name the old one make it anew', nameOf('a network'))
+    .option(
+      '--name <name>',
+      'its new name; feeds that name the old one make it anew',
+      lineOf('a network needs a name of'),
+    )
     .action(run(change(set, needsOption('--template TEMPLATE, --name NEW, or both'))))
   group
     .command('remove <network>')
@@ -61,7 +63,7 @@ export function addNetworks(catalog: Command, run: Runner): void {
     .option(
       '--publisher <reference>',
       'what the network calls the publisher; made when it is new',
-      referenceFor('--publisher'),
+      lineOf('--publisher accepts'),
     )
     .option('--network-channel <number>', 'one that there is; with --publisher it gets that reference')
     .action(run(change(assign)))
@@ -176,18 +178,6 @@ async function remove(
 /** `publisher`: what the network calls the publisher; `networkChannel`: the number of one that there is. */
 type AssignOptions = Readonly<{ channel: string; publisher?: string; networkChannel?: string }>
 
-/**
- * A channel, a network, the network channels that the channel's organization has there, and the one that serves the
- * channel. A channel has one network channel a network, and a network channel serves one channel.
- */
-type Assignment = Readonly<{
-  channel: OwnedChannel
-  network: Network
-  own: readonly NetworkChannel[]
-  current: NetworkChannel | undefined
-}>
-
-/** The channel shows what its network channel there is approved for. @throws UsageError when it is not clear which one is meant. */
 async function assign({ database }: Change, word: string, options: AssignOptions): Promise<Result> {
   const found = await findAssignment(database, word, options.channel)
   const { channel, network, own } = found
@@ -221,7 +211,6 @@ function warnOfNoTemplate({ name, linkTemplate }: Network): readonly string[] {
   return [`${quote(name)} has no link template: only offers with links of their own are shown.`]
 }
 
-/** The channel shows nothing of the network any more. @throws UsageError when nothing is assigned. */
 async function unassign(
   { database }: Change,
   word: string,
@@ -240,19 +229,18 @@ async function unassign(
   }
 }
 
-async function findAssignment(
-  database: Catalog,
-  networkName: string,
-  channelId: string,
-): Promise<Assignment> {
+type Assignment = Awaited<ReturnType<typeof findAssignment>>
+
+/** `own`: what the channel's organization has there; `current`: the only one of them that serves the channel. */
+async function findAssignment(database: Catalog, networkName: string, channelId: string) {
   const channel = await getChannel(database, channelId)
   const network = await getNetwork(database, networkName)
-  const { organizationId } = channel
-  const own = await fetchNetworkChannels(database, { networkId: network.id, organizationId })
-  return { channel, network, own, current: own.find((one) => one.channelId === channel.id) }
+  const key = { networkId: network.id, organizationId: channel.organizationId }
+  const own = await fetchNetworkChannels(database, key)
+  return { channel, network, key, own, current: own.find((one) => one.channelId === channel.id) }
 }
 
-/** The number of the network channel that is meant; it is made, or its reference set, where that is what was asked. */
+/** Return the number of the network channel that is meant; it is made, or its reference set, where that was asked. */
 async function choose(
   database: Catalog,
   found: Assignment,
@@ -287,7 +275,8 @@ async function chooseByReference(database: Catalog, found: Assignment, publisher
   const known = found.own.find(({ reference }) => reference === publisher)
   if (known !== undefined) return known.id
   // What an import made for this channel knows no reference yet: it is this one, and keeps approvals and links.
-  if (found.current === undefined || !isPlaceholder(found.current)) return create(database, found, publisher)
+  if (found.current === undefined || !isPlaceholder(found.current))
+    return insertNetworkChannel(database, { ...found.key, reference: publisher })
   await setReference(database, found.current.id, publisher)
   return found.current.id
 }
@@ -296,16 +285,12 @@ async function chooseOnly(database: Catalog, found: Assignment): Promise<number>
   const { network, own, current } = found
   if (current !== undefined) return current.id
   const [only, ...others] = own
-  if (only === undefined && !network.linkTemplate?.includes('{publisher}')) return create(database, found, '')
+  if (only === undefined && !network.linkTemplate?.includes('{publisher}'))
+    return insertNetworkChannel(database, { ...found.key, reference: '' })
   if (only !== undefined && only.channelId === null && others.length === 0) return only.id
   throw new UsageError(
     `say what ${quote(network.name)} calls the publisher with --publisher REF, or which network channel with --network-channel; ${describeOwn(own)}`,
   )
-}
-
-function create(database: Catalog, { channel, network }: Assignment, reference: string): Promise<number> {
-  const { organizationId } = channel
-  return insertNetworkChannel(database, { organizationId, networkId: network.id, reference })
 }
 
 function describeOwn(own: readonly NetworkChannel[]): string {

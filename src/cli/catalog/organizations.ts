@@ -15,10 +15,9 @@ import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { type Listing, type Result, indent, quote, toDay, toIso } from '../output.ts'
-import { nameOf, orNull, parseDailyLimit } from './arguments.ts'
+import { lineOf, orNull, parseDailyLimit } from './arguments.ts'
 import { type Change, act, change, getOrganization, list, needsOption } from './store.ts'
 
-/** Declare `vitrine catalog organizations`. */
 export function addOrganizations(catalog: Command, run: Runner): void {
   const group = catalog
     .command('organizations')
@@ -30,13 +29,13 @@ export function addOrganizations(catalog: Command, run: Runner): void {
   group
     .command('add')
     .description('makes one and prints its id')
-    .argument('<name>', 'its name', nameOf('an organization'))
+    .argument('<name>', 'its name', lineOf('an organization needs a name of'))
     .option('--daily-limit <n>', 'requests a UTC day, or none', parseDailyLimit)
     .action(run(change(add)))
   group
     .command('set <organization>')
     .description('changes name or daily limit of one, by its id or name')
-    .option('--name <name>', 'its new name', nameOf('an organization'))
+    .option('--name <name>', 'its new name', lineOf('an organization needs a name of'))
     .option('--daily-limit <n>', 'requests a UTC day, or none', parseDailyLimit)
     .action(run(change(set, needsOption('--name NAME, --daily-limit N, or both'))))
   group

@@ -10,7 +10,6 @@ import { type CommandContext, type ExitCode, type Runner, addExamples } from '..
 import { toPlain } from '../output.ts'
 import { toStoreError } from './store.ts'
 
-/** Declare `vitrine catalog serve`. */
 export function addServe(catalog: Command, run: Runner): void {
   const command = catalog
     .command('serve')

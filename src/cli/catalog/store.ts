@@ -18,9 +18,6 @@ import { describeStoreFailure } from '../../storage/unavailable.ts'
 import type { CommandContext } from '../command.ts'
 import { type Listing, type Result, printList, printResult, quote } from '../output.ts'
 
-/** SQLITE_BUSY and SQLITE_LOCKED. */
-const LOCKED_CODES: ReadonlySet<unknown> = new Set([5, 6])
-
 /**
  * Open the catalog for one command, and close it whatever happens.
  * @throws StoreError when it cannot be opened, read or written, for example while an import runs.
@@ -104,7 +101,8 @@ export async function removeSample(
 /** Say in plain words why a catalog cannot be used: that another process holds it, or what its database said. */
 export function toStoreError(error: unknown): unknown {
   const code = findErrorCode(error)
-  if (LOCKED_CODES.has(code)) return new StoreError(CATALOG_HELD, { cause: error })
+  // SQLITE_BUSY and SQLITE_LOCKED.
+  if (code === 5 || code === 6) return new StoreError(CATALOG_HELD, { cause: error })
   if (error instanceof VitrineError) return error
   if (typeof code === 'number')
     return new StoreError(`${UNUSABLE}: ${describeStoreFailure(error)}`, { cause: error })
@@ -115,7 +113,7 @@ export function toStoreError(error: unknown): unknown {
 
 const UNUSABLE = 'the catalog cannot be read or written'
 
-/** The organization of this id or exact name. @throws UsageError when there is none, or several have the name. */
+/** By id or exact name. @throws UsageError when there is none, or several have the name. */
 export async function getOrganization(database: Catalog, word: string): Promise<NamedOrganization> {
   const all = await fetchOrganizations(database)
   const byId = all.find(({ id }) => id === word.trim().toLowerCase())
@@ -150,7 +148,7 @@ function describeAll(organizations: readonly NamedOrganization[]): string {
   return organizations.map(({ id, name }) => `${quote(name)} (${id})`).join(', ')
 }
 
-/** The channel of this id, in any case of its letters. @throws UsageError when there is none. */
+/** By id, in any case of its letters. @throws UsageError when there is none. */
 export async function getChannel(database: Catalog, word: string): Promise<OwnedChannel> {
   const id = word.trim().toLowerCase()
   const found = (await fetchOwnedChannels(database)).find((channel) => channel.id === id)
@@ -160,7 +158,7 @@ export async function getChannel(database: Catalog, word: string): Promise<Owned
   )
 }
 
-/** The network of exactly this name. @throws UsageError that names those that there are. */
+/** By exact name. @throws UsageError that names those that there are. */
 export async function getNetwork(database: Catalog, name: string): Promise<Network> {
   const all = await fetchNetworks(database)
   const found = all.find((network) => network.name === name) ?? all.find((one) => one.name === name.trim())
@@ -172,7 +170,7 @@ export async function getNetwork(database: Catalog, name: string): Promise<Netwo
   throw new UsageError(`there is no network ${quote(name)}; ${known}`)
 }
 
-/** The merchant of exactly this name. @throws UsageError that names one whose letters differ in case, if there is. */
+/** By exact name. @throws UsageError that names one whose letters differ in case, if there is. */
 export async function getMerchant(database: Catalog, name: string): Promise<Merchant> {
   const found = (await findMerchant(database, name)) ?? (await findMerchant(database, name.trim()))
   if (found !== undefined) return found
