@@ -36,23 +36,18 @@ export async function prepareTarget(
     .select(['id', 'organization_id'])
     .orderBy('id')
     .execute()
-  const known = channels.find((channel) => channel.id === channelId)
+  const isOnly = channelId === undefined && channels.length === 1
+  const known = isOnly ? channels[0] : channels.find(({ id }) => id === channelId)
   if (known !== undefined)
     return { organizationId: known.organization_id, channelId: known.id, replacedSample }
-  if (channels.length === 0) {
-    const newId = channelId ?? randomUUID()
-    const channel = { id: newId, name: 'My website', kind: 'website', url: null } as const
-    await insertChannel(database, { ...channel, organizationId, createdAtMs: options.nowMs })
-    return { organizationId, channelId: newId, replacedSample }
-  }
-  const [only] = channels
-  if (channelId === undefined && only !== undefined && channels.length === 1) {
-    return { organizationId: only.organization_id, channelId: only.id, replacedSample }
-  }
-  const ids = channels.map((channel) => channel.id).join(', ')
-  if (channelId !== undefined)
-    throw new UsageError(`--channel: there is no such channel; the catalog has ${ids}`)
-  throw new UsageError(`name the channel with --channel; the catalog has ${ids}`)
+  const ids = channels.map(({ id }) => id).join(', ')
+  if (ids !== '' && channelId === undefined)
+    throw new UsageError(`name the channel with --channel; the catalog has ${ids}`)
+  if (ids !== '') throw new UsageError(`--channel: there is no such channel; the catalog has ${ids}`)
+  const id = channelId ?? randomUUID()
+  const channel = { id, name: 'My website', kind: 'website', url: null } as const
+  await insertChannel(database, { ...channel, organizationId, createdAtMs: options.nowMs })
+  return { organizationId, channelId: id, replacedSample }
 }
 
 function parseChannelId(text: string | undefined): string | undefined {

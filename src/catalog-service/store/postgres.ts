@@ -7,7 +7,7 @@ import { type OpenPostgres, inTime, openPostgres } from '../../database/postgres
 import { findSqlState, isConflict, retryConflicts } from '../../database/transact.ts'
 import { StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
 import { CATALOG_HELD, type CatalogDatabase, type CatalogRole } from './catalog-store.ts'
-import { POSTGRES_CATALOG_MIGRATIONS } from './postgres-migrations.ts'
+import { POSTGRES_CATALOG_MIGRATIONS } from './migrations.ts'
 import type { Catalog, CatalogTables, UsageTables } from './schema.ts'
 
 /** Where the catalog's tables are: the stored copy may share the database. */

@@ -111,6 +111,8 @@ export type CatalogTables = {
   offers: OffersTable
   import_shops: ImportShopsTable
   unchanged_products: UnchangedProductsTable
+  /** Products that the transaction under way takes offers from. */
+  touched_gtins: { gtin: string }
   /** Single facts about the catalog; see meta.ts for the names. */
   meta: { key: string; value: string }
 }
