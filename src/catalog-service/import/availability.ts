@@ -3,7 +3,6 @@ import type { SourceRow } from './feed-row.ts'
 /** What the contract calls the states of an offer's stock. */
 type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
 
-/** Words for yes and no, in lower case. */
 const YES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
 const NO: ReadonlySet<string> = new Set(['0', 'no', 'n', 'false'])
 
@@ -25,7 +24,6 @@ function toMap(words: Readonly<Record<Exclude<Availability, 'unknown'>, string>>
   )
 }
 
-/** Longest text that can be one of these words. */
 const MAX_CHARACTERS = 100
 
 /** A whole number; a minus before it says something else. */

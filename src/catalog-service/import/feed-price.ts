@@ -11,7 +11,6 @@ const PRICE = /^(?:([a-z]{3}) ?)?(\d(?:[\d., '’]*\d)?)(?: ?([a-z]{3}))?$/i
 /** Nothing, or zero in any form. */
 const NOTHING = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
 
-/** Longest cell that is looked at. */
 const MAX_CHARACTERS = 100
 
 const NOT_A_CODE = 'not a currency code of three letters'

@@ -8,7 +8,6 @@ import { hash } from 'node:crypto'
  */
 export type LinkKind = 'tracked' | 'page'
 
-/** An offer as the feed has it. */
 export type FeedOffer = Readonly<{
   merchant: string
   /** What the network calls the shop: `{merchant}` of its link template; `null` when the feed does not say. */
@@ -57,16 +56,13 @@ export type FeedRow = Readonly<{
   parse(): ParsedRow
 }>
 
-/** Names that stand in for those of the file. */
 export type RowNames = Readonly<{ network?: string | undefined; merchant?: string | undefined }>
 
-/** The network of offers that name none. */
 export const DEFAULT_NETWORK = 'feed'
 
 /** Characters of a rejected row or offer that are written down. */
 export const MAX_RAW_CHARACTERS = 2_000
 
-/** Why a picture is left out. */
 export const NO_PICTURE = 'not an absolute http or https address; the picture is left out'
 
 /** A record of a table or an item of an XML feed. Names are those of `toColumnName`. */
@@ -118,7 +114,6 @@ export function toColumnName(text: string): string {
 /** Faults of one row that get a line each: a row of eight megabytes must not become a file of gigabytes. */
 const MAX_REFUSALS = 20
 
-/** Collect the rejects of one row. */
 export function createRefusals(row: number) {
   const rejects: Reject[] = []
   let more = 0

@@ -5,7 +5,6 @@ import { toColumnName } from './feed-row.ts'
 /** Formats of feeds, as `--format` names them. Each of them plain or gzip. */
 const FEED_FORMATS = ['ndjson', 'google-xml', 'google-tsv', 'google-csv', 'awin-csv'] as const
 
-/** One of them. */
 export type FeedFormat = (typeof FEED_FORMATS)[number]
 
 /** Bytes of a feed that are looked at to tell its format. */
@@ -64,10 +63,8 @@ export function toHeadText(head: Buffer): string {
   return text.replace(/^\ufeff/, '')
 }
 
-/** What stands between the cells of a table. */
 export type Delimiter = ',' | ';' | '|' | '\t'
 
-/** The first line of a table, as far as can be told. */
 export type TableHead = Readonly<{ delimiter: Delimiter; names: readonly string[] }>
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '|', '\t']

@@ -24,7 +24,6 @@ export type ImportProgress = Readonly<{
   rejected: number
 }>
 
-/** What to import, for which channel. */
 export type ImportFeedOptions = Readonly<{
   store: CatalogStore
   /** In any of the formats, plain or gzip. */
@@ -45,7 +44,6 @@ export type ImportFeedOptions = Readonly<{
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
 
-/** What an import did. */
 export type ImportSummary = ShopsReport &
   Readonly<{
     format: FeedFormat
@@ -53,12 +51,10 @@ export type ImportSummary = ShopsReport &
     offers: number
     /** Offers of the file's merchants that the file no longer has. */
     removedOffers: number
-    /** Lines of the rejects file. */
     rejected: number
     channelId: string
     /** Where the rejects file is; `null` when there is none. */
     rejectsPath: string | null
-    /** Was sample data replaced? */
     replacedSample: boolean
   }>
 

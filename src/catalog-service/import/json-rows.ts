@@ -101,7 +101,6 @@ async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: number): 
 /** Where a picture is; whether boxes may show it is asked when they do, for this is read a thousand times more often. */
 const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
 
-/** The availability of offers that name none. */
 const UNKNOWN_AVAILABILITY = 'unknown'
 
 const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: string, reason: string]>> = {
@@ -227,7 +226,6 @@ function readOldPrice(value: unknown): string | null | undefined {
 
 type Issue = z.core.$ZodIssue
 
-/** What a value had to be, in words. */
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'a text in quotes',
   object: 'an object',

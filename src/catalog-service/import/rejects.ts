@@ -4,7 +4,6 @@ import { ImportError } from '../../errors.ts'
 import { cleanText } from '../../offers/text.ts'
 import type { Reject } from './feed-row.ts'
 
-/** Written lines are collected up to this size. */
 const BUFFER_CHARACTERS = 65_536
 
 /** Different reasons that are counted; those that come later only have their lines. */
@@ -43,7 +42,6 @@ export function createRejects(file: string, currentFolder: string) {
     writeAll(opened, text)
   }
   return {
-    /** @throws ImportError when they cannot be written down. */
     add(rejects: readonly Reject[]): void {
       for (const { row, field: fullField, reason: fullReason, raw } of rejects) {
         const field = cleanText(fullField, MAX_FIELD_CHARACTERS)

@@ -9,11 +9,9 @@ import { findNetwork, insertNetwork, insertNetworkChannel, setChannel } from '..
 import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
 import type { FeedOffer } from './feed-row.ts'
 
-/** For which channel a feed is imported. */
 export type ImportTarget = Readonly<{
   organizationId: string
   channelId: string
-  /** Was sample data removed to make room? */
   replacedSample: boolean
 }>
 
@@ -63,7 +61,6 @@ const MAX_CACHED_SHOPS = 50_000
 /** Networks of which it is told what becomes of their links. */
 const MAX_NAMED_NETWORKS = 5
 
-/** A shop in a network, as the tables know it. */
 export type Shop = Readonly<{
   networkId: number
   merchantId: number
@@ -97,12 +94,10 @@ export type ShopsReport = Readonly<{
 export type Shops = Readonly<{
   /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
   get(offer: ShopOffer): Shop | Promise<Shop>
-  /** Was the shop with this key met? */
   hasMet(key: string): boolean
   report(): ShopsReport
 }>
 
-/** Begin with no shop at all. */
 export async function createShops(database: Catalog, target: ImportTarget): Promise<Shops> {
   const cache = new Map<string, Shop>()
   const keys = new Set<string>()

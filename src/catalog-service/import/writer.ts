@@ -28,7 +28,6 @@ type Written = ShopsReport & Readonly<{ products: number; offers: number; remove
 /** A product and the row that it came from. `digest`: of the row, when nothing but the row decides what it gives. */
 export type NumberedProduct = Readonly<{ row: number; product: FeedProduct; digest?: string | undefined }>
 
-/** Writes products in the import's transaction. */
 export type FeedWriter = Readonly<{
   /** Leave out the rows whose products the catalog has as they would be written, and return the others. */
   skipKnown(rows: readonly FeedRow[]): Promise<readonly FeedRow[]>

@@ -99,7 +99,6 @@ const OTHER_LINK = 'link of another type'
 /** Values by name; `isNested`: one of them held elements. */
 type Fields = Map<string, { values: string[]; isNested: boolean }>
 
-/** Fields of Google's namespace, and of the feed's own. */
 type Item = Readonly<{ google: Fields; own: Fields }>
 
 /** Puts items together. The text of a field is that of the elements in it as well. */
@@ -151,7 +150,6 @@ function createCollector(file: string) {
       items = []
       return taken
     },
-    /** Where the last item began or ended. */
     getLastPosition: () => position,
     hasRoot: () => depth > 0 || row > 0,
     hasItem: () => row > 0,

@@ -51,7 +51,6 @@ async function isSampleOfOtherBase(database: Catalog, base: string): Promise<boo
 
 type SampleOptions = Readonly<{ base: string; nowMs: number }>
 
-/** Ids by name. */
 type Ids = ReadonlyMap<string, number>
 
 async function writeSample(database: Catalog, { base, nowMs }: SampleOptions): Promise<void> {

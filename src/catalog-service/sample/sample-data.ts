@@ -7,7 +7,6 @@ type SampleNetwork = Readonly<{ name: string; query: string }>
 /** A fictional shop. `currency` is the one that its pages show unless their address names another. */
 type SampleShop = Readonly<{ name: string; host: string; currency: string }>
 
-/** A channel and what it is approved for: names of networks and shops, or all of them. */
 export type SampleChannel = Readonly<{
   id: string
   name: string
@@ -36,7 +35,6 @@ type SampleProduct = Readonly<{
   offers: readonly SampleOffer[]
 }>
 
-/** The sample data. */
 export type Sample = Readonly<{
   networks: readonly SampleNetwork[]
   shops: readonly SampleShop[]
@@ -63,7 +61,6 @@ export function createDemo<ReadContent>(publicUrl: string, readContent: ReadCont
 
 let sample: Sample | undefined
 
-/** Return the sample data, read once. */
 export function getSample(): Sample {
   sample ??= {
     ...(readJson('catalog.json') as Omit<Sample, 'products'>),
@@ -72,12 +69,10 @@ export function getSample(): Sample {
   return sample
 }
 
-/** The files lie beside this one, in `src/` as in `dist/`. */
 function readJson(name: string): unknown {
   return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
 }
 
-/** Return the shop's own page of a product. */
 export function toPageUrl(gtin: string, offer: Pick<SampleOffer, 'shop' | 'currency'>): string {
   const shop = getSample().shops.find(({ name }) => name === offer.shop)
   if (shop === undefined) throw new TypeError(`the sample has no shop ${offer.shop}`)
@@ -85,7 +80,6 @@ export function toPageUrl(gtin: string, offer: Pick<SampleOffer, 'shop' | 'curre
   return `https://${shop.host}/p/${gtin}${query}`
 }
 
-/** Return the address of a picture on the widget server at `base`. */
 export function toPictureUrl(base: string, picture: string): string {
   return `${base}/demo/pictures/${picture}`
 }

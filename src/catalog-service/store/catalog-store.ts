@@ -60,11 +60,8 @@ export type CatalogDatabase = Readonly<{
 export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 'failure' | 'close'> &
   Readonly<{
     clock: Clock
-    /** Find who has this key, if it is valid. */
     findCaller(key: string): Promise<Caller | undefined>
-    /** Find the oldest organization, for the key of this process. */
     findFirstCaller(): Promise<Caller | undefined>
-    /** Return the channels of an organization, oldest first. */
     fetchChannels(organizationId: string): Promise<readonly WireChannel[]>
     /** Find a product of 14 digits: `null` where the channel shows none, `undefined` for an unknown channel. */
     findProduct(channel: ChannelQuery, gtin: string): Promise<WireProduct | null | undefined>

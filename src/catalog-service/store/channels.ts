@@ -8,7 +8,6 @@ export type OwnedChannel = WireChannel & Readonly<{ organizationId: string; orga
 /** A channel to be made; its id is in lower case. */
 export type NewChannel = WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>
 
-/** Return the channels of an organization, oldest first. */
 export async function fetchChannels(
   database: Catalog,
   organizationId: string,
@@ -22,7 +21,6 @@ export async function fetchChannels(
     .execute()
 }
 
-/** Is it a channel of this organization? */
 export async function hasChannel(
   database: Catalog,
   { organizationId, channelId }: ChannelQuery,
@@ -36,7 +34,6 @@ export async function hasChannel(
   return found !== undefined
 }
 
-/** Return every channel with its organization, oldest first. */
 export async function fetchOwnedChannels(database: Catalog): Promise<readonly OwnedChannel[]> {
   return database
     .selectFrom('channels as c')
@@ -56,7 +53,6 @@ export async function insertChannel(
   await database.insertInto('channels').values(row).execute()
 }
 
-/** Change a channel; what is absent stays. */
 export async function updateChannel(
   database: Catalog,
   id: string,

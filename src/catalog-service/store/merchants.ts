@@ -6,7 +6,6 @@ export type Merchant = Readonly<{ id: number; name: string }>
 /** A network of a shop: `reference` is what it calls the shop, `offers` is `null` unless counts were asked for. */
 export type MerchantNetwork = Readonly<{ name: string; reference: string | null; offers: number | null }>
 
-/** A shop with the networks in which it has offers or a reference. */
 export type ListedMerchant = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
 
 /** `limit`: at most as many shops; counting reads every offer of theirs. */
@@ -49,7 +48,6 @@ function isIn(network: RawBuilder<unknown>): RawBuilder<unknown> {
     or exists (select 1 from network_merchants x where x.merchant_id = m.id and x.network_id = ${network}))`
 }
 
-/** Find the shop of exactly this name. */
 export async function findMerchant(database: Catalog, name: string): Promise<Merchant | undefined> {
   return database.selectFrom('merchants').selectAll().where('name', '=', name).executeTakeFirst()
 }
@@ -61,13 +59,11 @@ export async function findSimilarMerchant(database: Catalog, name: string): Prom
   return rows[0]
 }
 
-/** Make a shop and return its number. */
 export async function insertMerchant(database: Catalog, name: string): Promise<number> {
   const insert = database.insertInto('merchants').values({ name })
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** A shop in a network. */
 export type MerchantInNetwork = Readonly<{ networkId: number; merchantId: number }>
 
 /** Set what a network calls a shop; `null`: by its name. Return whether a reference was set before. */
@@ -103,7 +99,6 @@ export type Approval = Readonly<{
   networkChannelId: number
   channelId: string | null
   channel: string | null
-  /** Unix milliseconds; `null` while it is approved. */
   revokedAtMs: number | null
 }>
 
@@ -129,7 +124,6 @@ export async function fetchApprovals(
 /** Whether a network channel may advertise a merchant. `unknown`: not decided yet, and an import may approve. */
 export type ApprovalState = 'approved' | 'revoked' | 'unknown'
 
-/** Return whether a network channel may advertise a merchant now. */
 export async function getApprovalState(
   database: Catalog,
   { networkChannelId, merchantId }: Readonly<{ networkChannelId: number; merchantId: number }>,

@@ -28,7 +28,6 @@ export async function renewCatalogId(database: Catalog): Promise<void> {
   await putMeta(database, 'catalog_id', randomUUID())
 }
 
-/** Find a fact about the catalog; `undefined` when it was never set. */
 export async function findMeta(database: Catalog, key: MetaKey): Promise<string | undefined> {
   const row = await database.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst()
   return row?.value
@@ -74,7 +73,6 @@ export async function readContent(database: Catalog): Promise<CatalogContent> {
   return (await isCatalogEmpty(database)) ? 'empty' : 'own'
 }
 
-/** Remove the sample data and its mark. Call it only when `isSampleOnly`, in a transaction. */
 export async function removeSampleData(database: Catalog): Promise<void> {
   for (const table of CONTENT_TABLES) await database.deleteFrom(table).execute()
   await database.deleteFrom('meta').where('key', '=', 'sample_base').execute()

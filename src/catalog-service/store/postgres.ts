@@ -38,7 +38,6 @@ const LOCK_TIMEOUT_MS: number = 5 * SECOND_MS
 const MAX_RETRIES = 5
 const RETRY_WAIT_MS = 50
 
-/** SQLSTATE of a lock that was not available in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** SQLSTATEs of statements that cannot be right: another try would not help. Without a right to them it may. */
@@ -102,7 +101,6 @@ export async function openPostgresCatalog({
   }
 }
 
-/** Create the pools. Nothing is connected yet. */
 function createConnections(address: PostgresAddress, role: CatalogRole): Connections {
   const isCommand = role === 'command'
   const statementTimeoutMs = isCommand ? LONG_STATEMENT_MS : address.statementTimeoutMs
