@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
-import type { RememberedDeals } from './freshness/deals.ts'
+import type { CachedDeals } from './freshness/deals.ts'
 import { type ResponseCache, createResponseCache } from './http/response-cache.ts'
 import { type CacheBounds, type Memory, createMemory } from './lib/lru-cache.ts'
 import type { CopyEntry } from './storage/store.ts'
@@ -8,7 +8,7 @@ import type { CopyEntry } from './storage/store.ts'
 /** The caches in memory of one process. */
 export type Memories = Readonly<{
   products: Memory<CopyEntry>
-  deals: Memory<RememberedDeals>
+  deals: Memory<CachedDeals>
   responses: ResponseCache
 }>
 

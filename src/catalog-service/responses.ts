@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Request, Response } from 'express'
 import { CACHE_SECONDS } from '../catalog/contract.ts'
 import type { ServiceError } from '../errors.ts'
-import { type Encoding, chooseEncoding } from '../http/encodings.ts'
+import { type Encoding, chooseEncoding } from '../http/response.ts'
 import type { FormatRefusal } from '../http/refusals.ts'
 
 const CACHEABLE = `private, max-age=${CACHE_SECONDS}`

@@ -5,7 +5,7 @@ import { createFixedKey, openKeySource } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
 import type { CatalogPlace, Context, Demo } from '../context.ts'
 import { findEmbeddedCatalog, toEmbeddedIdentity } from '../storage/embedded-catalogs.ts'
-import { describeStoreFailure } from '../storage/reconnecting-store.ts'
+import { describeStoreFailure } from '../storage/unavailable.ts'
 import type { CommandContext } from './command.ts'
 
 /** Bytes of the embedded catalog's key, which lives as long as the process and is stored nowhere. */
@@ -125,7 +125,7 @@ export async function openForCommand(
   const { config, secrets, clock, logger } = command
   const [{ createContext }, { runWalk }] = await Promise.all([
     import('../context.ts'),
-    import('../sync/walk-run.ts'),
+    import('../sync/walk.ts'),
   ])
   const { place, publicUrl, close } = await openCatalog(command)
   try {

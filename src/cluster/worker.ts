@@ -42,7 +42,7 @@ const callPrimary = (call: WorkerCall): Promise<unknown> =>
   calls.call((id) => send({ type: 'call', id, call }))
 
 /** Load what the sample data shows; `readContent` asks the embedded catalog, `publicUrl` is where its pictures are. */
-export type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
+type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
 
 /** Build everything, then listen: every connection is served at once. */
 async function start(loadDemo: LoadDemo): Promise<void> {

@@ -83,15 +83,12 @@ function readValues(given: ReadonlyMap<string, string>, problems: string[]): Val
 
 function checkPartners(values: Values, problems: string[]): void {
   const hasKey = values.VITRINE_CATALOG_KEY !== null || values.VITRINE_CATALOG_KEY_FILE !== null
-  if (values.VITRINE_CATALOG_URL !== null && !hasKey) {
+  if (values.VITRINE_CATALOG_URL !== null && !hasKey)
     problems.push('VITRINE_CATALOG_URL: needs VITRINE_CATALOG_KEY or VITRINE_CATALOG_KEY_FILE beside it')
-  }
-  if (values.VITRINE_CATALOG_URL === null && hasKey) {
+  if (values.VITRINE_CATALOG_URL === null && hasKey)
     problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: need VITRINE_CATALOG_URL beside them')
-  }
-  if (values.VITRINE_CATALOG_KEY !== null && values.VITRINE_CATALOG_KEY_FILE !== null) {
+  if (values.VITRINE_CATALOG_KEY !== null && values.VITRINE_CATALOG_KEY_FILE !== null)
     problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: only one of the two can be set')
-  }
 }
 
 /** `null`: not set. What each setting means is in `SETTINGS`. */

@@ -37,9 +37,6 @@ export type PostgresAddress = Readonly<{
 /** Where data are kept: a file of this machine, or a server that several machines share. */
 export type DatabaseAddress = SqliteAddress | PostgresAddress
 
-const POSTGRES_FORM =
-  'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)'
-
 const DEFAULT_PORT = 5432
 const MAX_POOL_SIZE = 1_000
 const MAX_TIMEOUT_MS = 60_000
@@ -48,15 +45,16 @@ const MAX_TIMEOUT_MS = 60_000
 const IN_MEMORY = ':memory:'
 
 export const databaseAddress: Reader<DatabaseAddress> = {
-  expects: `sqlite:PATH of a file, for example sqlite:data/vitrine.db, or ${POSTGRES_FORM}`,
+  expects:
+    'sqlite:PATH of a file, for example sqlite:data/vitrine.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)',
   read(text) {
-    const server = isOfServer(text) ? readServer(text) : undefined
+    const server = readServer(text)
     if (server !== undefined) return typeof server === 'string' ? undefined : server
     const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
     return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
   },
   explain(text) {
-    const server = isOfServer(text) ? readServer(text) : undefined
+    const server = readServer(text)
     return typeof server === 'string' ? server : undefined
   },
 }
@@ -79,23 +77,19 @@ export function labelDatabase(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? address.path : address.label
 }
 
-const isOfServer = (text: string): boolean => /^postgres(?:ql)?:/i.test(text)
-
-/** The address, or what is wrong with it. */
-function readServer(text: string): PostgresAddress | string {
+/** Return the address of a server, or what is wrong with it; `undefined` for another kind of address. */
+function readServer(text: string): PostgresAddress | string | undefined {
+  if (!/^postgres(?:ql)?:/i.test(text)) return undefined
   const url = parseUrl(text)
   if (url === undefined)
     return 'host or port cannot be read; is "/", "?", "@" or "#" in a password percent-encoded?'
   if (url.hash !== '') return '"#" has to be percent-encoded'
-  const given = readOptions(url.searchParams)
-  if (typeof given === 'string') return given
-  const options = { ...DEFAULTS, ...given }
+  const parameters = url.searchParams
   const parts = decodeAll([url.pathname.slice(1), url.username, url.password])
-  if (parts === undefined) return '"%" in user, password or database has to be written %25'
-  const [database, user, password] = parts
-  const host = options.host ?? url.hostname.replace(/^\[|\]$/g, '')
-  const fault = findFault({ host, user, database })
+  const host = parameters.get('host') ?? url.hostname.replace(/^\[|\]$/g, '')
+  const fault = findParameterFault(parameters) ?? findPartFault(parts, host)
   if (fault !== undefined) return fault
+  const [database, user, password] = parts as readonly [string, string, string]
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
   return {
     kind: 'postgres',
@@ -106,63 +100,57 @@ function readServer(text: string): PostgresAddress | string {
     database,
     user,
     password: password === '' ? null : new Secret(password),
-    tls: options.sslmode,
-    tlsRootFile: options.sslrootcert,
-    poolSize: options.pool_size,
-    connectTimeoutMs: options.connect_timeout_ms,
-    statementTimeoutMs: options.statement_timeout_ms,
-    applicationName: options.application_name,
+    ...readOptions(parameters),
   }
 }
 
-function findFault(parts: Readonly<{ host: string; user: string; database: string }>): string | undefined {
-  const missing = Object.entries(parts).find(([, part]) => part === '')?.[0]
-  if (missing !== undefined) return `the ${missing} is missing`
-  return parts.database.includes('/') ? 'the database has a "/" in its name' : undefined
+function readOptions(parameters: URLSearchParams) {
+  return {
+    tls: (parameters.get('sslmode') ?? 'disable') as TlsMode,
+    tlsRootFile: parameters.get('sslrootcert'),
+    poolSize: Number(parameters.get('pool_size') ?? 10),
+    connectTimeoutMs: Number(parameters.get('connect_timeout_ms') ?? 2_000),
+    statementTimeoutMs: Number(parameters.get('statement_timeout_ms') ?? 1_000),
+    applicationName: parameters.get('application_name') ?? 'vitrine',
+  }
 }
 
-/** How each parameter reads its text; `undefined`: it cannot be that. */
-const PARAMETERS = {
-  sslmode: (text: string) => TLS_MODES.find((mode) => mode === text),
-  sslrootcert: (text: string) => (text === '' ? undefined : text),
-  pool_size: (text: string) => readNumber(text, 2, MAX_POOL_SIZE),
-  connect_timeout_ms: (text: string) => readNumber(text, 1, MAX_TIMEOUT_MS),
-  statement_timeout_ms: (text: string) => readNumber(text, 1, MAX_TIMEOUT_MS),
-  application_name: (text: string) => (/^[\x21-\x7e]{1,63}$/.test(text) ? text : undefined),
-  host: (text: string) => (text.startsWith('/') ? text : undefined),
-} as const
+/** Decode the percent signs of each; none where one cannot be decoded. */
+function decodeAll(texts: readonly string[]): readonly string[] {
+  try {
+    return texts.map(decodeURIComponent)
+  } catch {
+    return []
+  }
+}
 
-type Given = { [Name in keyof typeof PARAMETERS]?: NonNullable<ReturnType<(typeof PARAMETERS)[Name]>> }
+function findPartFault([database, user]: readonly string[], host: string): string | undefined {
+  if (database === undefined) return '"%" in user, password or database has to be written %25'
+  const missing = Object.entries({ host, user, database }).find(([, part]) => part === '')?.[0]
+  if (missing !== undefined) return `the ${missing} is missing`
+  return database.includes('/') ? 'the database has a "/" in its name' : undefined
+}
 
-const DEFAULTS = {
-  sslmode: 'disable',
-  sslrootcert: null,
-  pool_size: 10,
-  connect_timeout_ms: 2_000,
-  statement_timeout_ms: 1_000,
-  application_name: 'vitrine',
-} as const
+/** Can a parameter be that? */
+const PARAMETERS: Readonly<Record<string, (text: string) => boolean>> = {
+  sslmode: (text) => TLS_MODES.some((mode) => mode === text),
+  sslrootcert: (text) => text !== '',
+  pool_size: isNumber(2, MAX_POOL_SIZE),
+  connect_timeout_ms: isNumber(1, MAX_TIMEOUT_MS),
+  statement_timeout_ms: isNumber(1, MAX_TIMEOUT_MS),
+  application_name: (text) => /^[\x21-\x7e]{1,63}$/.test(text),
+  host: (text) => text.startsWith('/'),
+}
 
-function readOptions(given: URLSearchParams): Given | string {
-  const read: Record<string, unknown> = {}
+function isNumber(min: number, max: number): (text: string) => boolean {
+  return (text) => /^\d{1,6}$/.test(text) && Number(text) >= min && Number(text) <= max
+}
+
+function findParameterFault(given: URLSearchParams): string | undefined {
   for (const [name, text] of given) {
     if (!Object.hasOwn(PARAMETERS, name)) return 'there is an unknown parameter after "?"'
-    if (Object.hasOwn(read, name)) return `${name} is given twice`
-    read[name] = PARAMETERS[name as keyof typeof PARAMETERS](text)
-    if (read[name] === undefined) return `${name} cannot be that`
+    if (given.getAll(name).length > 1) return `${name} is given twice`
+    if (PARAMETERS[name]?.(text) !== true) return `${name} cannot be that`
   }
-  return read
-}
-
-function readNumber(text: string, min: number, max: number): number | undefined {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : NaN
-  return value >= min && value <= max ? value : undefined
-}
-
-function decodeAll<Texts extends readonly string[]>(texts: [...Texts]): Texts | undefined {
-  try {
-    return texts.map((text) => decodeURIComponent(text)) as unknown as Texts
-  } catch {
-    return undefined
-  }
+  return undefined
 }

@@ -14,8 +14,8 @@ export type KeySource = Readonly<{
  * Open the key of a remote catalog.
  * @throws ConfigError when there is none, or when its file cannot be read or holds no usable key.
  */
-export function openKeySource({ catalogKey, catalogKeyFile }: Secrets): KeySource {
-  if (catalogKeyFile !== null) return createKeyFile(catalogKeyFile)
+export function openKeySource({ catalogKey, catalogKeyFile }: Omit<Secrets, 'adminPassword'>): KeySource {
+  if (catalogKeyFile !== null) return openKeyFile(catalogKeyFile)
   if (catalogKey === null) throw new ConfigError(['VITRINE_CATALOG_URL: needs a key'])
   return createFixedKey(catalogKey)
 }
@@ -25,29 +25,28 @@ export function createFixedKey(key: Secret): KeySource {
   return { current: () => key, refresh: () => Promise.resolve(false) }
 }
 
-/**
- * A key in a file, so that it can be rotated without a restart.
- * @throws ConfigError when the file cannot be read or holds no usable key at the start.
- */
-export function createKeyFile(path: string): KeySource {
-  let key = parseSecret(readAtStart(path).trim())
-  if (key === undefined) throw new ConfigError([`VITRINE_CATALOG_KEY_FILE: the file holds no usable key`])
+/** A key in a file, so that it can be rotated without a restart. */
+function openKeyFile(path: string): KeySource {
+  let key = readKey(path)
   return {
-    current: () => key as Secret,
+    current: () => key,
     async refresh() {
-      const text = await readFile(path, 'utf8').catch(() => '')
-      const next = parseSecret(text.trim())
-      if (next === undefined || next.reveal() === key?.reveal()) return false
+      const next = parseSecret((await readFile(path, 'utf8').catch(() => '')).trim())
+      if (next === undefined || next.reveal() === key.reveal()) return false
       key = next
       return true
     },
   }
 }
 
-function readAtStart(path: string): string {
+function readKey(path: string): Secret {
+  let text: string
   try {
-    return readFileSync(path, 'utf8')
+    text = readFileSync(path, 'utf8')
   } catch {
     throw new ConfigError(['VITRINE_CATALOG_KEY_FILE: the file cannot be read'])
   }
+  const key = parseSecret(text.trim())
+  if (key === undefined) throw new ConfigError(['VITRINE_CATALOG_KEY_FILE: the file holds no usable key'])
+  return key
 }

@@ -13,64 +13,58 @@ export type Reader<T> = Readonly<{
   explain?(text: string): string | undefined
 }>
 
-export const anyText: Reader<string> = { expects: 'text', read: (text) => text }
+function reader<T>(expects: string, read: (text: string) => T | undefined): Reader<T> {
+  return { expects, read }
+}
+
+export const anyText: Reader<string> = reader('text', (text) => text)
 
 /** A whole number within bounds, both included. */
 export function wholeNumber(min: number, max: number): Reader<number> {
-  return {
-    expects: `a whole number from ${min} to ${max}`,
-    read(text) {
-      if (!/^\d{1,15}$/.test(text)) return undefined
-      const value = Number(text)
-      return value >= min && value <= max ? value : undefined
-    },
-  }
+  return reader(`a whole number from ${min} to ${max}`, (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
+    return value >= min && value <= max ? value : undefined
+  })
 }
 
 /** Processes that answer; `auto` is one a core, as far as `max` allows. */
 export function workerCount(max: number): Reader<number> {
   const numbers = wholeNumber(1, max)
-  return {
-    expects: `auto, or ${numbers.expects}`,
-    read: (text) => (text === 'auto' ? Math.min(availableParallelism(), max) : numbers.read(text)),
-  }
+  return reader(`auto, or ${numbers.expects}`, (text) =>
+    text === 'auto' ? Math.min(availableParallelism(), max) : numbers.read(text),
+  )
 }
 
 export function oneOf<T extends string>(words: readonly T[]): Reader<T> {
-  return { expects: `one of ${words.join(', ')}`, read: (text) => words.find((word) => word === text) }
+  return reader(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text))
 }
 
 /** One of a few names of headers, whose case means nothing. */
 export function headerName<T extends string>(names: readonly T[]): Reader<T> {
-  return {
-    expects: `one of ${names.join(', ')}`,
-    read: (text) => names.find((name) => name.toLowerCase() === text.toLowerCase()),
-  }
+  return reader(`one of ${names.join(', ')}`, (text) =>
+    names.find((name) => name.toLowerCase() === text.toLowerCase()),
+  )
 }
 
 /** An absolute http(s) address without credentials, query or fragment; the slash at its end is dropped. */
-export const httpAddress: Reader<string> = {
-  expects: 'an http:// or https:// address without user, query or fragment',
-  read(text) {
+export const httpAddress: Reader<string> = reader(
+  'an http:// or https:// address without user, query or fragment',
+  (text) => {
     const url = /^https?:\/\/[^\s?#\\@]+$/i.test(text) ? parseUrl(text) : undefined
     return url && `${url.origin}${url.pathname.replace(/\/+$/, '')}`
   },
-}
+)
 
-export const uuidList: Reader<readonly string[]> = {
-  expects: 'a comma list of channel ids (uuids)',
-  read(text) {
-    const ids = text.split(',').map((id) => id.trim().toLowerCase())
-    const isEvery = ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
-    return isEvery ? ids : undefined
-  },
-}
+export const uuidList: Reader<readonly string[]> = reader('a comma list of channel ids (uuids)', (text) => {
+  const ids = text.split(',').map((id) => id.trim().toLowerCase())
+  const isEvery = ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
+  return isEvery ? ids : undefined
+})
 
 /** A list of origins for `frame-ancestors`; `*` becomes `* file:`, so that a page opened from disk may frame too. */
-export const originList: Reader<readonly string[]> = {
-  expects:
-    'origins such as https://www.example.com or https://*.example.com, split by commas or spaces, or *',
-  read(text) {
+export const originList: Reader<readonly string[]> = reader(
+  'origins such as https://www.example.com or https://*.example.com, split by commas or spaces, or *',
+  (text) => {
     const parts = text.split(/[\s,]+/).filter((part) => part !== '')
     const isEvery = parts.every(
       (part) => part === '*' || /^https?:\/\/(?:\*\.)?[a-z0-9.-]+(?::(?:\d{1,5}|\*))?\/?$/i.test(part),
@@ -78,12 +72,12 @@ export const originList: Reader<readonly string[]> = {
     if (!isEvery) return undefined
     return parts.includes('*') ? ['*', 'file:'] : parts.map((part) => part.replace(/\/$/, '').toLowerCase())
   },
-}
+)
 
 /** A cron pattern, or `off` as `null`. */
-export const cronPattern: Reader<string | null> = {
-  expects: 'a cron pattern such as "7 * * * *", or off',
-  read(text) {
+export const cronPattern: Reader<string | null> = reader(
+  'a cron pattern such as "7 * * * *", or off',
+  (text) => {
     if (text === 'off') return null
     try {
       return new Cron(text, { paused: true, timezone: 'UTC' }).nextRun() === null ? undefined : text
@@ -91,45 +85,39 @@ export const cronPattern: Reader<string | null> = {
       return undefined
     }
   },
-}
+)
 
-export const localeTag: Reader<string> = {
-  expects: 'a language tag such as en or de-AT',
-  read(text) {
-    try {
-      return Intl.getCanonicalLocales(text)[0]
-    } catch {
-      return undefined
-    }
-  },
-}
+export const localeTag: Reader<string> = reader('a language tag such as en or de-AT', (text) => {
+  try {
+    return Intl.getCanonicalLocales(text)[0]
+  } catch {
+    return undefined
+  }
+})
 
-export const currencyCode: Reader<string> = {
-  expects: 'a currency code such as EUR',
-  read: findCurrency,
-}
+export const currencyCode: Reader<string> = reader('a currency code such as EUR', findCurrency)
 
 /** The disclosure line: the locale's own, none, or the publisher's words. */
 export type Disclosure =
   Readonly<{ kind: 'locale' }> | Readonly<{ kind: 'off' }> | Readonly<{ kind: 'text'; text: string }>
 
-export const disclosureLine: Reader<Disclosure> = {
-  expects: 'a line of text up to 300 characters, or off',
-  read(text) {
+export const disclosureLine: Reader<Disclosure> = reader(
+  'a line of text up to 300 characters, or off',
+  (text) => {
     if (text === 'off') return { kind: 'off' }
     return text.length <= 300 && text.trim() !== '' ? { kind: 'text', text } : undefined
   },
-}
+)
 
 /** Express `trust proxy`: off, hops, or addresses. */
-export const proxyTrust: Reader<boolean | number | string> = {
-  expects: 'false, true, a number of hops, or a comma list of addresses (loopback, 10.0.0.0/8 …)',
-  read(text) {
+export const proxyTrust: Reader<boolean | number | string> = reader(
+  'false, true, a number of hops, or a comma list of addresses (loopback, 10.0.0.0/8 …)',
+  (text) => {
     if (text === 'true' || text === 'false') return text === 'true'
     if (/^\d{1,2}$/.test(text)) return Number(text)
     return text.split(',').every((part) => isProxyAddress(part.trim())) ? text : undefined
   },
-}
+)
 
 /** What Express takes for a proxy: a named range, an address, or one with the length of its prefix. */
 function isProxyAddress(text: string): boolean {
@@ -140,4 +128,4 @@ function isProxyAddress(text: string): boolean {
   return version !== 0 && prefixBits >= 1 && prefixBits <= (version === 4 ? 32 : 128)
 }
 
-export const secretText: Reader<Secret> = { expects: 'printable ASCII without spaces', read: parseSecret }
+export const secretText: Reader<Secret> = reader('printable ASCII without spaces', parseSecret)

@@ -35,8 +35,12 @@ function setting<T, Fallback extends string | null>(
   return { reader, fallback, meaning }
 }
 
+function number(min: number, max: number, fallback: number, meaning: string): Setting<number, string> {
+  return setting(readers.wholeNumber(min, max), String(fallback), meaning)
+}
+
 function seconds(fallbackSeconds: number, meaning: string): Setting<number, string> {
-  return setting(readers.wholeNumber(1, MAX_SECONDS), String(fallbackSeconds), meaning)
+  return number(1, MAX_SECONDS, fallbackSeconds, meaning)
 }
 
 /** Every setting by name, in the order of docs/configuration.md. `PORT` stands in for `VITRINE_PORT`. */
@@ -111,16 +115,8 @@ export const SETTINGS = {
     DAY_SECONDS,
     'an older price is not shown: the link stays and says "see price at shop"',
   ),
-  VITRINE_CACHE_MAX_BYTES: setting(
-    readers.wholeNumber(1, MAX_BYTES),
-    String(64 * 1024 ** 2),
-    'bound of the in-memory caches',
-  ),
-  VITRINE_CACHE_MAX_ENTRIES: setting(
-    readers.wholeNumber(1, 100_000_000),
-    '20000',
-    'bound of the in-memory caches',
-  ),
+  VITRINE_CACHE_MAX_BYTES: number(1, MAX_BYTES, 64 * 1024 ** 2, 'bound of the in-memory caches'),
+  VITRINE_CACHE_MAX_ENTRIES: number(1, 100_000_000, 20_000, 'bound of the in-memory caches'),
   VITRINE_CACHE_TAG_HEADER: setting(
     readers.headerName(CACHE_TAG_HEADERS),
     null,
@@ -141,9 +137,10 @@ export const SETTINGS = {
     '5000',
     'one deadline over connection, headers and body of a catalog call',
   ),
-  VITRINE_CATALOG_MAX_BYTES: setting(
-    readers.wholeNumber(1, MAX_BYTES),
-    String(8 * 1024 ** 2),
+  VITRINE_CATALOG_MAX_BYTES: number(
+    1,
+    MAX_BYTES,
+    8 * 1024 ** 2,
     'limit on one decompressed answer of the catalog',
   ),
   VITRINE_WORKERS: setting(

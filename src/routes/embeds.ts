@@ -1,11 +1,10 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import type { Headers } from '../http/answer.ts'
-import { encodeBody } from '../http/encodings.ts'
-import { toBodies } from '../http/response-cache.ts'
+import { isFramedLocally } from '../http/client-address.ts'
+import { type Headers, encodeBody } from '../http/response.ts'
 import { listFrameAncestors, takenInHeaderList, toEmbedPolicy } from '../http/security-headers.ts'
-import { isFramedLocally } from '../http/local-demo.ts'
-import { findSpeech, listStyles } from '../widgets/presentation.ts'
+import { findSpeech } from '../widgets/locales/index.ts'
+import { listStyles } from '../widgets/presentation.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
 import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './widget-routes.ts'
 
@@ -18,11 +17,9 @@ export function createEmbedsRouter(context: Context): Router {
     surface: 'embed',
     toHeaders: (channelUrl) => toEmbedHeaders(context, channelUrl),
     toEtag: (digest) => `W/"${digest}"`,
-    render: async (widget, view) => {
+    render: (widget, view) => {
       const body = renderView(context, widget, view)
-      return toBodies(
-        await encodeBody(context.renderer.renderEmbed({ ...toOutline(context, widget, view), body })),
-      )
+      return encodeBody(context.renderer.renderEmbed({ ...toOutline(context, widget, view), body }))
     },
     renderFailure: ({ form, message }) =>
       form === 'mistake' ? renderMistake(context, message) : renderHidden(context, message),

@@ -63,7 +63,7 @@ function findChange(
   const newest = staged ?? versions.find((version) => version.from_walk < page.walk)
   if (newest !== undefined && newest.as_of_ms > page.asOfMs) return findRevival(newest)
   const shown = toShownProduct(product, newest?.brand)
-  if (newest?.digest === shown.digest) return findRevival(newest)
+  if (newest?.digest === shown.content.digest) return findRevival(newest)
   const kind = staged === undefined ? 'insert' : 'update'
   return [{ kind, gtin, version: newest, shape: completeShape(shown) }]
 }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { UnavailableError } from '../errors.ts'
 import type { ReadCopy } from './sql-copies.ts'
 import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
@@ -64,8 +64,8 @@ const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
  * index, and one for everything that may go through a whole copy: an ordinary grid does not wait for such a read.
  */
 export const openReadThreads: OpenLongReads = (place) => {
-  const short = createReadThread(place)
-  const long = createReadThread(place)
+  const short = new ReadThread(place)
+  const long = new ReadThread(place)
   // The first visitor of a grid does not wait for the start of a thread.
   short.start()
   return {
@@ -86,60 +86,59 @@ function createLateError(cause?: unknown): UnavailableError {
   return new UnavailableError('the deals were not read in time', { cause })
 }
 
-type ReadThread = Readonly<{
-  start(): void
-  read<T>(request: Omit<ReadRequest, 'id'>): Promise<T>
-  close(): Promise<void>
-}>
-
 type Waiting = Readonly<{ resolve(value: unknown): void; reject(error: unknown): void }>
 
 /** A thread that starts with its first read, and again after it has failed. */
-function createReadThread(place: ReadThreadData): ReadThread {
-  let worker: Worker | undefined
-  let lastId = 0
-  const waiting = new Map<number, Waiting>()
-  const start = (): Worker => {
-    const started = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: place })
-    started.on('message', (response: ReadResponse) => settle(waiting, response))
-    let cause: unknown
-    started.once('error', (error) => (cause = error))
-    started.once('exit', () => {
-      if (worker === started) worker = undefined
-      const ended = new Error('the thread that reads grids has ended', { cause })
-      for (const { reject } of waiting.values()) reject(ended)
-      waiting.clear()
-    })
-    started.unref()
-    worker = started
-    return started
-  }
-  return {
-    start: () => void start(),
-    read: <T>(request: Omit<ReadRequest, 'id'>) =>
-      new Promise<T>((resolve, reject) => {
-        const id = (lastId += 1)
-        waiting.set(id, { resolve, reject })
-        const thread = worker ?? start()
-        thread.postMessage({ ...request, id } satisfies ToReadThread)
-      }),
-    async close() {
-      const ending = worker
-      if (ending === undefined) return
-      const ended = new AbortController()
-      ending.once('exit', () => ended.abort())
-      ending.ref()
-      ending.postMessage('close' satisfies ToReadThread)
-      await systemClock.wait(CLOSE_TIMEOUT_MS, ended.signal)
-      if (!ended.signal.aborted) await ending.terminate()
-    },
-  }
-}
+class ReadThread {
+  readonly #place: ReadThreadData
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #lastId = 0
 
-function settle(waiting: Map<number, Waiting>, response: ReadResponse): void {
-  const request = waiting.get(response.id)
-  waiting.delete(response.id)
-  if (request === undefined) return
-  if ('value' in response) request.resolve(response.value)
-  else request.reject(response.failure === null ? createLateError() : new Error(response.failure))
+  constructor(place: ReadThreadData) {
+    this.#place = place
+  }
+
+  start(): Worker {
+    const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#place })
+    let cause: unknown
+    worker.on('message', (response: ReadResponse) => this.#settle(response))
+    worker.once('error', (error) => (cause = error))
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined
+      const ended = new Error('the thread that reads grids has ended', { cause })
+      for (const { reject } of this.#waiting.values()) reject(ended)
+      this.#waiting.clear()
+    })
+    worker.unref()
+    this.#worker = worker
+    return worker
+  }
+
+  read<T>(request: Omit<ReadRequest, 'id'>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const id = (this.#lastId += 1)
+      this.#waiting.set(id, { resolve, reject })
+      const worker = this.#worker ?? this.start()
+      worker.postMessage({ ...request, id } satisfies ToReadThread)
+    })
+  }
+
+  async close(): Promise<void> {
+    const ending = this.#worker
+    if (ending === undefined) return
+    const ended = new AbortController()
+    ending.once('exit', () => ended.abort())
+    ending.ref()
+    ending.postMessage('close' satisfies ToReadThread)
+    await systemClock.wait(CLOSE_TIMEOUT_MS, ended.signal)
+    if (!ended.signal.aborted) await ending.terminate()
+  }
+
+  #settle(response: ReadResponse): void {
+    const request = this.#waiting.get(response.id)
+    this.#waiting.delete(response.id)
+    if ('value' in response) request?.resolve(response.value)
+    else request?.reject(response.failure === null ? createLateError() : new Error(response.failure))
+  }
 }

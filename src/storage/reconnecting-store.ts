@@ -4,14 +4,7 @@ import { StoreError, StoreNewerError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
 import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
-import {
-  READ_ONLY_MESSAGE,
-  isFileDamaged,
-  isLocked,
-  isReadOnly,
-  isTooLong,
-  isUnavailable,
-} from './unavailable.ts'
+import { isFileDamaged, isLocked, isReadOnly, isTooLong, isUnavailable } from './unavailable.ts'
 import { retryWhileLocked } from './with-retries.ts'
 
 /** How long after a failure a database is probed again. Opening a file is dear, and a server is soon back. */
@@ -67,8 +60,8 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
 
   const run = async <T>(action: Action<T>, kind: CallKind, silentMs?: number): Promise<T> => {
     const store = connection.current(kind) ?? (await connection.reopen())
-    const retries = kind === 'write' && visitorTimeoutMs === undefined
-    const call = retries ? retryWhileLocked(() => action(store)) : action(store)
+    const isFileWrite = kind === 'write' && visitorTimeoutMs === undefined
+    const call = isFileWrite ? retryWhileLocked(() => action(store)) : action(store)
     // After silence the call goes on: its own end, which may come later, tells whether the database is unavailable.
     call.catch((error: unknown) => connection.note(error, kind, store))
     return silentMs === undefined ? call : failWhenSilent(call, silentMs)
@@ -115,21 +108,22 @@ class Connection {
   readonly #isServer: boolean
   readonly #unavailable: Trouble
   readonly #readOnly: Trouble
-  readonly #file: FileWatch
   readonly #writePause: Pause
   readonly #stopping = new AbortController()
   #store: CopyStore | undefined
   #opening: Promise<CopyStore> | undefined
   #probing: Promise<void> | undefined
   #failedAtMs = -Infinity
+  /** Which file was opened, and when the path was looked at last. */
+  #file: string | null | undefined
+  #lookedAtMs = -Infinity
 
   constructor(details: ReconnectingDetails) {
     this.#details = details
     this.#clock = details.clock ?? systemClock
     this.#isServer = details.visitorTimeoutMs !== undefined
-    this.#unavailable = createTrouble(details.onFailure)
-    this.#readOnly = createTrouble(details.onReadOnly, details.onWritable)
-    this.#file = createFileWatch(details.identify, this.#clock)
+    this.#unavailable = new Trouble(details.onFailure)
+    this.#readOnly = new Trouble(details.onReadOnly, details.onWritable)
     this.#writePause = createPause(this.#clock, { firstMs: WRITE_PAUSE_MS, longestMs: WRITE_PAUSE_MS })
   }
 
@@ -140,8 +134,8 @@ class Connection {
     } catch (error) {
       if (error instanceof StoreNewerError) throw error
       this.#fail(error)
-      this.#probeUntilWell()
     }
+    this.#probeWhileTroubled()
   }
 
   /**
@@ -150,12 +144,10 @@ class Connection {
    */
   current(kind: CallKind): CopyStore | undefined {
     if (kind === 'write') this.#checkWritesAccepted()
-    if (this.#store !== undefined && this.#file.isReplaced()) {
-      void closeQuietly(this.#store)
-      this.#store = undefined
-    }
-    const cause = this.#unavailable.error()
-    if (this.#stopping.signal.aborted || (cause !== undefined && !this.#mayReopen()))
+    if (this.#store !== undefined && this.#isFileReplaced()) this.#drop(this.#store)
+    const cause = this.#unavailable.error
+    const mayReopen = !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
+    if (this.#stopping.signal.aborted || (cause !== undefined && !mayReopen))
       throw this.#isServer
         ? new StoreError('the database could not be reached a moment ago', { cause, isUnreached: true })
         : new StoreError('the database could not be opened a moment ago', { cause })
@@ -164,14 +156,27 @@ class Connection {
 
   /** Open the store again, once for all calls that need it. */
   reopen(): Promise<CopyStore> {
-    this.#opening ??= this.#reopen()
+    this.#opening ??= this.#reopen().finally(() => {
+      this.#opening = undefined
+    })
     return this.#opening
   }
 
   /** Take the failure of a call into account. */
   note(error: unknown, kind: CallKind, store: CopyStore): void {
-    if (this.#isServer) this.#noteServer(error, kind)
-    else this.#noteFile(error, kind, store)
+    if (this.#isServer) {
+      const isTooSlow = kind === 'short read' && isTooLong(error)
+      if (isReadOnly(error)) this.#readOnly.begin(error)
+      else if (isUnavailable(error) || isTooSlow) this.#unavailable.begin(error)
+      this.#probeWhileTroubled()
+      return
+    }
+    // A write that fails on a full disk leaves a copy that can be read.
+    if (isFileDamaged(error) && kind !== 'write' && this.#store === store) {
+      this.#fail(error)
+      this.#drop(store)
+    }
+    if (isLocked(error)) this.#writePause.start()
   }
 
   async close(): Promise<void> {
@@ -182,31 +187,23 @@ class Connection {
   }
 
   #checkWritesAccepted(): void {
-    const cause = this.#readOnly.error()
-    if (cause !== undefined) throw new StoreError(READ_ONLY_MESSAGE, { cause })
+    const cause = this.#readOnly.error
+    if (cause !== undefined) throw new StoreError('the database only read a moment ago', { cause })
     if (this.#writePause.isOn()) throw new StoreError('another process held the database a moment ago')
   }
 
-  #mayReopen(): boolean {
-    return !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
+  #drop(store: CopyStore): void {
+    this.#store = undefined
+    void store.close().catch(() => {})
   }
 
-  #noteFile(error: unknown, kind: CallKind, failed: CopyStore): void {
-    // A write that fails on a full disk leaves a copy that can be read.
-    if (isFileDamaged(error) && kind !== 'write' && this.#store === failed) {
-      this.#store = undefined
-      this.#fail(error)
-      void closeQuietly(failed)
-    }
-    if (isLocked(error)) this.#writePause.start()
-  }
-
-  #noteServer(error: unknown, kind: CallKind): void {
-    const isTooSlow = kind === 'short read' && isTooLong(error)
-    if (isReadOnly(error)) this.#readOnly.begin(error)
-    else if (isUnavailable(error) || isTooSlow) this.#unavailable.begin(error)
-    else return
-    this.#probeUntilWell()
+  /** A file that was removed or replaced stays open without a name, while walks write to another one. */
+  #isFileReplaced(): boolean {
+    const { identify } = this.#details
+    const nowMs = this.#clock.nowMs()
+    if (identify === undefined || isWithin(this.#lookedAtMs, PROBE_AFTER_MS.file, nowMs)) return false
+    this.#lookedAtMs = nowMs
+    return identify() !== this.#file
   }
 
   #fail(error: unknown): void {
@@ -220,7 +217,8 @@ class Connection {
       await opened.close()
       throw new StoreError('the store is closed')
     }
-    this.#file.begin()
+    this.#file = this.#details.identify?.()
+    this.#lookedAtMs = this.#clock.nowMs()
     this.#store = opened
     return opened
   }
@@ -234,23 +232,21 @@ class Connection {
     } catch (error) {
       this.#fail(error)
       throw error
-    } finally {
-      this.#opening = undefined
     }
   }
 
   /** Probe a server in the background until nothing is wrong with it. */
-  #probeUntilWell(): void {
-    if (!this.#isServer || this.#stopping.signal.aborted) return
+  #probeWhileTroubled(): void {
+    const isTroubled = (): boolean => (this.#unavailable.error ?? this.#readOnly.error) !== undefined
     const probeRepeatedly = async (): Promise<void> => {
-      while ((this.#unavailable.error() ?? this.#readOnly.error()) !== undefined) {
+      while (isTroubled()) {
         await systemClock.wait(PROBE_AFTER_MS.server, this.#stopping.signal)
         if (this.#stopping.signal.aborted) return
         await this.#probe()
       }
       this.#probing = undefined
     }
-    this.#probing ??= probeRepeatedly()
+    if (this.#isServer && !this.#stopping.signal.aborted && isTroubled()) this.#probing ??= probeRepeatedly()
   }
 
   async #probe(): Promise<void> {
@@ -259,8 +255,11 @@ class Connection {
       await store.ping()
       if (this.#unavailable.end()) this.#details.onHealed?.()
       // A check that fails for want of a connection says nothing about reads, which have just worked.
-      if (this.#readOnly.error() !== undefined)
-        await store.checkWritable().then(this.#readOnly.end, () => false)
+      if (this.#readOnly.error !== undefined)
+        await store
+          .checkWritable()
+          .then(() => this.#readOnly.end())
+          .catch(() => {})
     } catch (error) {
       // Without tables of this version there is nothing to read.
       const trouble = this.#store !== undefined && isReadOnly(error) ? this.#readOnly : this.#unavailable
@@ -269,57 +268,30 @@ class Connection {
   }
 }
 
-async function closeQuietly(store: CopyStore): Promise<void> {
-  await store.close().catch(() => {})
-}
-
-type FileWatch = Readonly<{ begin(): void; isReplaced(): boolean }>
-
-/** Notice a file that was removed or replaced: it stays open without a name, while walks write to another one. */
-function createFileWatch(identify: (() => string | null) | undefined, clock: Clock): FileWatch {
-  let file: string | null | undefined
-  let lookedAtMs = -Infinity
-  return {
-    begin() {
-      file = identify?.()
-      lookedAtMs = clock.nowMs()
-    },
-    isReplaced() {
-      if (identify === undefined) return false
-      const nowMs = clock.nowMs()
-      if (isWithin(lookedAtMs, PROBE_AFTER_MS.file, nowMs)) return false
-      lookedAtMs = nowMs
-      return identify() !== file
-    },
-  }
-}
-
-export { describeFailure, describeStoreFailure } from './unavailable.ts'
-
-/** Something that is wrong for a while; its begin and its end are told once. */
-type Trouble = Readonly<{
+/** Something that is wrong for a while; its begin and its end are reported once. */
+class Trouble {
   /** `undefined`: nothing is wrong. */
-  error(): unknown
-  begin(error: unknown): void
-  /** Return whether something was wrong until now. */
-  end(): boolean
-}>
+  error: unknown
+  readonly #onBegin: ((error: unknown) => void) | undefined
+  readonly #onEnd: (() => void) | undefined
 
-function createTrouble(onBegin?: (error: unknown) => void, onEnd?: () => void): Trouble {
-  let current: unknown
-  return {
-    error: () => current,
-    begin(error) {
-      const isNew = current === undefined
-      current = error
-      if (isNew) onBegin?.(error)
-    },
-    end() {
-      if (current === undefined) return false
-      current = undefined
-      onEnd?.()
-      return true
-    },
+  constructor(onBegin?: (error: unknown) => void, onEnd?: () => void) {
+    this.#onBegin = onBegin
+    this.#onEnd = onEnd
+  }
+
+  begin(error: unknown): void {
+    const isNew = this.error === undefined
+    this.error = error
+    if (isNew) this.#onBegin?.(error)
+  }
+
+  /** Return whether something was wrong until now. */
+  end(): boolean {
+    if (this.error === undefined) return false
+    this.error = undefined
+    this.#onEnd?.()
+    return true
   }
 }
 
@@ -329,12 +301,12 @@ function createSilenceLimit(): <T>(call: Promise<T>, silentMs: number) => Promis
   return async (call, silentMs) => {
     const sinceMs = performance.now()
     const answered = new AbortController()
-    const waitForSilence = async (): Promise<undefined> => {
+    const waitForSilence = async (): Promise<void> => {
       await systemClock.wait(silentMs, answered.signal)
       // Read first what arrived while this process was busy.
       await yieldToEventLoop()
-      if (answered.signal.aborted || answeredAtMs > sinceMs) return
-      throw new StoreError(`the database said nothing for ${silentMs} ms`)
+      if (!answered.signal.aborted && answeredAtMs <= sinceMs)
+        throw new StoreError(`the database said nothing for ${silentMs} ms`)
     }
     try {
       await Promise.race([call, waitForSilence()])

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Insertable } from 'kysely'
 import { z } from 'zod'
 import type { Offer, Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
@@ -14,25 +13,22 @@ import type { DealEntry } from './store.ts'
 
 /** The part of a product's row that depends on the product alone. */
 export type ProductContent = Pick<
-  Insertable<ProductsTable>,
-  'gtin' | 'digest' | 'title' | 'search_text' | 'images' | 'offers'
-> &
-  Readonly<{ brand: string | null; drops: string | null }>
+  ProductsTable,
+  'gtin' | 'digest' | 'title' | 'brand' | 'search_text' | 'images' | 'offers' | 'drops'
+>
 
 /** The part of a deal's row that depends on the product alone. */
 export type DealContent = Omit<
-  Insertable<DealsTable>,
+  DealsTable,
   'id' | 'product_id' | 'copy_id' | 'from_walk' | 'until_walk' | 'first_seen_ms'
 >
 
-/** What is stored of a product, with its offers in an order that does not depend on the answer's. */
+/** What is stored of a product, with its offers in an order that does not depend on the response's. */
 export type StoredShape = Readonly<{ content: ProductContent; deals: readonly DealContent[] }>
 
 /** What a product shows, its digest, and its offers in their stored order. Its columns for searches and its deals follow from it. */
 export type ShownProduct = Readonly<{
-  gtin: string
-  digest: string
-  content: ComparedContent
+  content: Omit<ProductContent, 'search_text'>
   offers: readonly Offer[]
 }>
 
@@ -48,29 +44,28 @@ const offerSchema = z.object({
 const offersSchema = z.array(offerSchema)
 const imagesSchema = z.array(z.string())
 
-/** Shapes a product for its rows. `knownBrand` stands in where the answer brought none. */
+/** Shape a product for its rows. `knownBrand` stands in where the response brought none. */
 export function toStoredShape(product: Product, knownBrand: string | null = null): StoredShape {
   return completeShape(toShownProduct(product, knownBrand))
 }
 
-/** The part that tells by its digest whether anything changed; `completeShape` adds the rest, which most products of a walk never need. */
+/** Shape what tells by its digest whether anything changed; most products of a walk need no more. */
 export function toShownProduct(product: Product, knownBrand: string | null = null): ShownProduct {
-  const offers = [...product.offers].sort(compareOffers)
-  const content = {
-    title: product.title,
-    brand: product.brand ?? knownBrand,
-    images: JSON.stringify(product.images),
-    offers: JSON.stringify(offers),
-    drops: toDropsText(product.drops),
-  }
-  return { gtin: product.gtin, digest: toDigest(content), content, offers }
+  const list = [...product.offers].sort(compareOffers)
+  const { gtin, title } = product
+  const brand = product.brand ?? knownBrand
+  const images = JSON.stringify(product.images)
+  const offers = JSON.stringify(list)
+  const drops = toDropsText(product.drops)
+  // Clean texts and JSON have no line breaks of their own: no two products make the same text.
+  const shown = `${title}\n${brand ?? ''}\n${images}\n${offers}${drops === null ? '' : `\n${drops}`}`
+  const digest = hash('sha256', shown, 'base64url')
+  return { content: { gtin, digest, title, brand, images, offers, drops }, offers: list }
 }
 
-/** Adds the columns of searches, and the deals. */
-export function completeShape({ gtin, digest, content, offers }: ShownProduct): StoredShape {
-  const { title, brand, images, offers: offersText, drops } = content
-  const searchText = foldText(`${title} ${brand ?? ''}`)
-  const row = { gtin, digest, title, brand, search_text: searchText, images, offers: offersText, drops }
+/** Add the columns of searches, and the deals. */
+export function completeShape({ content, offers }: ShownProduct): StoredShape {
+  const row = { ...content, search_text: foldText(`${content.title} ${content.brand ?? ''}`) }
   return { content: row, deals: toDealContents(offers, row) }
 }
 
@@ -78,22 +73,6 @@ export function completeShape({ gtin, digest, content, offers }: ShownProduct): 
 function toDropsText(drops: Product['drops']): string | null {
   if (drops === undefined) return null
   return JSON.stringify(Object.fromEntries(Object.entries(drops).sort(([a], [b]) => compareTexts(a, b))))
-}
-
-/** Digest of what is stored: a change of the code that parses or shapes products changes it by itself. */
-function toDigest({ title, brand, images, offers, drops }: ComparedContent): string {
-  // Clean texts and JSON have no line breaks of their own: no two products make the same text.
-  const left = drops === null ? '' : `\n${drops}`
-  return hash('sha256', `${title}\n${brand ?? ''}\n${images}\n${offers}${left}`, 'base64url')
-}
-
-/** What a product shows, and what was left out of it. */
-export type ComparedContent = Pick<ProductContent, 'title' | 'brand' | 'images' | 'offers' | 'drops'>
-
-/** Do two products show the same? */
-export function isSameContent(a: ComparedContent, b: ComparedContent): boolean {
-  const isShownSame = a.title === b.title && a.brand === b.brand && a.images === b.images
-  return isShownSame && a.offers === b.offers && a.drops === b.drops
 }
 
 function toDealContents(offers: readonly Offer[], product: ProductContent): DealContent[] {
@@ -116,10 +95,8 @@ function toDealContents(offers: readonly Offer[], product: ProductContent): Deal
   }))
 }
 
-type StoredProduct = Pick<ProductContent, 'gtin' | 'title' | 'brand' | 'images' | 'offers' | 'drops'>
-
-/** A product from its row. What the file holds is checked like an answer; `undefined` when it was tampered with. */
-export function findProductInRow(row: StoredProduct): Product | undefined {
+/** Return the product of a row. What the file holds is checked like a response; `undefined` when it was tampered with. */
+export function findProductInRow(row: Omit<ProductContent, 'digest' | 'search_text'>): Product | undefined {
   const offers = offersSchema.safeParse(parseJson(row.offers))
   const images = imagesSchema.safeParse(parseJson(row.images))
   if (!offers.success || !images.success) return undefined

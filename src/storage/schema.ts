@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** One row for each catalog address and channel: a copy belongs to both. */
+/** One row for each catalog address and channel. Times are Unix milliseconds, counts of drops JSON of reason and count. */
 export type CopiesTable = {
   id: Generated<number>
   catalog: string
@@ -9,37 +9,32 @@ export type CopiesTable = {
   current_walk: number
   /** The walk that is being written; equal to `current_walk` when none is. */
   running_walk: number
-  /** When the current walk began and ended, Unix milliseconds; `null` before the first. */
+  /** When the current walk began and ended; `null` before the first. */
   completed_started_at_ms: number | null
   completed_at_ms: number | null
-  /** Products of the current walk, those with a deal, and what it left out, as JSON of reason and count. */
+  /** Of the current walk: products, those with a deal, and the currency of most deals. */
   product_count: number
   deal_count: number
-  /** The currency that most deals of the current walk have; `null` without any. */
   deal_currency: string | null
   drops: string
-  /** Were most offers of the current walk malformed? */
-  is_malformed: Generated<number>
-  /**
-   * A walk that was held, instead of becoming the current one: why, when the first of those that agree began, when the last one
-   * began, Unix milliseconds, and how many products that one found. `null`: none is held.
-   */
-  held_reason: Generated<string | null>
-  held_since_ms: Generated<number | null>
-  held_started_at_ms: Generated<number | null>
-  held_product_count: Generated<number | null>
-  /** When the running or last walk began, and why the last one broke; an error code. */
+  /** 1: most offers of the current walk were malformed. */
+  is_malformed: number
+  /** A held walk: why, when the first and the last of those that agree began, and the products of the last; else `null`. */
+  held_reason: string | null
+  held_since_ms: number | null
+  held_started_at_ms: number | null
+  held_product_count: number | null
+  /** When the running or last walk began, and the error code with which the last one broke. */
   started_at_ms: number | null
   failure: string | null
   failed_at_ms: number | null
-  /** Who walks, and until when nobody else may. */
   lease_owner: string | null
   lease_until_ms: number
-  /** Grows by one each time that another one takes the lease: what its former holder still writes is told by it. */
+  /** Grows with each new holder of the lease, so that a former holder's writes are refused. */
   lease_fence: number
 }
 
-/** The channels of a catalog as last listed. */
+/** The channels of a catalog as last listed. `gone_at_ms`: when one was first missing; `null` while it is listed. */
 export type ChannelsTable = {
   catalog: string
   channel_id: string
@@ -47,12 +42,11 @@ export type ChannelsTable = {
   name: string
   kind: string
   url: string | null
-  /** When the channel was first missing in a list; `null` while it is listed. */
   gone_at_ms: number | null
 }
 
 /** When the list of channels was last fetched; `held_since_ms`: since when the catalog lists no channels, and is not believed. */
-export type ChannelListsTable = { catalog: string; as_of_ms: number; held_since_ms: Generated<number | null> }
+export type ChannelListsTable = { catalog: string; as_of_ms: number; held_since_ms: number | null }
 
 /** A page of the current or running walk: products in (`after_gtin`, `until_gtin`] are at least as fresh as it. */
 export type WalkPagesTable = {
@@ -67,7 +61,7 @@ export type WalkPagesTable = {
   drops: string
 }
 
-/** One version of a product. */
+/** One version of a product: visible from one walk on until another. */
 export type ProductsTable = {
   id: Generated<number>
   copy_id: number
@@ -80,11 +74,10 @@ export type ProductsTable = {
   brand: string | null
   /** Title and brand without case and accents. */
   search_text: string
-  /** JSON list of addresses. */
+  /** JSON lists of addresses and of offers. */
   images: string
-  /** JSON list of offers. */
   offers: string
-  /** How many of its offers were left out, as JSON of reason and count; `null`: none. */
+  /** How many of its offers were left out; `null`: none. */
   drops: string | null
   as_of_ms: number
   /** On PostgreSQL: the words of `search_text`; SQLite has a table of them. */
@@ -99,14 +92,14 @@ export type DealsTable = {
   gtin: string
   from_walk: number
   until_walk: number | null
-  /** Its place among the product's offers, which are in the order of merchants: the last word between equals. */
+  /** Its place among the product's offers: decides between equals. */
   offer_index: number
-  /** The offer itself, as JSON: a card needs no other. */
+  /** The offer as JSON: a card needs no other. */
   offer: string
   /** network, merchant and currency: the same offer over time. */
   offer_key: string
   currency: string
-  /** Merchant's name without case. */
+  /** Names without case. */
   merchant_key: string
   brand_key: string
   search_text: string
@@ -118,21 +111,27 @@ export type DealsTable = {
   ratio_key: string
   price_key: string
   saving_key: string
-  /** When this offer was first seen on sale, Unix milliseconds. */
+  /** When this offer was first seen on sale. */
   first_seen_ms: number
 }
 
-/** When an offer of a product that is absent now was first seen on sale: the product may come back. */
-export type LapsedDealsTable = {
-  copy_id: number
-  gtin: string
-  offer_key: string
-  first_seen_ms: number
-  lapsed_at_ms: number
+/** The tables that Kysely's query builder is used for; SQL names the others (`migrations/`). */
+export type CopyTables = {
+  copies: CopiesTable
+  channels: ChannelsTable
+  channel_lists: ChannelListsTable
+  walk_pages: WalkPagesTable
+  products: ProductsTable
+  deals: DealsTable
+  absences: { copy_id: number; gtin: string; as_of_ms: number }
+  quotas: QuotasTable
+  quota_days: QuotaDaysTable
+  quota_minutes: QuotaMinutesTable
+  /** How far the index of words is filled; no row: wholly. Products below the row are still to come. */
+  search_backlog: { below_id: number }
+  /** A row in it: the transaction under way puts the words of its new products into the index by itself. */
+  held_words: { held: number }
 }
-
-/** A remembered "no shop sells it". */
-export type AbsencesTable = { copy_id: number; gtin: string; as_of_ms: number }
 
 /** What is known of a catalog's daily limit (catalog/quota.ts says what the columns mean). */
 export type QuotasTable = {
@@ -154,36 +153,3 @@ export type QuotaDaysTable = {
 
 /** First look-ups of a catalog in a minute, in minutes since 1970. */
 export type QuotaMinutesTable = { catalog: string; minute: number; lookups: number }
-
-/** Who asks the catalog for a product, and until when nobody else does. */
-export type LookupClaimsTable = {
-  catalog: string
-  channel_id: string
-  gtin: string
-  owner: string
-  until_ms: number
-}
-
-/** How far the index of words is filled; no row: wholly. Products below the row are still to come. */
-export type SearchBacklogTable = { below_id: number }
-
-/** A row in it: the transaction under way puts the words of its new products into the index by itself. Nobody else sees one. */
-export type HeldWordsTable = { held: number }
-
-/** The stored copy's tables. */
-export type CopyTables = {
-  copies: CopiesTable
-  channels: ChannelsTable
-  channel_lists: ChannelListsTable
-  walk_pages: WalkPagesTable
-  products: ProductsTable
-  deals: DealsTable
-  lapsed_deals: LapsedDealsTable
-  absences: AbsencesTable
-  quotas: QuotasTable
-  quota_days: QuotaDaysTable
-  quota_minutes: QuotaMinutesTable
-  lookup_claims: LookupClaimsTable
-  search_backlog: SearchBacklogTable
-  held_words: HeldWordsTable
-}

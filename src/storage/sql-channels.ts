@@ -1,27 +1,22 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
 import { toLatestMs } from '../clock.ts'
 import { transact } from '../database/transact.ts'
-import type { ChannelsTable, CopyTables } from './schema.ts'
+import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
+import { isIn } from './statements.ts'
 import type { ChannelList } from './store.ts'
 
-/** The list as last fetched by any process; `undefined` before the first. */
+/** Find the list as last fetched by any process; `undefined` before the first. */
 export async function findChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
 ): Promise<ChannelList | undefined> {
-  const list = await database
-    .selectFrom('channel_lists')
-    .select(['as_of_ms', 'held_since_ms'])
-    .where('catalog', '=', catalog)
-    .executeTakeFirst()
+  const lists = await sql<ChannelListsTable>`
+    select * from channel_lists where catalog = ${catalog}`.execute(database)
+  const [list] = lists.rows
   if (list === undefined) return undefined
-  const rows = await database
-    .selectFrom('channels')
-    .selectAll()
-    .where('catalog', '=', catalog)
-    .orderBy('position')
-    .execute()
+  const { rows } = await sql<ChannelsTable>`
+    select * from channels where catalog = ${catalog} order by position`.execute(database)
   return {
     asOfMs: list.as_of_ms,
     heldSinceMs: list.held_since_ms,
@@ -32,61 +27,38 @@ export async function findChannelList(
   }
 }
 
-/** Replaces the list. A channel that is missing now keeps its row, with the time at which it was first missing. */
+/** Replace the list. A channel that is missing now keeps its row, with the time at which it was first missing. */
 export async function putChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
-  list: Readonly<{ channels: readonly Channel[]; asOfMs: number }>,
+  { channels, asOfMs }: Readonly<{ channels: readonly Channel[]; asOfMs: number }>,
 ): Promise<void> {
   await transact(database, async (transaction) => {
-    await transaction
-      .updateTable('channels')
-      .set({ gone_at_ms: list.asOfMs })
-      .where('catalog', '=', catalog)
-      // One that went while a clock was wrong has gone now.
-      .where(({ or, eb }) =>
-        or([eb('gone_at_ms', 'is', null), eb('gone_at_ms', '>', toLatestMs(list.asOfMs))]),
-      )
-      .$if(list.channels.length > 0, (query) =>
-        query.where(
-          'channel_id',
-          'not in',
-          list.channels.map((channel) => channel.id),
-        ),
-      )
-      .execute()
-    for (const [position, channel] of list.channels.entries()) {
-      const content = { position, name: channel.name, kind: channel.kind, url: channel.url, gone_at_ms: null }
-      await transaction
-        .insertInto('channels')
-        .values({ catalog, channel_id: channel.id, ...content })
-        .onConflict((conflict) => conflict.columns(['catalog', 'channel_id']).doUpdateSet(content))
-        .execute()
-    }
-    await transaction
-      .insertInto('channel_lists')
-      .values({ catalog, as_of_ms: list.asOfMs })
-      .onConflict((conflict) =>
-        conflict.column('catalog').doUpdateSet({ as_of_ms: list.asOfMs, held_since_ms: null }),
-      )
-      .execute()
+    const ids = channels.map(({ id }) => id)
+    // One that went while a clock was wrong has gone now.
+    await sql`update channels set gone_at_ms = ${asOfMs} where catalog = ${catalog}
+      and (gone_at_ms is null or gone_at_ms > ${toLatestMs(asOfMs)})
+      and not ${isIn(transaction, 'channel_id', ids)}`.execute(transaction)
+    for (const [position, { id, name, kind, url }] of channels.entries())
+      await sql`insert into channels (catalog, channel_id, position, name, kind, url)
+        values (${catalog}, ${id}, ${position}, ${name}, ${kind}, ${url})
+        on conflict (catalog, channel_id) do update set position = excluded.position, name = excluded.name,
+        kind = excluded.kind, url = excluded.url, gone_at_ms = null`.execute(transaction)
+    await sql`insert into channel_lists (catalog, as_of_ms) values (${catalog}, ${asOfMs})
+      on conflict (catalog) do update set as_of_ms = excluded.as_of_ms, held_since_ms = null`.execute(
+      transaction,
+    )
   })
 }
 
-/** Notes that the catalog lists no channels. A time of the future, of a clock that was wrong, is overwritten. */
+/** Note that the catalog lists no channels. A time of the future, of a clock that was wrong, is overwritten. */
 export async function holdChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
   asOfMs: number,
 ): Promise<void> {
-  await database
-    .updateTable('channel_lists')
-    .set({ held_since_ms: asOfMs })
-    .where('catalog', '=', catalog)
-    .where((builder) =>
-      builder.or([builder('held_since_ms', 'is', null), builder('held_since_ms', '>', asOfMs)]),
-    )
-    .execute()
+  await sql`update channel_lists set held_since_ms = ${asOfMs} where catalog = ${catalog}
+    and (held_since_ms is null or held_since_ms > ${asOfMs})`.execute(database)
 }
 
 function toChannel(row: ChannelsTable): Channel {

@@ -1,8 +1,8 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
 import { createBatcher } from '../lib/batcher.ts'
 import type { CopyTables } from './schema.ts'
-import { toLeaseTime } from './sql-time.ts'
+import { toLeaseTime } from './sql-leases.ts'
 import type { CopyStore } from './store.ts'
 
 /** How often expired claims of crashed processes are removed. */
@@ -13,9 +13,8 @@ type Claim = Product & Parameters<CopyStore['claimLookup']>[1]
 type Release = Product & Parameters<CopyStore['releaseLookup']>[1]
 
 /**
- * Claims of look-ups: rows with an owner and an end. If the owner crashes, the claim expires and another process can take it.
- * Claims that come while others are under way share a transaction, in the order of their products, so that two machines that
- * claim the same ones wait for each other only once.
+ * Claims of look-ups: leased rows, so that the claim of a process that crashed expires. Claims that come while others are under
+ * way share a statement, in the order of their products: two machines that claim the same ones never wait for each other.
  */
 export function createSqlClaims(
   database: Kysely<CopyTables>,
@@ -29,59 +28,31 @@ export function createSqlClaims(
     const wanted = new Map<string, Claim>()
     for (const one of claims) if (!wanted.has(toKey(one))) wanted.set(toKey(one), one)
     const now = toLeaseTime(database, clock)
-    const longestMs = Math.max(...claims.map(({ forMs }) => forMs))
-    const rows = await database
-      .insertInto('lookup_claims')
-      .values(({ eb, val }) =>
-        sortByProduct([...wanted.values()]).map(({ channelId, gtin, owner, forMs }) => ({
-          catalog,
-          channel_id: channelId,
-          gtin,
-          owner,
-          until_ms: eb(now, '+', eb.cast<number>(val(forMs), 'bigint')),
-        })),
-      )
-      .onConflict((conflict) =>
-        conflict
-          .columns(['catalog', 'channel_id', 'gtin'])
-          .doUpdateSet(({ ref }) => ({ owner: ref('excluded.owner'), until_ms: ref('excluded.until_ms') }))
-          .where(({ eb, or, ref, val }) =>
-            or([
-              eb(ref('lookup_claims.until_ms'), '<=', now),
-              // A claim that ends much later than a new one was made before the clock was set back.
-              eb(
-                ref('lookup_claims.until_ms'),
-                '>',
-                eb(now, '+', eb.cast<number>(val(2 * longestMs), 'bigint')),
-              ),
-            ]),
-          ),
-      )
-      .returning(['channel_id', 'gtin'])
-      .execute()
-    const mine = new Set(rows.map((row) => toKey({ channelId: row.channel_id, gtin: row.gtin })))
+    const rows = sortByProduct([...wanted.values()]).map(
+      ({ channelId, gtin, owner, forMs }) =>
+        sql`(${catalog}, ${channelId}, ${gtin}, ${owner}, ${now} + cast(${forMs} as bigint))`,
+    )
+    // A claim that ends much later than a new one was made before the clock was set back.
+    const latest = sql`${now} + cast(${2 * Math.max(...claims.map(({ forMs }) => forMs))} as bigint)`
+    const { rows: claimed } = await sql<{ channelId: string; gtin: string }>`
+      insert into lookup_claims (catalog, channel_id, gtin, owner, until_ms) values ${sql.join(rows)}
+      on conflict (catalog, channel_id, gtin) do update set owner = excluded.owner, until_ms = excluded.until_ms
+      where lookup_claims.until_ms <= ${now} or lookup_claims.until_ms > ${latest}
+      returning channel_id as ${sql.ref('channelId')}, gtin`.execute(database)
+    const mine = new Set(claimed.map(toKey))
     return claims.map((one) => wanted.get(toKey(one)) === one && mine.has(toKey(one)))
   })
 
   const release = createBatcher(async (claims: readonly Release[]) => {
-    await database
-      .deleteFrom('lookup_claims')
-      .where('catalog', '=', catalog)
-      .where(({ and, or }) =>
-        or(
-          sortByProduct(claims).map(({ channelId, gtin, owner }) =>
-            and({ channel_id: channelId, gtin, owner }),
-          ),
-        ),
-      )
-      .execute()
+    const ends = sortByProduct(claims).map(
+      ({ channelId, gtin, owner }) => sql`channel_id = ${channelId} and gtin = ${gtin} and owner = ${owner}`,
+    )
+    await sql`delete from lookup_claims
+      where catalog = ${catalog} and (${sql.join(ends, sql` or `)})`.execute(database)
     const nowMs = clock.nowMs()
     if (!isWithin(sweptAtMs, SWEEP_EVERY_MS, nowMs)) {
       sweptAtMs = nowMs
-      await database
-        .deleteFrom('lookup_claims')
-        .where('until_ms', '<=', toLeaseTime(database, clock))
-        .execute()
+      await sql`delete from lookup_claims where until_ms <= ${toLeaseTime(database, clock)}`.execute(database)
     }
     return claims.map(() => undefined)
   })

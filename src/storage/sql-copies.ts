@@ -1,20 +1,12 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type Kysely,
-  type Selectable,
-  type SqlBool,
-  type Transaction,
-  sql,
-} from 'kysely'
+import { type Kysely, type RawBuilder, type Selectable, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, systemClock, toLatestMs } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { parseDrops } from './rows.ts'
 import type { CopiesTable, CopyTables } from './schema.ts'
-import { executeOnce } from './statements.ts'
+import { execute } from './statements.ts'
 import { type CopyState, HOLD_REASONS, type HeldWalk } from './store.ts'
 
-/** The copy of a channel and which walks matter to whom. */
+/** The copy of a channel, and the numbers of its walks. */
 export type CopyRow = Readonly<{
   id: number
   currentWalk: number
@@ -27,27 +19,20 @@ export type CopyRow = Readonly<{
 /** The same at a time, Unix milliseconds, which tells what is of the future. */
 export type CopyView = CopyRow & Readonly<{ nowMs: number }>
 
-/** The copy's row; `undefined` while nothing was ever stored of the channel. */
+/** Find the copy's row; `undefined` while nothing was ever stored of the channel. */
 export async function findCopy(
   database: Kysely<CopyTables>,
   catalog: string,
   channelId: string,
 ): Promise<CopyRow | undefined> {
-  const [row] = await executeOnce(database, 'find copy', {
-    values: [catalog, channelId],
-    build: () =>
-      database
-        .selectFrom('copies')
-        .select(['id', 'current_walk', 'running_walk'])
-        .where('catalog', '=', catalog)
-        .where('channel_id', '=', channelId),
-  })
+  const text = 'select id, current_walk, running_walk from copies where catalog = ? and channel_id = ?'
+  const [row] = await execute<Selectable<CopiesTable>>(database, text, [catalog, channelId])
   if (row === undefined) return undefined
-  const visibleWalk = row.current_walk > 0 ? row.current_walk : row.running_walk
-  return { id: row.id, currentWalk: row.current_walk, runningWalk: row.running_walk, visibleWalk }
+  const { id, current_walk: currentWalk, running_walk: runningWalk } = row
+  return { id, currentWalk, runningWalk, visibleWalk: currentWalk > 0 ? currentWalk : runningWalk }
 }
 
-/** The copy's row, made where there is none. */
+/** Return the copy's row, made where there is none. */
 export async function getCopy(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -55,31 +40,16 @@ export async function getCopy(
 ): Promise<CopyRow> {
   const found = await findCopy(database, catalog, channelId)
   if (found !== undefined) return found
-  await database
-    .insertInto('copies')
-    .values({
-      catalog,
-      channel_id: channelId,
-      current_walk: 0,
-      running_walk: 0,
-      product_count: 0,
-      deal_count: 0,
-      drops: '{}',
-      lease_until_ms: 0,
-      lease_fence: 0,
-    })
-    .onConflict((conflict) => conflict.columns(['catalog', 'channel_id']).doNothing())
-    .execute()
+  await sql`insert into copies (catalog, channel_id) values (${catalog}, ${channelId})
+    on conflict (catalog, channel_id) do nothing`.execute(database)
   const made = await findCopy(database, catalog, channelId)
   return made ?? { id: 0, currentWalk: 0, runningWalk: 0, visibleWalk: 0 }
 }
 
 /** Rows of a table with versions that a reader at `walk` sees. */
-export function isVisibleAt<T extends 'products' | 'deals'>(
-  walk: number,
-): (builder: ExpressionBuilder<CopyTables, T>) => Expression<SqlBool> {
-  return () =>
-    sql<SqlBool>`from_walk <= ${sql.lit(walk)} and (until_walk is null or until_walk > ${sql.lit(walk)})`
+export function isVisibleAt(walk: number): RawBuilder<SqlBool> {
+  const at = sql.lit(walk)
+  return sql`from_walk <= ${at} and (until_walk is null or until_walk > ${at})`
 }
 
 /** Read one channel of a catalog's copy; `empty` when nothing was ever stored of the channel. */
@@ -110,21 +80,27 @@ export function createReadCopy(
     })
 }
 
-/** What `/studio`, `vitrine check` and the freshness rules ask of a copy. */
+const EMPTY_STATE: CopyState = {
+  currentWalk: 0,
+  completedAtMs: null,
+  completedStartedAtMs: null,
+  productCount: 0,
+  dealCount: 0,
+  drops: {},
+  isMalformed: false,
+  held: null,
+  isRunning: false,
+  failure: null,
+  failedAtMs: null,
+}
+
 export async function readCopyState(
   database: Kysely<CopyTables>,
   catalog: string,
   channelId: string,
 ): Promise<CopyState> {
-  const [row] = await executeOnce(database, 'read copy state', {
-    values: [catalog, channelId],
-    build: () =>
-      database
-        .selectFrom('copies')
-        .selectAll()
-        .where('catalog', '=', catalog)
-        .where('channel_id', '=', channelId),
-  })
+  const text = 'select * from copies where catalog = ? and channel_id = ?'
+  const [row] = await execute<Selectable<CopiesTable>>(database, text, [catalog, channelId])
   if (row === undefined) return EMPTY_STATE
   return {
     currentWalk: row.current_walk,
@@ -152,38 +128,16 @@ function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
   }
 }
 
-/** Channels whose current walk began or ended, by its own account, in the future. */
+/** Find channels whose current walk began or ended, by its own account, in the future. */
 export async function findFutureCopies(
   database: Kysely<CopyTables>,
   catalog: string,
   nowMs: number,
 ): Promise<readonly string[]> {
-  const rows = await database
-    .selectFrom('copies')
-    .select('channel_id')
-    .where('catalog', '=', catalog)
-    .where(({ or, eb }) =>
-      or([
-        eb('completed_started_at_ms', '>', toLatestMs(nowMs)),
-        eb('completed_at_ms', '>', toLatestMs(nowMs)),
-      ]),
-    )
-    .execute()
+  const latestMs = toLatestMs(nowMs)
+  const { rows } = await sql<{ channel_id: string }>`select channel_id from copies where catalog = ${catalog}
+    and (completed_started_at_ms > ${latestMs} or completed_at_ms > ${latestMs})`.execute(database)
   return rows.map((row) => row.channel_id)
-}
-
-const EMPTY_STATE: CopyState = {
-  currentWalk: 0,
-  completedAtMs: null,
-  completedStartedAtMs: null,
-  productCount: 0,
-  dealCount: 0,
-  drops: {},
-  isMalformed: false,
-  held: null,
-  isRunning: false,
-  failure: null,
-  failedAtMs: null,
 }
 
 /** Count the offers of all products of a copy at a walk; it reads every one of them. */
@@ -192,14 +146,9 @@ export async function countOffers(
   copyId: number,
   walk: number,
 ): Promise<number> {
-  const length = isPostgres(database)
-    ? sql<number>`json_array_length(offers::json)`
-    : sql<number>`json_array_length(offers)`
-  const row = await database
-    .selectFrom('products')
-    .select(sql<number | string | null>`sum(${length})`.as('count'))
-    .where('copy_id', '=', copyId)
-    .where(isVisibleAt<'products'>(walk))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+  const offers = isPostgres(database) ? sql`offers::json` : sql`offers`
+  const { rows } = await sql<{ count: number | string | null }>`
+    select sum(json_array_length(${offers})) as count from products
+    where copy_id = ${copyId} and ${isVisibleAt(walk)}`.execute(database)
+  return Number(rows[0]?.count ?? 0)
 }

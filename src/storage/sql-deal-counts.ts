@@ -3,7 +3,8 @@ import { foldCase } from '../offers/text.ts'
 import { findOfferInRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { createCountedCondition, whereVisible } from './sql-deal-filters.ts'
+import { createCountedCondition, isVisibleDeal } from './sql-deal-filters.ts'
+import { isIn } from './statements.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
 
 /** Deals that are looked at. */
@@ -78,15 +79,10 @@ async function readDeals(
   query: DealQuery,
 ): Promise<readonly DealRow[]> {
   const isCounted = await createCountedCondition(database, copy, query)
-  return whereVisible(database.selectFrom('deals'), copy, query)
-    .select(['id', 'product_id', 'brand_key', 'merchant_key', 'discount_percent'])
-    .select(sql<number>`case when ${isCounted} then 1 else 0 end`.as('is_counted'))
-    .orderBy('ratio_key')
-    .orderBy('price_key')
-    .orderBy('gtin')
-    .orderBy('id')
-    .limit(MAX_DEALS + 1)
-    .execute()
+  const { rows } = await sql<DealRow>`select id, product_id, brand_key, merchant_key, discount_percent,
+    case when ${isCounted} then 1 else 0 end as is_counted from deals where ${isVisibleDeal(copy, query)}
+    order by ratio_key, price_key, gtin, id limit ${MAX_DEALS + 1}`.execute(database)
+  return rows
 }
 
 function countProducts(rows: readonly DealRow[]): number {
@@ -119,13 +115,13 @@ function toFacet({ key, count }: Group, name: string | null | undefined): DealFa
 type Names = ReadonlyMap<number, string | null | undefined>
 
 async function readBrands(database: Kysely<CopyTables>, ids: readonly number[]): Promise<Names> {
-  if (ids.length === 0) return new Map()
-  const rows = await database.selectFrom('products').select(['id', 'brand']).where('id', 'in', ids).execute()
+  const { rows } = await sql<{ id: number; brand: string | null }>`
+    select id, brand from products where ${isIn(database, 'id', ids)}`.execute(database)
   return new Map(rows.map(({ id, brand }) => [id, brand]))
 }
 
 async function readMerchants(database: Kysely<CopyTables>, ids: readonly number[]): Promise<Names> {
-  if (ids.length === 0) return new Map()
-  const rows = await database.selectFrom('deals').select(['id', 'offer']).where('id', 'in', ids).execute()
+  const { rows } = await sql<{ id: number; offer: string }>`
+    select id, offer from deals where ${isIn(database, 'id', ids)}`.execute(database)
   return new Map(rows.map(({ id, offer }) => [id, findOfferInRow(offer)?.merchant]))
 }

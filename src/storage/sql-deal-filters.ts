@@ -1,11 +1,11 @@
-import { type Expression, type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import { isPostgres } from '../database/postgres.ts'
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { isPostgres } from '../database/is-postgres.ts'
 import { inTime } from '../database/read-deadline.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
-import { WORD, hasWord, selectIdsByWords, splitWords, toIndexWords, unlessSplit } from './search-words.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
+import { WORD, hasWord, selectIdsByWords, splitWords, toIndexWords, unlessSplit } from './sql-search.ts'
 import type { DealQuery } from './store.ts'
 
 /** A filter with at most so many deals is rare: they are read through an index of their own and sorted. */
@@ -17,15 +17,14 @@ const MAX_SCANNED = 20_000
 /** Deals that such a search gives: their ids stand in the statement. */
 const MAX_FOUND = 1_000
 
-type Condition = Expression<SqlBool>
+type Condition = RawBuilder<SqlBool>
 
-/** One filter of a grid that deals pass by a column. */
+/** One filter of a grid that deals pass by a column. `isIndexed`: an index finds the deals that pass. */
 type ColumnFilter = Readonly<{
   column: 'brand_key' | 'merchant_key' | 'price_key' | 'is_in_stock'
-  /** An index finds the deals that pass. */
   isIndexed: boolean
   /** Build the condition on the column, as the statement names it. */
-  test(column: Expression<unknown>): Condition
+  test(column: RawBuilder<unknown>): Condition
 }>
 
 /** The `q` of a grid. */
@@ -55,10 +54,16 @@ export async function planDeals(
   const words = query.words === null ? null : await createWordFilter(database, copy, query)
   let rare: DealPlan['rare'] = words === null ? null : 'words'
   let least = words?.count ?? Infinity
-  for (const filter of listColumnFilters(query)) {
-    const count = filter.isIndexed ? await countUpToBound(database, copy, { query, filter }) : Infinity
+  for (const { column, isIndexed, test } of listColumnFilters(query)) {
+    if (!isIndexed) continue
+    // Deals of all versions: an index entry says nothing of the walk, and the count only tells few from many.
+    const count = await countUpToBound(
+      database,
+      sql`(select id from deals where copy_id = ${copy.id} and currency = ${query.currency}
+        and ${test(sql.ref(column))} and ${isInTime(database)})`,
+    )
     if (count >= least) continue
-    rare = filter.column
+    rare = column
     least = count
   }
   if (least === 0) return null
@@ -69,95 +74,62 @@ export async function planDeals(
 function listColumnFilters(query: Omit<DealQuery, 'channelId'>): readonly ColumnFilter[] {
   const { brand, merchants, excluded, maxPrice } = query
   const filters: ColumnFilter[] = []
-  if (query.isInStockOnly)
-    filters.push({ column: 'is_in_stock', isIndexed: false, test: (column) => sql`${column} = 1` })
-  if (brand !== null)
-    filters.push({
-      column: 'brand_key',
-      isIndexed: true,
-      test: (column) => sql`${column} = ${foldCase(brand)}`,
-    })
-  if (merchants.length > 0) {
-    const keys = sql.join(merchants.map(foldCase))
-    filters.push({ column: 'merchant_key', isIndexed: true, test: (column) => sql`${column} in (${keys})` })
-  }
-  if (excluded.length > 0) {
-    const keys = sql.join(excluded.map(foldCase))
-    filters.push({
-      column: 'merchant_key',
-      isIndexed: false,
-      test: (column) => sql`${column} not in (${keys})`,
-    })
-  }
-  if (maxPrice !== null)
-    filters.push({
-      column: 'price_key',
-      isIndexed: true,
-      test: (column) => sql`${column} <= ${toPriceKey(maxPrice)}`,
-    })
+  const add = (...[column, isIndexed, test]: [ColumnFilter['column'], boolean, ColumnFilter['test']]): void =>
+    void filters.push({ column, isIndexed, test })
+  if (query.isInStockOnly) add('is_in_stock', false, (column) => sql`${column} = 1`)
+  if (brand !== null) add('brand_key', true, (column) => sql`${column} = ${foldCase(brand)}`)
+  if (merchants.length > 0) add('merchant_key', true, (column) => sql`${column} in (${toKeys(merchants)})`)
+  if (excluded.length > 0) add('merchant_key', false, (column) => sql`${column} not in (${toKeys(excluded)})`)
+  if (maxPrice !== null) add('price_key', true, (column) => sql`${column} <= ${toPriceKey(maxPrice)}`)
   return filters
 }
 
-/** Count deals of all versions: an index entry says nothing of the walk, and the count only tells few from many. */
+function toKeys(names: readonly string[]): RawBuilder<unknown> {
+  return sql.join(names.map(foldCase))
+}
+
 async function countUpToBound(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
-  { query, filter }: Readonly<{ query: DealQuery; filter: ColumnFilter }>,
+  ids: RawBuilder<Readonly<{ id: number }>>,
 ): Promise<number> {
-  const some = whereInTime(database, database.selectFrom('deals'))
-    .select('id')
-    .where('copy_id', '=', copy.id)
-    .where('currency', '=', query.currency)
-    .where(filter.test(sql.ref(filter.column)))
-    .limit(RARE_DEALS + 1)
-    .as('some')
-  const row = await database
-    .selectFrom(some)
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return row?.count ?? 0
+  const { rows } = await sql<{ count: number }>`select count(*) as count from (
+    select * from ${ids} as listed limit ${sql.lit(RARE_DEALS + 1)}) as counted`.execute(database)
+  return rows[0]?.count ?? 0
 }
-
-type DealsSelect<Row> = SelectQueryBuilder<CopyTables, 'deals', Row>
 
 /** End a statement of SQLite that goes through many deals when its time is over. A server ends statements by itself. */
-export function whereInTime<Row>(database: Kysely<CopyTables>, deals: DealsSelect<Row>): DealsSelect<Row> {
-  return isPostgres(database) ? deals : deals.where(inTime('deals.id'))
+export function isInTime(database: Kysely<CopyTables>): Condition {
+  return isPostgres(database) ? sql`1 = 1` : inTime('deals.id')
 }
 
-/** Keep the visible deals in the currency of the grid. */
-export function whereVisible<Row>(
-  deals: DealsSelect<Row>,
-  copy: CopyRow,
-  query: Pick<DealQuery, 'currency'>,
-): DealsSelect<Row> {
-  return deals
-    .where('copy_id', '=', copy.id)
-    .where('currency', '=', query.currency)
-    .where(isVisibleAt<'deals'>(copy.currentWalk))
+/** Is the deal visible, and in the currency of the grid? `isByIndex`: false keeps SQLite from searching an index for that. */
+export function isVisibleDeal(
+  { id, currentWalk }: CopyRow,
+  { currency }: Pick<DealQuery, 'currency'>,
+  isByIndex = true,
+): Condition {
+  const plus = isByIndex ? sql`` : sql`+`
+  return sql`${plus}deals.copy_id = ${id} and ${plus}deals.currency = ${currency} and ${isVisibleAt(currentWalk)}`
 }
 
-/** Keep the deals that pass every filter of the grid, and that are the best of their product among those that pass. */
-export function wherePassing<Row>(
-  database: Kysely<CopyTables>,
-  deals: DealsSelect<Row>,
-  { query, words, rare }: DealPlan,
-): DealsSelect<Row> {
+/** Does the deal pass every filter of the grid, and is it the best of its product among those that pass? */
+export function isPassing(database: Kysely<CopyTables>, { query, words, rare }: DealPlan): Condition {
   const conditions: Condition[] = [
     sql`discount_percent >= ${query.minDiscountPercent}`,
-    isBestOfProduct(database, query),
+    isBestOfProduct(query),
   ]
   for (const { column, isIndexed, test } of listColumnFilters(query)) {
     // SQLite takes any index that fits a condition. Where none is rare, reading the rows that an index points to costs more
     // than going through `deals_by_discount`; a plus sign keeps SQLite from using an index for that column.
     const isFree = isPostgres(database) || column === 'is_in_stock' || (isIndexed && column === rare)
-    conditions.push(test(isFree ? sql.ref(`deals.${column}`) : sql`+${sql.ref(`deals.${column}`)}`))
+    const named = sql.ref(`deals.${column}`)
+    conditions.push(test(isFree ? named : sql`+${named}`))
   }
   // Nearly every deal has the least discount: with a bound on it the index of another order would not be taken.
   if (query.minDiscountPercent > 1)
     conditions.push(sql`ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`)
   if (words !== null) conditions.push(words.test(rare === 'words'))
-  return deals.where(({ and }) => and(conditions))
+  return joinAll(conditions)
 }
 
 /** Build the condition that a deal passes the filters that no facet of the counts leaves out: stock, price and words. */
@@ -169,6 +141,10 @@ export async function createCountedCondition(
   const filters = listColumnFilters({ ...query, brand: null, merchants: [], excluded: [] })
   const conditions = filters.map(({ column, test }) => test(sql.ref(`deals.${column}`)))
   if (query.words !== null) conditions.push((await createWordFilter(database, copy, query)).test(false))
+  return joinAll(conditions)
+}
+
+function joinAll(conditions: readonly Condition[]): Condition {
   return conditions.length === 0 ? sql`1 = 1` : sql`(${sql.join(conditions, sql` and `)})`
 }
 
@@ -176,23 +152,16 @@ export async function createCountedCondition(
  * A filter by offer can make another offer the product's best. The best of all offers stays the best among those that pass; for
  * any other, no better deal of the product passes. Offers are stored in the order that breaks ties.
  */
-function isBestOfProduct(database: Kysely<CopyTables>, query: DealQuery): Condition {
-  const isBest = query.isInStockOnly
-    ? sql<SqlBool>`deals.is_best_in_stock = 1`
-    : sql<SqlBool>`deals.is_best = 1`
+function isBestOfProduct(query: DealQuery): Condition {
+  const isBest: Condition = query.isInStockOnly ? sql`deals.is_best_in_stock = 1` : sql`deals.is_best = 1`
   const hasOfferFilters = query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
   if (!hasOfferFilters) return isBest
-  const offerFilters = listColumnFilters({ ...query, brand: null })
-  const better = database
-    .selectFrom('deals as other')
-    .select('other.id')
-    .where(sql<SqlBool>`other.product_id = deals.product_id`)
-    .where(sql<SqlBool>`other.currency = deals.currency`)
-    .where(
-      sql<SqlBool>`(other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)`,
-    )
-    .where(({ and }) => and(offerFilters.map(({ column, test }) => test(sql.ref(`other.${column}`)))))
-  return sql`(${isBest} or not exists ${better})`
+  const filters = listColumnFilters({ ...query, brand: null })
+  const isOtherPassing = joinAll(filters.map(({ column, test }) => test(sql.ref(`other.${column}`))))
+  return sql`(${isBest} or not exists (select other.id from deals as other
+    where other.product_id = deals.product_id and other.currency = deals.currency
+    and (other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)
+    and ${isOtherPassing}))`
 }
 
 /**
@@ -208,13 +177,12 @@ async function createWordFilter(
   const words = toIndexWords(typed.join(' '))
   const ids =
     words.length === 0 ? undefined : await selectIdsByWords(database, copy, { words, isWhole: false })
-  const count = ids === undefined ? 0 : await countProducts(database, ids)
+  const count = ids === undefined ? 0 : await unlessSplit(countUpToBound(database, ids), 0)
   if (ids === undefined || count === 0) {
     const found = await findByText(database, copy, { words: typed, currency: query.currency })
-    return {
-      count: found.length,
-      test: () => (found.length === 0 ? sql`1 = 0` : sql`deals.id in (${sql.join(found.map(sql.lit))})`),
-    }
+    const test = (): Condition =>
+      found.length === 0 ? sql`1 = 0` : sql`deals.id in (${sql.join(found.map(sql.lit))})`
+    return { count: found.length, test }
   }
   // The index knows letters and digits only: "c++" is more than "c".
   const signs = typed.filter((word) => word.match(WORD)?.[0] !== word).map(hasWord)
@@ -222,16 +190,9 @@ async function createWordFilter(
     count,
     test(isIndexUsed) {
       const id = isIndexUsed || isPostgres(database) ? sql`deals.product_id` : sql`+deals.product_id`
-      return sql`${sql.join([sql`${id} in ${ids}`, ...signs], sql` and `)}`
+      return joinAll([sql`${id} in ${ids}`, ...signs])
     },
   }
-}
-
-async function countProducts(database: Kysely<CopyTables>, ids: Expression<{ id: number }>): Promise<number> {
-  const counted = sql<{ count: number }>`select count(*) as count from (
-    select * from ${ids} as products limit ${sql.lit(RARE_DEALS + 1)}) as counted`
-  const { rows } = await unlessSplit(counted.execute(database), { rows: [] })
-  return rows[0]?.count ?? 0
 }
 
 /** Find deals whose text has the words anywhere, among those with the highest discounts. */
@@ -242,18 +203,9 @@ async function findByText(
 ): Promise<readonly number[]> {
   // Accents alone are no word, and no title has them alone.
   if (words.length === 0) return []
-  const first = whereVisible(database.selectFrom('deals'), copy, { currency })
-    .select(['id', 'search_text'])
-    .orderBy('ratio_key')
-    .orderBy('price_key')
-    .orderBy('gtin')
-    .limit(MAX_SCANNED)
-    .as('first')
-  const rows = await database
-    .selectFrom(first)
-    .select('id')
-    .where(({ and }) => and(words.map(hasWord)))
-    .limit(MAX_FOUND)
-    .execute()
+  const { rows } = await sql<{ id: number }>`select id from (
+      select id, search_text from deals where ${isVisibleDeal(copy, { currency })}
+      order by ratio_key, price_key, gtin limit ${MAX_SCANNED}) as first
+    where ${joinAll(words.map(hasWord))} limit ${MAX_FOUND}`.execute(database)
   return rows.map(({ id }) => id)
 }

@@ -1,12 +1,12 @@
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { toNewer } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
+import type { DealSort } from '../offers/deals.ts'
 import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
-import { type DealPlan, planDeals, whereInTime, wherePassing, whereVisible } from './sql-deal-filters.ts'
+import { type DealPlan, isInTime, isPassing, isVisibleDeal, planDeals } from './sql-deal-filters.ts'
 import { selectPageTime } from './sql-lookups.ts'
-import type { DealSort } from '../offers/deals.ts'
 import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
 
 /** Order of grids; the GTIN at the end makes it the same every time. */
@@ -24,9 +24,11 @@ const WINDOW_DEALS = 3_000
 /** A page that begins further behind is not looked for in the window. */
 const WINDOW_CARDS = 1_000
 
-type Ids = readonly Readonly<{ id: number }>[]
+/** What the filters and orders of a window's deals need. */
+const WINDOW_COLUMNS = sql`id, product_id, gtin, currency, offer_index, merchant_key, brand_key, is_in_stock, is_best,
+  is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text`
 
-/** The deals of the walk that readers see, one for each product: its best that passes the filters. */
+/** Find the deals of the walk that readers see, one for each product: its best that passes the filters. */
 export async function findDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
@@ -35,82 +37,54 @@ export async function findDeals(
   const plan = await planDeals(database, copy, query)
   if (plan === null) return []
   const ids = await findIds(database, copy, plan)
-  const entries = await readDeals(
-    database,
-    copy,
-    ids.map((row) => row.id),
-  )
-  return ids.flatMap(({ id }) => entries.get(id) ?? [])
+  const entries = await readDeals(database, copy, ids)
+  return ids.flatMap((id) => entries.get(id) ?? [])
 }
 
-async function findIds(database: Kysely<CopyTables>, copy: CopyRow, plan: DealPlan): Promise<Ids> {
+async function findIds(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  plan: DealPlan,
+): Promise<readonly number[]> {
   const { query, rare } = plan
-  const deals = database.selectFrom('deals')
+  const find = async (
+    source: RawBuilder<unknown>,
+    condition: RawBuilder<unknown>,
+    isSorted = false,
+  ): Promise<readonly number[]> => {
+    const { rows } = await sql<{ id: number }>`select deals.id from ${source} as deals
+      where ${condition} and ${isPassing(database, plan)}
+      order by ${toOrder(query.sort, isSorted)} limit ${query.limit} offset ${query.offset}`.execute(database)
+    return rows.map(({ id }) => id)
+  }
+  const isVisible = isVisibleDeal(copy, query)
+  const deals = sql.table('deals')
   // The order by discount has an index that holds everything; without filters nearly every deal in any order is a card.
   if (rare === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
-    return findPage(database, plan, whereInTime(database, whereVisible(deals, copy, query)))
+    return find(deals, sql`${isInTime(database)} and ${isVisible}`)
   if (rare === null && query.offset + query.limit <= WINDOW_CARDS) {
-    const ids = await findPage(database, plan, selectWindow(database, copy, query))
+    const window = sql`(select ${WINDOW_COLUMNS} from deals where ${isVisible}
+      order by ${toOrder(query.sort)} limit ${WINDOW_DEALS})`
+    const ids = await find(window, sql`1 = 1`)
+    // A page that is not full may have more behind the window.
     if (ids.length === query.limit) return ids
   }
   // Find all deals that pass, by the rare filter or by going through all of them, and sort them.
-  return findPage(database, plan, whereInTime(database, whereMatching(database, copy, plan)), {
-    isSorted: !isPostgres(database),
-  })
+  const isByIndex = rare !== 'words' || isPostgres(database)
+  const isMatching = isVisibleDeal(copy, query, isByIndex)
+  return find(deals, sql`${isInTime(database)} and ${isMatching}`, !isPostgres(database))
 }
-
-function findPage(
-  database: Kysely<CopyTables>,
-  plan: DealPlan,
-  deals: DealsSelect,
-  options?: Readonly<{ isSorted: boolean }>,
-): Promise<Ids> {
-  return paged(wherePassing(database, deals, plan), plan.query, options)
-    .select('deals.id')
-    .execute()
-}
-
-/** Select the first deals in the order of the grid. A page that is not full may have more behind them. */
-function selectWindow(database: Kysely<CopyTables>, copy: CopyRow, query: DealQuery): DealsSelect {
-  const first = paged(whereVisible(database.selectFrom('deals'), copy, query), {
-    sort: query.sort,
-    limit: WINDOW_DEALS,
-    offset: 0,
-  }).select([
-    ...(['id', 'product_id', 'gtin', 'currency', 'offer_index', 'merchant_key', 'brand_key'] as const),
-    ...(['is_in_stock', 'is_best', 'is_best_in_stock', 'discount_percent'] as const),
-    ...(['ratio_key', 'price_key', 'saving_key', 'first_seen_ms', 'search_text'] as const),
-  ])
-  return database.selectFrom(first.as('deals'))
-}
-
-/** Select visible deals. Words give few products: a plus sign keeps SQLite from searching an index of the whole copy instead. */
-function whereMatching(database: Kysely<CopyTables>, copy: CopyRow, { query, rare }: DealPlan): DealsSelect {
-  const deals = database.selectFrom('deals')
-  if (rare !== 'words' || isPostgres(database)) return whereVisible(deals, copy, query)
-  return deals
-    .where(sql<number>`+deals.copy_id`, '=', copy.id)
-    .where(sql<string>`+deals.currency`, '=', query.currency)
-    .where(isVisibleAt<'deals'>(copy.currentWalk))
-}
-
-type DealsSelect = SelectQueryBuilder<CopyTables, 'deals', object>
 
 /** `isSorted`: SQLite is not to read the deals in the order of an index. */
-function paged(
-  deals: DealsSelect,
-  { sort, limit, offset }: Pick<DealQuery, 'sort' | 'limit' | 'offset'>,
-  { isSorted }: Readonly<{ isSorted: boolean }> = { isSorted: false },
-): DealsSelect {
-  let ordered = deals
-  for (const column of ORDERS[sort]) {
+function toOrder(sort: DealSort, isSorted = false): RawBuilder<unknown> {
+  const terms = ORDERS[sort].map((column) => {
     const key = sql.ref(`deals.${column}`)
-    ordered = ordered.orderBy(isSorted ? sql`+${key}` : key, DESCENDING.has(column) ? 'desc' : 'asc')
-  }
-  return ordered.limit(limit).offset(offset)
+    return sql`${isSorted ? sql`+${key}` : key} ${sql.raw(DESCENDING.has(column) ? 'desc' : 'asc')}`
+  })
+  return sql.join(terms)
 }
 
-/** Cards by the row of their deal; damaged ones are left out. */
+/** Read cards by the row of their deal; damaged ones are left out. */
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
@@ -133,34 +107,24 @@ async function readDeals(
   )
 }
 
-/** The currency that most deals of a walk have, the first by alphabet at a tie. */
+/** Find the currency that most deals of a walk have, the first by alphabet at a tie. */
 export async function computeDealCurrency(
   database: Kysely<CopyTables>,
   copyId: number,
   walk: number,
 ): Promise<string | undefined> {
-  const row = await database
-    .selectFrom('deals')
-    .select('currency')
-    .where('copy_id', '=', copyId)
-    .where(isVisibleAt<'deals'>(walk))
-    .groupBy('currency')
-    .orderBy(({ fn }) => fn.countAll(), 'desc')
-    .orderBy('currency')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.currency
+  const { rows } = await sql<{ currency: string }>`select currency from deals
+    where copy_id = ${copyId} and ${isVisibleAt(walk)}
+    group by currency order by count(*) desc, currency limit 1`.execute(database)
+  return rows[0]?.currency
 }
 
-/** The currency of a grid that names none: that of the walk; look-ups may bring the first deal of a channel. */
+/** Find the currency of a grid that names none: that of the walk; look-ups may bring the first deal of a channel. */
 export async function findDealCurrency(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  { id, currentWalk }: CopyRow,
 ): Promise<string | undefined> {
-  const row = await database
-    .selectFrom('copies')
-    .select('deal_currency')
-    .where('id', '=', copy.id)
-    .executeTakeFirst()
-  return row?.deal_currency ?? computeDealCurrency(database, copy.id, copy.currentWalk)
+  const { rows } = await sql<{ currency: string | null }>`
+    select deal_currency as currency from copies where id = ${id}`.execute(database)
+  return rows[0]?.currency ?? computeDealCurrency(database, id, currentWalk)
 }

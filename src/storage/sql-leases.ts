@@ -1,39 +1,38 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { WalkError } from '../errors.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { toLeaseTime } from './sql-time.ts'
 import type { UnfinishedWalk, WalkStore } from './store.ts'
 
-/** How long a walk may go without a sign of life before another process may take it over: with a look now and then, within a minute. */
+/** How long a walk may go without extending its lease before another process may take it over. */
 export const LEASE_MS: number = 45 * SECOND_MS
 
-/** What a walk ends with whose lease another process holds. */
+/** Create the error of a walk whose lease another process holds. */
 export function createLeaseLost(): WalkError {
   return new WalkError('another process took the walk over')
 }
 
-/** Throws when another process has the walk by now; the first thing in a transaction. */
+/** Throws when another process has the walk by now; the first statement of a transaction. */
 export type Guard = (transaction: Transaction<CopyTables>) => Promise<void>
 
-/** Leases of walks, as who has opened the store holds them. */
+/** Leases of walks, as the process that opened the store holds them. */
 export type Leases = Pick<WalkStore, 'takeLease' | 'releaseLease' | 'findLeaseOwner'> &
   Readonly<{
     /**
-     * For a transaction that writes what a walk has brought: throws where the lease that was taken here is another's by now, and
-     * keeps it until the transaction ends. One who never took a lease is not held up.
+     * Guard a transaction that writes what a walk has brought: it throws where the lease that was taken here is another's by now,
+     * and keeps the lease until the transaction ends. Without a lease it lets everything pass.
      */
     guard(copy: CopyRow): Guard
   }>
 
-/** A lease that was taken here. `fence`: its number; whoever takes the lease after this one has a higher one. */
+/** A lease that was taken here. `fence`: its number; every later holder has a higher one. */
 type Held = Readonly<{ owner: string; fence: number }>
 
 /**
  * A lease is three columns of the copy's row: who walks, until when nobody else may, and a number that grows with each holder.
- * Who stood still for longer than his lease lasted, and wakes, is told by the number that the walk is another's.
+ * A process that stood still for longer than its lease lasted learns by the number that the walk is another's.
  */
 export function createLeases(
   database: Kysely<CopyTables>,
@@ -42,103 +41,59 @@ export function createLeases(
 ): Leases {
   const held = new Map<number, Held>()
   return {
-    async takeLease(channelId, lease) {
+    async takeLease(channelId, { owner, forMs }) {
       const copy = await open(channelId)
       const mine = held.get(copy.id)
-      const fence =
-        mine?.owner === lease.owner
-          ? await extend(database, copy, { ...lease, now: toLeaseTime(database, clock), fence: mine.fence })
-          : await take(database, copy, { ...lease, now: toLeaseTime(database, clock) })
-      if (fence === undefined) return false
-      held.set(copy.id, { owner: lease.owner, fence })
+      const now = toLeaseTime(database, clock)
+      const until = sql`${now} + cast(${forMs} as bigint)`
+      // A lease of this process that has run out is still its own while nobody has taken it.
+      const { rows } = await (
+        mine?.owner === owner
+          ? sql<{ fence: number }>`update copies set lease_until_ms = ${until} where id = ${copy.id}
+            and lease_owner = ${owner} and lease_fence = ${mine.fence} returning lease_fence as fence`
+          : sql<{ fence: number }>`update copies
+            set lease_owner = ${owner}, lease_until_ms = ${until}, lease_fence = lease_fence + 1
+            where id = ${copy.id} and (lease_owner = ${owner} or ${isOver(now, forMs)})
+            returning lease_fence as fence`
+      ).execute(database)
+      if (rows[0] === undefined) return false
+      held.set(copy.id, { owner, fence: rows[0].fence })
       return true
     },
     async releaseLease(channelId, owner) {
       const copy = await open(channelId)
       if (held.get(copy.id)?.owner === owner) held.delete(copy.id)
-      await database
-        .updateTable('copies')
-        .set({ lease_owner: null, lease_until_ms: 0 })
-        .where('id', '=', copy.id)
-        .where('lease_owner', '=', owner)
-        .execute()
+      await sql`update copies set lease_owner = null, lease_until_ms = 0
+        where id = ${copy.id} and lease_owner = ${owner}`.execute(database)
     },
     async findLeaseOwner(channelId) {
-      const copy = await open(channelId)
-      const row = await database
-        .selectFrom('copies')
-        .select('lease_owner')
-        .where('id', '=', copy.id)
-        .executeTakeFirst()
-      return row?.lease_owner ?? null
+      const { id } = await open(channelId)
+      const { rows } = await sql<{
+        owner: string | null
+      }>`select lease_owner as owner from copies where id = ${id}`.execute(database)
+      return rows[0]?.owner ?? null
     },
     guard: (copy) => (transaction) => checkFence(transaction, copy, held.get(copy.id)),
   }
 }
 
-/** Walks that somebody began, and of which no end and no failure is known. */
+/** Find walks that were begun, and of which no end and no failure is known. */
 export async function findUnfinishedWalks(
   database: Kysely<CopyTables>,
   catalog: string,
   clock: Clock,
 ): Promise<readonly UnfinishedWalk[]> {
-  const now = toLeaseTime(database, clock)
-  const rows = await database
-    .selectFrom('copies')
-    .select(['channel_id', 'lease_owner', isOver({ now, forMs: LEASE_MS }).as('is_over')])
-    .where('catalog', '=', catalog)
-    .whereRef('running_walk', '>', 'current_walk')
-    .where('failure', 'is', null)
-    .where('lease_owner', 'is not', null)
-    .execute()
-  return rows.map((row) => ({
-    channelId: row.channel_id,
-    owner: row.lease_owner ?? '',
-    isOver: Boolean(row.is_over),
-  }))
+  const { rows } = await sql<{ channel_id: string; owner: string; is_over: SqlBool }>`
+    select channel_id, lease_owner as owner, ${isOver(toLeaseTime(database, clock), LEASE_MS)} as is_over from copies
+    where catalog = ${catalog} and running_walk > current_walk and failure is null and lease_owner is not null`.execute(
+    database,
+  )
+  return rows.map((row) => ({ channelId: row.channel_id, owner: row.owner, isOver: Boolean(row.is_over) }))
 }
-
-type Wanted = Parameters<WalkStore['takeLease']>[1] & Readonly<{ now: RawBuilder<number> }>
 
 /** Has a lease ended? One that ends much later than any was taken before the clock was set back. */
-function isOver({ now, forMs }: Pick<Wanted, 'now' | 'forMs'>): RawBuilder<SqlBool> {
-  return sql`(lease_until_ms <= ${now} or lease_until_ms > ${now} + ${2 * forMs})`
-}
-
-/** One that has run out is still its holder's while nobody has taken it. */
-async function extend(
-  database: Kysely<CopyTables>,
-  copy: CopyRow,
-  { owner, now, forMs, fence }: Wanted & Held,
-): Promise<number | undefined> {
-  const row = await database
-    .updateTable('copies')
-    .set({ lease_until_ms: sql<number>`${now} + ${forMs}` })
-    .where('id', '=', copy.id)
-    .where('lease_owner', '=', owner)
-    .where('lease_fence', '=', fence)
-    .returning('lease_fence')
-    .executeTakeFirst()
-  return row?.lease_fence
-}
-
-async function take(
-  database: Kysely<CopyTables>,
-  copy: CopyRow,
-  { owner, now, forMs }: Wanted,
-): Promise<number | undefined> {
-  const row = await database
-    .updateTable('copies')
-    .set(({ eb, ref }) => ({
-      lease_owner: owner,
-      lease_until_ms: sql<number>`${now} + ${forMs}`,
-      lease_fence: eb(ref('lease_fence'), '+', 1),
-    }))
-    .where('id', '=', copy.id)
-    .where((builder) => builder.or([builder('lease_owner', '=', owner), isOver({ now, forMs })]))
-    .returning('lease_fence')
-    .executeTakeFirst()
-  return row?.lease_fence
+function isOver(now: RawBuilder<number>, forMs: number): RawBuilder<SqlBool> {
+  return sql`(lease_until_ms <= ${now} or lease_until_ms > ${now} + cast(${2 * forMs} as bigint))`
 }
 
 async function checkFence(
@@ -147,11 +102,26 @@ async function checkFence(
   held: Held | undefined,
 ): Promise<void> {
   if (held === undefined) return
-  const row = await transaction
-    .selectFrom('copies')
-    .select('lease_fence')
-    .where('id', '=', copy.id)
-    .$if(isPostgres(transaction), (query) => query.forUpdate())
-    .executeTakeFirst()
-  if (row?.lease_fence !== held.fence) throw createLeaseLost()
+  const lock = isPostgres(transaction) ? sql`for update` : sql``
+  const { rows } = await sql<{ fence: number }>`
+    select lease_fence as fence from copies where id = ${copy.id} ${lock}`.execute(transaction)
+  if (rows[0]?.fence !== held.fence) throw createLeaseLost()
+}
+
+/**
+ * The time that leases end by, Unix milliseconds: on a server its own, which is the same for all machines, so that one with a
+ * wrong clock neither takes a lease away nor keeps one for a day. A file is of one machine.
+ */
+export function toLeaseTime(database: Kysely<CopyTables>, clock: Clock): RawBuilder<number> {
+  return isPostgres(database) ? SERVER_TIME : sql<number>`${clock.nowMs()}`
+}
+
+/** In the middle of a transaction, too: `now()` would be its beginning. */
+const SERVER_TIME: RawBuilder<number> = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+
+/** Read what the clock of the database says, Unix milliseconds; `null` for a file, which has none. */
+export async function readTime(database: Kysely<CopyTables>): Promise<number | null> {
+  if (!isPostgres(database)) return null
+  const { rows } = await sql<{ now_ms: number }>`select ${SERVER_TIME} as now_ms`.execute(database)
+  return rows[0]?.now_ms ?? null
 }

@@ -2,20 +2,28 @@ import { setImmediate } from 'node:timers/promises'
 import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { isFuture, toLatestMs } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { transact } from '../database/transact.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { type Change, type Version, listChanges } from './page-changes.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { carryFirstSeen, keepFirstSeen, takeLapsed } from './sql-first-seen.ts'
 import type { Guard } from './sql-leases.ts'
-import { countDealsOf, deleteVersions, insertVersions, markUntil, updateVersion } from './sql-versions.ts'
+import {
+  carryFirstSeen,
+  countDealsOf,
+  deleteVersions,
+  insertVersions,
+  keepFirstSeen,
+  markUntil,
+  takeLapsed,
+  updateVersion,
+} from './sql-versions.ts'
 import { isIn } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
 /** Most rows that one transaction writes: others who write to the same database never wait for long. */
-export const MAX_TRANSACTION_ROWS = 200
+export const MAX_TRANSACTION_ROWS = 500
 
 /** Versions that one transaction looks at: a page that follows a gap of a million products is put in step by step. */
 const MAX_VERSIONS_READ = 1_000
@@ -143,22 +151,28 @@ async function readAbsences(
   return new Set(rows.map((row) => row.gtin))
 }
 
-/** The first of the changes that one transaction may write, one at least; `isCut`: there are more. */
+/** Take the first of the changes that one transaction may write, one at least; `isCut`: there are more. */
 async function takeWithinRows(
   transaction: Transaction<CopyTables>,
   changes: Iterable<Change>,
 ): Promise<Readonly<{ taken: readonly Change[]; isCut: boolean }>> {
-  // The page's own row is the one more.
-  const byNewRows = takeWhile(changes, ({ shape }) => (shape === undefined ? 0 : 1 + shape.deals.length))
+  const byNewRows = takeWhile(changes, countNewRows)
   const deals = await countDealsOf(
     transaction,
     byNewRows.taken.flatMap(({ version }) => version?.id ?? []),
   )
-  const byAllRows = takeWhile(byNewRows.taken, ({ shape, version }) => {
-    const newRows = shape === undefined ? 0 : 1 + shape.deals.length
-    return newRows + (version === undefined ? 0 : 1 + (deals.get(version.id) ?? 0))
+  const byAllRows = takeWhile(byNewRows.taken, (change) => {
+    const { kind, version } = change
+    const oldDeals = version === undefined ? 0 : (deals.get(version.id) ?? 0)
+    // What ends leaves the first times of its deals behind.
+    return countNewRows(change) + 1 + (kind === 'end' || kind === 'delete' ? 2 * oldDeals : oldDeals)
   })
   return { taken: byAllRows.taken, isCut: byNewRows.isCut || byAllRows.isCut }
+}
+
+/** A product, its words, and its deals. */
+function countNewRows({ shape }: Change): number {
+  return shape === undefined ? 0 : 2 + shape.deals.length
 }
 
 /** Changes that are not taken are not made: shaping a product costs as much as writing it. */
@@ -167,6 +181,7 @@ function takeWhile(
   countRows: (change: Change) => number,
 ): Readonly<{ taken: readonly Change[]; isCut: boolean }> {
   const taken: Change[] = []
+  // The page's own row.
   let rows = 1
   for (const change of changes) {
     rows += countRows(change)
@@ -185,36 +200,23 @@ async function dateSeen(
   { copyId, page, afterGtin }: Step,
   doneGtin: string,
 ): Promise<void> {
-  await transaction
-    .updateTable('products')
-    .set({ as_of_ms: page.asOfMs })
-    .where('copy_id', '=', copyId)
-    .where('gtin', '>', afterGtin)
-    .where('gtin', '<=', doneGtin)
-    .where('until_walk', 'is', null)
-    .where('as_of_ms', '<', page.asOfMs)
-    .execute()
+  await sql`update products set as_of_ms = ${page.asOfMs} where copy_id = ${copyId}
+    and gtin > ${afterGtin} and gtin <= ${doneGtin} and until_walk is null and as_of_ms < ${page.asOfMs}`.execute(
+    transaction,
+  )
 }
 
-/** What is still current and was dated while a clock was wrong has the page's time, or the future would arrive some day. */
+/** Give what is still current and was dated while a clock was wrong the page's time: the future would arrive some day. */
 async function dateAnew(
   transaction: Transaction<CopyTables>,
   { asOfMs }: WalkPage,
   productIds: readonly number[],
 ): Promise<void> {
   if (productIds.length === 0) return
-  await transaction
-    .updateTable('products')
-    .set({ as_of_ms: asOfMs })
-    .where(isIn(transaction, 'id', productIds))
-    .where('until_walk', 'is', null)
-    .execute()
-  await transaction
-    .updateTable('deals')
-    .set({ first_seen_ms: asOfMs })
-    .where(isIn(transaction, 'product_id', productIds))
-    .where('first_seen_ms', '>', asOfMs)
-    .execute()
+  await sql`update products set as_of_ms = ${asOfMs}
+    where ${isIn(transaction, 'id', productIds)} and until_walk is null`.execute(transaction)
+  await sql`update deals set first_seen_ms = ${asOfMs}
+    where ${isIn(transaction, 'product_id', productIds)} and first_seen_ms > ${asOfMs}`.execute(transaction)
 }
 
 async function makeChanges(
@@ -224,11 +226,12 @@ async function makeChanges(
 ): Promise<void> {
   if (changes.length === 0) return
   const place = { copyId, fromWalk: page.walk, asOfMs: page.asOfMs }
-  const listIds = (kind: Change['kind']): number[] =>
-    changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
+  const listOf = (kind: Change['kind']): readonly Change[] => changes.filter((change) => change.kind === kind)
+  const listIds = (kind: Change['kind']): number[] => listOf(kind).flatMap(({ version }) => version?.id ?? [])
   const replacedIds = listIds('insert')
+  const updates = listOf('update')
   // A version of this walk that is written over has replaced another one, which has the first times.
-  const updated = new Set(changes.flatMap(({ kind, gtin }) => (kind === 'update' ? [gtin] : [])))
+  const updated = new Set(updates.map(({ gtin }) => gtin))
   const updatedIds = versions.filter(({ gtin }) => updated.has(gtin)).map(({ id }) => id)
   const firstSeen = await carryFirstSeen(transaction, copyId, {
     replacedIds: [...replacedIds, ...updatedIds],
@@ -236,17 +239,14 @@ async function makeChanges(
   })
   await keepFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], page.asOfMs)
   await markUntil(transaction, listIds('revive'), null)
-  const revivedGtins = changes.flatMap(({ kind, gtin }) => (kind === 'revive' ? [gtin] : []))
+  const revivedGtins = listOf('revive').map(({ gtin }) => gtin)
   await takeLapsed(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, listIds('delete'))
-  for (const { kind, version, shape } of changes) {
-    if (kind === 'update' && version !== undefined && shape !== undefined)
+  for (const { version, shape } of updates)
+    if (version !== undefined && shape !== undefined)
       await updateVersion(transaction, shape, { ...place, firstSeen, productId: version.id })
-  }
   await markUntil(transaction, [...listIds('end'), ...replacedIds], page.walk)
-  const inserted = changes.flatMap(({ kind, shape }) =>
-    kind === 'insert' && shape !== undefined ? [shape] : [],
-  )
+  const inserted = listOf('insert').flatMap(({ shape }) => shape ?? [])
   await insertVersions(transaction, inserted, { ...place, firstSeen })
 }
 

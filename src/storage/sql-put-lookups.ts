@@ -1,17 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Kysely, Transaction } from 'kysely'
+import { type Kysely, type Selectable, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isNewer, toLatestMs } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { isConflict, transact } from '../database/transact.ts'
 import { createBatcher } from '../lib/batcher.ts'
-import { type ComparedContent, type StoredShape, isSameContent, toStoredShape } from './rows.ts'
-import type { CopyTables } from './schema.ts'
+import { completeShape, toShownProduct } from './rows.ts'
+import type { CopyTables, ProductsTable } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
-import { readTime } from './sql-time.ts'
-import { carryFirstSeen, keepFirstSeen } from './sql-first-seen.ts'
-import { confirmVersion, deleteVersions, insertVersions, updateVersion } from './sql-versions.ts'
-import { executeOnce } from './statements.ts'
+import { readTime } from './sql-leases.ts'
+import {
+  carryFirstSeen,
+  deleteVersions,
+  insertVersions,
+  keepFirstSeen,
+  updateVersion,
+} from './sql-versions.ts'
+import { execute } from './statements.ts'
 import type { Lookup } from './store.ts'
 import { isUnavailable } from './unavailable.ts'
 
@@ -95,147 +100,80 @@ async function putLookups(
   })
 }
 
+type Version = Selectable<
+  Pick<ProductsTable, 'id' | 'from_walk' | 'until_walk' | 'brand' | 'digest' | 'as_of_ms'>
+>
+type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
+
+const FIND_VERSIONS = `select id, from_walk, until_walk, brand, digest, as_of_ms from products
+  where copy_id = ? and gtin = ? and (until_walk is null or until_walk > ?)`
+
 async function putLookup(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
   { gtin, entry, nowMs }: Lookup & Readonly<{ nowMs: number }>,
 ): Promise<void> {
   const { product, asOfMs } = entry
-  const versions = await executeOnce(transaction, 'find versions', {
-    values: [copy.id, gtin, copy.visibleWalk],
-    build: () =>
-      transaction
-        .selectFrom('products')
-        .select(['id', 'from_walk', 'until_walk', 'title', 'brand', 'images', 'offers', 'drops', 'as_of_ms'])
-        .where('copy_id', '=', copy.id)
-        .where('gtin', '=', gtin)
-        .where((builder) =>
-          builder.or([builder('until_walk', 'is', null), builder('until_walk', '>', copy.visibleWalk)]),
-        ),
-  })
+  const versions = await execute<Version>(transaction, FIND_VERSIONS, [copy.id, gtin, copy.visibleWalk])
   if (versions.some((version) => isNewer(version.as_of_ms, asOfMs, nowMs))) return
   if (await isOutdated(transaction, copy, { gtin, asOfMs, latestMs: toLatestMs(nowMs) })) return
-  if (product === null) await putAbsence(transaction, { copy, gtin, versions, asOfMs })
-  else await putProduct(transaction, { copy, product, versions, asOfMs })
+  if (product === null) await putAbsence(transaction, gtin, { copy, versions, asOfMs })
+  else await putProduct(transaction, product, { copy, versions, asOfMs })
 }
+
+const FIND_NEWER = `select 1 as newer from absences
+  where copy_id = ? and gtin = ? and as_of_ms > ? and as_of_ms <= ?
+  union all select 1 from walk_pages
+  where copy_id = ? and walk >= ? and after_gtin < ? and until_gtin >= ? and as_of_ms > ? and as_of_ms <= ? limit 1`
 
 /** Has a remembered absence, or a page whose range holds the product, said something newer? */
 async function isOutdated(
   transaction: Transaction<CopyTables>,
-  copy: CopyRow,
-  lookup: Readonly<{ gtin: string; asOfMs: number; latestMs: number }>,
+  { id, currentWalk }: CopyRow,
+  { gtin, asOfMs, latestMs }: Readonly<{ gtin: string; asOfMs: number; latestMs: number }>,
 ): Promise<boolean> {
-  const [found] = await executeOnce(transaction, 'find newer', {
-    values: [
-      copy.id,
-      lookup.gtin,
-      lookup.asOfMs,
-      lookup.latestMs,
-      copy.id,
-      copy.currentWalk,
-      lookup.gtin,
-      lookup.gtin,
-      lookup.asOfMs,
-      lookup.latestMs,
-    ],
-    build: () =>
-      transaction.selectNoFrom(({ exists, or, selectFrom }) =>
-        or([
-          exists(
-            selectFrom('absences')
-              .select('gtin')
-              .where('copy_id', '=', copy.id)
-              .where('gtin', '=', lookup.gtin)
-              .where('as_of_ms', '>', lookup.asOfMs)
-              .where('as_of_ms', '<=', lookup.latestMs),
-          ),
-          exists(
-            selectFrom('walk_pages')
-              .select('walk')
-              .where('copy_id', '=', copy.id)
-              .where('walk', '>=', copy.currentWalk)
-              .where('after_gtin', '<', lookup.gtin)
-              .where('until_gtin', '>=', lookup.gtin)
-              .where('as_of_ms', '>', lookup.asOfMs)
-              .where('as_of_ms', '<=', lookup.latestMs),
-          ),
-        ]).as('is_outdated'),
-      ),
-  })
-  return Boolean(found?.is_outdated)
+  const ofAbsence = [id, gtin, asOfMs, latestMs]
+  const ofPage = [id, currentWalk, gtin, gtin, asOfMs, latestMs]
+  const newer = await execute(transaction, FIND_NEWER, [...ofAbsence, ...ofPage])
+  return newer.length > 0
 }
-
-type Version = ComparedContent &
-  Readonly<{ id: number; from_walk: number; until_walk: number | null; as_of_ms: number }>
-type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
 
 async function putAbsence(
   transaction: Transaction<CopyTables>,
-  put: Put & Readonly<{ gtin: string }>,
+  gtin: string,
+  { copy, versions, asOfMs }: Put,
 ): Promise<void> {
-  const ids = put.versions.map((version) => version.id)
-  await keepFirstSeen(transaction, ids, put.asOfMs)
+  const ids = versions.map((version) => version.id)
+  await keepFirstSeen(transaction, ids, asOfMs)
   await deleteVersions(transaction, ids)
   // Walks clear absences, too; where none runs, this does.
-  await transaction
-    .deleteFrom('absences')
-    .where('copy_id', '=', put.copy.id)
-    .where('as_of_ms', '<', put.asOfMs - ABSENCE_KEPT_MS)
-    .execute()
-  await transaction
-    .insertInto('absences')
-    .values({ copy_id: put.copy.id, gtin: put.gtin, as_of_ms: put.asOfMs })
-    .onConflict((conflict) => conflict.columns(['copy_id', 'gtin']).doUpdateSet({ as_of_ms: put.asOfMs }))
-    .execute()
+  await sql`delete from absences where copy_id = ${copy.id} and as_of_ms < ${asOfMs - ABSENCE_KEPT_MS}`.execute(
+    transaction,
+  )
+  await sql`insert into absences (copy_id, gtin, as_of_ms) values (${copy.id}, ${gtin}, ${asOfMs})
+    on conflict (copy_id, gtin) do update set as_of_ms = excluded.as_of_ms`.execute(transaction)
 }
 
 async function putProduct(
   transaction: Transaction<CopyTables>,
-  put: Put & Readonly<{ product: Product }>,
+  product: Product,
+  { copy, versions, asOfMs }: Put,
 ): Promise<void> {
-  const { copy, asOfMs } = put
-  const visible = put.versions.find((version) => version.from_walk <= copy.visibleWalk)
-  const knownBrand = put.versions.find((version) => version.brand !== null)?.brand ?? null
-  const shape = toStoredShape(put.product, knownBrand)
-  const isAlone = put.versions.length === 1 && visible?.until_walk === null
-  // Nearly all refreshes find what is there.
-  if (isAlone && isSameContent(visible, shape.content)) await confirmVersion(transaction, visible.id, asOfMs)
-  else await putVersion(transaction, put, { visible, shape })
-  await executeOnce(transaction, 'delete absence', {
-    values: [copy.id, put.product.gtin],
-    build: () =>
-      transaction.deleteFrom('absences').where('copy_id', '=', copy.id).where('gtin', '=', put.product.gtin),
-  })
-}
-
-async function putVersion(
-  transaction: Transaction<CopyTables>,
-  put: Put,
-  { visible, shape }: Readonly<{ visible: Version | undefined; shape: StoredShape }>,
-): Promise<void> {
-  const { copy, asOfMs } = put
-  const staged = put.versions.filter((version) => version !== visible)
-  const place = { copyId: copy.id, asOfMs }
-  const firstSeen = await carryFirstSeen(transaction, copy.id, {
-    replacedIds: put.versions.map((version) => version.id),
-    shapes: [shape],
-  })
-  await deleteVersions(
-    transaction,
-    staged.map((version) => version.id),
-  )
-  if (visible === undefined) {
-    await insertVersions(transaction, [shape], {
-      ...place,
-      fromWalk: copy.visibleWalk,
-      firstSeen,
-    })
+  const visible = versions.find((version) => version.from_walk <= copy.visibleWalk)
+  const shown = toShownProduct(product, versions.find((version) => version.brand !== null)?.brand)
+  const isAlone = versions.length === 1 && visible?.until_walk === null
+  if (isAlone && visible.digest === shown.content.digest) {
+    // Nearly all refreshes find what is there.
+    await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, visible.id])
   } else {
-    await updateVersion(transaction, shape, {
-      ...place,
-      fromWalk: visible.from_walk,
-      firstSeen,
-      productId: visible.id,
-    })
+    const shape = completeShape(shown)
+    const ids = versions.map((version) => version.id)
+    const firstSeen = await carryFirstSeen(transaction, copy.id, { replacedIds: ids, shapes: [shape] })
+    const place = { copyId: copy.id, fromWalk: visible?.from_walk ?? copy.visibleWalk, asOfMs, firstSeen }
+    const staged = ids.filter((id) => id !== visible?.id)
+    await deleteVersions(transaction, staged)
+    if (visible === undefined) await insertVersions(transaction, [shape], place)
+    else await updateVersion(transaction, shape, { ...place, productId: visible.id })
   }
+  await execute(transaction, 'delete from absences where copy_id = ? and gtin = ?', [copy.id, product.gtin])
 }

@@ -8,10 +8,10 @@ import {
   toDay,
 } from '../catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { transact } from '../database/transact.ts'
 import type { CopyTables } from './schema.ts'
-import { readTime } from './sql-time.ts'
+import { readTime } from './sql-leases.ts'
 
 /** Days whose calls are kept: an operator may look back. */
 const KEPT_DAYS = 8

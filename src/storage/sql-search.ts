@@ -1,28 +1,55 @@
-import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { isPostgres } from '../database/is-postgres.ts'
+import { inTime } from '../database/read-deadline.ts'
 import { cleanText, foldText } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
-import { WORD, type WordMatch, findByWords, hasWord, splitWords, toIndexWords } from './search-words.ts'
 import { readProducts } from './sql-lookups.ts'
 import type { CopyEntry } from './store.ts'
 
-/** Digits of a stored GTIN. */
-const GTIN_DIGITS = 14
+/**
+ * Products by the index of words: FTS5 on SQLite, lists of lexemes on PostgreSQL. The program makes the lists, not the database,
+ * whose languages and parsers know other words: so a search finds the same wherever the copy is stored.
+ */
 
-/** Comes after every digit. */
-const ABOVE_DIGITS = ':'
+/** Letters and digits, as both indexes tell words apart. */
+export const WORD = /[\p{L}\p{N}]+/gu
 
-/** What is read of a search: longer ones are pasted pages. */
+/** Words of one search that are looked for: longer texts are pasted pages. */
+const MAX_WORDS = 10
+
+/** What is read of a search. */
 const MAX_CHARACTERS = 300
+
+/** PostgreSQL would refuse a list with a longer word. */
+const MAX_WORD_CHARACTERS = 500
+
+/** Matches of SQLite that are looked at, and visible products with all the words, of which the best are picked. */
+const MAX_MATCHES = 1_000
+const MAX_CANDIDATES = 200
 
 /** Products that are looked through where no index helps: their thread serves readers. */
 const MAX_SCANNED = 20_000
+
+/** Bits of an entry's number in SQLite's index that are the product's; those above are the copy's, so that a search stays within one. */
+const PRODUCT_BITS = 40
+
+/** How FTS5 refuses to look for two words next to each other in an index that has no places of words. */
+const SPLIT_WORD = /^fts5: phrase queries are not supported/
+
+/** The beginning of a GTIN of 14 digits, and a text that comes after every digit. */
+const SOME_DIGITS = /^\d{4,14}$/
+const GTIN_DIGITS = 14
+const ABOVE_DIGITS = ':'
+
+/** `isWhole`: products with all the words; otherwise with words that begin so. */
+type WantedWords = Readonly<{ words: readonly string[]; isWhole: boolean }>
 
 /** A search: the copy that it is in, and how many products it may find. */
 type Search = Readonly<{ database: Kysely<CopyTables>; copy: CopyRow; text: string; limit: number }>
 
 /**
- * Products with words in title or brand that begin like every word of the text, best first; for 4 to 14 digits those whose
+ * Find products with words in title or brand that begin like every word of the text, best first; for 4 to 14 digits those whose
  * GTIN, with its leading zeros or with fewer, begins so. Only when there are none, the first 20,000 are looked through
  * for the text within words. An empty text finds the first products.
  */
@@ -36,38 +63,31 @@ export async function searchProducts(
   if (text === '' && wanted.text.trim() !== '') return []
   const ids = await findIds({ database, copy, text, limit: wanted.limit })
   if (ids.length === 0) return []
-  const entries = new Map((await readProducts(database, copy, { ids })).map((entry) => [entry.id, entry]))
+  const entries = new Map((await readProducts(database, copy, ids)).map((entry) => [entry.id, entry]))
   return ids.flatMap((id) => entries.get(id) ?? [])
 }
 
 async function findIds(search: Search): Promise<readonly number[]> {
   if (search.text === '') return findInRange(search, '', ABOVE_DIGITS)
-  const byGtin = /^\d{4,14}$/.test(search.text) ? await findByGtin(search) : []
+  const byGtin = SOME_DIGITS.test(search.text) ? await findByGtin(search) : []
   if (byGtin.length > 0) return byGtin
   const byWords = await findBest(search)
   return byWords.length > 0 ? byWords : lookThrough(search)
 }
 
-/** Products by GTIN whose GTIN is at least `from` and below `below`. */
+/** Find products by GTIN whose GTIN is at least `from` and below `below`. */
 async function findInRange(
   { database, copy, limit }: Search,
   from: string,
   below: string,
-): Promise<number[]> {
-  const rows = await database
-    .selectFrom('products')
-    .select('id')
-    .where('copy_id', '=', copy.id)
-    .where('gtin', '>=', from)
-    .where('gtin', '<', below)
-    .where(isVisibleAt<'products'>(copy.visibleWalk))
-    .orderBy('gtin')
-    .limit(limit)
-    .execute()
+): Promise<readonly number[]> {
+  const { rows } = await sql<{ id: number }>`select id from products
+    where copy_id = ${copy.id} and gtin >= ${from} and gtin < ${below} and ${isVisibleAt(copy.visibleWalk)}
+    order by gtin limit ${limit}`.execute(database)
   return rows.map(({ id }) => id)
 }
 
-/** By the beginning of a GTIN, the product that has just this one first: one range for each number of zeros before it. */
+/** Find by the beginning of a GTIN, the product that has just this one first: one range for each number of zeros before it. */
 async function findByGtin(search: Search): Promise<readonly number[]> {
   const found = new Set<number>()
   for (let zeros = GTIN_DIGITS - search.text.length; zeros >= 0; zeros--) {
@@ -78,40 +98,27 @@ async function findByGtin(search: Search): Promise<readonly number[]> {
   return [...found].slice(0, search.limit)
 }
 
-/**
- * By the words of the index. Those that have every word whole come before those where words only begin so; among the
- * candidates, of which there are few, see `compareMatches`.
- */
+/** A candidate of a search, with what it is ranked by. */
+type Ranked = Readonly<{ id: number; gtin: string; wholeCount: number; isFirst: boolean; length: number }>
+
+/** Find by the words of the index. Those that have every word whole come before those where words only begin so. */
 async function findBest({ database, copy, text, limit }: Search): Promise<readonly number[]> {
   const folded = foldText(text)
   const words = toIndexWords(folded)
   if (words.length === 0) return []
   const matches = new Map<number, Ranked>()
   for (const isWhole of [true, false]) {
-    for (const match of await findByWords(database, copy, { words, isWhole }))
-      matches.set(match.id, rank(match, { folded, words }))
+    for (const { id, gtin, search_text: found } of await findByWords(database, copy, { words, isWhole })) {
+      const foundWords = new Set(found.match(WORD))
+      const wholeCount = words.filter((word) => foundWords.has(word)).length
+      matches.set(id, { id, gtin, wholeCount, isFirst: found.startsWith(folded), length: found.length })
+    }
     if (matches.size >= limit) break
   }
   return [...matches.values()]
     .sort(compareMatches)
     .slice(0, limit)
     .map(({ id }) => id)
-}
-
-type Ranked = Readonly<{ id: number; gtin: string; wholeCount: number; isFirst: boolean; length: number }>
-
-function rank(
-  { id, gtin, search_text: text }: WordMatch,
-  wanted: Readonly<{ folded: string; words: readonly string[] }>,
-): Ranked {
-  const words = new Set(text.match(WORD))
-  return {
-    id,
-    gtin,
-    wholeCount: wanted.words.filter((word) => words.has(word)).length,
-    isFirst: text.startsWith(wanted.folded),
-    length: text.length,
-  }
 }
 
 /** More whole words, then a title that begins with the search, then the shortest title; the GTIN decides between equals. */
@@ -124,27 +131,105 @@ function compareMatches(a: Ranked, b: Ranked): number {
   )
 }
 
-/** Looks through the first products, by GTIN, for words or digits anywhere: Chinese is not split, nor are words. */
+/** Look through the first products, by GTIN, for words or digits anywhere: Chinese is not split, nor are words. */
 async function lookThrough({ database, copy, text, limit }: Search): Promise<readonly number[]> {
   const words = splitWords(text)
   // Accents alone are no word.
   if (words.length === 0) return []
-  const hasWords: Expression<SqlBool> = sql`${sql.join(words.map(hasWord), sql` and `)}`
-  const hasDigits: Expression<SqlBool> = sql`gtin like ${`%${text}%`}`
-  const rows = await database
-    .selectFrom(({ selectFrom }) =>
-      selectFrom('products')
-        .select(['id', 'gtin', 'search_text'])
-        .where('copy_id', '=', copy.id)
-        .where(isVisibleAt<'products'>(copy.visibleWalk))
-        .orderBy('gtin')
-        .limit(MAX_SCANNED)
-        .as('looked_at'),
-    )
-    .select('id')
-    .where(({ or }) => (/^\d{4,14}$/.test(text) ? or([hasDigits, hasWords]) : hasWords))
-    .orderBy('gtin')
-    .limit(limit)
-    .execute()
+  const hasDigits = SOME_DIGITS.test(text) ? sql`gtin like ${`%${text}%`}` : sql`1 = 0`
+  const { rows } = await sql<{ id: number }>`select id from (
+      select id, gtin, search_text from products where copy_id = ${copy.id} and ${isVisibleAt(copy.visibleWalk)}
+      order by gtin limit ${MAX_SCANNED}) as looked_at
+    where ${hasDigits} or (${sql.join(words.map(hasWord), sql` and `)})
+    order by gtin limit ${limit}`.execute(database)
   return rows.map(({ id }) => id)
+}
+
+/** Return the words of a search, with their signs, without case and accents. */
+export function splitWords(text: string): readonly string[] {
+  return foldText(text)
+    .split(' ')
+    .filter((word) => word !== '')
+}
+
+/** Return the words of a folded text as the index has them. */
+export function toIndexWords(folded: string): readonly string[] {
+  return [...new Set(folded.match(WORD))].slice(0, MAX_WORDS)
+}
+
+/** A condition: `search_text` contains the word anywhere; its own `%` and `_` are letters. */
+export function hasWord(word: string): RawBuilder<SqlBool> {
+  const pattern = `%${word.replace(/[\\%_]/g, '\\$&')}%`
+  return sql<SqlBool>`search_text like ${pattern} escape '\\'`
+}
+
+/** Return the words of a text as PostgreSQL writes a list of them: each once, in quotation marks. */
+export function toWordList(searchText: string): string {
+  return [...new Set(searchText.match(WORD))]
+    .filter((word) => word.length <= MAX_WORD_CHARACTERS)
+    .map((word) => `'${word}'`)
+    .join(' ')
+}
+
+/** Find visible products with the words; not all of many. */
+async function findByWords(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  wanted: WantedWords,
+): Promise<readonly Readonly<{ id: number; gtin: string; search_text: string }>[]> {
+  const visible = database
+    .selectFrom('products')
+    .select(['products.id', 'gtin', 'search_text'])
+    .where(isVisibleAt(copy.visibleWalk))
+    .limit(MAX_CANDIDATES)
+  if (isPostgres(database)) return visible.where('copy_id', '=', copy.id).where(hasLexemes(wanted)).execute()
+  const matches = sql<{
+    id: number
+  }>`(${selectMatches(copy, wanted)} order by rowid limit ${sql.lit(MAX_MATCHES)})`
+  const found = visible.innerJoin(matches.as('matches'), (join) =>
+    join.onRef('matches.id', '=', 'products.id'),
+  )
+  return unlessSplit(found.execute(), [])
+}
+
+/**
+ * Build a statement in parentheses that gives the ids of all products with the words.
+ * @returns `undefined` while SQLite's index is being filled, as it lacks products then
+ */
+export async function selectIdsByWords(
+  database: Kysely<CopyTables>,
+  copy: CopyRow,
+  wanted: WantedWords,
+): Promise<RawBuilder<{ id: number }> | undefined> {
+  if (isPostgres(database))
+    return sql`(select id from products
+      where copy_id = ${copy.id} and ${isVisibleAt(copy.visibleWalk)} and ${hasLexemes(wanted)})`
+  const backlog = await database.selectFrom('search_backlog').select('below_id').limit(1).executeTakeFirst()
+  return backlog === undefined ? sql`(${selectMatches(copy, wanted)})` : undefined
+}
+
+/** Replace the result when SQLite takes a word for two, which its index cannot find: a few letters, as of New Tai Lue, are none to it. */
+export async function unlessSplit<T>(result: Promise<T>, replacement: T): Promise<T> {
+  try {
+    return await result
+  } catch (error) {
+    if (error instanceof Error && SPLIT_WORD.test(error.message)) return replacement
+    throw error
+  }
+}
+
+function selectMatches(copy: CopyRow, { words, isWhole }: WantedWords): RawBuilder<{ id: number }> {
+  // Letters and digits in quotation marks: nothing of a search is syntax.
+  const match = words.map((word) => `"${word}"${isWhole ? '' : '*'}`).join(' AND ')
+  const bits = sql.lit(PRODUCT_BITS)
+  const [first, next] = [sql.lit(copy.id), sql.lit(copy.id + 1)]
+  return sql`select rowid & ((1 << ${bits}) - 1) as id from product_words
+    where product_words match ${match} and rowid between ${first} << ${bits} and (${next} << ${bits}) - 1
+    and ${inTime('rowid')}`
+}
+
+function hasLexemes({ words, isWhole }: WantedWords): RawBuilder<SqlBool> {
+  if (words.some((word) => word.length > MAX_WORD_CHARACTERS)) return sql<SqlBool>`1 = 0`
+  const query = words.map((word) => `'${word}'${isWhole ? '' : ':*'}`).join(' & ')
+  return sql<SqlBool>`words @@ ${query}::tsquery`
 }

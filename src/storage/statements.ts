@@ -1,66 +1,66 @@
-import {
-  type Compilable,
-  CompiledQuery,
-  type Expression,
-  type Kysely,
-  type SqlBool,
-  type Transaction,
-  sql,
-} from 'kysely'
-import { isPostgres } from '../database/postgres.ts'
+import { CompiledQuery, type Expression, type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
+import { isPostgres } from '../database/is-postgres.ts'
 import type { CopyTables } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>> & Readonly<{ gtin: string }>
 
-/** An inserted row; the products of one page have different GTINs. */
-type Inserted = Readonly<{ id: number; gtin: string }>
-
 /**
- * Inserts rows, which have the same columns in the same order, into a table of products or of their offers. Returns the ids in
- * the order of the rows where each has a GTIN of its own.
+ * Insert rows with the same columns, in the same order, into a table of products or of their offers.
+ * @returns the ids in the order of the rows, where each has a GTIN of its own
  */
 export async function insertRows(
   transaction: Transaction<CopyTables>,
   table: 'products' | 'deals',
   rows: readonly Row[],
 ): Promise<readonly number[]> {
-  if (!isPostgres(transaction)) return insertOneByOne(transaction, table, rows)
-  const ids = new Map((await insertAtOnce(transaction, table, rows)).map(({ id, gtin }) => [gtin, id]))
-  return rows.map(({ gtin }) => ids.get(gtin) ?? 0)
-}
-
-/** One prepared statement for each row: in SQLite, a statement with many rows costs twice as much for its many parameters. */
-function insertOneByOne(
-  transaction: Transaction<CopyTables>,
-  table: string,
-  rows: readonly Row[],
-): Promise<readonly number[]> {
   const names = Object.keys(rows[0] ?? {})
+  if (names.length === 0) return []
+  if (isPostgres(transaction)) {
+    const columns = names.join(', ')
+    const text = `insert into ${table} (${columns}) select ${columns}
+      from json_populate_recordset(null::${table}, ?::json) returning id, gtin`
+    const inserted = await execute<{ id: number; gtin: string }>(transaction, text, [JSON.stringify(rows)])
+    // A server promises no order of what it returns.
+    const ids = new Map(inserted.map(({ id, gtin }) => [gtin, id]))
+    return rows.map(({ gtin }) => ids.get(gtin) ?? 0)
+  }
   const columns = names.map((name) => `"${name}"`).join(', ')
-  const marks = names.map(() => '?').join(', ')
-  const query = CompiledQuery.raw(`insert into "${table}" (${columns}) values (${marks})`)
+  const query = CompiledQuery.raw(
+    `insert into "${table}" (${columns}) values (${names.map(() => '?').join(', ')})`,
+  )
+  // One statement for each row: in SQLite, a statement with many rows costs twice as much for its many parameters.
   return transaction.getExecutor().provideConnection(async (connection) => {
     const ids: number[] = []
     for (const row of rows) {
-      const parameters = names.map((name) => row[name])
-      ids.push(Number((await connection.executeQuery({ ...query, parameters })).insertId))
+      const { insertId } = await connection.executeQuery({
+        ...query,
+        parameters: names.map((name) => row[name]),
+      })
+      ids.push(Number(insertId))
     }
     return ids
   })
 }
 
-/** One statement for all rows, which travel as one text. A server promises no order of what it returns. */
-async function insertAtOnce(
-  transaction: Transaction<CopyTables>,
-  table: string,
-  rows: readonly Row[],
-): Promise<readonly Inserted[]> {
-  if (rows.length === 0) return []
-  const columns = sql.join(Object.keys(rows[0] ?? {}).map((name) => sql.ref(name)))
-  const records = sql`json_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::json)`
-  const { rows: inserted } = await sql<Inserted>`insert into ${sql.table(table)} (${columns})
-    select ${columns} from ${records} returning id, gtin`.execute(transaction)
-  return inserted
+/** Texts with the numbered parameters of PostgreSQL, by their texts with question marks. */
+const numbered = new Map<string, string>()
+
+/** Execute a statement of a fixed text, with a question mark for each value: building a query costs more than executing it. */
+export async function execute<Returned>(
+  database: Kysely<CopyTables>,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly Returned[]> {
+  const query = isPostgres(database) ? toNumbered(text) : text
+  const compiled = CompiledQuery.raw(query, [...values]) as CompiledQuery<Returned>
+  return (await database.executeQuery(compiled)).rows
+}
+
+function toNumbered(text: string): string {
+  let count = 0
+  const result = numbered.get(text) ?? text.replace(/\?/g, () => `$${(count += 1)}`)
+  numbered.set(text, result)
+  return result
 }
 
 /** Is the column one of the values? They are one parameter, so that a list of any length makes the same statement. */
@@ -72,40 +72,4 @@ export function isIn(
   return isPostgres(database)
     ? sql<SqlBool>`${sql.ref(column)} = any(${values})`
     : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`
-}
-
-/** Texts of statements by database and name. */
-const texts = new WeakMap<object, Map<string, string>>()
-
-/** Executes a statement that was built before under this name with other values, or builds it. */
-export async function executeOnce<Returned>(
-  database: Kysely<CopyTables>,
-  name: string,
-  query: Readonly<{ values: readonly unknown[]; build(): Compilable<Returned> }>,
-): Promise<readonly Returned[]> {
-  const text = getText(database, name, () => checkValues(name, query))
-  const raw = CompiledQuery.raw(text, [...query.values]) as CompiledQuery<Returned>
-  return (await database.executeQuery(raw)).rows
-}
-
-/** Values of another order would be a silent mistake: they have to be the ones that the statement was built with. */
-function checkValues<Returned>(
-  name: string,
-  { values, build }: Readonly<{ values: readonly unknown[]; build(): Compilable<Returned> }>,
-): Compilable<Returned> {
-  const query = build()
-  const built = JSON.stringify(query.compile().parameters)
-  if (built !== JSON.stringify(values))
-    throw new Error(`the values of "${name}" are not those of its statement`)
-  return query
-}
-
-function getText(database: Kysely<CopyTables>, key: string, build: () => Compilable): string {
-  // The adapter is the same for a database and its transactions.
-  const { adapter } = database.getExecutor()
-  const known = texts.get(adapter) ?? new Map<string, string>()
-  texts.set(adapter, known)
-  const text = known.get(key) ?? build().compile().sql
-  known.set(key, text)
-  return text
 }

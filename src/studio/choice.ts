@@ -1,5 +1,5 @@
 import { BadOptionError } from '../errors.ts'
-import { OPTION_LIST, type OptionRow } from '../widgets/option-list.ts'
+import { OPTION_LIST, type OptionRow } from '../widgets/options.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../widgets/options.ts'
 import type { StudioKind, StudioTab } from './views.ts'
 import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'

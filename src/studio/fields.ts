@@ -1,4 +1,4 @@
-import type { OptionRow } from '../widgets/option-list.ts'
+import type { OptionRow } from '../widgets/options.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import { type JudgedOptions, listOptions } from './choice.ts'
 import { toCountKey } from './deals-panel.ts'

@@ -5,7 +5,6 @@ import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
 import type { CopyState } from '../storage/store.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatWhen } from '../widgets/format.ts'
-import type { HealthChannelView, HealthLineView, HealthView } from './views.ts'
 
 /** Channels that the table has; each is one read of the copy. */
 export const MAX_HEALTH_CHANNELS = 50
@@ -28,8 +27,14 @@ export type HealthData = Readonly<{
   walkPeriodMs: number | null
 }>
 
-/** What an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
-export function toHealth(data: HealthData): HealthView {
+/** A fact for the operator; one that is not good says what to do. */
+type HealthLine = Readonly<{ label: string; value: string; isGood: boolean; advice: string | null }>
+
+/** The health tab; `moreChannels`: those beyond the table. */
+export type HealthView = ReturnType<typeof toHealth>
+
+/** Build what an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
+export function toHealth(data: HealthData) {
   return {
     lines: [toCatalogLine(data), toQuotaLine(data), toStoreLine(data), toChannelsLine(data)],
     channels: data.channels.map((entry) => toChannelRow(entry, data)),
@@ -37,7 +42,7 @@ export function toHealth(data: HealthData): HealthView {
   }
 }
 
-function toCatalogLine({ gate, isCatalogEmpty, nowMs }: HealthData): HealthLineView {
+function toCatalogLine({ gate, isCatalogEmpty, nowMs }: HealthData): HealthLine {
   const label = 'Catalog'
   if (isCatalogEmpty)
     return bad(
@@ -60,7 +65,7 @@ function toCatalogLine({ gate, isCatalogEmpty, nowMs }: HealthData): HealthLineV
   return good(label, 'answers')
 }
 
-function toQuotaLine({ gate, nowMs }: HealthData): HealthLineView {
+function toQuotaLine({ gate, nowMs }: HealthData): HealthLine {
   const label = 'Calls today'
   const { walk, refresh, lookup } = gate.quota.calls
   const made = walk + refresh + lookup
@@ -79,7 +84,7 @@ function toQuotaLine({ gate, nowMs }: HealthData): HealthLineView {
   return good(label, `${formatCount(made, 'en')} made, ${left} left of ${of}`)
 }
 
-function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLineView {
+function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLine {
   const label = 'Stored copy'
   if (isStoreReadOnly)
     return bad(
@@ -92,7 +97,7 @@ function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLineV
     : bad(label, `failed: ${storeFailure}`, 'Boxes go on from memory and catalog. "vitrine check" says why.')
 }
 
-function toChannelsLine({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): HealthLineView {
+function toChannelsLine({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): HealthLine {
   const label = 'Channels'
   if (channelsHeldSinceMs !== null) {
     const since = formatSince(channelsHeldSinceMs, nowMs)
@@ -106,7 +111,7 @@ function toChannelsLine({ channelCount, channelsHeldSinceMs, nowMs }: HealthData
 function toChannelRow(
   { channel, state }: HealthData['channels'][number],
   { nowMs, walkPeriodMs }: HealthData,
-): HealthChannelView {
+) {
   const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
   const isUnknown = isFuture(state.completedAtMs ?? 0, nowMs)
   const isYoung = ageMs !== null && !isUnknown && (walkPeriodMs === null || ageMs <= 2 * walkPeriodMs)
@@ -148,10 +153,10 @@ export function formatAge(ageMs: number): string {
   return minutes > 0 ? `${minutes} min` : 'less than a minute'
 }
 
-function good(label: string, value: string): HealthLineView {
+function good(label: string, value: string): HealthLine {
   return { label, value, isGood: true, advice: null }
 }
 
-function bad(label: string, value: string, advice: string): HealthLineView {
+function bad(label: string, value: string, advice: string): HealthLine {
   return { label, value, isGood: false, advice }
 }

@@ -1,11 +1,6 @@
-import type {
-  DealsPanelView,
-  ExplanationView,
-  FieldGroupView,
-  StudioLive,
-  StudioView,
-  StudioWidgetView,
-} from './views.ts'
+import type { DealsPanelView, FieldGroupView, StudioLive, StudioView, StudioWidgetView } from './views.ts'
+
+import type { ExplanationView } from './explain.ts'
 
 type Entry = readonly [key: string, text: string]
 

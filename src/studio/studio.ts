@@ -2,12 +2,13 @@ import type { Channel, Product } from '../catalog/contract.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
 import { cleanText } from '../offers/text.ts'
 import type { BoxSize, GridSize } from '../widgets/heights.ts'
-import { findSpeech } from '../widgets/presentation.ts'
+import { findSpeech } from '../widgets/locales/index.ts'
 import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from './choice.ts'
 import { formatDeals, toDealsPanel } from './deals-panel.ts'
 import { type Choosable, listFields } from './fields.ts'
 import { type HealthData, toHealth } from './health.ts'
-import type { ExplanationView, FieldGroupView, StudioTab, StudioView } from './views.ts'
+import type { ExplanationView } from './explain.ts'
+import type { FieldGroupView, StudioTab, StudioView } from './views.ts'
 import { type EmbeddedWidget, type EmbeddingPlace, toStudioWidget, toSuffix } from './widget.ts'
 
 /** Longest address of a channel that the studio prints; it comes as the catalog has it. */
@@ -166,7 +167,13 @@ function toEmbedded(data: StudioData, query: URLSearchParams): EmbeddedWidget | 
   }
   if (product === null) return null
   const size = shown.kind === 'where-to-buy' ? shown.size : NO_SHOPS
-  return { ...common, kind: 'where-to-buy', gtin: product.gtin, title: messages.nameBox(product.title), size }
+  return {
+    ...common,
+    kind: 'where-to-buy',
+    gtin: product.gtin,
+    title: messages.nameBox({ title: product.title }),
+    size,
+  }
 }
 
 const NO_CARDS: GridSize = { layout: 'grid', cardCount: 0 }

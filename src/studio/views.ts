@@ -1,3 +1,6 @@
+import type { ExplanationView } from './explain.ts'
+import type { HealthView } from './health.ts'
+
 /** The tabs of the studio. */
 export type StudioTab = 'where-to-buy' | 'deals' | 'health'
 
@@ -78,49 +81,6 @@ export type FacetView = Readonly<{
 
 /** How many deals there are under the chosen filters, and would be under others. */
 export type DealsPanelView = Readonly<{ total: string; facets: readonly FacetView[] }>
-
-/** A fact for the operator; one that is not good says what to do. */
-export type HealthLineView = Readonly<{
-  label: string
-  value: string
-  isGood: boolean
-  advice: string | null
-}>
-
-/** The copy of one channel. */
-export type HealthChannelView = Readonly<{
-  name: string
-  products: string
-  deals: string
-  age: string
-  walk: string
-  dropped: readonly string[]
-  isGood: boolean
-}>
-
-/** The health tab. */
-export type HealthView = Readonly<{
-  lines: readonly HealthLineView[]
-  channels: readonly HealthChannelView[]
-  /** Channels beyond those in the table. */
-  moreChannels: number
-}>
-
-/** Why a box shows what it shows, or nothing. */
-export type ExplanationView = Readonly<{
-  isShown: boolean
-  verdict: string
-  /** What to do about it; `null`: a box is shown. */
-  remedy: string | null
-  facts: readonly Readonly<{ label: string; value: string }>[]
-  /** Every offer that is known of the product, those that are shown first. */
-  offers: readonly Readonly<{
-    /** Shop, price, availability and network. */
-    text: string
-    isShown: boolean
-    outcome: string
-  }>[]
-}>
 
 /** A product that the search found. */
 export type MatchView = Readonly<{

@@ -37,24 +37,20 @@ export const UNKNOWN_TIME_MS = 8_640_000_000_000_000
 export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: HoldRules): HeldWalk | null {
   const reason = findHoldReason(copy, findings)
   if (reason === null) return null
-  const { startedAtMs, productCount } = findings
+  const { startedAtMs, foundAtMs, productCount } = findings
   const { held } = copy
   // A hold of the future was noted by a clock that was wrong: it starts anew. A doubtful clock cannot tell.
   const isSameFinding =
     held !== null &&
     held.reason === reason &&
-    (rules.isClockDoubtful || !isFuture(held.sinceMs, findings.foundAtMs)) &&
+    (rules.isClockDoubtful || !isFuture(held.sinceMs, foundAtMs)) &&
     isNearlySame(held.productCount, productCount)
-  if (!isSameFinding) return { reason, sinceMs: computeSinceMs(findings, rules), startedAtMs, productCount }
-  return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
-}
-
-/** A walk may take longer than a period: what a later one confirms was found at least half a period before. */
-function computeSinceMs(
-  { startedAtMs, foundAtMs }: WalkFindings,
-  { confirmAfterMs, isClockDoubtful }: HoldRules,
-): number {
-  return isClockDoubtful ? UNKNOWN_TIME_MS : Math.max(startedAtMs, foundAtMs - confirmAfterMs / 2)
+  if (isSameFinding)
+    return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
+  // A walk may take longer than a period: what a later one confirms was found at least half a period before.
+  const foundSinceMs = Math.max(startedAtMs, foundAtMs - rules.confirmAfterMs / 2)
+  const sinceMs = rules.isClockDoubtful ? UNKNOWN_TIME_MS : foundSinceMs
+  return { reason, sinceMs, startedAtMs, productCount }
 }
 
 /**

@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import type { CallGate } from '../catalog/call-gate.ts'
-import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
 import {
   type DroppedGtins,
@@ -9,31 +7,31 @@ import {
   addDroppedGtins,
   addDrops,
 } from '../catalog/parse.ts'
-import type { Clock } from '../clock.ts'
 import { CatalogInvalidError, CatalogStatusError } from '../errors.ts'
-import type { HeldWalk, WalkPage, WalkPlace, WalkStore } from '../storage/store.ts'
-import { computeThrottleMs, createStopped, waitThrottled, withRetries } from './walk-calls.ts'
-import type { WalkOrder, WalkWatch } from './walk-runner.ts'
+import { LEASE_MS } from '../storage/sql-leases.ts'
+import type { HeldWalk, WalkPage, WalkPlace } from '../storage/store.ts'
+import { createStopped, withRetries } from './walk-calls.ts'
+import type { Walk } from './walk-runner.ts'
 
 /** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
 const MAX_EMPTY_PAGES = 50
 
+/** A walk that waits for its share of the daily limit extends its lease this often. */
+const WAIT_STEP_MS: number = LEASE_MS / 3
+
 /** What the pages of one channel are walked with. */
-export type PagedWalk = WalkWatch &
-  Pick<WalkOrder, 'mayWait'> &
+export type PagedWalk = Walk &
   Readonly<{
-    client: Pick<CatalogClient, 'fetchProductPage'>
-    gate: Pick<CallGate, 'computeWalkWaitMs'>
-    store: Pick<WalkStore, 'applyPage'>
-    clock: Clock
     channel: Channel
-    /** How old the last page of a broken walk may be to go on there, in milliseconds. */
-    resumeWithinMs: number
     /** Products of the copy before. */
     expectedCount: number
     /** Grows by what the pages left out. */
     droppedGtins: DroppedGtins
-    /** Shows that the walk lives. @throws WalkError when another process has taken it over. */
+    /** Find the place to go on at. */
+    begin(resumableSinceMs: number): Promise<WalkPlace>
+    /** May hold the walk before its last page is written. */
+    judgeLast(place: WalkPlace): HeldWalk | null
+    /** @throws WalkError when another process has taken the walk over. */
     extendLease(): Promise<void>
   }>
 
@@ -43,38 +41,30 @@ type Step = Readonly<{ place: WalkPlace; emptyPages: number; emptyDrops: Drops }
 /** A page with the place behind it. `stored`: what of it goes into the copy; `null` where it has no usable product. */
 type FetchedPage = Readonly<{ stored: WalkPage | null; next: Step }>
 
-/** `begin`: finds the place to go on at. `judgeLast`: may hold the walk before its last page is written. */
-type Ends = Readonly<{
-  begin(resumableSinceMs: number): Promise<WalkPlace>
-  judgeLast(place: WalkPlace): HeldWalk | null
-}>
-
 /**
- * Reads the pages of a channel and puts them into the copy. While a page is written, the next one is under way: its cursor is
- * known before. One page ahead, and never more. The last page of a walk that is held is not written: it would end every product
- * behind the page before.
+ * Read the pages of a channel and put them into the copy. While a page is written, the next one is under way, and never more: its
+ * cursor is known before. The last page of a walk that is held is not written: it would end every product behind the page before.
  */
 export async function walkPages(
   walk: PagedWalk,
-  { begin, judgeLast }: Ends,
 ): Promise<Readonly<{ place: WalkPlace; held: HeldWalk | null }>> {
-  const { store, clock, channel, onProgress } = walk
-  let step = toStep(await begin(clock.nowMs() - walk.resumeWithinMs))
-  let ahead = step.place.isWalked ? undefined : fetchFirst(walk, step, begin)
+  const { store, clock, channel } = walk
+  let step = toStep(await walk.begin(clock.nowMs() - walk.resumeWithinMs))
+  let held: HeldWalk | null = null
+  let ahead = step.place.isWalked ? undefined : fetchFirst(walk, step)
   while (!step.place.isWalked) {
     const { stored, next } = await (ahead ?? fetchPage(walk, step))
     await walk.extendLease()
     ahead = fetchAhead(walk, next)
     // It leaves before anything is written: writing holds the thread.
     await setImmediate()
-    const held = next.place.isWalked ? judgeLast(next.place) : null
+    if (next.place.isWalked) held = walk.judgeLast(next.place)
     if (stored !== null && held === null) await store.applyPage(channel.id, stored)
     step = next
     const { productCount, isWalked } = step.place
-    onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
-    if (held !== null) return { place: step.place, held }
+    walk.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
   }
-  return { place: step.place, held: null }
+  return { place: step.place, held }
 }
 
 function toStep(place: WalkPlace): Step {
@@ -82,13 +72,13 @@ function toStep(place: WalkPlace): Step {
 }
 
 /** Only the first cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go. */
-async function fetchFirst(walk: PagedWalk, step: Step, begin: Ends['begin']): Promise<FetchedPage> {
+async function fetchFirst(walk: PagedWalk, step: Step): Promise<FetchedPage> {
   try {
     return await fetchPage(walk, step)
   } catch (error) {
     const isCursorRefused = error instanceof CatalogStatusError && error.upstreamStatus === 400
     if (step.place.cursor === null || !isCursorRefused) throw error
-    return fetchPage(walk, toStep(await begin(Infinity)))
+    return fetchPage(walk, toStep(await walk.begin(Infinity)))
   }
 }
 
@@ -101,35 +91,40 @@ function fetchAhead(walk: PagedWalk, next: Step): Promise<FetchedPage> | undefin
   return page
 }
 
-function computeWaitMs(walk: PagedWalk, { place }: Step): number {
-  return computeThrottleMs(walk, { expectedCount: walk.expectedCount, productCount: place.productCount })
+/** How long the walk waits before its next page, so as not to use up its share of the daily limit too soon. */
+function computeWaitMs({ mayWait, gate, expectedCount }: PagedWalk, { place }: Step): number {
+  const pagesToGo = Math.ceil((expectedCount - place.productCount) / MAX_PAGE_PRODUCTS)
+  return mayWait ? gate.computeWalkWaitMs(Math.max(1, pagesToGo)) : 0
 }
 
-/** Fetches the page at a place, when its turn has come. */
+/** Fetch the page at a place, when its turn has come. */
 async function fetchPage(walk: PagedWalk, step: Step): Promise<FetchedPage> {
-  const { client, channel, signal } = walk
-  const { place } = step
-  const { productCount } = place
-  const waitMs = computeWaitMs(walk, step)
-  if (waitMs > 0) walk.onProgress?.({ channel, productCount, isDone: false, isWaiting: true })
-  await waitThrottled(walk, waitMs, walk.extendLease)
+  const { client, clock, channel, signal, extendLease } = walk
+  const { cursor, productCount } = step.place
+  let leftMs = computeWaitMs(walk, step)
+  if (leftMs > 0) walk.onProgress?.({ channel, productCount, isDone: false, isWaiting: true })
+  for (; leftMs > 0 && !signal.aborted; leftMs -= WAIT_STEP_MS) {
+    await clock.wait(Math.min(leftMs, WAIT_STEP_MS), signal)
+    if (!signal.aborted) await extendLease()
+  }
   if (signal.aborted) throw createStopped()
-  const query = { channelId: channel.id, cursor: place.cursor, limit: MAX_PAGE_PRODUCTS }
   const { value, asOfMs } = await withRetries(walk, async (isRetry) => {
-    if (isRetry) await walk.extendLease()
-    return client.fetchProductPage(query)
+    if (isRetry) await extendLease()
+    return client.fetchProductPage({ channelId: channel.id, cursor, limit: MAX_PAGE_PRODUCTS })
   })
   addDroppedGtins(walk.droppedGtins, value.droppedGtins)
-  return toFetchedPage(step, toUsablePage(value, place), asOfMs)
+  return toFetchedPage(step, value, asOfMs)
 }
 
 function toFetchedPage(
   { place, emptyPages, emptyDrops }: Step,
-  { products, nextCursor, drops }: UsablePage,
+  page: ParsedPage,
   asOfMs: number,
 ): FetchedPage {
+  const { products, drops } = toUsableProducts(page, place)
   addDrops(drops, emptyDrops)
-  const { walk, afterGtin, productCount, startedAtMs } = place
+  const { walk, afterGtin } = place
+  const { nextCursor } = page
   // A page without a usable product has no range of its own: the next one covers it.
   if (products.length === 0 && nextCursor !== null) {
     if (emptyPages === MAX_EMPTY_PAGES) throw createNoProgress()
@@ -139,27 +134,26 @@ function toFetchedPage(
   return {
     stored: { walk, afterGtin, products, nextCursor, asOfMs, drops },
     next: toStep({
-      walk,
+      ...place,
       cursor: nextCursor,
       afterGtin: products.at(-1)?.gtin ?? afterGtin,
-      productCount: productCount + products.length,
-      startedAtMs,
+      productCount: place.productCount + products.length,
       isWalked: nextCursor === null,
     }),
   }
 }
 
-type UsablePage = Readonly<{ products: readonly Product[]; nextCursor: string | null; drops: Drops }>
-
 /**
- * A page must go on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone products. A GTIN
+ * Check that a page goes on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone products. A GTIN
  * that comes again costs that product alone.
  */
-function toUsablePage(page: ParsedPage, place: WalkPlace): UsablePage {
-  const { nextCursor } = page
+function toUsableProducts(
+  page: ParsedPage,
+  { afterGtin, cursor }: WalkPlace,
+): Readonly<{ products: readonly Product[]; drops: Drops }> {
   const products: Product[] = []
   const drops: Drops = { ...page.drops }
-  let last = place.afterGtin
+  let last = afterGtin
   for (const product of page.products) {
     const { gtin } = product
     if (gtin < last) throw new CatalogInvalidError('the page of products is not in the order of their GTINs')
@@ -168,8 +162,8 @@ function toUsablePage(page: ParsedPage, place: WalkPlace): UsablePage {
     last = gtin
   }
   const isEmpty = page.products.length === 0 && (page.drops.product ?? 0) === 0
-  if (nextCursor !== null && (isEmpty || nextCursor === place.cursor)) throw createNoProgress()
-  return { products, nextCursor, drops }
+  if (page.nextCursor !== null && (isEmpty || page.nextCursor === cursor)) throw createNoProgress()
+  return { products, drops }
 }
 
 /** A walk that would go on for ever. */

@@ -5,6 +5,7 @@ import { divideLimit } from '../catalog/quota.ts'
 import { type Clock, DAY_MS, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
 import type { Logger } from '../observability/logger.ts'
+import { isOwnerGone } from '../storage/lease-owner.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
 import { findLastWalkStart } from './held-walk.ts'
 
@@ -84,7 +85,7 @@ const SLACK_MS: number = MINUTE_MS
 /** Another process of the same schedule has made this walk. */
 export const JUST_WALKED_MS: number = 2 * MINUTE_MS
 
-/** What the decision is made by. */
+/** What decides whether a walk is due. */
 export type WalkDueDetails = Readonly<{
   clock: Clock
   logger: Logger
@@ -113,35 +114,68 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
   const periodMs = computePeriodMs(details.config.syncCron, nowMs) ?? Infinity
   if (isWithin(startedAtMs, Math.min(JUST_WALKED_MS, periodMs / 2), nowMs)) return false
   if (limit === undefined) return true
-  const apartMs = (DAY_MS * countCalls(states)) / Math.max(1, divideLimit(limit.calls).walk)
+  // One call for the channels, and one a page.
+  const pages = states.map(({ productCount }) => Math.max(1, Math.ceil(productCount / MAX_PAGE_PRODUCTS)))
+  const calls = pages.reduce((sum, count) => sum + count, 1)
+  const apartMs = (DAY_MS * calls) / Math.max(1, divideLimit(limit.calls).walk)
   return nowMs - startedAtMs >= apartMs - SLACK_MS
 }
 
-/** The copies of the served channels of the last list. */
+/** Read the states of the copies of the served channels of the last list. */
 export async function readServedCopies({
   store,
   config,
-}: Readonly<{
-  store: Pick<CopyStore, 'findChannelList' | 'getCopyState'>
-  config: Pick<Config, 'channels'>
-}>): Promise<readonly CopyState[]> {
+}: Pick<WalkDueDetails, 'store' | 'config'>): Promise<readonly CopyState[]> {
   const list = await store.findChannelList()
   const served = (list?.channels ?? []).filter(({ id }) => isServed(config, id))
   return Promise.all(served.map(({ id }) => store.getCopyState(id)))
 }
 
-/** When the oldest of the copies was begun; `undefined` where one is missing, unfinished, or of the future. */
+/** Find when the oldest of the copies was begun; `undefined` where one is missing, unfinished, or of the future. */
 function findLastStart(states: readonly CopyState[], nowMs: number): number | undefined {
-  const startsMs = states.map((state) =>
-    state.failure === null && !state.isRunning ? findLastWalkStart(state, nowMs) : null,
-  )
-  return startsMs.length === 0 || startsMs.some((startMs) => startMs === null || isFuture(startMs, nowMs))
+  const startsMs = states.map((state) => {
+    const startMs = state.failure === null && !state.isRunning ? findLastWalkStart(state, nowMs) : null
+    return startMs === null || isFuture(startMs, nowMs) ? undefined : startMs
+  })
+  return startsMs.length === 0 || startsMs.includes(undefined)
     ? undefined
     : Math.min(...startsMs.map((startMs) => startMs ?? 0))
 }
 
-/** Calls of a walk: one for the channels, and one a page. */
-function countCalls(states: readonly CopyState[]): number {
-  const pages = states.map(({ productCount }) => Math.max(1, Math.ceil(productCount / MAX_PAGE_PRODUCTS)))
-  return pages.reduce((sum, count) => sum + count, 1)
+/** A walk that cannot wait for its time: its process has died, or a clock that was wrong has dated the copy. */
+export type UrgentWalk = Readonly<{ why: 'taken-over' | 'future'; channelIds: readonly string[] }>
+
+type UrgentDetails = WalkDueDetails &
+  Readonly<{ store: Pick<CopyStore, 'findUnfinishedWalks' | 'findFutureCopies'> }>
+
+/** Find what cannot wait; `undefined` where there is nothing, or the store cannot be read. */
+export async function findUrgent(details: UrgentDetails): Promise<UrgentWalk | undefined> {
+  const { logger, store } = details
+  const keepServed = async (ids: readonly string[]): Promise<readonly string[]> => {
+    const served = ids.filter((id) => isServed(details.config, id))
+    if (served.length === 0) return []
+    const listed = new Set((await store.findChannelList())?.channels.map(({ id }) => id))
+    return served.filter((id) => listed.has(id))
+  }
+  const findAbandoned = async (): Promise<readonly string[]> => {
+    const walks = await store.findUnfinishedWalks()
+    const abandoned = walks.filter(({ owner, isOver }) => isOver || isOwnerGone(owner))
+    return keepServed(abandoned.map(({ channelId }) => channelId))
+  }
+  const abandonedIds = await findAbandoned().catch(() => [])
+  if (abandonedIds.length > 0) {
+    logger.info({ channelIds: abandonedIds }, 'a walk whose process has died is taken over')
+    return { why: 'taken-over', channelIds: abandonedIds }
+  }
+  // A copy of the future has no age, so that its prices are not shown.
+  const futureIds = await store
+    .findFutureCopies()
+    .then(keepServed)
+    .catch(() => [])
+  if (futureIds.length === 0 || !(await isWalkDue(details))) return undefined
+  logger.warn(
+    { channelIds: futureIds },
+    'the stored copy has a time in the future, because a clock was wrong: walking the catalog again now',
+  )
+  return { why: 'future', channelIds: futureIds }
 }

@@ -1,10 +1,11 @@
 import type { CallGate } from '../catalog/call-gate.ts'
 import type { KeySource } from '../config/key-source.ts'
 import type { ClockWatch } from '../observability/clock-watch.ts'
-import { type Clock, HOUR_MS, MINUTE_MS } from '../clock.ts'
+import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
 import { toDatabaseText } from '../config/database-address.ts'
 import type { Config } from '../config/config.ts'
 import { CatalogKeyRefusedError, NoChannelsError, WalkError, WalkHeldError } from '../errors.ts'
+import { createBackoff } from '../lib/backoff.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { createLeaseOwner } from '../storage/lease-owner.ts'
@@ -12,31 +13,29 @@ import { HOLD_REMEDY } from './held-walk.ts'
 import {
   JUST_WALKED_MS,
   type Schedule,
+  type UrgentWalk,
   computePeriodMs,
+  findUrgent,
   isWalkDue,
   readServedCopies,
   startSchedule,
 } from './walk-schedule.ts'
 import type { CopyStore } from '../storage/store.ts'
-import type { WalkProgress, WalkReport, WalkRunner } from './walk-runner.ts'
-import { type UrgentWalk, findUrgent, watchOthers } from './walk-supervisor.ts'
+import type { WalkProgress, WalkReport, WalkRunner, WalkWatch } from './walk-runner.ts'
 
 /** The walks of one process: on a schedule, at a start without a copy, and on demand. */
 export type Walks = Readonly<{
-  /**
-   * Starts the schedule, and at once a walk when a served channel has no copy. Resolves when that walk has ended, or waits
-   * for its share of the daily limit.
-   */
+  /** Start the schedule, and `ensureCopied`. Resolves when that walk has ended, or waits for its share of the daily limit. */
   start(): Promise<void>
-  /** What the schedule does: walks when the daily limit allows it. */
+  /** Walk when the daily limit allows it, as the schedule does. */
   runIfDue(): Promise<void>
-  /** Walks when a served channel has no copy, as at a start: the store may be another one now. */
+  /** Walk when a served channel has no copy, as at a start: the store may be another one now. */
   ensureCopied(): Promise<void>
-  /** Goes on with walks whose process has died, and walks copies whose time is of the future. Answers whether there were any. */
+  /** Go on with walks whose process has died, and walk copies whose time is of the future. Return whether there were any. */
   takeOver(): Promise<boolean>
-  /** Walks now, without waiting for any share; a walk that is under way is waited for instead. */
+  /** Walk now, without waiting for any share, or wait for the walk that is under way. */
   runNow(options?: WalkNowOptions): Promise<WalkReport>
-  /** Ends the schedule and the walk under way; what it has stored stays and is resumed. */
+  /** End the schedule and the walk under way; what it has stored stays and is resumed. */
   stop(): Promise<void>
 }>
 
@@ -44,11 +43,8 @@ export type Walks = Readonly<{
  * `isAccepted`: the walk is believed, however little of the copy it leaves. `channelIds`: only these are walked, and a list without
  * channels is not accepted.
  */
-export type WalkNowOptions = Readonly<{
-  onProgress?: (progress: WalkProgress) => void
-  isAccepted?: boolean
-  channelIds?: readonly string[] | undefined
-}>
+export type WalkNowOptions = Pick<WalkWatch, 'onProgress'> &
+  Readonly<{ isAccepted?: boolean; channelIds?: readonly string[] | undefined }>
 
 /** What the walks are made of. */
 export type WalksDetails = Readonly<{
@@ -66,36 +62,66 @@ export type WalksDetails = Readonly<{
 }>
 
 /** Waits after failed first walks, until one succeeds: without a copy there are no grids. */
-const FIRST_RETRY_MS: number = MINUTE_MS
-const LONGEST_RETRY_MS: number = 15 * MINUTE_MS
+const FIRST_WALK_WAITS = { firstMs: MINUTE_MS, longestMs: 15 * MINUTE_MS } as const
 
-/** Makes the walks; nothing runs before `start` or `runNow`. */
+/** Up to twice this passes between two looks for walks of processes that have died; with the lease that is within a minute. */
+const WATCH_WAITS = { firstMs: 5 * SECOND_MS, longestMs: 15 * MINUTE_MS, jitterShare: 1 } as const
+
+/** Create the walks; nothing runs before `start` or `runNow`. */
 export function createWalks(details: WalksDetails): Walks {
+  const { config, clock, logger } = details
+  const pattern = details.walkRunner === null ? null : config.syncCron
   const stopping = new AbortController()
+  const { signal } = stopping
   let schedule: Schedule | undefined
+  let running: Promise<WalkReport> | undefined
   let isRetrying = false
 
-  const { run, runQuietly, waitUntilDone } = createRunner(details, stopping.signal)
+  /** Join the walk under way, or begin one. */
+  const run = (occasion: Occasion, onProgress: NonNullable<WalkWatch['onProgress']>): Promise<WalkReport> => {
+    running ??= runWithFreshKey(details, { signal, onProgress, occasion })
+      .then((report) => noteReport(details, report))
+      .finally(() => {
+        running = undefined
+      })
+    return running
+  }
+
+  /** Resolves as soon as the walk waits, too: it may do so for hours. */
+  const runQuietly = (occasion: Occasion): Promise<void> =>
+    new Promise((resolve) => {
+      let hasWaited = false
+      const onProgress = ({ isWaiting, channel, productCount }: WalkProgress): void => {
+        if (!isWaiting || hasWaited) return
+        hasWaited = true
+        const walk = { channelId: channel.id, productCount }
+        logger.info({ walk }, 'the walk waits for its share of the daily limit')
+        resolve()
+      }
+      run(occasion, onProgress)
+        .catch((error: unknown) => logger.error({ err: error }, 'the walk failed'))
+        .finally(resolve)
+    })
+
   const runIfDue = async (): Promise<void> => {
     if (await isWalkDue(details)) await runQuietly({ why: 'scheduled' })
   }
 
   const takeOver = async (): Promise<boolean> => {
     const occasion = await findUrgent(details)
-    if (occasion === undefined) return false
-    await runQuietly(occasion)
-    return true
+    if (occasion !== undefined) await runQuietly(occasion)
+    return occasion !== undefined
   }
 
   const ensureCopied = async (): Promise<void> => {
-    if (details.config.syncCron === null || details.walkRunner === null) return
+    if (pattern === null) return
     const isCopied = await hasCopies(details).catch(() => undefined)
     if (isCopied === true) return
     // What cannot be read now may be there: the retries look again.
     if (isCopied === false) await runQuietly({ why: 'scheduled' })
     if (isRetrying) return
     isRetrying = true
-    void retryUntilCopied(details, stopping.signal, () => runQuietly({ why: 'scheduled' })).finally(() => {
+    void retryUntilCopied(details, signal, () => runQuietly({ why: 'scheduled' })).finally(() => {
       isRetrying = false
     })
   }
@@ -104,20 +130,19 @@ export function createWalks(details: WalksDetails): Walks {
     runIfDue,
     ensureCopied,
     takeOver,
-    runNow: ({ onProgress, isAccepted = false, channelIds } = {}) =>
+    runNow: ({ onProgress = () => {}, isAccepted = false, channelIds } = {}) =>
       run({ why: 'told', isAccepted, channelIds }, onProgress),
     async start() {
-      const pattern = details.config.syncCron
-      if (pattern !== null && details.walkRunner !== null) {
-        schedule = startSchedule(pattern, details.clock, runIfDue)
-        void watchOthers(stopping.signal, takeOver)
+      if (pattern !== null) {
+        schedule = startSchedule(pattern, clock, runIfDue)
+        void watchOthers(signal, takeOver)
       }
       await ensureCopied()
     },
     async stop() {
       stopping.abort()
       schedule?.stop()
-      await waitUntilDone()
+      await running?.catch(() => {})
     },
   }
 }
@@ -129,43 +154,25 @@ type Occasion =
     >
   | UrgentWalk
 
-type Runner = Readonly<{
-  /** Joins the walk under way, else begins one. */
-  run(occasion: Occasion, onProgress?: (progress: WalkProgress) => void): Promise<WalkReport>
-  runQuietly(occasion: Occasion): Promise<void>
-  waitUntilDone(): Promise<void>
-}>
-
-function createRunner(details: WalksDetails, signal: AbortSignal): Runner {
-  let running: Promise<WalkReport> | undefined
-  const run: Runner['run'] = (occasion, onProgress = () => {}) => {
-    running ??= runWithFreshKey(details, { signal, onProgress, occasion })
-      .then((report) => noteReport(details, report))
-      .finally(() => {
-        running = undefined
-      })
-    return running
+/** By the machine's clock: a matter between machines. A walk that cannot be taken over now is tried less and less often. */
+async function watchOthers(signal: AbortSignal, takeOver: () => Promise<boolean>): Promise<void> {
+  const backoff = createBackoff(WATCH_WAITS)
+  for (;;) {
+    await systemClock.wait(backoff.nextMs(), signal)
+    if (signal.aborted) return
+    if (!(await takeOver())) backoff.reset()
   }
-  /** Resolves as soon as the walk waits, too: it may do so for hours. */
-  const runQuietly = (occasion: Occasion): Promise<void> =>
-    new Promise((resolve) => {
-      let hasWaited = false
-      run(occasion, ({ isWaiting, channel, productCount }) => {
-        if (!isWaiting || hasWaited) return
-        hasWaited = true
-        const walk = { channelId: channel.id, productCount }
-        details.logger.info({ walk }, 'the walk waits for its share of the daily limit')
-        resolve()
-      })
-        .catch((error: unknown) => details.logger.error({ err: error }, 'the walk failed'))
-        .finally(resolve)
-    })
-  return {
-    run,
-    runQuietly,
-    async waitUntilDone() {
-      await running?.catch(() => {})
-    },
+}
+
+async function retryUntilCopied(
+  details: WalksDetails,
+  signal: AbortSignal,
+  walk: () => Promise<void>,
+): Promise<void> {
+  const backoff = createBackoff(FIRST_WALK_WAITS)
+  while (!signal.aborted && !(await hasCopies(details).catch(() => false))) {
+    await details.clock.wait(backoff.nextMs(), signal)
+    if (!signal.aborted) await walk()
   }
 }
 
@@ -175,19 +182,7 @@ async function hasCopies(details: WalksDetails): Promise<boolean> {
   return states.length > 0 && states.every((state) => state.currentWalk > 0)
 }
 
-async function retryUntilCopied(
-  details: WalksDetails,
-  signal: AbortSignal,
-  run: () => Promise<void>,
-): Promise<void> {
-  for (let waitMs = FIRST_RETRY_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
-    if (await hasCopies(details).catch(() => false)) return
-    await details.clock.wait(waitMs, signal)
-    if (!signal.aborted) await run()
-  }
-}
-
-type Watch = Parameters<WalkRunner>[1] & Readonly<{ occasion: Occasion }>
+type Watch = WalkWatch & Readonly<{ occasion: Occasion }>
 
 /** A refused key is read again, and if it is another one than the walk had, the walk is tried once more with it. */
 async function runWithFreshKey(details: WalksDetails, watch: Watch): Promise<WalkReport> {
@@ -255,8 +250,8 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
       noteIncomplete(logger, walk)
       continue
     }
-    metrics.countDrops(state?.drops ?? {}, walk.channelId)
-    logger.info({ walk, drops: state?.drops }, 'walked a channel')
+    metrics.countDrops(walk.drops, walk.channelId)
+    logger.info({ walk, drops: walk.drops }, 'walked a channel')
   }
   return report
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createCatalogClient } from '../../src/catalog/client.ts'
-import { createKeyFile } from '../../src/config/key-source.ts'
+import { openKeySource } from '../../src/config/key-source.ts'
 import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
 import { CatalogInvalidError } from '../../src/errors.ts'
 import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
@@ -217,7 +217,9 @@ describe('catalog client: key rotation', () => {
   it('key file - changed before a 401 - second try with the new key, one outcome, no pause', async () => {
     const catalog = await startCatalog()
     const path = makeKeyFile('old-key')
-    const { client, gate, outcomes } = makeClient(catalog.url, { key: createKeyFile(path) })
+    const { client, gate, outcomes } = makeClient(catalog.url, {
+      key: openKeySource({ catalogKey: null, catalogKeyFile: path }),
+    })
     takeOnly(catalog, 'new-key')
     writeFileSync(path, 'new-key\n')
     await client.fetchChannels()
@@ -229,7 +231,9 @@ describe('catalog client: key rotation', () => {
   it('key file - five calls at once - every one succeeds with the new key, no pause', async () => {
     const catalog = await startCatalog()
     const path = makeKeyFile('old-key')
-    const { client, gate } = makeClient(catalog.url, { key: createKeyFile(path) })
+    const { client, gate } = makeClient(catalog.url, {
+      key: openKeySource({ catalogKey: null, catalogKeyFile: path }),
+    })
     takeOnly(catalog, 'new-key')
     writeFileSync(path, 'new-key')
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => client.fetchChannels()))
@@ -240,7 +244,9 @@ describe('catalog client: key rotation', () => {
   it('key file - changed, new key refused too - two calls, refused', async () => {
     const catalog = await startCatalog()
     const path = makeKeyFile('old-key')
-    const { client, gate } = makeClient(catalog.url, { key: createKeyFile(path) })
+    const { client, gate } = makeClient(catalog.url, {
+      key: openKeySource({ catalogKey: null, catalogKeyFile: path }),
+    })
     takeOnly(catalog, 'third-key')
     writeFileSync(path, 'new-key')
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CATALOG_KEY_REFUSED' })
@@ -251,7 +257,10 @@ describe('catalog client: key rotation', () => {
   it.each(['unchanged', 'gone', 'empty', 'fixed'])('key - %s - a 401 is not tried again', async (state) => {
     const catalog = await startCatalog()
     const path = makeKeyFile('old-key')
-    const { client } = makeClient(catalog.url, state === 'fixed' ? {} : { key: createKeyFile(path) })
+    const { client } = makeClient(
+      catalog.url,
+      state === 'fixed' ? {} : { key: openKeySource({ catalogKey: null, catalogKeyFile: path }) },
+    )
     takeOnly(catalog, 'third-key')
     if (state === 'gone') rmSync(path)
     if (state === 'empty') writeFileSync(path, ' \n')
@@ -262,7 +271,9 @@ describe('catalog client: key rotation', () => {
   it('second try - hangs - ends with the one deadline', async () => {
     const catalog = await startCatalog()
     const path = makeKeyFile('old-key')
-    const { client, clock } = makeClient(catalog.url, { key: createKeyFile(path) })
+    const { client, clock } = makeClient(catalog.url, {
+      key: openKeySource({ catalogKey: null, catalogKeyFile: path }),
+    })
     catalog.fault = {
       matches: /./,
       does(request, response) {

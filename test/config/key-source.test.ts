@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createFixedKey, createKeyFile } from '../../src/config/key-source.ts'
+import { createFixedKey, openKeySource } from '../../src/config/key-source.ts'
 import { Secret } from '../../src/config/secrets.ts'
 
 function makeFile(text: string | Buffer): string {
@@ -28,7 +28,11 @@ describe('key file', () => {
     ['Windows line end and spaces', '  k1 \r\n'],
     ['byte order mark', '\ufeffk1\n'],
   ])('start - %s - the key', (_name, text) => {
-    expect(createKeyFile(makeFile(text)).current().reveal()).toBe('k1')
+    expect(
+      openKeySource({ catalogKey: null, catalogKeyFile: makeFile(text) })
+        .current()
+        .reveal(),
+    ).toBe('k1')
   })
 
   it.each([
@@ -40,18 +44,24 @@ describe('key file', () => {
     ['too long', 'k'.repeat(1_025)],
   ])('start - %s - ConfigError without the text', (_name, text) => {
     const path = makeFile(text)
-    expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }))
-    expect(() => createKeyFile(path)).toThrow(/^(?![^]*(?:k1|schl|kkk))/)
+    expect(() => openKeySource({ catalogKey: null, catalogKeyFile: path })).toThrow(
+      expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }),
+    )
+    expect(() => openKeySource({ catalogKey: null, catalogKeyFile: path })).toThrow(
+      /^(?![^]*(?:k1|schl|kkk))/,
+    )
   })
 
   it('start - no such file - ConfigError', () => {
     const path = join(makeFile('k1'), 'missing')
-    expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }))
+    expect(() => openKeySource({ catalogKey: null, catalogKeyFile: path })).toThrow(
+      expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }),
+    )
   })
 
   it('refresh - same, another, broken, gone, back - tells only another one, and keeps the last good', async () => {
     const path = makeFile('k1')
-    const source = createKeyFile(path)
+    const source = openKeySource({ catalogKey: null, catalogKeyFile: path })
     expect(await source.refresh()).toBe(false)
     writeFileSync(path, 'k2\n')
     expect(source.current().reveal()).toBe('k1')

@@ -7,7 +7,7 @@ import {
   parseStudioChoice,
   toFrameQuery,
 } from '../../src/studio/choice.ts'
-import { OPTION_LIST } from '../../src/widgets/option-list.ts'
+import { OPTION_LIST } from '../../src/widgets/options.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../../src/widgets/options.ts'
 import type { StudioKind } from '../../src/studio/views.ts'
 import { makeChoice } from '../helpers/studio-view.ts'

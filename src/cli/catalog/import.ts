@@ -7,7 +7,7 @@ import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
+import { describeStoreFailure } from '../../storage/unavailable.ts'
 import { findUnframedHint } from '../checks/findings.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
 import { quote, toPlain, toPlainJson, toShellWord } from '../output.ts'

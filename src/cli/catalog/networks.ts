@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchApprovals } from '../../catalog-service/store/merchants.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
 import {
@@ -15,19 +16,23 @@ import {
   updateNetwork,
 } from '../../catalog-service/store/networks.ts'
 import { hasNetworkOffers, removeNetworkOffers } from '../../catalog-service/store/remove-offers.ts'
+import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { indent, quote, toShellWord } from '../output.ts'
+import { type Runner, addExamples } from '../command.ts'
+import { type Listing, type Result, indent, quote, toShellWord } from '../output.ts'
 import { EXAMPLE_CHANNEL, type ParsedTemplate, nameOf, parseTemplate, referenceFor } from './arguments.ts'
-import { type Catalog, changeCatalog, getChannel, getNetwork, listCatalog, removeSample } from './store.ts'
+import { type Change, change, getChannel, getNetwork, list, needsOption, removeSample } from './store.ts'
 
 /** Declare `vitrine catalog networks`. */
 export function addNetworks(catalog: Command, run: Runner): void {
   const group = catalog
     .command('networks')
     .description('affiliate networks, their link templates, and which channel has which')
-  group.command('list').description('lists the networks, with their network channels').action(run(list))
+  group
+    .command('list')
+    .description('lists the networks, with their network channels')
+    .action(run(list('networks', listNetworks)))
   group
     .command('add')
     .description('makes a network')
@@ -37,18 +42,18 @@ export function addNetworks(catalog: Command, run: Runner): void {
       'how links are made, with {url}, {merchant} and {publisher}',
       parseTemplate,
     )
-    .action(run(add))
+    .action(run(change(add)))
   group
     .command('set <network>')
     .description('changes template or name of a network')
     .option('--template <template>', 'how links are made, or none', parseTemplate)
     .option('--name <name>', 'its new name; feeds that name the old one make it anew', nameOf('a network'))
-    .action(run(set))
+    .action(run(change(set, needsOption('--template TEMPLATE, --name NEW, or both'))))
   group
     .command('remove <network>')
     .description('removes a network, with its network channels, approvals and offers')
     .option('--yes', 'also when it has offers or network channels')
-    .action(run(remove))
+    .action(run(change(remove)))
   group
     .command('assign <network>')
     .description('gives a channel a network channel of its organization; one a network')
@@ -59,12 +64,12 @@ export function addNetworks(catalog: Command, run: Runner): void {
       referenceFor('--publisher'),
     )
     .option('--network-channel <number>', 'one that there is; with --publisher it gets that reference')
-    .action(run(assign))
+    .action(run(change(assign)))
   group
     .command('unassign <network>')
     .description('the channel shows nothing of the network any more; approvals stay')
     .requiredOption('--channel <id>', 'the channel')
-    .action(run(unassign))
+    .action(run(change(unassign)))
   addExamples(group, 'vitrine catalog networks', [
     'vitrine catalog networks list',
     'vitrine catalog networks add awin --template "https://www.awin1.com/cread.php?awinmid={merchant}&awinaffid={publisher}&ued={url}"',
@@ -75,26 +80,24 @@ export function addNetworks(catalog: Command, run: Runner): void {
   ])
 }
 
-async function list(context: CommandContext): Promise<void> {
-  await listCatalog(context, { group: 'networks' }, async ({ reader }) => {
-    const networkChannels = await fetchNetworkChannels(reader)
-    const networks = (await fetchNetworks(reader)).map(({ id, name, linkTemplate }) => {
-      return { name, linkTemplate, own: networkChannels.filter(({ networkId }) => networkId === id) }
-    })
-    return {
-      rows: networks.map(({ name, linkTemplate, own }) => ({
-        name,
-        linkTemplate,
-        networkChannels: own.map(({ networkId: _id, network: _network, ...rest }) => rest),
-      })),
-      lines: networks.flatMap(({ name, linkTemplate, own }) => [
-        name,
-        indent(linkTemplate ?? '(no link template: only offers with links of their own are shown)'),
-        ...own.flatMap(describeNetworkChannel),
-      ]),
-      ifNone: 'There is no network yet: vitrine catalog networks add NAME makes one, and so does an import.',
-    }
+async function listNetworks({ reader }: CatalogStore): Promise<Listing> {
+  const networkChannels = await fetchNetworkChannels(reader)
+  const networks = (await fetchNetworks(reader)).map(({ id, name, linkTemplate }) => {
+    return { name, linkTemplate, own: networkChannels.filter(({ networkId }) => networkId === id) }
   })
+  return {
+    rows: networks.map(({ name, linkTemplate, own }) => ({
+      name,
+      linkTemplate,
+      networkChannels: own.map(({ networkId: _id, network: _network, ...rest }) => rest),
+    })),
+    lines: networks.flatMap(({ name, linkTemplate, own }) => [
+      name,
+      indent(linkTemplate ?? '(no link template: only offers with links of their own are shown)'),
+      ...own.flatMap(describeNetworkChannel),
+    ]),
+    ifNone: 'There is no network yet: vitrine catalog networks add NAME makes one, and so does an import.',
+  }
 }
 
 function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
@@ -106,22 +109,18 @@ function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
   ]
 }
 
-async function add(
-  context: CommandContext,
-  name: string,
-  { template: parsed }: Readonly<{ template?: ParsedTemplate }>,
-): Promise<void> {
+type Template = Readonly<{ template?: ParsedTemplate }>
+
+async function add({ database }: Change, name: string, { template: parsed }: Template): Promise<Result> {
   const linkTemplate = parsed?.template ?? null
-  await changeCatalog(context, async (database) => {
-    const { removedSample, notes } = await removeSample(database)
-    await refuseTaken(database, name)
-    await insertNetwork(database, { name, linkTemplate })
-    return {
-      json: { name, linkTemplate, removedSample },
-      line: `made the network ${quote(name)}`,
-      notes: [...notes, ...(parsed?.notes ?? [])],
-    }
-  })
+  const { removedSample, notes } = await removeSample(database)
+  await refuseTaken(database, name)
+  await insertNetwork(database, { name, linkTemplate })
+  return {
+    json: { name, linkTemplate, removedSample },
+    line: `made the network ${quote(name)}`,
+    notes: [...notes, ...(parsed?.notes ?? [])],
+  }
 }
 
 async function refuseTaken(database: Catalog, name: string): Promise<void> {
@@ -131,53 +130,47 @@ async function refuseTaken(database: Catalog, name: string): Promise<void> {
 }
 
 async function set(
-  context: CommandContext,
+  { database }: Change,
   word: string,
-  { name, template: parsed }: Readonly<{ name?: string; template?: ParsedTemplate }>,
-): Promise<void> {
-  if (name === undefined && parsed === undefined)
-    throw new UsageError('nothing to set: name --template TEMPLATE, --name NEW, or both')
-  await changeCatalog(context, async (database) => {
-    const before = await getNetwork(database, word)
-    if (name !== undefined && name !== before.name) await refuseTaken(database, name)
-    await updateNetwork(database, before.id, {
-      ...(name !== undefined && { name }),
-      ...(parsed !== undefined && { linkTemplate: parsed.template }),
-    })
-    const after = await getNetwork(database, name ?? before.name)
-    const networkChannels = await fetchNetworkChannels(database, { networkId: before.id })
-    return {
-      json: { name: after.name, linkTemplate: after.linkTemplate },
-      line: `${after.name}  ${after.linkTemplate ?? '(no link template)'}`,
-      notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, networkChannels)],
-    }
+  { name, template: parsed }: Template & Readonly<{ name?: string }>,
+): Promise<Result> {
+  const { id, name: oldName } = await getNetwork(database, word)
+  if (name !== undefined && name !== oldName) await refuseTaken(database, name)
+  await updateNetwork(database, id, {
+    ...(name !== undefined && { name }),
+    ...(parsed !== undefined && { linkTemplate: parsed.template }),
   })
+  const after = await getNetwork(database, name ?? oldName)
+  const networkChannels = await fetchNetworkChannels(database, { networkId: id })
+  return {
+    json: { name: after.name, linkTemplate: after.linkTemplate },
+    line: `${after.name}  ${after.linkTemplate ?? '(no link template)'}`,
+    notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, networkChannels)],
+  }
 }
 
 async function remove(
-  context: CommandContext,
+  { database }: Change,
   word: string,
   { yes = false }: Readonly<{ yes?: boolean }>,
-): Promise<void> {
-  await changeCatalog(context, async (database) => {
-    const { id: networkId, name } = await getNetwork(database, word)
-    const own = await fetchNetworkChannels(database, { networkId })
-    const approvals = (await fetchApprovals(database, { networkId })).length
-    const belongings = [pluralize(own.length, 'network channel'), pluralize(approvals, 'approval')]
-    if (!yes && (await hasNetworkOffers(database, networkId)))
-      throw new UsageError(
-        `${quote(name)} has offers; they would go with it, and with them ${belongings.join(' and ')}: add --yes`,
-      )
-    if (!yes && (own.length > 1 || own.some((one) => !isPlaceholder(one))))
-      throw new UsageError(`${quote(name)} would take ${belongings.join(' and ')} with it: add --yes`)
-    const { offers, products } = await removeNetworkOffers(database, networkId)
-    await removeNetwork(database, networkId)
-    const gone = [...belongings, pluralize(offers, 'offer'), pluralize(products, 'product')]
-    return {
-      json: { name, removed: true, networkChannels: own.length, approvals, offers, products },
-      line: `removed ${quote(name)}, with ${gone.join(', ')}`,
-    }
-  })
+): Promise<Result> {
+  const { id: networkId, name } = await getNetwork(database, word)
+  const own = await fetchNetworkChannels(database, { networkId })
+  const approvals = (await fetchApprovals(database, { networkId })).length
+  const belongings = [pluralize(own.length, 'network channel'), pluralize(approvals, 'approval')]
+  if (!yes && (await hasNetworkOffers(database, networkId)))
+    throw new UsageError(
+      `${quote(name)} has offers; they would go with it, and with them ${belongings.join(' and ')}: add --yes`,
+    )
+  if (!yes && (own.length > 1 || own.some((one) => !isPlaceholder(one))))
+    throw new UsageError(`${quote(name)} would take ${belongings.join(' and ')} with it: add --yes`)
+  const { offers, products } = await removeNetworkOffers(database, networkId)
+  await removeNetwork(database, networkId)
+  const gone = [...belongings, pluralize(offers, 'offer'), pluralize(products, 'product')]
+  return {
+    json: { name, removed: true, networkChannels: own.length, approvals, offers, products },
+    line: `removed ${quote(name)}, with ${gone.join(', ')}`,
+  }
 }
 
 /** `publisher`: what the network calls the publisher; `networkChannel`: the number of one that there is. */
@@ -195,54 +188,56 @@ type Assignment = Readonly<{
 }>
 
 /** The channel shows what its network channel there is approved for. @throws UsageError when it is not clear which one is meant. */
-async function assign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
-  await changeCatalog(context, async (database) => {
-    const found = await findAssignment(database, word, options.channel)
-    const { channel, network, own } = found
-    const id = await choose(database, found, options)
-    const replaced = own.find((one) => one.channelId === channel.id && one.id !== id)
-    if (replaced !== undefined) await setChannel(database, replaced.id, null)
-    const moved = own.find((one) => one.channelId !== channel.id && one.id === id)
-    const movedFrom = moved?.channelId ?? null
-    await setChannel(database, id, channel.id)
-    const after = await fetchNetworkChannels(database, { networkId: network.id, channelId: channel.id })
-    const notes = [
-      replaced && `Network channel ${replaced.id} served it before, and now serves none.`,
-      movedFrom && `Before, it served the channel ${movedFrom}, which has none of it now.`,
-      network.linkTemplate === null &&
-        `${quote(network.name)} has no link template: only offers with links of their own are shown.`,
+async function assign({ database }: Change, word: string, options: AssignOptions): Promise<Result> {
+  const found = await findAssignment(database, word, options.channel)
+  const { channel, network, own } = found
+  const id = await choose(database, found, options)
+  const replaced = own.find((one) => one.channelId === channel.id && one.id !== id)
+  if (replaced !== undefined) await setChannel(database, replaced.id, null)
+  const movedFrom = own.find((one) => one.channelId !== channel.id && one.id === id)?.channelId ?? null
+  await setChannel(database, id, channel.id)
+  const after = await fetchNetworkChannels(database, { networkId: network.id, channelId: channel.id })
+  return {
+    json: {
+      network: network.name,
+      networkChannelId: id,
+      channelId: channel.id,
+      replacedNetworkChannelId: replaced?.id ?? null,
+      movedFromChannelId: movedFrom,
+    },
+    line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
+    notes: [
+      ...(replaced ? [`Network channel ${replaced.id} served it before, and now serves none.`] : []),
+      ...(movedFrom ? [`Before, it served the channel ${movedFrom}, which has none of it now.`] : []),
+      ...warnOfNoTemplate(network),
       ...warnOfNameless(network, after),
       `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
-    ]
-    return {
-      json: {
-        network: network.name,
-        networkChannelId: id,
-        channelId: channel.id,
-        replacedNetworkChannelId: replaced?.id ?? null,
-        movedFromChannelId: movedFrom,
-      },
-      line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
-      notes: notes.filter((note) => typeof note === 'string'),
-    }
-  })
+    ],
+  }
+}
+
+function warnOfNoTemplate({ name, linkTemplate }: Network): readonly string[] {
+  if (linkTemplate !== null) return []
+  return [`${quote(name)} has no link template: only offers with links of their own are shown.`]
 }
 
 /** The channel shows nothing of the network any more. @throws UsageError when nothing is assigned. */
-async function unassign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
-  await changeCatalog(context, async (database) => {
-    const { channel, network, current } = await findAssignment(database, word, options.channel)
-    const name = quote(network.name)
-    if (current === undefined)
-      throw new UsageError(
-        `the channel ${channel.id} has no network channel of ${name}; "vitrine catalog networks" lists them`,
-      )
-    await setChannel(database, current.id, null)
-    return {
-      json: { network: network.name, networkChannelId: current.id, channelId: channel.id, assigned: false },
-      line: `took network channel ${current.id} of ${name} from ${channel.id}; its approvals stay`,
-    }
-  })
+async function unassign(
+  { database }: Change,
+  word: string,
+  options: Readonly<{ channel: string }>,
+): Promise<Result> {
+  const { channel, network, current } = await findAssignment(database, word, options.channel)
+  const name = quote(network.name)
+  if (current === undefined)
+    throw new UsageError(
+      `the channel ${channel.id} has no network channel of ${name}; "vitrine catalog networks" lists them`,
+    )
+  await setChannel(database, current.id, null)
+  return {
+    json: { network: network.name, networkChannelId: current.id, channelId: channel.id, assigned: false },
+    line: `took network channel ${current.id} of ${name} from ${channel.id}; its approvals stay`,
+  }
 }
 
 async function findAssignment(

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import type { Kysely } from 'kysely'
 import { type CatalogStore, CATALOG_HELD } from '../../catalog-service/store/catalog-store.ts'
 import { type OwnedChannel, fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { type Merchant, findMerchant, findSimilarMerchant } from '../../catalog-service/store/merchants.ts'
@@ -11,16 +10,13 @@ import {
   getOrMakeOrganizationId,
 } from '../../catalog-service/store/organizations.ts'
 import { isSampleOnly, removeSampleData } from '../../catalog-service/store/meta.ts'
-import type { CatalogTables } from '../../catalog-service/store/schema.ts'
+import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { findErrorCode } from '../../database/open-failure.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { StoreError, UsageError, VitrineError } from '../../errors.ts'
-import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
+import { describeStoreFailure } from '../../storage/unavailable.ts'
 import type { CommandContext } from '../command.ts'
 import { type Listing, type Result, printList, printResult, quote } from '../output.ts'
-
-/** The catalog as a command reads or changes it. */
-export type Catalog = Kysely<CatalogTables>
 
 /** SQLITE_BUSY and SQLITE_LOCKED. */
 const LOCKED_CODES: ReadonlySet<unknown> = new Set([5, 6])
@@ -45,33 +41,55 @@ export async function withCatalog<T>(
   }
 }
 
-/** Change the catalog in one transaction, all of it or nothing, and print what was done. */
-export async function changeCatalog(
-  context: CommandContext,
-  change: (database: Catalog, nowMs: number) => Promise<Result>,
-): Promise<void> {
-  const result = await withCatalog(context, (store) =>
-    store.write((database) => change(database, store.clock.nowMs())),
-  )
-  printResult(context, result)
+type Action<Given extends unknown[]> = (context: CommandContext, ...given: Given) => Promise<void>
+
+/** Make a command of `work`: open the catalog for it, and print what it did. */
+export function act<Given extends unknown[]>(
+  work: (store: CatalogStore, ...given: Given) => Promise<Result>,
+): Action<Given> {
+  return async (context, ...given) =>
+    printResult(context, await withCatalog(context, (store) => work(store, ...given)))
 }
 
-/** What is listed; `filter`: options that name something of the catalog. */
-export type ListRequest = Readonly<{ group: string; filter?: Readonly<Record<string, unknown>> }>
+/** What a change works with: a transaction, and its time in Unix milliseconds. */
+export type Change = Readonly<{ database: Catalog; nowMs: number }>
 
-/** Print a list. It creates no catalog: where the path is mistyped, an empty one would hide that. */
-export async function listCatalog(
-  context: CommandContext,
-  { group, filter = {} }: ListRequest,
-  read: (store: CatalogStore) => Promise<Listing>,
-): Promise<void> {
-  const { catalogDatabase: database } = context.config
-  if (database.kind === 'postgres' || existsSync(database.path))
-    return printList(context, await withCatalog(context, read))
-  const added = group === 'approvals' ? 'channels' : group
-  const missing = `there is no catalog at ${database.path} yet; "vitrine catalog ${added} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
-  if (Object.values(filter).some((value) => value !== undefined)) throw new UsageError(missing)
-  printList(context, { rows: [], lines: [], ifNone: missing })
+/** Make a command of `work`, which runs in one transaction; `check` refuses what needs no look into the catalog. */
+export function change<Given extends unknown[]>(
+  work: (change: Change, ...given: Given) => Promise<Result>,
+  check: (...given: Given) => void = () => {},
+): Action<Given> {
+  const changeNow = act((store, ...given: Given) =>
+    store.write((database) => work({ database, nowMs: store.clock.nowMs() }, ...given)),
+  )
+  return async (context, ...given) => {
+    check(...given)
+    await changeNow(context, ...given)
+  }
+}
+
+/** A check of `set`: it needs an option. */
+export function needsOption(expected: string): (word: string, options: object) => void {
+  return (_word, options) => {
+    if (Object.keys(options).length === 0) throw new UsageError(`nothing to set: name ${expected}`)
+  }
+}
+
+/** Make a command that lists. It creates no catalog: where the path is mistyped, an empty one would hide that. */
+export function list<Options extends object>(
+  group: string,
+  read: (store: CatalogStore, options: Options) => Promise<Listing>,
+): Action<[Options]> {
+  return async (context, options) => {
+    const { catalogDatabase: database } = context.config
+    if (database.kind === 'postgres' || existsSync(database.path))
+      return printList(context, await withCatalog(context, (store) => read(store, options)))
+    const added = group === 'approvals' ? 'channels' : group
+    const ifNone = `there is no catalog at ${database.path} yet; "vitrine catalog ${added} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
+    // An option that is a text names something of the catalog.
+    if (Object.values(options).some((value) => typeof value === 'string')) throw new UsageError(ifNone)
+    printList(context, { rows: [], lines: [], ifNone })
+  }
 }
 
 /** Remove sample data before the first thing of the owner's own, as an import does. Tells whether there were any. */

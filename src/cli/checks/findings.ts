@@ -1,7 +1,7 @@
 import type { Channel } from '../../catalog/contract.ts'
 import type { Config } from '../../config/config.ts'
 import { CatalogStatusError, ConfigError, StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
-import { describeStoreFailure } from '../../storage/reconnecting-store.ts'
+import { describeStoreFailure } from '../../storage/unavailable.ts'
 
 /** One thing that `vitrine check` tried. `cure` says what to do when it is wrong, or may be unexpected. */
 export type Finding = Readonly<{ subject: string; isGood: boolean; found: string; cure: string | null }>

@@ -1,7 +1,6 @@
 import { type Kysely, type Migration, sql } from 'kysely'
 import { createDealIndexes } from '../sqlite-deal-indexes.ts'
-import { createSearchIndex } from '../sqlite-search.ts'
-import { letWritersHoldWords } from '../sqlite-words.ts'
+import { createSearchIndex, letWritersHoldWords } from '../sqlite-search.ts'
 
 /** Migrations of a copy in a SQLite file by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {

@@ -188,13 +188,7 @@ type Wait = Readonly<{
 }>
 
 /** Until the box is no longer fresh by any clock and the consumer has asked for another, as far as that can be seen. */
-async function visitUntilOld({
-  asked,
-  mode,
-  see,
-  shownAtMs,
-  isBuild = undefined,
-}: Wait): Promise<readonly Sight[]> {
+async function visitUntilOld({ asked, mode, see, shownAtMs, isBuild }: Wait): Promise<readonly Sight[]> {
   const before = asked.requests.length
   const seen: Sight[] = []
   await vi.waitFor(

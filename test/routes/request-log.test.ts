@@ -4,7 +4,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { BadOptionError, CatalogDeadlineError } from '../../src/errors.ts'
 import type { LogLevel } from '../../src/config/settings.ts'
 import { createLogger } from '../../src/observability/logger.ts'
-import { noteFailure } from '../../src/routes/note-answer.ts'
+import { logFailure } from '../../src/routes/request-log.ts'
 import { BOX, BOX_EMBED, GRID, startHarness, startStocked, visit } from '../app/visit.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
@@ -45,7 +45,7 @@ describe('failure of an answer', () => {
   test('error of ours - a warning with its code, without a stack', async () => {
     const harness = await startHarness()
     const error = new CatalogDeadlineError('no answer in time')
-    noteFailure(harness.context, { error, surface: 'embed', state: 'unavailable', ...toExchange('/c/deals') })
+    logFailure(harness.context, { error, surface: 'embed', state: 'unavailable', ...toExchange('/c/deals') })
     const [line] = listLines(harness)
     expect(line).toMatchObject({
       level: WARN,
@@ -62,7 +62,7 @@ describe('failure of an answer', () => {
     [Object.assign(new Error('half an error'), { code: 'VITRINE_FAKE' }), 'half an error'],
   ])('%s - is a bug: an error with its stack', async (error, message) => {
     const harness = await startHarness()
-    noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/studio') })
+    logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/studio') })
     const [line] = listLines(harness)
     expect(line).toMatchObject({
       level: ERROR,
@@ -71,7 +71,7 @@ describe('failure of an answer', () => {
       path: '/studio',
     })
     expect(line?.err?.message).toBe(message)
-    expect(line?.err?.stack).toContain('note-answer.test.ts')
+    expect(line?.err?.stack).toContain('request-log.test.ts')
   })
 
   test.each([
@@ -81,17 +81,17 @@ describe('failure of an answer', () => {
   ])('any error of a request whose %s - is no bug: a debug line with its stack', async (_case, exchange) => {
     const harness = await startHarness()
     const error = new TypeError('x is not a function')
-    noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...exchange })
+    logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...exchange })
     const [line] = listLines(harness)
     expect(line).toMatchObject({ level: DEBUG, msg: 'an error after the visitor had closed the connection' })
-    expect(line?.err?.stack).toContain('note-answer.test.ts')
+    expect(line?.err?.stack).toContain('request-log.test.ts')
   })
 
   test.each([undefined, null, 'a text', { status: 500 }])(
     'thrown %j - is counted and logged',
     async (error) => {
       const harness = await startHarness()
-      noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
+      logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
       expect(listLines(harness)).toHaveLength(1)
       expect(await countAnswers(harness)).toHaveLength(1)
     },
@@ -101,7 +101,7 @@ describe('failure of an answer', () => {
     const harness = await startHarness()
     const error = new BadOptionError('limit', 'a number')
     const note = (surface: string, state: string): void =>
-      noteFailure(harness.context, { error, surface, state, ...toExchange('/') })
+      logFailure(harness.context, { error, surface, state, ...toExchange('/') })
     note('fragment', 'invalid')
     note('fragment', 'invalid')
     note('embed', 'unavailable')
@@ -273,7 +273,7 @@ describe('flood of failing visits', () => {
     const harness = await startHarness()
     for (let index = 0; index < 60; index += 1) await visit(harness, '/nothing')
     const error = new TypeError('a bug')
-    noteFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
+    logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
     expect(listLines(harness).at(-1)).toMatchObject({ level: ERROR, err: { message: 'a bug' } })
   })
 

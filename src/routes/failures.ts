@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { isUnreached } from '../storage/unavailable.ts'
+import type { ErrorRequestHandler, RequestHandler } from 'express'
+import type { Context } from '../context.ts'
 import {
   type VitrineError,
   BadOptionError,
@@ -10,7 +11,10 @@ import {
   UnknownAddressError,
   UnknownChannelError,
 } from '../errors.ts'
-import type { WidgetState } from '../http/answer.ts'
+import { toRefusalHeaders } from '../http/refusals.ts'
+import { createOwnPageHeaders } from '../http/security-headers.ts'
+import { isUnreached } from '../storage/unavailable.ts'
+import { getRequestId, logFailure } from './request-log.ts'
 
 /** Where an answer goes: into an article, into a frame, or to somebody who looks at this server itself. */
 export type FailureSurface = 'fragment' | 'embed' | 'page'
@@ -23,20 +27,20 @@ export type FailureSurface = 'fragment' | 'embed' | 'page'
 export type FailureForm = Readonly<{
   status: number
   form: 'empty' | 'mistake'
-  state: WidgetState
+  state: 'invalid' | 'unavailable'
   /** `null`: may not be stored; else as long as a box. */
   isCacheable: boolean
   /** Words for `Vitrine-Error` and for a mistake; `null` where the visitor is told nothing. */
   message: string | null
 }>
 
-const UNAVAILABLE: FailureForm = {
+const UNAVAILABLE = {
   status: 200,
   form: 'empty',
   state: 'unavailable',
   isCacheable: false,
   message: null,
-}
+} as const
 
 /**
  * The one table of surface and error: a reader of an article never sees an error; a mistake in a template is named.
@@ -47,13 +51,8 @@ export function toFailureForm(error: unknown, surface: FailureSurface): FailureF
     return { status: 200, form: 'empty', state: 'invalid', isCacheable: true, message: error.publicMessage }
   }
   if (isMistake(error)) {
-    return {
-      status: error.statusCode,
-      form: 'mistake',
-      state: 'invalid',
-      isCacheable: false,
-      message: error.publicMessage,
-    }
+    const { statusCode: status, publicMessage: message } = error
+    return { status, form: 'mistake', state: 'invalid', isCacheable: false, message }
   }
   if (surface !== 'page') return UNAVAILABLE
   const isKnown = error instanceof UnavailableError || error instanceof StoreError
@@ -96,4 +95,32 @@ function isMistake(error: unknown): error is VitrineError {
     error instanceof OfferGoneError ||
     error instanceof UnknownAddressError
   )
+}
+
+/** Refuse an address that no router knows. */
+export const throwUnknownAddress: RequestHandler = () => {
+  throw new UnknownAddressError('no such address')
+}
+
+/** The last handler: a short readable page for everything outside of fragments and embeds. */
+export function createErrorHandler(context: Context): ErrorRequestHandler {
+  const ownPageHeaders = createOwnPageHeaders(context.ownOrigin)
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  return (failure: unknown, request, response, _next) => {
+    const error = toKnownError(failure, '')
+    const form = toFailureForm(error, 'page')
+    logFailure(context, { error, surface: 'page', state: form.state, request, response })
+    // Express's own handler would print on standard error, past the log.
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    ownPageHeaders(request, response, () => {
+      const styles = [`${context.publicUrl}${context.assets.get('studio.css').path}`]
+      const view = { title: 'Nothing here', message: form.message ?? '', styles, frameScript: null }
+      response.status(form.status).set(toRefusalHeaders(view.message))
+      response.set({ 'Vitrine-State': form.state, 'Vitrine-Request-Id': getRequestId(response) })
+      response.type('html').send(context.renderer.renderMistake(view))
+    })
+  }
 }

@@ -9,7 +9,7 @@ import {
   UnknownAddressError,
   UnknownChannelError,
 } from '../../src/errors.ts'
-import { type FailureSurface, toFailureForm, toKnownError } from '../../src/routes/failure-forms.ts'
+import { type FailureSurface, toFailureForm, toKnownError } from '../../src/routes/failures.ts'
 
 const SURFACES: readonly FailureSurface[] = ['fragment', 'embed', 'page']
 

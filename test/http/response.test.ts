@@ -3,14 +3,18 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Answer, sendAnswer } from '../../src/http/answer.ts'
+import { type WholeResponse, sendResponse } from '../../src/http/response.ts'
 
 type Got = { status: number | undefined; headers: IncomingHttpHeaders; body: string }
 
 /** Sends one answer to one request over real HTTP, without what fetch adds. */
-async function exchange(answer: Answer, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
+async function exchange(
+  answer: WholeResponse,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<Got> {
   const app = express().disable('x-powered-by').set('etag', false)
-  app.use((request, response) => sendAnswer(request, response, answer))
+  app.use((request, response) => sendResponse(request, response, answer))
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -22,7 +26,7 @@ async function exchange(answer: Answer, headers: Record<string, string> = {}, me
   return { status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks).toString() }
 }
 
-function makeAnswer(over: Partial<Answer> = {}): Answer {
+function makeAnswer(over: Partial<WholeResponse> = {}): WholeResponse {
   return {
     status: 200,
     headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'public', 'X-Left': undefined },

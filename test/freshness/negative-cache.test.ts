@@ -9,7 +9,7 @@ import {
   CatalogTooLargeError,
   CatalogUnreachableError,
 } from '../../src/errors.ts'
-import { createFailures } from '../../src/freshness/failures.ts'
+import { createNegativeCache } from '../../src/freshness/negative-cache.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 
 const PASSING = [
@@ -20,7 +20,7 @@ const PASSING = [
 ]
 const UNUSABLE = [new CatalogInvalidError('x'), new CatalogTooLargeError('x'), new CatalogRedirectError('x')]
 
-describe('failures', () => {
+describe('negative cache', () => {
   test.each([
     ...PASSING.map((error) => [error?.name ?? 'no error', error, 5 * SECOND_MS] as const),
     ...UNUSABLE.map((error) => [error.name, error, MINUTE_MS] as const),
@@ -30,36 +30,32 @@ describe('failures', () => {
       [1, 1.2],
     ] as const) {
       const clock = createFakeClock(0)
-      const failures = createFailures(clock, () => random)
-      failures.remember('a', error)
+      const failures = createNegativeCache(clock, () => random)
+      failures.add('a', error)
       clock.advance(expectedMs * factor - 1)
-      expect(failures.isRemembered('a')).toBe(true)
+      expect(failures.has('a')).toBe(true)
       clock.advance(1)
-      expect(failures.isRemembered('a')).toBe(false)
+      expect(failures.has('a')).toBe(false)
     }
   })
 
   test('call that was not made - is no failure', () => {
-    const failures = createFailures(createFakeClock(0))
-    failures.remember('a', new CallNotMadeError('paused'))
-    expect(failures.isRemembered('a')).toBe(false)
+    const failures = createNegativeCache(createFakeClock(0))
+    failures.add('a', new CallNotMadeError('paused'))
+    expect(failures.has('a')).toBe(false)
   })
 
   test('forgotten, or another key - may be asked for', () => {
-    const failures = createFailures(createFakeClock(0))
-    failures.remember('a', undefined)
-    expect(failures.isRemembered('b')).toBe(false)
-    failures.forget('a')
-    expect(failures.isRemembered('a')).toBe(false)
+    const failures = createNegativeCache(createFakeClock(0))
+    failures.add('a', undefined)
+    expect(failures.has('b')).toBe(false)
+    failures.delete('a')
+    expect(failures.has('a')).toBe(false)
   })
 
   test('more keys than are kept - the oldest goes first', () => {
-    const failures = createFailures(createFakeClock(0))
-    for (let index = 0; index <= 20_000; index += 1) failures.remember(String(index), undefined)
-    expect([failures.isRemembered('0'), failures.isRemembered('1'), failures.isRemembered('20000')]).toEqual([
-      false,
-      true,
-      true,
-    ])
+    const failures = createNegativeCache(createFakeClock(0))
+    for (let index = 0; index <= 20_000; index += 1) failures.add(String(index), undefined)
+    expect([failures.has('0'), failures.has('1'), failures.has('20000')]).toEqual([false, true, true])
   })
 })

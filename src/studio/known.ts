@@ -1,22 +1,34 @@
-import { type Clock, isNewer } from '../clock.ts'
-import type { Config } from '../config/config.ts'
-import { computePeriodMs } from '../sync/walk-schedule.ts'
-import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import type { Memory } from '../lib/lru-cache.ts'
+import type { Product } from '../catalog/contract.ts'
+import { isNewer } from '../clock.ts'
+import type { Context } from '../context.ts'
 import { findCompleteWalkTime } from '../freshness/products.ts'
-import type { CatalogAnswer, Known } from './explain.ts'
+import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
+import { computePeriodMs } from '../sync/walk-schedule.ts'
 
-/** Where what is known is read. */
-type Parts = Readonly<{
-  store: CopyStore
-  memories: Readonly<{ products: Memory<CopyEntry> }>
-  clock: Clock
-  config: Config
+/** What the catalog says of the product now, or why it was not asked. */
+export type CatalogAnswer =
+  | Readonly<{ kind: 'product'; product: Product }>
+  | Readonly<{ kind: 'absent' }>
+  | Readonly<{ kind: 'failed'; text: string; remedy: string | null }>
+  | Readonly<{ kind: 'not-asked'; why: string }>
+
+/** Everything that a box depends on beside its options. */
+export type Known = Readonly<{
+  channelId: string
+  /** 14 digits. */
+  gtin: string
+  /** `undefined`: no list was ever fetched. */
+  list: ChannelList | undefined
+  state: CopyState
+  entry: CopyEntry | undefined
+  /** Is the last complete walk recent enough to believe that the copy knows every product? */
+  isCopyComplete: boolean
+  catalog: CatalogAnswer
 }>
 
 /** Read what a visit of a box would find in memory and in the stored copy. Nothing is called. */
 export async function readKnown(
-  { store, memories, clock, config }: Parts,
+  { store, memories, clock, config }: Context,
   { channelId, gtin }: Readonly<{ channelId: string; gtin: string }>,
   catalog: CatalogAnswer,
 ): Promise<Known> {
