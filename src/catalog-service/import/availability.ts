@@ -7,22 +7,18 @@ const YES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
 const NO: ReadonlySet<string> = new Set(['0', 'no', 'n', 'false'])
 
 /** Words of Google, Awin, Impact and schema.org, in lower case, letters only. */
-const WORDS: ReadonlyMap<string, Availability> = toMap({
-  in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
-  out_of_stock:
-    'outofstock temporarilyoutofstock currentlyoutofstock notinstock nostock soldout unavailable notavailable currentlyunavailable temporarilyunavailable',
-  preorder: 'preorder presale',
-  backorder: 'backorder onbackorder',
-  discontinued: 'discontinued',
-})
-
-function toMap(words: Readonly<Record<Exclude<Availability, 'unknown'>, string>>): Map<string, Availability> {
-  return new Map(
-    Object.entries(words).flatMap(([state, list]) =>
-      list.split(' ').map((word) => [word, state as Availability]),
-    ),
-  )
-}
+const WORDS: ReadonlyMap<string, Availability> = new Map(
+  Object.entries({
+    in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
+    out_of_stock:
+      'outofstock temporarilyoutofstock currentlyoutofstock notinstock nostock soldout unavailable notavailable currentlyunavailable temporarilyunavailable',
+    preorder: 'preorder presale',
+    backorder: 'backorder onbackorder',
+    discontinued: 'discontinued',
+  } satisfies Partial<Record<Availability, string>>).flatMap(([state, words]) =>
+    words.split(' ').map((word) => [word, state as Availability]),
+  ),
+)
 
 const MAX_CHARACTERS = 100
 

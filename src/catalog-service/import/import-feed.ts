@@ -66,30 +66,27 @@ export type ImportSummary = ShopsReport &
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
   const { store, file, currentFolder = process.cwd() } = options
+  let feed: OpenFeed | undefined
+  let rejects: Rejects | undefined
   try {
-    const feed = await openFeed(file)
-    try {
-      const source = await readFeed({
-        file,
-        chunks: feed.chunks,
-        format: options.format,
-        names: { network: options.network, merchant: options.merchant },
-        nowMs: store.clock.nowMs(),
-        maxRowBytes: options.maxRowBytes,
-      })
-      const rejects = createRejects(file, currentFolder)
-      try {
-        const run = { options, feed, source, rejects }
-        // The feed is read once, as it goes.
-        return await store.write((transaction) => runImport(transaction, run), { isOnce: true })
-      } finally {
-        rejects.close()
-      }
-    } finally {
-      await feed.close()
-    }
+    feed = await openFeed(file)
+    const source = await readFeed({
+      file,
+      chunks: feed.chunks,
+      format: options.format,
+      names: { network: options.network, merchant: options.merchant },
+      nowMs: store.clock.nowMs(),
+      maxRowBytes: options.maxRowBytes,
+    })
+    rejects = createRejects(file, currentFolder)
+    const run = { options, feed, source, rejects }
+    // The feed is read once, as it goes.
+    return await store.write((transaction) => runImport(transaction, run), { isOnce: true })
   } catch (error) {
     throw toImportFailure(error)
+  } finally {
+    rejects?.close()
+    await feed?.close()
   }
 }
 

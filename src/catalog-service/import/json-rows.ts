@@ -122,9 +122,9 @@ type WireRow = z.output<typeof wireProductSchema>
 
 /** Reads one line in the Product shape. Never throws: what cannot be used is a reject. Blank lines give nothing. */
 export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
-  const text = decodeLine(line.bytes)
+  const text = attempt(() => decoder.decode(line.bytes))
   if (!line.isTooLong && text?.trim() === '') return { product: undefined, rejects: [] }
-  const json = parseJson(text)
+  const json = attempt(() => JSON.parse(text ?? '') as unknown)
   const wire = wireProductSchema.safeParse(json)
   const refusal = findLineRefusal(line, text, json) ?? findRowRefusal(wire.data, json)
   if (refusal !== undefined || !wire.success) {
@@ -254,26 +254,14 @@ function readField(json: unknown, name: string): unknown {
 /** Fatal, so that a broken line is refused and not mended; a byte order mark is removed. */
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-function decodeLine(bytes: Buffer): string | undefined {
+function attempt<T>(make: () => T): T | undefined {
   try {
-    return decoder.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-function parseJson(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as unknown)
+    return make()
   } catch {
     return undefined
   }
 }
 
 function describeValue(value: unknown): string {
-  try {
-    return cutRaw(JSON.stringify(value) ?? '')
-  } catch {
-    return 'nested too deeply to be written down'
-  }
+  return attempt(() => cutRaw(JSON.stringify(value) ?? '')) ?? 'nested too deeply to be written down'
 }

@@ -64,8 +64,6 @@ const MAX_NAMED_NETWORKS = 5
 export type Shop = Readonly<{
   networkId: number
   merchantId: number
-  /** The network channel whose offers the import replaces. */
-  networkChannelId: number
   /** Under which network channel offers are written; `PAGE_OF_SHOP`: every network channel makes its link of them. */
   channelOfOffers: number
   /** What the network makes a tracking link of a shop's page with; `null`: it cannot. */
@@ -109,7 +107,6 @@ export async function createShops(database: Catalog, target: ImportTarget): Prom
 
   const meet = async (offer: ShopOffer): Promise<Shop> => {
     const { shop, isAssigned } = await findOrMakeShop(database, target, offer)
-    await noteShop(database, shop)
     hasLinkMerchants ||= offer.isNamedByLink === true
     const named = shop.linkTemplate === null ? untracked : byTemplate
     if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
@@ -142,25 +139,12 @@ function nameShop(offer: ShopOffer): string {
   return `${toKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
 }
 
-/** A shop's pages stand for the links that the feed had of it before, too: the network may have got its template since. */
-async function noteShop(database: Catalog, shop: Shop): Promise<void> {
-  const { networkId: network_id, merchantId: merchant_id } = shop
-  const channels = [...new Set([shop.networkChannelId, shop.channelOfOffers])]
-  await database
-    .insertInto('import_shops')
-    .values(channels.map((channel) => ({ network_id, merchant_id, network_channel_id: channel })))
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
+type FoundShop = Readonly<{ shop: Shop; isAssigned: boolean }>
 
-async function findOrMakeShop(
-  database: Catalog,
-  target: ImportTarget,
-  offer: ShopOffer,
-): Promise<{ shop: Shop; isAssigned: boolean }> {
-  const known = await findNetwork(database, offer.network)
-  const networkId = known?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate: null }))
-  const linkTemplate = known?.linkTemplate ?? null
+async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: ShopOffer): Promise<FoundShop> {
+  const network = await findNetwork(database, offer.network)
+  const linkTemplate = network?.linkTemplate ?? null
+  const networkId = network?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate }))
   const { id: networkChannelId, isAssigned } = await findOrMakeNetworkChannel(database, target, networkId)
   const merchant = await findMerchant(database, offer.merchant)
   const merchantId = merchant?.id ?? (await insertMerchant(database, offer.merchant))
@@ -173,11 +157,17 @@ async function findOrMakeShop(
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   const channelOfOffers = offer.link === 'page' && linkTemplate !== null ? PAGE_OF_SHOP : networkChannelId
+  // A shop's pages stand for the links that the feed had of it before: the network may have got its template since.
+  const replaced = [...new Set([networkChannelId, channelOfOffers])]
+  await database
+    .insertInto('import_shops')
+    .values(
+      replaced.map((id) => ({ network_id: networkId, merchant_id: merchantId, network_channel_id: id })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
   const key = `${toKind(offer)}${networkId}.${merchantId}.${channelOfOffers}`
-  return {
-    shop: { networkId, merchantId, networkChannelId, channelOfOffers, linkTemplate, key },
-    isAssigned,
-  }
+  return { shop: { networkId, merchantId, channelOfOffers, linkTemplate, key }, isAssigned }
 }
 
 /**
