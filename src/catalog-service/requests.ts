@@ -40,7 +40,6 @@ export const PARAMETERS = { limit, cursor, gtin, channelId } as const
 
 export type PageRequest = Readonly<{ limit: number; afterGtin: string }>
 
-/** Reads `limit` and `cursor`. @throws ServiceError 400 when one is malformed or stands twice. */
 export function parsePageRequest(query: Readonly<Record<string, unknown>>): PageRequest {
   return { limit: parseLimit(query['limit']), afterGtin: parseCursor(query['cursor']) }
 }

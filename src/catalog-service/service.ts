@@ -72,7 +72,6 @@ async function listen(server: Server, host: string, port: number): Promise<{ url
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${chosenPort}` }
 }
 
-/** Create the Express app of the interface, with its description. It opens no socket. */
 function createApp(options: CatalogServiceOptions): Express {
   const app = express()
   app.disable('x-powered-by')

@@ -56,10 +56,8 @@ const BODY = new URL('../../dist/catalog-service/service-thread.js', import.meta
 /** A page of 200 products is a few megabytes; beyond this something is wrong, and the thread is restarted. */
 const MAX_HEAP_MB = 256
 
-/** How long responses under way, and the database, may take to close. */
 const CLOSE_TIMEOUT_MS: number = 4 * SECOND_MS
 
-/** How long the thread may take to say what it holds. */
 const CONTENT_TIMEOUT_MS: number = SECOND_MS
 
 /**

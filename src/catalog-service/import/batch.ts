@@ -19,7 +19,6 @@ export type OfferRow = readonly [
   url: string,
 ]
 
-/** A product as it is written; `images` and `source` as in the table. */
 export type ProductRow = readonly [
   gtin: string,
   title: string,
@@ -55,7 +54,6 @@ function toProducts(database: Catalog, gtins: readonly string[]): RawBuilder<unk
 /** `offers`: how many offers the product has of the import that wrote it. */
 export type FoundSource = Readonly<{ gtin: string; source: string; offers: number }>
 
-/** The products of these GTINs that have a source. */
 export async function fetchSources(
   database: Catalog,
   importId: number,
@@ -71,7 +69,6 @@ export async function fetchSources(
   return rows
 }
 
-/** Notes that the import leaves these products as they are. */
 export async function noteUnchanged(database: Catalog, gtins: readonly string[]): Promise<void> {
   await sql`
     insert into unchanged_products (gtin, import_id)

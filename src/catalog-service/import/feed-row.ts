@@ -40,13 +40,11 @@ export type FeedProduct = Readonly<{
  */
 export type Reject = Readonly<{ row: number; field: string; reason: string; raw: string }>
 
-/** What a row gave: a product, rejects, or both. */
 export type ParsedRow = Readonly<{ product: FeedProduct | undefined; rejects: readonly Reject[] }>
 
 /** A row of a feed. It is only read into a product when it is not known. */
 export type FeedRow = Readonly<{
   row: number
-  /** Its size, roughly, for batches of even weight. */
   bytes: number
   /** Return the GTIN of its product, as far as can be told before it is parsed. */
   guessGtin(): string | undefined
@@ -70,7 +68,6 @@ export type SourceRow = Readonly<{
   /** From 1; the header of a table is 1. */
   row: number
   bytes: number
-  /** Why nothing of it can be used; `undefined` when it can be read. */
   fault: Readonly<{ field: string; reason: string }> | undefined
   /** May one value be a list of addresses with commas between them? Elements of XML repeat instead. */
   hasLists: boolean
@@ -84,7 +81,6 @@ export type SourceRow = Readonly<{
   getContent(): string
 }>
 
-/** A row being read. */
 export type RowTask = Readonly<{
   row: SourceRow
   names: RowNames
@@ -96,7 +92,6 @@ export type RowTask = Readonly<{
 /** Characters of a digest: 132 bits of it. */
 const DIGEST_CHARACTERS = 22
 
-/** Return the digest of a row's content. `salt` stands for what the row is read with. */
 export function computeDigest(salt: string, content: string | Buffer): string {
   return salt + hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS)
 }

@@ -24,17 +24,14 @@ export type ImportProgress = Readonly<{
   rejected: number
 }>
 
+/** `network` and `merchant` stand in for those of every offer; without `format` the first bytes tell. */
 export type ImportFeedOptions = Readonly<{
   store: CatalogStore
-  /** In any of the formats, plain or gzip. */
   file: string
-  /** Default: told by the first bytes of the file. */
   format?: FeedFormat | undefined
   /** Id of the channel; see `prepareTarget` for what happens without. */
   channelId?: string | undefined
-  /** Stands in for the network of every offer. */
   network?: string | undefined
-  /** Stands in for the merchant of every offer. */
   merchant?: string | undefined
   /** Where the rejects go when the feed's folder is not writable; default: the process's current folder. */
   currentFolder?: string | undefined
@@ -53,7 +50,6 @@ export type ImportSummary = ShopsReport &
     removedOffers: number
     rejected: number
     channelId: string
-    /** Where the rejects file is; `null` when there is none. */
     rejectsPath: string | null
     replacedSample: boolean
   }>
@@ -156,7 +152,6 @@ async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
   await flush(batch)
 }
 
-/** Answers how many of the rows have a product. */
 async function writeBatch(writer: FeedWriter, batch: readonly FeedRow[], rejects: Rejects): Promise<number> {
   const unknown = await writer.skipKnown(batch)
   const products: NumberedProduct[] = []
@@ -175,7 +170,6 @@ function refuseStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new ImportError('the import was stopped')
 }
 
-/** Why there is nothing to import, with the reasons that came most often. */
 function describeNothing(file: string, rejects: Rejects): string {
   const path = rejects.getPath()
   if (path === null) return `${file} has no usable product`

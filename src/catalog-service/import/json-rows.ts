@@ -34,7 +34,6 @@ const LINE_FEED = 0x0a
 /** A line of a feed without its end. `row` counts from 1. Of a line that is too long only the head is there. */
 export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean }>
 
-/** How the lines of a feed in the Product shape are read. `salt` stands for it in digests. */
 export type JsonOptions = Readonly<{ names: RowNames; salt: string; maxRowBytes: number }>
 
 /**
@@ -115,7 +114,6 @@ const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: st
 /** The escape of U+0000, not after an escaped backslash: SQLite would cut the text there, and so merge names. */
 const NUL_ESCAPE = /(?<!\\)(?:\\\\)*\\u0000/
 
-/** Why something cannot be used. */
 type Refusal = readonly [field: string, reason: string]
 
 type WireRow = z.output<typeof wireProductSchema>
@@ -154,7 +152,6 @@ function findRowRefusal(wire: WireRow | undefined, json: unknown): Refusal | und
   return Array.isArray(readField(json, 'images') ?? []) ? undefined : ['images', 'not a list']
 }
 
-/** Writes a reject of a part of the row down. */
 type Refuse = (field: string, reason: string, value: unknown) => undefined
 
 /** `undefined` when no offer is usable: each of them is a reject then. */

@@ -99,7 +99,6 @@ function toReason(error: unknown): string {
 /** A stream whose first bytes have been looked at; `chunks` has them as well. */
 export type FeedHead = Readonly<{ head: Buffer; chunks: AsyncIterable<Buffer> }>
 
-/** Read at least so many bytes ahead, or to the end. */
 export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number): Promise<FeedHead> {
   const iterator = chunks[Symbol.asyncIterator]()
   const pieces: Buffer[] = []

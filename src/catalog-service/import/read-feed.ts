@@ -15,14 +15,13 @@ import { type FeedHead, decodeXml, readHead, toUtf8 } from './open-feed.ts'
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
 
+/** `format`: told by the first bytes when `undefined`. `maxRowBytes`: longest line, record or item; default 8 MiB. */
 export type ReadFeedOptions = Readonly<{
   file: string
   chunks: AsyncIterable<Buffer>
-  /** `undefined`: told by the first bytes. */
   format: FeedFormat | undefined
   names: RowNames
   nowMs: number
-  /** Longest line, record or item. Default 8 MiB. */
   maxRowBytes?: number | undefined
 }>
 

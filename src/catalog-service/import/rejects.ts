@@ -13,7 +13,6 @@ const MAX_REASONS = 100
 const MAX_FIELD_CHARACTERS = 100
 const MAX_REASON_CHARACTERS = 300
 
-/** Reasons that are told when nothing could be used. */
 const TOP_REASONS = 3
 
 /** The `.rejects` file of an import. It exists only when something was rejected. */
@@ -65,7 +64,6 @@ export function createRejects(file: string, currentFolder: string) {
       }
     },
     getCount: () => count,
-    /** The reasons that came most often, with how often each did. */
     getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
     /**
      * Where the file is; `null` when nothing was rejected.

@@ -58,7 +58,6 @@ function parseChannelId(text: string | undefined): string | undefined {
 /** Shops whose ids are kept at hand; a feed of marketplace sellers has many. */
 const MAX_CACHED_SHOPS = 50_000
 
-/** Networks of which it is told what becomes of their links. */
 const MAX_NAMED_NETWORKS = 5
 
 export type Shop = Readonly<{
@@ -84,7 +83,6 @@ export type ShopsReport = Readonly<{
   pageNetworks: PageNetworks
   /** Networks whose offers nobody sees until the channel has their network channel again. */
   unassignedNetworks: readonly string[]
-  /** Was a shop named after the host of its link, as the feed names none? */
   hasLinkMerchants: boolean
 }>
 

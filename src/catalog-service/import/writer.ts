@@ -22,7 +22,6 @@ import { type ImportTarget, type Shop, type Shops, type ShopsReport, createShops
 /** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */
 const VARIANT_DIGITS = 12
 
-/** The rows that an import has left in the catalog, and the older ones that it took out of it. */
 type Written = ShopsReport & Readonly<{ products: number; offers: number; removedOffers: number }>
 
 /** A product and the row that it came from. `digest`: of the row, when nothing but the row decides what it gives. */
@@ -37,7 +36,6 @@ export type FeedWriter = Readonly<{
   finish(): Promise<Written>
 }>
 
-/** Make the writer of one import. `importId` marks its rows, so that older ones are told apart without memory. */
 export async function createFeedWriter(
   database: Catalog,
   target: ImportTarget,
@@ -134,7 +132,6 @@ function isKnown(row: FeedRow, found: FoundSource, shops: Shops): boolean {
   )
 }
 
-/** What a product shows beside its offers. */
 type ProductHead = Pick<FeedProduct, 'title' | 'brand' | 'images'>
 
 /** An offer with the head of its row. `template`: what its link is made with; `row`: as it is to be written, unless it is. */

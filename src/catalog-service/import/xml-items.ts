@@ -10,7 +10,6 @@ const MAX_DEPTH = 100
 /** Characters before the first element: a document type that never ends is not collected. */
 const MAX_PROLOG_CHARACTERS: number = 64 * 1024
 
-/** What an XML feed is read with. `file` is for messages. */
 export type XmlOptions = Readonly<{
   file: string
   /** An item above this, or so much without an item, ends the import. */
@@ -156,7 +155,6 @@ function createCollector(file: string) {
   }
 }
 
-/** `undefined` for an element of a foreign namespace. */
 function findFields({ google, own }: Item, tag: SaxesTagNS): Fields | undefined {
   if (GOOGLE_NAMESPACE.test(tag.uri)) return google
   return tag.uri === '' || tag.uri === ATOM_NAMESPACE || tag.prefix === '' ? own : undefined

@@ -106,7 +106,6 @@ function makeParameter(
   return { name, description: String(description), schema: rest }
 }
 
-/** The format says it already. */
 function dropUuidPattern(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === 'uuid') delete schema.pattern
 }

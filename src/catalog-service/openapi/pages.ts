@@ -33,13 +33,11 @@ export function createPages(): Pages {
   }
 }
 
-/** A text in pieces, some of which are code. */
 type Words = readonly Readonly<{ text: string; isCode: boolean }>[]
 
 /** A row of a table: a name with what stands small below it, and what it means. */
 type Row = Readonly<{ name: string; note: string; words: Words; more: Words }>
 
-/** The document as the template of the page shows it. */
 function toPageView(document: OpenApiDocument) {
   return {
     title: document.info.title,

@@ -60,7 +60,6 @@ const product: WireProduct = {
 
 const productPage: WireProductPage = { items: [product], next_cursor: makeCursor(product.gtin) }
 
-/** An answer of each schema in `ANSWERS`, by its name. */
 export const EXAMPLES = {
   Channel: channel,
   ChannelList: { items: [channel] },

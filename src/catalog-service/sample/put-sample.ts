@@ -76,7 +76,6 @@ async function writeSample(database: Catalog, { base, nowMs }: SampleOptions): P
 
 type ApproveOptions = Readonly<{ organizationId: string; networkIds: Ids; merchantIds: Ids }>
 
-/** Give the channel a network channel in each of its networks, with the approvals of its shops. */
 async function approve(
   database: Catalog,
   channel: SampleChannel,

@@ -48,13 +48,11 @@ export const SAMPLE_SHOWCASE = {
   gtin: '09520001001024',
 } as const
 
-/** What the processes that answer need of the sample data, which was made for the server at `publicUrl`. */
 export function createDemo<ReadContent>(publicUrl: string, readContent: ReadContent) {
   return {
     findPicture: findSamplePicture,
     findListing: (pageUrl: string): SampleListing | undefined => findSampleListing(pageUrl, publicUrl),
     showcase: SAMPLE_SHOWCASE,
-    /** Ask the embedded catalog what it holds. */
     readContent,
   }
 }
@@ -84,7 +82,6 @@ export function toPictureUrl(base: string, picture: string): string {
   return `${base}/demo/pictures/${picture}`
 }
 
-/** A product as one of the fictional shops shows it. Prices are decimal text; `null`: there is none. */
 export type SampleListing = Readonly<{
   shop: string
   title: string

@@ -13,7 +13,6 @@ export type Caller = Readonly<{ organization: Organization; keyId: string | null
 /** A channel as a request names it; `channelId` is in lower case, and may be any text. */
 export type ChannelQuery = Readonly<{ organizationId: string; channelId: string }>
 
-/** A page: `limit` products after `afterGtin` (`''`: from the start). */
 export type PageQuery = ChannelQuery & Readonly<{ afterGtin: string; limit: number }>
 
 /** `lastGtin` is where the next page starts after; `null` on the last page. */

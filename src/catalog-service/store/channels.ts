@@ -2,7 +2,6 @@ import type { WireChannel } from '../../catalog/contract.ts'
 import type { ChannelQuery } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
-/** A channel as its owner sees it. */
 export type OwnedChannel = WireChannel & Readonly<{ organizationId: string; organization: string }>
 
 /** A channel to be made; its id is in lower case. */

@@ -59,7 +59,6 @@ export async function insertApiKey(
   return { id, key }
 }
 
-/** Return all keys, oldest first, revoked ones too. */
 export async function fetchApiKeys({ reader }: Pick<CatalogStore, 'reader'>): Promise<readonly ApiKey[]> {
   return reader
     .selectFrom('api_keys')

@@ -8,7 +8,6 @@ export type MerchantNetwork = Readonly<{ name: string; reference: string | null;
 
 export type ListedMerchant = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
 
-/** `limit`: at most as many shops; counting reads every offer of theirs. */
 export type MerchantQuery = Readonly<{
   networkId: number | undefined
   limit: number | undefined
@@ -102,7 +101,6 @@ export type Approval = Readonly<{
   revokedAtMs: number | null
 }>
 
-/** Return approvals by channel, network and merchant; a filter that is absent does not restrict them. */
 export async function fetchApprovals(
   database: Catalog,
   { channelId, networkId }: Readonly<{ channelId?: string; networkId?: number }>,
@@ -175,7 +173,6 @@ function toCondition(change: ApprovalChange): RawBuilder<unknown> {
 /** Which offers a merchant has in a network: any, with links of this network channel's own, with the shop's own pages. */
 export type ShopLinks = Readonly<{ any: boolean; own: boolean; pages: boolean }>
 
-/** Return whether there are such offers: three looks into an index, however many there are. */
 export async function findShopLinks(
   database: Catalog,
   { networkChannelId, networkId, merchantId }: MerchantInNetwork & Readonly<{ networkChannelId: number }>,

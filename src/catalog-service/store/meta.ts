@@ -23,7 +23,6 @@ export async function getCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>
   })
 }
 
-/** Give the catalog a new id; call it in the transaction that changes the content. */
 export async function renewCatalogId(database: Catalog): Promise<void> {
   await putMeta(database, 'catalog_id', randomUUID())
 }
@@ -65,7 +64,6 @@ export async function isSampleOnly(database: Catalog): Promise<boolean> {
   return (await findMeta(database, 'sample_base')) !== undefined
 }
 
-/** What a catalog holds: nothing but sample data, nothing at all, or something of its operator's. */
 export type CatalogContent = 'sample' | 'empty' | 'own'
 
 export async function readContent(database: Catalog): Promise<CatalogContent> {

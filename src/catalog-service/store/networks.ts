@@ -3,7 +3,6 @@ import type { Catalog } from './schema.ts'
 /** An affiliate network. Without a template it has only offers that come with links of their own. */
 export type Network = Readonly<{ id: number; name: string; linkTemplate: string | null }>
 
-/** An organization's account at a network, and the channel that it serves; `null`: none. */
 export type NetworkChannel = Readonly<{
   id: number
   networkId: number
@@ -61,7 +60,6 @@ export async function removeNetwork(database: Catalog, id: number): Promise<void
   await database.deleteFrom('networks').where('id', '=', id).execute()
 }
 
-/** Return network channels by number; a filter that is absent does not restrict them. */
 export async function fetchNetworkChannels(
   database: Catalog,
   filter: Readonly<{ networkId?: number; organizationId?: string; channelId?: string }> = {},
@@ -110,7 +108,6 @@ export async function setChannel(database: Catalog, id: number, channelId: strin
 }
 
 export type LinkParts = Readonly<{
-  /** The network's template with `{url}`, `{merchant}` and `{publisher}`. */
   template: string
   merchantUrl: string
   merchant: string

@@ -14,7 +14,6 @@ export async function findFirstOrganization(database: Catalog): Promise<Organiza
     .executeTakeFirst()
 }
 
-/** Return the id of the oldest organization, which is made when there is none. */
 export async function getOrMakeOrganizationId(database: Catalog, nowMs: number): Promise<string> {
   const known = await findFirstOrganization(database)
   if (known !== undefined) return known.id
@@ -51,7 +50,6 @@ export async function updateOrganization(
   await database.updateTable('organizations').set(change).where('id', '=', id).execute()
 }
 
-/** What goes with an organization when it is removed. */
 export type Belongings = Readonly<{ keys: number; channels: number; networkChannels: number }>
 
 export async function countBelongings(database: Catalog, organizationId: string): Promise<Belongings> {

@@ -49,7 +49,6 @@ export async function noteTouched(database: Catalog, gtins: RawBuilder<unknown>)
   await sql`insert into touched_gtins ${gtins} on conflict do nothing`.execute(database)
 }
 
-/** Remove those of them that nobody offers any more, and return how many. */
 export async function removeTouchedProducts(database: Catalog): Promise<number> {
   const products = await sql`
     delete from products where gtin in (select gtin from touched_gtins)

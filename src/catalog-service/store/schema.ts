@@ -43,11 +43,9 @@ export type CatalogTables = {
   /** A revoked row stays, so that an import does not approve again. */
   approvals: { network_channel_id: number; merchant_id: number; revoked_at_ms: number | null }
   products: {
-    /** 14 digits. */
     gtin: string
     title: string
     brand: string | null
-    /** JSON array of addresses. */
     images: string
     /** Which import wrote the row last; `null` for sample data. */
     import_id: number | null
@@ -84,7 +82,6 @@ export type CatalogTables = {
   meta: { key: string; value: string }
 }
 
-/** The catalog, in a transaction or not. */
 export type Catalog = Kysely<CatalogTables>
 
 export type UsageTables = {

@@ -68,7 +68,6 @@ export async function openSqliteCatalog({ path, isAlone }: SqliteCatalogOptions)
   }
 }
 
-/** Return the path of the usage database that stands beside the catalog's. */
 export function toUsagePath(path: string): string {
   return path.endsWith('.db') ? `${path.slice(0, -'.db'.length)}-usage.db` : `${path}-usage`
 }

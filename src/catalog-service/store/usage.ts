@@ -19,7 +19,6 @@ const MAX_NOTED_KEYS = 10_000
 
 type UsageDatabase = Pick<CatalogDatabase, 'usage' | 'run'>
 
-/** Return the UTC day of a time: `2026-05-01`. */
 function toUtcDay(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, DAY_CHARACTERS)
 }

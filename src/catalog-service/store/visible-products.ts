@@ -101,7 +101,6 @@ function selectProducts({ jsonGroupArray, jsonObject }: SqlDialect, channel: Cha
   ) as offers from products p`
 }
 
-/** Find a product of 14 digits with the offers that the channel may show; `undefined` without any. */
 export async function findVisibleProduct(
   database: Catalog,
   channel: ChannelQuery,
