@@ -10,7 +10,6 @@ import { createLineBudget } from '../observability/log-rate-limiter.ts'
 import { LOOP_LOOK_MS } from '../observability/metrics.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 
-/** What a service that runs alone is told. `isLocal`: it listens on loopback. */
 export type StandaloneOptions = Readonly<{
   adminPassword: Secret | null
   isLocal: boolean

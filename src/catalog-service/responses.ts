@@ -47,7 +47,6 @@ function encode(bytes: Buffer, encoding: Encoding): Buffer {
   return encoding === 'gzip' ? gzipSync(bytes, GZIP_OPTIONS) : bytes
 }
 
-/** Send `{ "error": … }`. */
 export function sendFailure(response: Response, failure: ServiceError): void {
   // The connection broke in the middle of a response: nothing more can be said.
   if (response.headersSent) return void response.destroy()

@@ -13,10 +13,8 @@ import { openCatalogStore } from './store/open-store.ts'
 /** What the thread is given; the key, and the password of a database, go there and nowhere else. Port 0: any free one. */
 export type ThreadOrder = Readonly<{ database: string; key: string; port: number }>
 
-/** Messages to the thread. */
 export type ThreadRequest = Readonly<{ type: 'close' } | { type: 'content'; id: number }>
 
-/** Messages of the thread. */
 export type ThreadMessage = Readonly<
   | { type: 'listening'; url: string }
   | { type: 'log'; fields: object; words: string }
@@ -32,18 +30,15 @@ type CatalogFacts = Readonly<{
   isLost: boolean
 }>
 
-/** The embedded catalog. */
 export type CatalogThread = CatalogFacts &
   Readonly<{
     /** `{base_url}`; the same as long as it lives, also after a restart of the thread. */
     url: string
     /** `own` also when the thread does not answer. */
     readContent(): Promise<CatalogContent>
-    /** Closing twice does nothing more. */
     close(): Promise<void>
   }>
 
-/** What the thread is started with. */
 export type CatalogThreadOptions = Readonly<{
   database: DatabaseAddress
   /** Where the pictures and links of sample data lead; `null`: none may be put. */
@@ -61,10 +56,8 @@ const BODY = new URL('../../dist/catalog-service/service-thread.js', import.meta
 /** A page of 200 products is a few megabytes; beyond this something is wrong, and the thread is restarted. */
 const MAX_HEAP_MB = 256
 
-/** How long responses under way, and the database, may take to close. */
 const CLOSE_TIMEOUT_MS: number = 4 * SECOND_MS
 
-/** How long the thread may take to say what it holds. */
 const CONTENT_TIMEOUT_MS: number = SECOND_MS
 
 /**
@@ -139,10 +132,8 @@ function takePlaceOf(store: CatalogStore, catalogId: string): Promise<boolean> {
   })
 }
 
-/** One life of the thread. */
 type Thread = Readonly<{
   worker: Worker
-  /** The address at which it listens. */
   listening: Promise<string>
   /** Resolves at its end, with what ended it if that was an error. */
   end: Promise<unknown>

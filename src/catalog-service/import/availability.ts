@@ -3,29 +3,23 @@ import type { SourceRow } from './feed-row.ts'
 /** What the contract calls the states of an offer's stock. */
 type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
 
-/** Words for yes and no, in lower case. */
 const YES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
 const NO: ReadonlySet<string> = new Set(['0', 'no', 'n', 'false'])
 
 /** Words of Google, Awin, Impact and schema.org, in lower case, letters only. */
-const WORDS: ReadonlyMap<string, Availability> = toMap({
-  in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
-  out_of_stock:
-    'outofstock temporarilyoutofstock currentlyoutofstock notinstock nostock soldout unavailable notavailable currentlyunavailable temporarilyunavailable',
-  preorder: 'preorder presale',
-  backorder: 'backorder onbackorder',
-  discontinued: 'discontinued',
-})
+const WORDS: ReadonlyMap<string, Availability> = new Map(
+  Object.entries({
+    in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
+    out_of_stock:
+      'outofstock temporarilyoutofstock currentlyoutofstock notinstock nostock soldout unavailable notavailable currentlyunavailable temporarilyunavailable',
+    preorder: 'preorder presale',
+    backorder: 'backorder onbackorder',
+    discontinued: 'discontinued',
+  } satisfies Partial<Record<Availability, string>>).flatMap(([state, words]) =>
+    words.split(' ').map((word) => [word, state as Availability]),
+  ),
+)
 
-function toMap(words: Readonly<Record<Exclude<Availability, 'unknown'>, string>>): Map<string, Availability> {
-  return new Map(
-    Object.entries(words).flatMap(([state, list]) =>
-      list.split(' ').map((word) => [word, state as Availability]),
-    ),
-  )
-}
-
-/** Longest text that can be one of these words. */
 const MAX_CHARACTERS = 100
 
 /** A whole number; a minus before it says something else. */

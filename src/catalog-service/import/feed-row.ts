@@ -8,7 +8,6 @@ import { hash } from 'node:crypto'
  */
 export type LinkKind = 'tracked' | 'page'
 
-/** An offer as the feed has it. */
 export type FeedOffer = Readonly<{
   merchant: string
   /** What the network calls the shop: `{merchant}` of its link template; `null` when the feed does not say. */
@@ -41,13 +40,11 @@ export type FeedProduct = Readonly<{
  */
 export type Reject = Readonly<{ row: number; field: string; reason: string; raw: string }>
 
-/** What a row gave: a product, rejects, or both. */
 export type ParsedRow = Readonly<{ product: FeedProduct | undefined; rejects: readonly Reject[] }>
 
 /** A row of a feed. It is only read into a product when it is not known. */
 export type FeedRow = Readonly<{
   row: number
-  /** Its size, roughly, for batches of even weight. */
   bytes: number
   /** Return the GTIN of its product, as far as can be told before it is parsed. */
   guessGtin(): string | undefined
@@ -57,16 +54,13 @@ export type FeedRow = Readonly<{
   parse(): ParsedRow
 }>
 
-/** Names that stand in for those of the file. */
 export type RowNames = Readonly<{ network?: string | undefined; merchant?: string | undefined }>
 
-/** The network of offers that name none. */
 export const DEFAULT_NETWORK = 'feed'
 
 /** Characters of a rejected row or offer that are written down. */
 export const MAX_RAW_CHARACTERS = 2_000
 
-/** Why a picture is left out. */
 export const NO_PICTURE = 'not an absolute http or https address; the picture is left out'
 
 /** A record of a table or an item of an XML feed. Names are those of `toColumnName`. */
@@ -74,7 +68,6 @@ export type SourceRow = Readonly<{
   /** From 1; the header of a table is 1. */
   row: number
   bytes: number
-  /** Why nothing of it can be used; `undefined` when it can be read. */
   fault: Readonly<{ field: string; reason: string }> | undefined
   /** May one value be a list of addresses with commas between them? Elements of XML repeat instead. */
   hasLists: boolean
@@ -88,7 +81,6 @@ export type SourceRow = Readonly<{
   getContent(): string
 }>
 
-/** A row being read. */
 export type RowTask = Readonly<{
   row: SourceRow
   names: RowNames
@@ -100,7 +92,6 @@ export type RowTask = Readonly<{
 /** Characters of a digest: 132 bits of it. */
 const DIGEST_CHARACTERS = 22
 
-/** Return the digest of a row's content. `salt` stands for what the row is read with. */
 export function computeDigest(salt: string, content: string | Buffer): string {
   return salt + hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS)
 }
@@ -118,7 +109,6 @@ export function toColumnName(text: string): string {
 /** Faults of one row that get a line each: a row of eight megabytes must not become a file of gigabytes. */
 const MAX_REFUSALS = 20
 
-/** Collect the rejects of one row. */
 export function createRefusals(row: number) {
   const rejects: Reject[] = []
   let more = 0

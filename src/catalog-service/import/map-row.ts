@@ -70,10 +70,8 @@ const AWIN: Columns = {
   readAvailability: toStock,
 }
 
-/** What rows are read with. `salt` stands for it in digests. */
 export type RowContext = Readonly<{ isAwin: boolean; names: RowNames; nowMs: number; salt: string }>
 
-/** A row being read by the columns of its kind of feed. */
 type Task = RowTask & Readonly<{ columns: Columns }>
 
 /** Return the row as one that is read only when it is not known. */
@@ -104,7 +102,6 @@ function parseRow(row: SourceRow, columns: Columns, { names, nowMs }: RowContext
   return { product, rejects: refusals.list() }
 }
 
-/** Make the product of a row; `undefined` when a reject says why there is none. */
 function findProduct(task: Task): FeedProduct | undefined {
   const { row, columns, refuse } = task
   const gtin = findGtinOf(task)
@@ -139,7 +136,6 @@ function findOffer(task: Task): FeedOffer | undefined {
 /** Longest name of a shop or a brand, and longest word of a network for a shop. */
 const MAX_NAME_CHARACTERS = 100
 
-/** Codes of one cell that are looked at. */
 const MAX_CODES = 20
 
 /** The first GTIN that is right; those before it that are wrong get a line each. */
@@ -258,7 +254,6 @@ function findMerchant(
 /** Pictures of a product that are kept; boxes show one. */
 const MAX_IMAGES = 20
 
-/** Addresses of a column that are looked at. */
 const MAX_ADDRESSES = 100
 
 /** Where one address ends and the next begins: commas stand in addresses, too. It begins with the comma, to be fast. */

@@ -7,13 +7,11 @@ import { ImportError } from '../../errors.ts'
 /** First bytes of a gzip member (RFC 1952, section 2.3.1). */
 const GZIP_MAGIC = [0x1f, 0x8b] as const
 
-/** A feed being read. */
 export type OpenFeed = Readonly<{
   /** The unpacked bytes. @throws ImportError while reading, when the file is truncated or unreadable. */
   chunks: AsyncIterable<Buffer>
   /** Size of the file as it lies there, packed or not. */
   totalBytes: number
-  /** How much of the file has been read. */
   getReadBytes(): number
   /** Closes the file, read to its end or not. Closing twice does nothing. */
   close(): Promise<void>
@@ -101,7 +99,6 @@ function toReason(error: unknown): string {
 /** A stream whose first bytes have been looked at; `chunks` has them as well. */
 export type FeedHead = Readonly<{ head: Buffer; chunks: AsyncIterable<Buffer> }>
 
-/** Read at least so many bytes ahead, or to the end. */
 export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number): Promise<FeedHead> {
   const iterator = chunks[Symbol.asyncIterator]()
   const pieces: Buffer[] = []
@@ -122,7 +119,6 @@ async function* chain(pieces: readonly Buffer[], rest: AsyncIterable<Buffer>): A
 /** Names of windows-1252 and of what it contains: every file means it by ISO-8859-1, too (WHATWG Encoding). */
 const WESTERN = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
 
-/** Bytes in which an XML declaration ends. */
 const DECLARATION_BYTES = 200
 
 /** `utf-16le` or `utf-16be` by the byte order mark, or by an XML declaration without one. */

@@ -15,20 +15,16 @@ import { type FeedHead, decodeXml, readHead, toUtf8 } from './open-feed.ts'
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
 
-/** How a feed is read. `file` is for messages. */
+/** `format`: told by the first bytes when `undefined`. `maxRowBytes`: longest line, record or item; default 8 MiB. */
 export type ReadFeedOptions = Readonly<{
   file: string
-  /** The unpacked bytes. */
   chunks: AsyncIterable<Buffer>
-  /** `undefined`: told by the first bytes. */
   format: FeedFormat | undefined
   names: RowNames
   nowMs: number
-  /** Longest line, record or item. Default 8 MiB. */
   maxRowBytes?: number | undefined
 }>
 
-/** A feed in its format, row by row. */
 export type FeedRows = Readonly<{
   format: FeedFormat
   /** The rows of each piece of the file, which may be none: a promise a row would cost as much as reading it. */

@@ -3,7 +3,6 @@ import { comparePrices } from '../../offers/money.ts'
 import { type FeedPrice, describeNoPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
 import type { RowTask } from './feed-row.ts'
 
-/** The prices of an offer. */
 export type Prices = Readonly<{ price: string; oldPrice: string | null; currency: string }>
 
 /** The dates of a sale: a row that has them gives another price on another day. */

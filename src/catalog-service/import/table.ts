@@ -6,10 +6,8 @@ import { MAX_RAW_CHARACTERS, type SourceRow, cutRaw, toColumnName } from './feed
 /** Most columns of a table; an Awin export with everything has about a hundred. */
 const MAX_COLUMNS = 1_000
 
-/** What Excel is told its delimiter with. */
 const SEPARATOR_LINE = /^"?sep=.?"?\s*$/i
 
-/** `file` is for messages. */
 export type TableOptions = Readonly<{
   file: string
   delimiter: Delimiter
@@ -128,7 +126,6 @@ function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): C
   return { count: record.length, byName, delimiter, header: raw }
 }
 
-/** Where a row stands in the file, from 1. */
 type Place = Readonly<{ row: number; firstLine: number; lines: number }>
 
 function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): SourceRow {
