@@ -55,6 +55,6 @@ export function parseIsbn(code: string): Readonly<{ gtin: string }> | string {
 
 /** Weights 10 to 1, a sum that 11 divides; X stands for ten (ISO 2108:1992). */
 function isIsbn10(code: string): boolean {
-  const digits = [...code].map((digit) => (/x/i.test(digit) ? 10 : Number(digit)))
+  const digits = Array.from(code, (digit) => (/x/i.test(digit) ? 10 : Number(digit)))
   return digits.reduce((sum, digit, index) => sum + digit * (10 - index), 0) % 11 === 0
 }

@@ -4,12 +4,15 @@ import { ID, TEXT, runStatements } from '../../database/postgres-statements.ts'
 
 type Migrations = Readonly<Record<string, Migration>>
 
-function toMigrations(steps: Readonly<Record<string, readonly string[]>>): Migrations {
-  const toMigration = (statements: readonly string[]): Migration => ({
+function toMigration(statements: readonly string[]): Migration {
+  return {
     async up(database: Kysely<unknown>) {
       for (const statement of statements) await sql.raw(statement).execute(database)
     },
-  })
+  }
+}
+
+function toMigrations(steps: Readonly<Record<string, readonly string[]>>): Migrations {
   return Object.fromEntries(Object.entries(steps).map(([name, list]) => [name, toMigration(list)]))
 }
 
