@@ -120,7 +120,11 @@ async function openOnServer(address: PostgresAddress, role: Role): Promise<CopyD
     work: (database: Kysely<unknown>) => Promise<Result>,
   ): Promise<Result> => {
     const { database, close } = openPostgres({ ...place, statementTimeoutMs: timeoutMs, size: 1 })
-    return work(database).finally(() => void close())
+    try {
+      return await work(database)
+    } finally {
+      await close()
+    }
   }
   // Look first: a database of this version opens without a right to change its tables, and without a long wait.
   const isCurrent = await withOne(writingTimeoutMs, async (database) => {

@@ -213,7 +213,7 @@ export type WalkStore = QuotaStore &
   }>
 
 /** What visitors' and walks' sides have in common. */
-type ChannelListStore = Readonly<{
+export type ChannelListStore = Readonly<{
   putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
   /** Note that the catalog listed no channels at `asOfMs`, and keep the list. The first such time stays. */
   holdChannelList(asOfMs: number): Promise<void>
