@@ -69,11 +69,13 @@ export async function openPostgresCatalog({
   }
   let failure: VitrineError | undefined
   try {
-    if (role === 'alone') failure = await openAtStart(open, address.label)
-    else await open()
+    await (role === 'alone' ? inTime(open(), START_TIMEOUT_MS) : open())
   } catch (error) {
-    await close()
-    throw error
+    failure = toOpeningError(error, address.label)
+    if (role !== 'alone' || error instanceof StoreNewerError) {
+      await close()
+      throw failure
+    }
   }
   const run: CatalogDatabase['run'] = async (work) => {
     try {
@@ -151,17 +153,6 @@ async function migrate(database: Catalog): Promise<void> {
     await migratePostgres(database, SCHEMA, POSTGRES_CATALOG_MIGRATIONS)
 }
 
-/** Open at the start of a service that is `alone`. Return why it has to go on without its database. */
-async function openAtStart(open: () => Promise<void>, label: string): Promise<VitrineError | undefined> {
-  try {
-    await inTime(open(), START_TIMEOUT_MS)
-    return undefined
-  } catch (error) {
-    if (error instanceof StoreNewerError) throw error
-    return toOpeningError(error, label)
-  }
-}
-
 /**
  * Run `work` in a transaction that first changes a row which only writers know, and so waits for the writer before it. A
  * transaction that failed by a conflict is repeated, unless its work can be done only once.
@@ -207,8 +198,7 @@ function toWriteError(error: unknown, hasLock: boolean): unknown {
 
 function toOpeningError(error: unknown, label: string): VitrineError {
   if (error instanceof VitrineError) return error
-  const reason =
-    findPostgresFailure(error)?.message ?? `${label}: ${isTimeout(error) ? error.message : 'unknown reason'}`
+  const reason = describeFailure(error, label) ?? `${label}: unknown reason`
   return new StoreError(`the catalog's database cannot be opened: ${reason}`)
 }
 
@@ -218,12 +208,11 @@ function toRequestError(error: unknown, label: string): unknown {
   if (error instanceof VitrineError) return error
   const failure = findPostgresFailure(error)
   if (failure !== undefined && IS_FAULT.test(findSqlState(failure) ?? '')) return failure
-  if (failure !== undefined) return new StoreError(`the catalog's database failed: ${failure.message}`)
-  return isTimeout(error)
-    ? new StoreError(`the catalog's database failed: ${label}: ${error.message}`)
-    : error
+  const reason = describeFailure(error, label)
+  return reason === undefined ? error : new StoreError(`the catalog's database failed: ${reason}`)
 }
 
-function isTimeout(error: unknown): error is Error {
-  return error instanceof Error && error.message.startsWith('the database said nothing')
+function describeFailure(error: unknown, label: string): string | undefined {
+  const isTimeout = error instanceof Error && error.message.startsWith('the database said nothing')
+  return findPostgresFailure(error)?.message ?? (isTimeout ? `${label}: ${error.message}` : undefined)
 }

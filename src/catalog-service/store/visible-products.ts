@@ -13,20 +13,14 @@ const GROWTH = 4
 
 type Sql = RawBuilder<unknown>
 
-/** What statements of requests say differently on SQLite and PostgreSQL. */
-type SqlDialect = Readonly<{
-  /** The aggregate that makes a JSON array of rows, and the function that makes an object of names and values. */
-  jsonGroupArray: Sql
-  jsonObject: Sql
-  /** A list of values as one parameter, so that the statement is the same however many there are. */
-  toList(values: readonly string[] | readonly number[]): Sql
-}>
-
-const SQLITE: SqlDialect = {
+/** What statements say differently on SQLite and PostgreSQL. `toList` takes its values as one parameter, however many. */
+const SQLITE = {
   jsonGroupArray: sql`json_group_array`,
   jsonObject: sql`json_object`,
-  toList: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
+  toList: (values: readonly string[] | readonly number[]): Sql =>
+    sql`(select value from json_each(${JSON.stringify(values)}))`,
 }
+type SqlDialect = typeof SQLITE
 
 const POSTGRES: SqlDialect = {
   jsonGroupArray: sql`json_agg`,
