@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { toOpenError } from '../database/open-failure.ts'
 import { copySqlite } from '../database/sqlite.ts'
 import { BackupError } from '../errors.ts'
-import type { CommandContext, CommandIo } from './command.ts'
+import type { CommandContext } from './command.ts'
 import { toPlain, toPlainJson } from './output.ts'
 
 const BYTES_PER_MB = 1_000_000
@@ -31,14 +31,12 @@ export async function runBackup({ config, io, json }: CommandContext, file: stri
   if (!existsSync(folder)) throw new BackupError(`the folder "${folder}" does not exist; create it first`)
   refuseExisting(sources)
   const made: string[] = []
-  const files: (Source & Readonly<{ bytes: number }>)[] = []
   try {
     for (const source of sources) {
       const part = createPart(source.file)
       made.push(part)
       copySqlite(source.source, part)
       chmodSync(part, statSync(source.source).mode)
-      files.push({ ...source, bytes: statSync(part).size })
       // A copy takes the thread: signals that came meanwhile are heard now.
       await setImmediate()
       if (io.signal.aborted) throw new BackupError('it was stopped; nothing was written')
@@ -48,8 +46,13 @@ export async function runBackup({ config, io, json }: CommandContext, file: stri
   } finally {
     for (const part of made) rmSync(part, { force: true })
   }
-  if (json) io.out(toPlainJson({ files, leftOut }))
-  else printBackup(io, files, leftOut)
+  const files = sources.map((source) => ({ ...source, bytes: statSync(source.file).size }))
+  if (json) return io.out(toPlainJson({ files, leftOut }))
+  for (const { database, source, file: copy, bytes } of files) {
+    const size = `${(bytes / BYTES_PER_MB).toFixed(1)} MB`
+    io.out(toPlain(`${copy}: ${database}, ${size}, copy of ${source}`))
+  }
+  for (const { reason } of leftOut) io.err(`${toPlain(reason)}\n`)
 }
 
 function planBackup(
@@ -98,16 +101,4 @@ function createPart(file: string): string {
 
 function toPartPath(file: string): string {
   return `${file}.${process.pid}.part`
-}
-
-function printBackup(
-  io: CommandIo,
-  files: readonly (Source & Readonly<{ bytes: number }>)[],
-  leftOut: readonly LeftOut[],
-): void {
-  for (const { database, source, file, bytes } of files) {
-    const size = `${(bytes / BYTES_PER_MB).toFixed(1)} MB`
-    io.out(toPlain(`${file}: ${database}, ${size}, copy of ${source}`))
-  }
-  for (const { reason } of leftOut) io.err(`${toPlain(reason)}\n`)
 }

@@ -36,8 +36,8 @@ export function toLocalUrl(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** At the start of `serve` an empty catalog gets sample data, whose pictures and shop are served at `publicUrl`. */
-export type OpenCatalogOptions = Readonly<{ publicUrl: string; mayPutSample: boolean }>
+/** At the start of `serve` an empty catalog gets sample data, whose pictures and shop are served at `port`. */
+type OpenCatalogOptions = Readonly<{ port: number; mayPutSample: boolean }>
 
 /**
  * Opens what `VITRINE_CATALOG_URL` says, or starts the embedded catalog service on loopback at a port of its choice.
@@ -46,25 +46,23 @@ export type OpenCatalogOptions = Readonly<{ publicUrl: string; mayPutSample: boo
  */
 export async function openCatalog(
   command: CommandContext,
-  options: OpenCatalogOptions = { publicUrl: findPublicUrl(command), mayPutSample: false },
+  { port, mayPutSample }: OpenCatalogOptions = { port: command.config.port, mayPutSample: false },
 ): Promise<OpenCatalog> {
-  const { catalog } = command.config
-  if (catalog.kind === 'embedded') return openEmbedded(command, options)
+  const { config, secrets } = command
+  const { catalog } = config
+  const publicUrl = config.publicUrl ?? toLocalUrl(config.host, port)
+  if (catalog.kind === 'embedded') return openEmbedded(command, { publicUrl, mayPutSample })
   return {
-    place: { baseUrl: catalog.url, key: openKeySource(command.secrets), identity: catalog.url },
+    place: { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url },
     demo: null,
-    publicUrl: options.publicUrl,
+    publicUrl,
     close: () => Promise.resolve(),
   }
 }
 
-function findPublicUrl({ config }: CommandContext): string {
-  return config.publicUrl ?? toLocalUrl(config.host, config.port)
-}
-
 async function openEmbedded(
   { config, clock, logger }: CommandContext,
-  options: OpenCatalogOptions,
+  { publicUrl, mayPutSample }: Readonly<{ publicUrl: string; mayPutSample: boolean }>,
 ): Promise<OpenCatalog> {
   const [{ startCatalogThread }, { createDemo }] = await Promise.all([
     import('../catalog-service/start-thread.ts'),
@@ -73,7 +71,7 @@ async function openEmbedded(
   const key = new Secret(randomBytes(OWN_KEY_BYTES).toString('base64url'))
   const thread = await startCatalogThread({
     database: config.catalogDatabase,
-    sampleBase: options.mayPutSample ? options.publicUrl : null,
+    sampleBase: mayPutSample ? publicUrl : null,
     findCopied: async () =>
       findCopiedCatalog(config.database).catch((error: unknown) => {
         logger.error({ reason: describeStoreFailure(error) }, UNKNOWN_COPY)
@@ -85,11 +83,11 @@ async function openEmbedded(
   })
   if (thread.isLost)
     logger.error({ remedy: toLostRemedy(config.catalogDatabase, config.database) }, LOST_CATALOG)
-  const publicUrl = thread.sampleBase ?? options.publicUrl
+  const sampleUrl = thread.sampleBase ?? publicUrl
   return {
     place: { baseUrl: thread.url, key: createFixedKey(key), identity: toEmbeddedIdentity(thread.catalogId) },
-    demo: createDemo(publicUrl, thread.readContent),
-    publicUrl,
+    demo: createDemo(sampleUrl, thread.readContent),
+    publicUrl: sampleUrl,
     close: thread.close,
   }
 }

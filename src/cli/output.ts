@@ -17,7 +17,6 @@ export function toPlainJson(value: unknown): string {
   )
 }
 
-/** Put a foreign text into a message. */
 export function quote(text: string): string {
   return `"${toPlain(text)}"`
 }
@@ -53,14 +52,13 @@ export function printList({ io, json }: CommandContext, { rows, lines, ifNone, m
   if (more !== undefined) io.err(`${more}\n`)
 }
 
-/** What belongs to the line above it. */
 export function indent(text: string): string {
   return `    ${text}`
 }
 
-/** A time for scripts. */
-export function toIso(timeMs: number): string {
-  return new Date(timeMs).toISOString()
+/** A time for scripts; `time`: Unix milliseconds, or such a text. */
+export function toIso(time: number | string): string {
+  return new Date(time).toISOString()
 }
 
 export function toIsoOrNull(timeMs: number | null): string | null {
@@ -68,11 +66,11 @@ export function toIsoOrNull(timeMs: number | null): string | null {
 }
 
 /** A day for people, UTC. */
-export function toDay(timeMs: number): string {
-  return toIso(timeMs).slice(0, DAY_CHARACTERS)
+export function toDay(time: number | string): string {
+  return toIso(time).slice(0, DAY_CHARACTERS)
 }
 
 /** A time for people, to the minute, UTC. */
-export function toMinute(timeMs: number): string {
-  return `${toIso(timeMs).slice(0, MINUTE_CHARACTERS).replace('T', ' ')} UTC`
+export function toMinute(time: string): string {
+  return `${toIso(time).slice(0, MINUTE_CHARACTERS).replace('T', ' ')} UTC`
 }

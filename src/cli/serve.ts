@@ -128,7 +128,7 @@ async function withContext(
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, port)
   // The rest of the program is loaded while the embedded catalog starts in its thread.
   const [catalog, { createContext }] = await Promise.all([
-    openCatalog(command, { publicUrl, mayPutSample: true }),
+    openCatalog(command, { port, mayPutSample: true }),
     import('../context.ts'),
   ])
   try {

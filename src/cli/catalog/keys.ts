@@ -1,12 +1,6 @@
 import type { Command } from 'commander'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
-import {
-  type ApiKey,
-  fetchApiKeys,
-  insertApiKey,
-  removeApiKey,
-  revokeApiKey,
-} from '../../catalog-service/store/keys.ts'
+import { fetchApiKeys, insertApiKey, removeApiKey, revokeApiKey } from '../../catalog-service/store/keys.ts'
 import { fetchOrganizations } from '../../catalog-service/store/organizations.ts'
 import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
@@ -48,13 +42,12 @@ type Owner = Readonly<{ organization?: string }>
 
 async function listKeys(store: CatalogStore, { organization: word }: Owner): Promise<Listing> {
   const owner = word === undefined ? undefined : await getOrganization(store.reader, word)
-  const all = await fetchApiKeys(store)
-  const keys = owner === undefined ? all : all.filter((key) => key.organizationId === owner.id)
   const organizations = await fetchOrganizations(store.reader)
   const names = new Map(organizations.map(({ id, name }) => [id, name]))
   const uses = await fetchKeyUses(store)
-  return {
-    rows: keys.map(({ id, name, prefix, organizationId, createdAtMs, revokedAtMs }) => ({
+  const rows = (await fetchApiKeys(store))
+    .filter(({ organizationId }) => owner === undefined || organizationId === owner.id)
+    .map(({ id, name, prefix, organizationId, createdAtMs, revokedAtMs }) => ({
       id,
       name,
       prefix,
@@ -63,20 +56,20 @@ async function listKeys(store: CatalogStore, { organization: word }: Owner): Pro
       createdAt: toIso(createdAtMs),
       lastUsedAt: toIsoOrNull(uses.get(id) ?? null),
       revokedAt: toIsoOrNull(revokedAtMs),
-    })),
-    lines: keys.flatMap((key) => [
-      `${key.id}  ${key.name}`,
-      indent(`${key.prefix}…  ${names.get(key.organizationId) ?? ''}`),
-      indent(describeUse(key, uses.get(key.id))),
-    ]),
+    }))
+  return {
+    rows,
+    lines: rows.flatMap(({ id, name, prefix, organization, createdAt, lastUsedAt, revokedAt }) => {
+      const use = lastUsedAt === null ? 'never used' : `last used ${toMinute(lastUsedAt)}`
+      const state = revokedAt === null ? 'valid' : `revoked ${toDay(revokedAt)}`
+      return [
+        `${id}  ${name}`,
+        indent(`${prefix}…  ${organization ?? ''}`),
+        indent(`made ${toDay(createdAt)}, ${use}, ${state}`),
+      ]
+    }),
     ifNone: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
   }
-}
-
-function describeUse({ createdAtMs, revokedAtMs }: ApiKey, usedAtMs: number | undefined): string {
-  const use = usedAtMs === undefined ? 'never used' : `last used ${toMinute(usedAtMs)}`
-  const state = revokedAtMs === null ? 'valid' : `revoked ${toDay(revokedAtMs)}`
-  return `made ${toDay(createdAtMs)}, ${use}, ${state}`
 }
 
 async function add({ database, nowMs }: Change, name: string, { organization }: Owner): Promise<Result> {

@@ -56,20 +56,15 @@ type Limit = Readonly<{ dailyLimit?: number | 'none' }>
 
 async function listOrganizations(store: CatalogStore): Promise<Listing> {
   const requests = await fetchRequestsToday(store)
-  const organizations = (await fetchOrganizations(store.reader)).map(({ createdAtMs, ...organization }) => {
-    const requestsToday = requests.get(organization.id) ?? 0
-    return { ...organization, requestsToday, createdAt: toIso(createdAtMs), made: toDay(createdAtMs) }
+  const rows = (await fetchOrganizations(store.reader)).map(({ id, name, dailyLimit, createdAtMs }) => {
+    return { id, name, requestsToday: requests.get(id) ?? 0, dailyLimit, createdAt: toIso(createdAtMs) }
   })
   return {
-    rows: organizations.map(({ id, name, requestsToday, dailyLimit, createdAt }) => {
-      return { id, name, requestsToday, dailyLimit, createdAt }
-    }),
-    lines: organizations.flatMap(({ id, name, requestsToday, dailyLimit, made }) => {
+    rows,
+    lines: rows.flatMap(({ id, name, requestsToday, dailyLimit, createdAt }) => {
+      const today = `${pluralize(requestsToday, 'request')} today`
       const limit = dailyLimit === null ? 'no limit' : `of ${dailyLimit.toLocaleString('en-US')} a day`
-      return [
-        `${id}  ${name}`,
-        indent(`${pluralize(requestsToday, 'request')} today, ${limit}; made ${made}`),
-      ]
+      return [`${id}  ${name}`, indent(`${today}, ${limit}; made ${toDay(createdAt)}`)]
     }),
     ifNone: 'There is no organization yet: vitrine catalog organizations add NAME makes one.',
   }
