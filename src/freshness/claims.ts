@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { type Clock, ENOUGH, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { CallNotMadeError } from '../errors.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 
@@ -111,7 +111,7 @@ export function createClaims(details: ClaimsDetails): Claims {
     (product: ClaimedProduct, fetch: () => Promise<Fetched>) => track(fetchOrWait(product, fetch)),
     {
       async stop() {
-        stopping.abort(ENOUGH)
+        stopping.abort()
         while (tasks.size > 0) await Promise.allSettled(tasks)
       },
     },

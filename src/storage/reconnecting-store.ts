@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { type Clock, ENOUGH, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
 import type { BusyTimeouts } from './dialects.ts'
@@ -304,21 +304,21 @@ function createSilenceLimit(): <T>(call: Promise<T>, silentMs: number) => Promis
   let answeredAtMs = -Infinity
   return async (call, silentMs) => {
     const sinceMs = performance.now()
-    const answered = new AbortController()
-    const waitForSilence = async (): Promise<undefined> => {
-      await systemClock.wait(silentMs, answered.signal)
-      // Read first what arrived while this process was busy.
-      await yieldToEventLoop()
-      if (answered.signal.aborted || answeredAtMs > sinceMs) return
-      throw new StoreError(`the database said nothing for ${silentMs} ms`)
-    }
+    let cancel = (): void => {}
+    const silence = new Promise<never>((_resolve, reject) => {
+      const failIfSilent = async (): Promise<void> => {
+        // Read first what arrived while this process was busy.
+        await yieldToEventLoop()
+        if (answeredAtMs <= sinceMs) reject(new StoreError(`the database said nothing for ${silentMs} ms`))
+      }
+      cancel = systemClock.startTimer(silentMs, () => void failIfSilent())
+    })
     try {
-      await Promise.race([call, waitForSilence()])
-      const result = await call
+      const result = await Promise.race([call, silence])
       answeredAtMs = performance.now()
       return result
     } finally {
-      answered.abort(ENOUGH)
+      cancel()
     }
   }
 }
