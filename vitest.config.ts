@@ -56,7 +56,7 @@ export default defineConfig({
         'src/browser/**',
         'src/main.ts',
         'src/lib/shutdown.ts',
-        'src/storage/{read-thread,read-threads}.ts',
+        'src/storage/{read-thread,long-reads}.ts',
         'src/sync/walk-thread.ts',
         'src/catalog-service/service-thread.ts',
         'src/cli/serve-{here,with-workers}.ts',

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
-import type { RememberedDeals } from './freshness/deals.ts'
+import type { CachedDeals } from './freshness/deals.ts'
 import { type ResponseCache, createResponseCache } from './http/response-cache.ts'
 import { type CacheBounds, type Memory, createMemory } from './lib/lru-cache.ts'
 import type { CopyEntry } from './storage/store.ts'
@@ -8,7 +8,7 @@ import type { CopyEntry } from './storage/store.ts'
 /** The caches in memory of one process. */
 export type Memories = Readonly<{
   products: Memory<CopyEntry>
-  deals: Memory<RememberedDeals>
+  deals: Memory<CachedDeals>
   responses: ResponseCache
 }>
 
@@ -29,7 +29,7 @@ export function createMemories(config: Config, clock: Clock): Memories {
 }
 
 /** Entries and bytes that one of the caches may have of what the settings allow for all. */
-export function shareBounds(
+function shareBounds(
   config: Pick<Config, 'cacheMaxEntries' | 'cacheMaxBytes'>,
   name: keyof typeof SHARES,
 ): CacheBounds {

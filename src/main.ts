@@ -3,7 +3,7 @@ import { setPriority } from 'node:os'
 import { isRunByNpm, readEnvironment } from './config/env.ts'
 import type { CommandIo } from './cli/command.ts'
 import { runCommandLine } from './cli/program.ts'
-import { createEnding } from './lib/shutdown.ts'
+import { createShutdown } from './lib/shutdown.ts'
 import { createLogger } from './observability/logger.ts'
 
 /** A second Ctrl-C does not wait for anything. */
@@ -21,12 +21,12 @@ if (process.argv.slice(2, 4).includes('serve')) process.exitCode = 0
 // A walk beside a server gives way to it, as the server's own walks do.
 if (process.argv.slice(2).includes('sync')) setPriority(NICENESS)
 
-const ending = createEnding((fields, message) => createLogger({ level: 'fatal' }).fatal(fields, message))
+const shutdown = createShutdown((fields, message) => createLogger({ level: 'fatal' }).fatal(fields, message))
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (ending.signal.aborted) process.exit(ending.toExitCode(EXIT_INTERRUPTED))
-    ending.stopFor(signal)
+    if (shutdown.signal.aborted) process.exit(shutdown.toExitCode(EXIT_INTERRUPTED))
+    shutdown.stopFor(signal)
   })
 }
 
@@ -34,7 +34,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 if (isRunByNpm()) {
   const shell = process.ppid
   setInterval(
-    () => process.ppid === shell || ending.signal.aborted || ending.stopFor('npm'),
+    () => process.ppid === shell || shutdown.signal.aborted || shutdown.stopFor('npm'),
     PARENT_LOOK_MS,
   ).unref()
 }
@@ -51,8 +51,8 @@ const io: CommandIo = {
   err: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY,
   onHangUp: (listener) => void process.on('SIGHUP', listener),
-  signal: ending.signal,
+  signal: shutdown.signal,
 }
 
 const code = await runCommandLine(process.argv.slice(2), readEnvironment, io)
-process.exitCode = ending.toExitCode(code)
+process.exitCode = shutdown.toExitCode(code)

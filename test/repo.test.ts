@@ -23,7 +23,10 @@ describe('the repository', () => {
       readdirSync(KEPT_FOLDER).map((file) => [file, readFileSync(join(KEPT_FOLDER, file))]),
     )
     for (const name of ['embed.js', 'frame.js'] as const) {
-      const { fileName, body } = loadAssets(BUILT_FOLDER).get(name)
+      const {
+        fileName,
+        bodies: { identity: body },
+      } = loadAssets(BUILT_FOLDER).get(name)
       expect(kept.get(fileName)?.equals(body), `"npm run keep" keeps ${fileName}`).toBe(true)
     }
     for (const [file, body] of kept) {

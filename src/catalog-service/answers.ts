@@ -99,7 +99,6 @@ const error = z
   .strictObject({ error: z.string().min(1).describe('What is wrong, in words for a person.') })
   .describe('Every answer of 400 and above has this body.')
 
-/** The schemas by the names that they have in openapi.json. */
 export const ANSWERS = {
   Channel: channel,
   ChannelList: channelList,
@@ -111,5 +110,4 @@ export const ANSWERS = {
   Error: error,
 } as const
 
-/** A name in `ANSWERS`. */
 export type AnswerName = keyof typeof ANSWERS

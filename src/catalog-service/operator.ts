@@ -3,14 +3,13 @@ import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { createAdminLimiter } from '../http/admin-limiter.ts'
-import { refuseUnlessAdmin } from '../http/admin-password.ts'
+import { refuseUnlessAdmin } from '../http/admin-gate.ts'
 import { toLimiterKey } from '../http/client-address.ts'
-import { isAskedLocally } from '../http/local-demo.ts'
+import { isAskedLocally } from '../http/client-address.ts'
 import { createLineBudget } from '../observability/log-rate-limiter.ts'
 import { LOOP_LOOK_MS } from '../observability/metrics.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 
-/** What a service that runs alone is told. `isLocal`: it listens on loopback. */
 export type StandaloneOptions = Readonly<{
   adminPassword: Secret | null
   isLocal: boolean

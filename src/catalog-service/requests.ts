@@ -38,10 +38,8 @@ const channelId = z.guid().describe('The `id` of a channel, in capital or small 
  */
 export const PARAMETERS = { limit, cursor, gtin, channelId } as const
 
-/** What a request for a page asks for. `afterGtin` is `''` for the first page. */
 export type PageRequest = Readonly<{ limit: number; afterGtin: string }>
 
-/** Reads `limit` and `cursor`. @throws ServiceError 400 when one is malformed or stands twice. */
 export function parsePageRequest(query: Readonly<Record<string, unknown>>): PageRequest {
   return { limit: parseLimit(query['limit']), afterGtin: parseCursor(query['cursor']) }
 }

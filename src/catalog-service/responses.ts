@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Request, Response } from 'express'
 import { CACHE_SECONDS } from '../catalog/contract.ts'
 import type { ServiceError } from '../errors.ts'
-import { type Encoding, chooseEncoding } from '../http/encodings.ts'
+import { type Encoding, chooseEncoding } from '../http/response.ts'
 import type { FormatRefusal } from '../http/refusals.ts'
 
 const CACHEABLE = `private, max-age=${CACHE_SECONDS}`
@@ -47,7 +47,6 @@ function encode(bytes: Buffer, encoding: Encoding): Buffer {
   return encoding === 'gzip' ? gzipSync(bytes, GZIP_OPTIONS) : bytes
 }
 
-/** Send `{ "error": … }`. */
 export function sendFailure(response: Response, failure: ServiceError): void {
   // The connection broke in the middle of a response: nothing more can be said.
   if (response.headersSent) return void response.destroy()

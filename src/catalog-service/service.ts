@@ -23,7 +23,6 @@ const CHANNEL_ID = /^[0-9a-f-]{36}$/
 
 const NO_CHANNEL = 'there is no such channel'
 
-/** What the service runs on. */
 export type CatalogServiceOptions = Readonly<{
   store: CatalogStore
   logger: Readonly<{ error(fields: object, words: string): void }>
@@ -41,7 +40,6 @@ export type CatalogService = Readonly<{
   close(): Promise<void>
 }>
 
-/** Create the catalog service over an open store. */
 export function createCatalogService(options: CatalogServiceOptions): CatalogService {
   const app = createApp(options)
   const guarded = createGuardedServer({
@@ -74,7 +72,6 @@ async function listen(server: Server, host: string, port: number): Promise<{ url
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${chosenPort}` }
 }
 
-/** Create the Express app of the interface, with its description. It opens no socket. */
 function createApp(options: CatalogServiceOptions): Express {
   const app = express()
   app.disable('x-powered-by')

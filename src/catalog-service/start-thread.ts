@@ -1,79 +1,50 @@
 import { Worker } from 'node:worker_threads'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import type { DatabaseAddress } from '../config/database-address.ts'
-import { toDatabaseText } from '../config/database-address.ts'
+import { type DatabaseAddress, toDatabaseText } from '../config/database-address.ts'
 import type { Secret } from '../config/secrets.ts'
-import { StoreError, StoreNewerError, UsageError, type VitrineError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import { createRestartBackoff } from '../lib/backoff.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
 import type { Logger } from '../observability/logger.ts'
-import type { CatalogContent } from './store/meta.ts'
+import type { CatalogStore } from './store/catalog-store.ts'
+import { type CatalogContent, findMeta, getCatalogId, isCatalogEmpty, putMeta } from './store/meta.ts'
+import { openCatalogStore } from './store/open-store.ts'
 
-/** What the thread is given; the key, and the password of a database, go there and nowhere else. */
-export type ThreadOrder = Readonly<{
-  /** The database's address, as a text. */
-  database: string
-  /** Where the pictures and links of sample data lead, when it may be put. */
-  sampleBase: string | null
-  key: string
-  /** 0: any free one. */
-  port: number
-}>
+/** What the thread is given; the key, and the password of a database, go there and nowhere else. Port 0: any free one. */
+export type ThreadOrder = Readonly<{ database: string; key: string; port: number }>
 
-/** Which catalog the stored copy was made of, but for sample data: `undefined` is none, `null` is not known. */
-export type CopiedCatalog = string | null | undefined
+export type ThreadRequest = Readonly<{ type: 'close' } | { type: 'content'; id: number }>
 
-/** Messages to the thread. */
-export type ThreadRequest =
-  | Readonly<{ type: 'close' }>
-  | Readonly<{ type: 'content'; id: number }>
-  | Readonly<{ type: 'copied'; catalogId: CopiedCatalog }>
+export type ThreadMessage = Readonly<
+  | { type: 'listening'; url: string }
+  | { type: 'log'; fields: object; words: string }
+  | { type: 'content'; id: number; content: CatalogContent }
+>
 
-type Listening = Readonly<{
-  type: 'listening'
-  url: string
-  catalogId: string
-  sampleBase: string | null
-  isLost: boolean
-}>
-
-type Failed = Readonly<{
-  type: 'failed'
-  name: string
-  message: string
-  reason: string | null
-  remedy: string | null
-}>
-
-/** Messages of the thread. */
-export type ThreadMessage =
-  | Listening
-  /** The catalog is empty, and sample data may be put: the thread waits for `copied`. */
-  | Readonly<{ type: 'empty' }>
-  | Failed
-  | Readonly<{ type: 'log'; fields: object; words: string }>
-  | Readonly<{ type: 'content'; id: number; content: CatalogContent }>
-
-/** The embedded catalog. */
-export type CatalogThread = Readonly<{
-  /** `{base_url}`; the same as long as it lives, also after a restart of the thread. */
-  url: string
+/** What the catalog holds at the start of its service. */
+type CatalogFacts = Readonly<{
   catalogId: string
   /** The address that its sample data was made for; `null` without any. */
   sampleBase: string | null
   /** Is it empty in the place of the catalog that the stored copy was made of? It has taken that one's id. */
   isLost: boolean
-  /** `own` also when the thread does not answer. */
-  readContent(): Promise<CatalogContent>
-  /** Closing twice does nothing more. */
-  close(): Promise<void>
 }>
 
-/** What the thread is started with; `sampleBase` as in `ThreadOrder`, and `findCopied` is asked before it is used. */
+export type CatalogThread = CatalogFacts &
+  Readonly<{
+    /** `{base_url}`; the same as long as it lives, also after a restart of the thread. */
+    url: string
+    /** `own` also when the thread does not answer. */
+    readContent(): Promise<CatalogContent>
+    close(): Promise<void>
+  }>
+
 export type CatalogThreadOptions = Readonly<{
   database: DatabaseAddress
+  /** Where the pictures and links of sample data lead; `null`: none may be put. */
   sampleBase: string | null
-  findCopied(): Promise<CopiedCatalog>
+  /** Find the catalog that the stored copy was made of, but for sample data: `undefined` is none, `null` is not known. */
+  findCopied(): Promise<string | null | undefined>
   key: Secret
   clock: Clock
   logger: Logger
@@ -85,24 +56,22 @@ const BODY = new URL('../../dist/catalog-service/service-thread.js', import.meta
 /** A page of 200 products is a few megabytes; beyond this something is wrong, and the thread is restarted. */
 const MAX_HEAP_MB = 256
 
-/** How long responses under way, and the database, may take to close. */
 const CLOSE_TIMEOUT_MS: number = 4 * SECOND_MS
 
-/** How long the thread may take to say what it holds. */
 const CONTENT_TIMEOUT_MS: number = SECOND_MS
 
 /**
  * Run the embedded catalog service in a thread of its own, on loopback at a port that it chooses. A thread that ends by itself
  * is restarted on the same port: all that it knows is in its database.
- * @throws StoreError when the database cannot be opened; StoreNewerError when a newer version made it; UsageError when it
- * cannot listen.
+ * @throws StoreError when the database cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function startCatalogThread(options: CatalogThreadOptions): Promise<CatalogThread> {
   const { clock, logger } = options
+  const facts = await prepareCatalog(options)
   const closing = new AbortController()
   const backoff = createRestartBackoff(clock)
   let thread = startThread(options, 0)
-  const { url, catalogId, sampleBase, isLost } = await thread.listening
+  const url = await thread.listening
   const keepAlive = async (): Promise<void> => {
     for (;;) {
       const error = await thread.end
@@ -112,16 +81,14 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
       await clock.wait(waitMs, closing.signal)
       if (closing.signal.aborted) return
       backoff.noteStart()
-      thread = startThread({ ...options, sampleBase: null }, Number(new URL(url).port))
+      thread = startThread(options, Number(new URL(url).port))
       thread.listening.catch(() => {})
     }
   }
   const ended = keepAlive()
   return {
+    ...facts,
     url,
-    catalogId,
-    sampleBase,
-    isLost,
     readContent: () => thread.readContent(),
     async close() {
       closing.abort()
@@ -132,10 +99,42 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
   }
 }
 
-/** One life of the thread. */
+/** Migrate the database, and fill an empty catalog with sample data, unless the stored copy was made of another one. */
+async function prepareCatalog(options: CatalogThreadOptions): Promise<CatalogFacts> {
+  const { database, sampleBase, findCopied, clock } = options
+  const store = await openCatalogStore({ database, clock, role: 'embedded' })
+  try {
+    let isLost = false
+    if (sampleBase !== null) {
+      const copied = (await isCatalogEmpty(store.reader)) ? await findCopied() : undefined
+      if (copied === undefined) await fillWithSample(store, sampleBase)
+      else isLost = copied !== null && (await takePlaceOf(store, copied))
+    }
+    const knownBase = (await findMeta(store.reader, 'sample_base')) ?? null
+    return { catalogId: await getCatalogId(store), sampleBase: knownBase, isLost }
+  } finally {
+    await store.close()
+  }
+}
+
+async function fillWithSample(store: CatalogStore, base: string): Promise<void> {
+  const { putSampleData, refreshSampleData } = await import('./sample/put-sample.ts')
+  await putSampleData(store, base)
+  await refreshSampleData(store, base)
+}
+
+/** With the id of the lost catalog, its copy is that of this one: it is shown, and an import goes on with it. */
+function takePlaceOf(store: CatalogStore, catalogId: string): Promise<boolean> {
+  return store.write(async (transaction) => {
+    if (!(await isCatalogEmpty(transaction))) return false
+    await putMeta(transaction, 'catalog_id', catalogId)
+    return true
+  })
+}
+
 type Thread = Readonly<{
   worker: Worker
-  listening: Promise<Listening>
+  listening: Promise<string>
   /** Resolves at its end, with what ended it if that was an error. */
   end: Promise<unknown>
   ended: AbortSignal
@@ -143,9 +142,8 @@ type Thread = Readonly<{
   readContent(): Promise<CatalogContent>
 }>
 
-function startThread(options: CatalogThreadOptions, port: number): Thread {
-  const { database, sampleBase, key, clock, logger } = options
-  const order: ThreadOrder = { database: toDatabaseText(database), sampleBase, key: key.reveal(), port }
+function startThread({ database, key, clock, logger }: CatalogThreadOptions, port: number): Thread {
+  const order: ThreadOrder = { database: toDatabaseText(database), key: key.reveal(), port }
   const worker = new Worker(BODY, {
     workerData: order,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
@@ -154,17 +152,16 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
   const calls = createRpcChannel({ clock, timeoutMs: CONTENT_TIMEOUT_MS, ended: ended.signal })
   const send = (request: ThreadRequest): void => worker.postMessage(request)
   let failure: unknown
-  const listening = new Promise<Listening>((resolve, reject) => {
+  const listening = new Promise<string>((resolve, reject) => {
     worker.on('message', (message: ThreadMessage) => {
-      if (message.type === 'listening') resolve(message)
-      else if (message.type === 'empty')
-        void options.findCopied().then((catalogId) => send({ type: 'copied', catalogId }))
-      else if (message.type === 'failed') reject((failure = toError(message)))
+      if (message.type === 'listening') resolve(message.url)
       else if (message.type === 'log') logger.error(message.fields, message.words)
       else calls.resolve(message.id, message.content)
     })
-    worker.on('error', (error) => reject((failure = error)))
-    worker.on('exit', () => reject(new StoreError('the thread of the embedded catalog ended at its start')))
+    worker.on('error', (error) => (failure = error))
+    worker.on('exit', () =>
+      reject(new StoreError('the thread of the embedded catalog ended at its start', { cause: failure })),
+    )
   })
   const end = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
   worker.on('exit', () => ended.abort())
@@ -179,12 +176,4 @@ function startThread(options: CatalogThreadOptions, port: number): Thread {
       return (content as CatalogContent | undefined) ?? 'own'
     },
   }
-}
-
-/** The errors that a start may end with, as they were thrown in the thread. */
-function toError({ name, message, reason, remedy }: Failed): VitrineError {
-  const options = reason === null ? {} : { cause: new Error(reason) }
-  if (name === 'StoreNewerError') return new StoreNewerError(message, options)
-  if (name === 'UsageError') return new UsageError(message, options)
-  return new StoreError(message, { ...options, remedy })
 }

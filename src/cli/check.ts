@@ -7,7 +7,7 @@ import { describeStoreFailure } from '../storage/unavailable.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
 import type { CopyStore } from '../storage/store.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
-import { type Finding, type Report, attempt, bad, findRemedyByCode, good } from './checks/findings.ts'
+import { type Finding, Report, findRemedyByCode } from './checks/findings.ts'
 import { checkListener, checkProxy } from './checks/listener.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
 import type { CommandContext, ExitCode } from './command.ts'
@@ -23,51 +23,48 @@ const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS
  * @throws ConfigError when the key file is not usable: wrong settings stop every command with exit code 78.
  */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
-  const { config, io } = command
+  const { config, io, json } = command
   const { catalog: address } = config
   const isEmbedded = address.kind === 'embedded'
-  const source = isEmbedded ? 'embedded catalog service' : `catalog at ${new URL(address.url).origin}`
-  const findings: Finding[] = [good('settings', source), await checkListener(command)]
-  const report: Report = { config, findings }
-  const catalog = await attempt(report, 'catalog service', () => openCatalog(command))
+  const report = new Report(config)
+  report.good(
+    'settings',
+    isEmbedded ? 'embedded catalog service' : `catalog at ${new URL(address.url).origin}`,
+  )
+  await checkListener(command, report)
+  const catalog = await report.attempt('catalog service', () => openCatalog(command))
   if (catalog !== undefined) {
     try {
       await checkCatalog(command, report, catalog.place)
-      if (isEmbedded)
-        findings.push(...((await attempt(report, 'catalog', () => checkEmbeddedCatalog(command))) ?? []))
+      if (isEmbedded) await report.attempt('catalog', () => checkEmbeddedCatalog(command, report))
     } finally {
       await catalog.close()
     }
   }
-  findings.push(...(await checkProxy(command)))
-  if (command.json) io.out(toPlainJson(findings))
-  else for (const finding of findings) print(command, finding)
-  return findings.every(({ isGood }) => isGood) ? 0 : 1
+  await checkProxy(command, report)
+  if (json) io.out(toPlainJson(report.findings))
+  else for (const finding of report.findings) print(command, finding)
+  return report.findings.every(({ isGood }) => isGood) ? 0 : 1
 }
 
 /** Check the stored copy, the calls of the catalog, and the channels that both know. */
 async function checkCatalog(command: CommandContext, report: Report, place: CatalogPlace): Promise<void> {
   const { config, clock } = command
-  const { findings } = report
-  const store = await attempt(report, 'stored copy', () =>
+  const store = await report.attempt('stored copy', () =>
     openSqlStore({ database: config.database, catalog: place.identity, timeouts: TIMEOUTS }),
   )
-  if (store !== undefined) {
-    const finding = await attempt(report, 'stored copy', () => checkStoredCopy(report, store))
-    if (finding !== undefined) findings.push(finding)
-  }
+  if (store !== undefined) await report.attempt('stored copy', () => checkStoredCopy(report, store))
   const gate = createGate(command, report, store)
   let catalogAheadMs: number | undefined
   const onClockDifference = (differenceMs: number): void => void (catalogAheadMs = differenceMs)
   const client = await createCommandClient(command, place, { gate, onClockDifference })
   try {
-    const listed = await attempt(report, 'catalog and key', () => client.fetchChannels())
-    if (listed !== undefined) findings.push(good('catalog and key', 'the catalog answers and takes the key'))
-    findings.push(...(await checkClocks({ clock, store, catalogAheadMs })))
-    findings.push(checkQuota(await gate.readState(), clock.nowMs()))
-    const stored = await attempt(report, 'stored copy', async () => store?.findChannelList())
-    const known = { listed: listed?.value, stored, store, nowMs: clock.nowMs() }
-    await checkChannels(report, known)
+    const listed = await report.attempt('catalog and key', () => client.fetchChannels())
+    if (listed !== undefined) report.good('catalog and key', 'the catalog answers and takes the key')
+    await checkClocks(report, { clock, store, catalogAheadMs })
+    checkQuota(report, await gate.readState(), clock.nowMs())
+    const stored = await report.attempt('stored copy', async () => store?.findChannelList())
+    await checkChannels(report, { listed: listed?.value, stored, store, nowMs: clock.nowMs() })
   } finally {
     await client.close()
     await store?.close()
@@ -77,13 +74,13 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
 /** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */
 function createGate(
   { config, clock }: CommandContext,
-  { findings }: Report,
+  report: Report,
   store: CopyStore | undefined,
 ): CallGate {
   const onStoreFailure = (error: unknown): void => {
-    if (findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
+    if (report.findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
     const found = `it cannot be written: ${describeStoreFailure(error)}`
-    findings.push(bad('stored copy', found, findRemedyByCode(StoreError.code, config) ?? ''))
+    report.bad('stored copy', found, findRemedyByCode(StoreError.code, config) ?? '')
   }
   return createCallGate({
     clock,

@@ -125,7 +125,7 @@ export async function openForCommand(
   const { config, secrets, clock, logger } = command
   const [{ createContext }, { runWalk }] = await Promise.all([
     import('../context.ts'),
-    import('../sync/walk-run.ts'),
+    import('../sync/walk.ts'),
   ])
   const { place, publicUrl, close } = await openCatalog(command)
   try {

@@ -28,21 +28,29 @@ export function toShellWord(text: string): string {
   return `'${toPlain(text).replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** What a command did: `json` for scripts, `line` for people, `notes` on standard error. */
-export type Result = Readonly<{ json: object; line: string; notes?: readonly string[] }>
+/** What a command did: `json` for scripts, `line` and `hint` for people; `hint` and `notes` go to standard error. */
+export type Result = Readonly<{ json: object; line: string; hint?: string; notes?: readonly string[] }>
 
 export function printResult({ io, json }: CommandContext, result: Result): void {
   io.out(json ? toPlainJson(result.json) : toPlain(result.line))
-  for (const note of result.notes ?? []) io.err(`${toPlain(note)}\n`)
+  const hints = json || result.hint === undefined ? [] : [result.hint]
+  for (const note of [...hints, ...(result.notes ?? [])]) io.err(`${toPlain(note)}\n`)
 }
 
 /** A list: `rows` of JSON, `lines` for people, and what to say on standard error when there is nothing. */
-export type Listing = Readonly<{ rows: readonly unknown[]; lines: readonly string[]; ifNone: string }>
+export type Listing = Readonly<{
+  rows: readonly unknown[]
+  lines: readonly string[]
+  ifNone: string
+  /** What is not listed; on standard error. */
+  more?: string | undefined
+}>
 
-export function printList({ io, json }: CommandContext, { rows, lines, ifNone }: Listing): void {
-  if (json) return io.out(toPlainJson(rows))
-  if (rows.length === 0) return io.err(`${toPlain(ifNone)}\n`)
-  for (const line of lines) io.out(toPlain(line))
+export function printList({ io, json }: CommandContext, { rows, lines, ifNone, more }: Listing): void {
+  if (json) io.out(toPlainJson(rows))
+  else if (rows.length === 0) io.err(`${toPlain(ifNone)}\n`)
+  else for (const line of lines) io.out(toPlain(line))
+  if (more !== undefined) io.err(`${more}\n`)
 }
 
 /** What belongs to the line above it. */
@@ -53,6 +61,10 @@ export function indent(text: string): string {
 /** A time for scripts. */
 export function toIso(timeMs: number): string {
   return new Date(timeMs).toISOString()
+}
+
+export function toIsoOrNull(timeMs: number | null): string | null {
+  return timeMs === null ? null : toIso(timeMs)
 }
 
 /** A day for people, UTC. */

@@ -1,4 +1,3 @@
-import type { Drops } from '../catalog/parse.ts'
 import { HOUR_MS, SECOND_MS } from '../clock.ts'
 import { isServed } from '../config/config.ts'
 import type { Context } from '../context.ts'
@@ -7,9 +6,10 @@ import { listShown } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
 import { describeStoreFailure } from '../storage/unavailable.ts'
-import type { CopyState, CopyStore, HoldReason } from '../storage/store.ts'
-import { HOLD_REMEDY, findHoldReason } from '../sync/held-walk.ts'
+import type { CopyStore } from '../storage/store.ts'
+import { HOLD_REMEDY } from '../sync/held-walk.ts'
 import type { ChannelWalk, WalkProgress, WalkReport } from '../sync/walk-runner.ts'
+import type { WalkNowOptions } from '../sync/walks.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { openForCommand } from './open-catalog.ts'
 import type { CommandContext, CommandIo, ExitCode } from './command.ts'
@@ -86,7 +86,7 @@ async function refuseUnwritable(store: CopyStore): Promise<void> {
   }
 }
 
-function printReport({ config, io, json }: CommandContext, report: WalkNowReport): ExitCode {
+function printReport({ config, io, json }: CommandContext, report: WalkReport): ExitCode {
   const { walks, failure } = report
   if (failure !== null) {
     const reason = report.reason === null ? '' : `: ${report.reason}`
@@ -111,7 +111,7 @@ function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void 
   }
 }
 
-function describeWalk(walk: WalkNow): string {
+function describeWalk(walk: ChannelWalk): string {
   const name = `${walk.channelName} (${walk.channelId})`
   if (walk.outcome === 'complete') return `${name}: ${describeComplete(walk)}`
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
@@ -120,7 +120,7 @@ function describeWalk(walk: WalkNow): string {
   return `${name}: held, because ${walk.reason ?? 'it is suspicious'}; the copy before stays. ${HOLD_REMEDY}`
 }
 
-function describeComplete({ durationMs, productCount, replaced, drops }: WalkNow): string {
+function describeComplete({ durationMs, productCount, replaced, drops }: ChannelWalk): string {
   let text = `${pluralize(productCount, 'product')} in ${(durationMs / 1_000).toFixed(1)} s`
   if (replaced?.reason === 'few_products')
     text += `, accepted in place of ${replaced.productCount.toLocaleString('en')}`
@@ -132,38 +132,27 @@ function describeComplete({ durationMs, productCount, replaced, drops }: WalkNow
 /** How often a walk of another process is looked at. */
 export const LOOK_EVERY_MS: number = 5 * SECOND_MS
 
-/**
- * `isAccepted`: the walks are believed, and one of another process, which believes less, is waited for. `channelIds`: only
- * these are walked.
- */
-export type WalkRequest = Readonly<{
-  isAccepted: boolean
-  channelIds?: readonly string[] | undefined
-  signal: AbortSignal
-  onProgress(progress: WalkProgress): void
-  /** Called once for all walks that are waited for. */
-  onWait(walks: readonly ChannelWalk[]): void
-}>
-
-/** A walk, what it left out when it is complete, and the copy that it replaced only because it was accepted. */
-export type WalkNow = ChannelWalk &
-  Readonly<{ drops: Drops; replaced: Readonly<{ reason: HoldReason; productCount: number }> | null }>
-
-/** How the walks ended. */
-export type WalkNowReport = Omit<WalkReport, 'walks'> & Readonly<{ walks: readonly WalkNow[] }>
+/** What a walk of now is asked for. With `isAccepted`, one of another process, which believes less, is waited for. */
+export type WalkRequest = Omit<WalkNowOptions, 'isAccepted'> &
+  Readonly<{
+    isAccepted: boolean
+    signal: AbortSignal
+    /** Called once for all walks that are waited for. */
+    onWait(walks: readonly ChannelWalk[]): void
+  }>
 
 type Parts = Pick<Context, 'walks' | 'store' | 'clock'>
 
 /** Walk the catalog now; with `isAccepted` also the channels that another process is walking, as soon as it has ended. */
-export async function walkNow(parts: Parts, request: WalkRequest): Promise<WalkNowReport> {
-  let report = await walkOnce(parts, request)
+export async function walkNow(parts: Parts, request: WalkRequest): Promise<WalkReport> {
+  let report = await parts.walks.runNow(request)
   let busy = request.isAccepted ? listBusy(report) : []
   if (busy.length > 0) request.onWait(busy)
   while (busy.length > 0) {
     const channelIds = busy.map(({ channelId }) => channelId)
     await waitForOthers(parts, channelIds, request.signal)
     if (request.signal.aborted) break
-    const next = await walkOnce(parts, { ...request, channelIds })
+    const next = await parts.walks.runNow({ ...request, channelIds })
     const again = new Map(next.walks.map((walk) => [walk.channelId, walk]))
     report = { ...next, walks: report.walks.map((walk) => again.get(walk.channelId) ?? walk) }
     busy = next.failure === null ? listBusy(next) : []
@@ -171,31 +160,8 @@ export async function walkNow(parts: Parts, request: WalkRequest): Promise<WalkN
   return report
 }
 
-function listBusy({ walks }: WalkNowReport): readonly ChannelWalk[] {
+function listBusy({ walks }: WalkReport): readonly ChannelWalk[] {
   return walks.filter(({ outcome }) => outcome === 'busy')
-}
-
-async function walkOnce(
-  { walks, store }: Parts,
-  { isAccepted, onProgress, channelIds }: WalkRequest,
-): Promise<WalkNowReport> {
-  const before = isAccepted ? await readCopies(store) : new Map<string, CopyState>()
-  const report = await walks.runNow({ isAccepted, onProgress, channelIds })
-  const toWalkNow = async (walk: ChannelWalk): Promise<WalkNow> => {
-    const { channelId, outcome, productCount } = walk
-    if (outcome !== 'complete') return { ...walk, drops: {}, replaced: null }
-    const { isMalformed, drops } = await store.getCopyState(channelId)
-    const copy = before.get(channelId)
-    const reason = copy && findHoldReason(copy, { productCount, isMalformed })
-    return { ...walk, drops, replaced: reason ? { reason, productCount: copy.productCount } : null }
-  }
-  return { ...report, walks: await Promise.all(report.walks.map(toWalkNow)) }
-}
-
-async function readCopies(store: CopyStore): Promise<Map<string, CopyState>> {
-  const list = await store.findChannelList()
-  const states = (list?.channels ?? []).map(async ({ id }) => [id, await store.getCopyState(id)] as const)
-  return new Map(await Promise.all(states))
 }
 
 /** Wait until no other process goes on with a walk of the channels. */

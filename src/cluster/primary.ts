@@ -3,11 +3,11 @@ import { SECOND_MS } from '../clock.ts'
 import type { Context, Demo } from '../context.ts'
 import { type RestartBackoff, createRestartBackoff } from '../lib/backoff.ts'
 import { type SerialQueue, createSerialQueue } from '../lib/serial-queue.ts'
-import { type ClusterMetrics, createClusterMetrics } from './cluster-metrics.ts'
+import { ClusterMetrics } from './cluster-metrics.ts'
 import type { WorkerCall, WorkerParameters } from './messages.ts'
 import { type WorkerExit, WorkerProcess, describeExit } from './worker-process.ts'
 
-export type PrimaryOptions = Readonly<{
+type PrimaryOptions = Readonly<{
   context: Context
   size: number
   /** The compiled program of a worker. */
@@ -41,7 +41,7 @@ export class Primary {
 
   constructor(options: PrimaryOptions) {
     this.#options = options
-    this.#metrics = createClusterMetrics(options.context, this.#running)
+    this.#metrics = new ClusterMetrics(options.context, this.#running)
     // Workers accept connections themselves, not through the primary: see docs/adr/0016-processes.md.
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ exec: options.workerFile, args: [], serialization: 'advanced' })
@@ -107,7 +107,7 @@ export class Primary {
     await this.#options.context.clock.wait(slot.backoff.nextMs(), this.#stopping.signal)
     // A reload may have filled the slot meanwhile.
     if (this.#stopping.signal.aborted || slot.worker !== ended) return
-    this.#metrics.countRestart()
+    this.#metrics.restarts.inc()
     slot.backoff.noteStart()
     slot.worker = this.#launch(slot.number)
   }
@@ -122,7 +122,7 @@ export class Primary {
       } catch (error) {
         next.kill()
         if (this.#stopping.signal.aborted) return
-        this.#metrics.countReload('failed')
+        this.#metrics.reloads.inc({ outcome: 'failed' })
         const fields = { err: error, worker: slot.number }
         logger.error(fields, 'the reload stops: a new worker did not come up; the old ones stay')
         return
@@ -133,7 +133,7 @@ export class Primary {
       const message = { type: 'stop', drainMs: REPLACED_DRAIN_MS, isServerStop: false } as const
       await old.stop(message, REPLACED_TIMEOUT_MS)
     }
-    this.#metrics.countReload('done')
+    this.#metrics.reloads.inc({ outcome: 'done' })
     logger.info({ workers: this.#slots.length }, 'every worker was replaced')
   }
 }

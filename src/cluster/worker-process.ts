@@ -19,7 +19,7 @@ const READY_TIMEOUT_MS: number = 30 * SECOND_MS
 /** If a worker misses this deadline, its previous values are reused: Prometheus treats a falling counter as a restart. */
 const METRICS_TIMEOUT_MS: number = SECOND_MS
 
-export type WorkerProcessOptions = Readonly<{
+type WorkerProcessOptions = Readonly<{
   number: number
   clock: Clock
   /** Replies to a call of the worker. */

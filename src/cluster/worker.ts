@@ -8,9 +8,9 @@ import { UnavailableError, VitrineError, WorkerError } from '../errors.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
-import { createEnding } from '../lib/shutdown.ts'
+import { createShutdown } from '../lib/shutdown.ts'
 import { createLogger } from '../observability/logger.ts'
-import { openReadThreads } from '../storage/read-threads.ts'
+import { openReadThread } from '../storage/long-reads.ts'
 import { type MetricsPage, collectValues } from './cluster-metrics.ts'
 import {
   HEARTBEAT_MS,
@@ -27,7 +27,7 @@ const REPLY_TIMEOUT_MS: number = 3 * SECOND_MS
 const PRIMARY_STOP = 'stop'
 
 let logger = createLogger({ level: 'fatal' })
-const ending = createEnding((fields, message) => logger.fatal(fields, message))
+const shutdown = createShutdown((fields, message) => logger.fatal(fields, message))
 const calls = createRpcChannel({ clock: systemClock, timeoutMs: REPLY_TIMEOUT_MS })
 let running: Readonly<{ context: Context; server: HttpServer }> | undefined
 let isServerStopping = false
@@ -42,7 +42,7 @@ const callPrimary = (call: WorkerCall): Promise<unknown> =>
   calls.call((id) => send({ type: 'call', id, call }))
 
 /** Load what the sample data shows; `readContent` asks the embedded catalog, `publicUrl` is where its pictures are. */
-export type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
+type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
 
 /** Build everything, then listen: every connection is served at once. */
 async function start(loadDemo: LoadDemo): Promise<void> {
@@ -60,7 +60,7 @@ async function start(loadDemo: LoadDemo): Promise<void> {
     logger,
     publicUrl: parameters.publicUrl,
     walkRunner: null,
-    openLongReads: openReadThreads,
+    openLongReads: openReadThread,
     worker: parameters.number,
   })
   const metrics = { ...context.metrics, print: readMetricsPage }
@@ -115,7 +115,7 @@ async function replyWithMetrics(id: number): Promise<void> {
   send({ type: 'reply', id, value })
 }
 
-const exit = (): never => process.exit(ending.toExitCode(0))
+const exit = (): never => process.exit(shutdown.toExitCode(0))
 
 /** Let responses under way end, then send what was counted. */
 async function end(drainMs: number): Promise<void> {
@@ -133,8 +133,8 @@ export async function runWorker(loadDemo: LoadDemo): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('message', onMessage)
   // An uncaught error ends the worker without a word of the primary.
-  ending.signal.addEventListener('abort', () => {
-    if (ending.signal.reason !== PRIMARY_STOP) void end(0)
+  shutdown.signal.addEventListener('abort', () => {
+    if (shutdown.signal.reason !== PRIMARY_STOP) void end(0)
   })
   setInterval(() => send({ type: 'heartbeat' }), HEARTBEAT_MS).unref()
   try {
@@ -150,9 +150,9 @@ function onMessage(message: ToWorker): void {
   if (message.type === 'reply') calls.resolve(message.id, message.value)
   else if (message.type === 'call') void replyWithMetrics(message.id)
   else if (message.type === 'refresh-key') void refreshKey()
-  else if (!ending.signal.aborted) {
+  else if (!shutdown.signal.aborted) {
     isServerStopping = message.isServerStop
-    ending.stopFor(PRIMARY_STOP)
+    shutdown.stopFor(PRIMARY_STOP)
     void end(message.drainMs)
   }
 }

@@ -1,6 +1,6 @@
 import { type Kysely, PostgresAdapter } from 'kysely'
 
-/** Does a database speak PostgreSQL's protocol? Transactions of it do, too. On its own, so that SQLite never loads `pg`. */
+/** Does a database, or its transaction, speak PostgreSQL's protocol? In a file of its own, so that SQLite never loads `pg`. */
 export function isPostgres<T>(database: Pick<Kysely<T>, 'getExecutor'>): boolean {
   return database.getExecutor().adapter instanceof PostgresAdapter
 }

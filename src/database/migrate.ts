@@ -27,8 +27,8 @@ export async function migrateDatabase<T>(database: Kysely<T>, migrations: Migrat
 }
 
 /**
- * Bring a schema of a PostgreSQL database to the newest migration, in one transaction: of processes that start together one does
- * it, and the others wait for the row that it has locked, look, and find it done.
+ * Bring a schema of a PostgreSQL database to the newest migration, in one transaction: of processes that start together one
+ * locks a row and does it; the others wait for the row, look, and find it done.
  * @throws StoreNewerError when it has migrations that this version does not know; it is left as it is.
  */
 export async function migratePostgres<T>(

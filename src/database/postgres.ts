@@ -21,9 +21,6 @@ import type { PostgresAddress } from '../config/database-address.ts'
 import { StoreError } from '../errors.ts'
 import { toPostgresFailure } from './postgres-failure.ts'
 
-// For modules that load this one anyway.
-export { isPostgres } from './is-postgres.ts'
-
 export type PostgresOptions = Readonly<{
   address: PostgresAddress
   /** Where the tables are: the stored copy and the catalog service may share a database. */

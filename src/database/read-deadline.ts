@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 
 /** SQLite runs a statement on the calling thread, so nothing but a function inside the statement can end it. */
-const FUNCTION_NAME = 'read_in_time'
+export const READ_IN_TIME = 'read_in_time'
 
 /** The function is called for one row of so many: a power of two. */
 const ROWS_BETWEEN_CHECKS = 256
@@ -9,18 +9,16 @@ const ROWS_BETWEEN_CHECKS = 256
 /** On the clock of `performance.now()`. A thread makes one such read at a time. */
 let deadlineMs = Infinity
 
-/** The SQL function behind `inTime`, for `openSqlite`. */
-export const READ_FUNCTIONS: Readonly<Record<string, () => number>> = {
-  [FUNCTION_NAME]() {
-    if (performance.now() > deadlineMs) throw new Error('the read took longer than its deadline')
-    return 1
-  },
+/** Implement the SQL function of that name. */
+export function checkReadDeadline(): number {
+  if (performance.now() > deadlineMs) throw new Error('the read took longer than its deadline')
+  return 1
 }
 
 /** A condition that is always true, and ends the statement with an error when the deadline of `readWithin` has passed. */
 export function inTime(idColumn: string): RawBuilder<SqlBool> {
   const id = sql.ref(idColumn)
-  return sql<SqlBool>`(${id} & ${sql.lit(ROWS_BETWEEN_CHECKS - 1)} <> 0 or ${sql.raw(FUNCTION_NAME)}())`
+  return sql<SqlBool>`(${id} & ${sql.lit(ROWS_BETWEEN_CHECKS - 1)} <> 0 or ${sql.raw(READ_IN_TIME)}())`
 }
 
 /**

@@ -5,6 +5,7 @@ import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { BackupError, StoreError } from '../errors.ts'
 import { SECOND_MS } from '../clock.ts'
 import { toOpenError } from './open-failure.ts'
+import { READ_IN_TIME, checkReadDeadline } from './read-deadline.ts'
 
 /** The part of `node:sqlite` that is used; `@photostructure/sqlite` offers the same. */
 type NativeStatement = {
@@ -57,8 +58,6 @@ export type SqliteOptions = Readonly<{
    * the process instead of one query.
    */
   mapBytes?: number
-  /** SQL functions without parameters, by name. A statement whose function throws ends with that error. */
-  functions?: Readonly<Record<string, () => number>>
 }>
 
 /**
@@ -67,13 +66,13 @@ export type SqliteOptions = Readonly<{
  */
 export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { DatabaseSync } = loadSqlite()
-  const { path, role, functions = {} } = options
+  const { path, role } = options
   let database: NativeDatabase | undefined
   try {
     if (path !== ':memory:') makeFolder(dirname(path))
     database = new DatabaseSync(path)
     configure(database, options)
-    for (const [name, implementation] of Object.entries(functions)) database.function(name, implementation)
+    database.function(READ_IN_TIME, checkReadDeadline)
     return toKyselyDatabase(database, role)
   } catch (error) {
     database?.close()

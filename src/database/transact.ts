@@ -11,31 +11,19 @@ const TABLE_CHANGED = '0A000'
 
 /**
  * SQLSTATEs of a write conflict: serialization failure, deadlock, unknown completion, a row that another transaction has just
- * inserted, a row lock that was not to be had, a changed table, and what another process created in spite of "if not exists".
+ * inserted, an unavailable row lock, a changed table, and what another process created in spite of "if not exists".
  */
-const CONFLICTS: ReadonlySet<string> = new Set([
-  '40001',
-  '40P01',
-  '40003',
-  '23505',
-  '55P03',
-  TABLE_CHANGED,
-  '42710',
-  '42P06',
-  '42P07',
-])
-
-/** `queued`: the transaction first locks a row, and then reads what others have committed. */
-export type TransactOptions = Readonly<{ kind?: 'serializable' | 'queued' }>
+const CONFLICTS = /^(?:40001|40P01|40003|23505|55P03|0A000|42710|42P06|42P07)$/
 
 /**
  * Run a transaction. On SQLite one follows the other; on a server they run as if they did, and one that met a write conflict is
- * retried: `work` may run more than once, each time from the beginning.
+ * retried: `work` may run more than once, each time from the beginning. `queued`: it first locks a row, and then reads what
+ * others have committed.
  */
 export async function transact<Tables, Result>(
   database: Kysely<Tables>,
   work: (transaction: Transaction<Tables>) => Promise<Result>,
-  { kind = 'serializable' }: TransactOptions = {},
+  { kind = 'serializable' }: Readonly<{ kind?: 'serializable' | 'queued' }> = {},
 ): Promise<Result> {
   if (!isPostgres(database)) return database.transaction().execute(work)
   const level = kind === 'queued' ? 'read committed' : 'serializable'
@@ -66,7 +54,7 @@ const givenUp = new WeakSet<object>()
 /** Did a transaction meet another one, so that it may succeed when retried? */
 export function isConflict(error: unknown): boolean {
   const failure = findFailure(error)
-  return failure !== undefined && CONFLICTS.has(failure.code) && !givenUp.has(failure)
+  return failure !== undefined && CONFLICTS.test(failure.code) && !givenUp.has(failure)
 }
 
 /** Codes of the system begin with an E, as EPIPE does. */

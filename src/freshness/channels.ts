@@ -6,10 +6,10 @@ import type { FreshnessConfig } from '../config/config.ts'
 import { UNKNOWN_TIME_MS } from '../sync/held-walk.ts'
 import type { ChannelList, CopyStore } from '../storage/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
-import { judgeAge, listShown } from './age.ts'
-import type { Failures } from './failures.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
 import { waitInTime } from '../lib/in-time.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
+import { judgeAge, listShown } from './age.ts'
+import type { NegativeCache } from './negative-cache.ts'
 
 /** A served channel. `isGone`: it was served and is no longer listed for longer than a copy may be shown. */
 export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean }>
@@ -17,29 +17,12 @@ export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean }>
 /** `unlisted`: the catalog lists none of the served channels, and none that it listed may still be shown. */
 export type ChannelKnowledge = 'unknown' | 'unlisted' | 'known'
 
-/** The channels of the key. */
-export type ChannelSource = Readonly<{
-  /**
-   * @throws UnknownChannelError when a fetched list lacks it, or `VITRINE_CHANNELS` does.
-   * @throws UnavailableError before any list could be fetched.
-   */
-  getChannel(channelId: string): Promise<ServedChannel>
-  /** A served channel of the list at hand, or one that has gone from it, without a call. */
-  findKnown(channelId: string): Promise<Channel | undefined>
-  /** The served channels as last listed; empty before any list. */
-  listChannels(): Promise<readonly Channel[]>
-  /** What is known of the served channels: no list yet, a list with none of them, or some that can be shown. */
-  getKnowledge(): Promise<ChannelKnowledge>
-  /** Is the channel in the newest list that can be had? A 404 for one of its products is believed only then. */
-  isListed(channelId: string): Promise<boolean>
-}>
-
 /** What a channel source is made of. */
 export type ChannelSourceDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
   store: Pick<CopyStore, 'findChannelList' | 'putChannelList' | 'holdChannelList'>
-  failures: Failures
+  failures: NegativeCache
   clock: Clock
   config: FreshnessConfig
   /** Ids to serve; `null`: all. */
@@ -53,117 +36,164 @@ const LIST_KEY = 'channels'
 /** How long the list in memory is used before the store is asked for a newer one. */
 const STORE_READ_EVERY_MS: number = 10 * SECOND_MS
 
-/** Create the source of channels. Only a channel that the list lacks makes it be fetched again, at most once in `freshSeconds`. */
-export function createChannelSource(details: ChannelSourceDetails): ChannelSource {
-  const { clock, config, served } = details
-  const lists = createListSource(details)
-
-  const isServed = (channelId: string): boolean => served === null || served.includes(channelId)
-  const isShown = (list: ChannelList): boolean =>
-    listShown(list, clock.nowMs(), config).some(({ id }) => isServed(id))
-  return {
-    async getChannel(channelId) {
-      if (!isServed(channelId)) throw new UnknownChannelError('the channel is not served')
-      const list = await lists.findFor(channelId)
-      if (list === undefined)
-        throw new UnavailableError('no list of channels could be fetched yet', { cause: lists.findFailure() })
-      const channel = list.channels.find(({ id }) => id === channelId)
-      if (channel !== undefined) return { channel, isGone: false }
-      const gone = list.gone.find((entry) => entry.channel.id === channelId)
-      if (gone === undefined) throw new UnknownChannelError('the list of channels lacks it')
-      const isGone = clock.nowMs() - gone.goneAtMs > config.rescueSeconds * SECOND_MS
-      return { channel: gone.channel, isGone }
-    },
-    async findKnown(channelId) {
-      if (!isServed(channelId)) return undefined
-      const list = await lists.findKnown()
-      const known = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
-      return known.find(({ id }) => id === channelId)
-    },
-    async listChannels() {
-      const list = (await lists.findStored()) ?? (await lists.fetchInTime())
-      return (list?.channels ?? []).filter(({ id }) => isServed(id))
-    },
-    async getKnowledge() {
-      const list = await lists.findKnown()
-      if (list !== undefined && isShown(list)) return 'known'
-      // A list without served channels is fetched again while it is old: there may be some by now.
-      const newest = await lists.findNewest()
-      if (newest === undefined) return 'unknown'
-      return isShown(newest) ? 'known' : 'unlisted'
-    },
-    async isListed(channelId) {
-      // A 404 is not believed either while the catalog wrongly lists nothing.
-      const newest = await lists.findNewest()
-      return newest !== undefined && newest.heldSinceMs === null && hasChannel(newest, channelId)
-    },
-  }
-}
-
-type ListSource = Readonly<{
-  /** The list in memory, else the stored one. */
-  findKnown(): Promise<ChannelList | undefined>
-  /** The newer of memory and store, without a call. */
-  findStored(): Promise<ChannelList | undefined>
+/** The channels of the key. Only a channel that the list lacks makes it be fetched again, at most once in `freshSeconds`. */
+export class ChannelSource {
+  readonly #details: ChannelSourceDetails
+  readonly #flights = createSingleFlight<ChannelList>()
+  #memory: ChannelList | undefined
+  #storeReadAtMs = 0
   /** Why the store was not read the last time; `undefined`: it was. */
-  findFailure(): unknown
-  /** A list from the catalog within the visitor's timeout. */
-  fetchInTime(): Promise<ChannelList | undefined>
-  /** The list for a channel: another process may have a newer one, and the catalog is asked when that is old, too. */
-  findFor(channelId: string): Promise<ChannelList | undefined>
-  /** A new list when the known one is old and the catalog answers in time, else the known one. */
-  findNewest(): Promise<ChannelList | undefined>
-}>
+  #storeFailure: unknown
 
-function createListSource(details: ChannelSourceDetails): ListSource {
-  const { clock, config, store, failures, gate, onStoreFailure } = details
-  const flights = createSingleFlight<ChannelList>()
-  let memory: ChannelList | undefined
-  let storeReadAtMs = 0
-  let failure: unknown
-  const isAged = (list: ChannelList): boolean => judgeAge(list.asOfMs, clock.nowMs(), config) !== 'fresh'
-  const readStore = async (): Promise<ChannelList | undefined> => {
-    try {
-      const found = await store.findChannelList()
-      failure = undefined
-      return found
-    } catch (error) {
-      failure = error
-      onStoreFailure(error)
-      return undefined
+  constructor(details: ChannelSourceDetails) {
+    this.#details = details
+  }
+
+  /**
+   * @throws UnknownChannelError when a fetched list lacks it, or `VITRINE_CHANNELS` does.
+   * @throws UnavailableError before any list could be fetched.
+   */
+  async getChannel(channelId: string): Promise<ServedChannel> {
+    const { clock, config } = this.#details
+    if (!this.#isServed(channelId)) throw new UnknownChannelError('the channel is not served')
+    const list = this.#findInMemory(channelId) ?? (await this.#findListFor(channelId))
+    if (list === undefined)
+      throw new UnavailableError('no list of channels could be fetched yet', { cause: this.#storeFailure })
+    const channel = list.channels.find(({ id }) => id === channelId)
+    if (channel !== undefined) return { channel, isGone: false }
+    const gone = list.gone.find((entry) => entry.channel.id === channelId)
+    if (gone === undefined) throw new UnknownChannelError('the list of channels lacks it')
+    return {
+      channel: gone.channel,
+      isGone: clock.nowMs() - gone.goneAtMs > config.rescueSeconds * SECOND_MS,
     }
   }
-  const findStored = async (): Promise<ChannelList | undefined> => {
-    storeReadAtMs = clock.nowMs()
-    // A database that is slow is waited for no longer than a catalog that is.
-    const stored = await waitInTime(clock, config.visitorTimeoutMs, readStore())
-    if (stored !== undefined && isNews(stored, memory, clock.nowMs())) memory = stored
-    return memory
+
+  /** A served channel of the list at hand, or one that has gone from it, without a call. */
+  async findKnown(channelId: string): Promise<Channel | undefined> {
+    if (!this.#isServed(channelId)) return undefined
+    const list = this.#memory ?? (await this.#findStored())
+    const known = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
+    return known.find(({ id }) => id === channelId)
   }
-  const fetchInTime = async (): Promise<ChannelList | undefined> => {
-    if (failures.isRemembered(LIST_KEY) || !gate.isOpen('channels')) return undefined
-    const fetching = flights.run(LIST_KEY, async () => (memory = await fetchChannelList(details, memory)))
+
+  /** The served channels as last listed; empty before any list. */
+  async listChannels(): Promise<readonly Channel[]> {
+    const list = (await this.#findStored()) ?? (await this.#fetchInTime())
+    return (list?.channels ?? []).filter(({ id }) => this.#isServed(id))
+  }
+
+  /** What is known of the served channels: no list yet, a list with none of them, or some that can be shown. */
+  async getKnowledge(): Promise<ChannelKnowledge> {
+    const list = this.#memory ?? (await this.#findStored())
+    if (list !== undefined && this.#isShown(list)) return 'known'
+    // A list without served channels is fetched again while it is old: there may be some by now.
+    const newest = await this.#findNewest()
+    if (newest === undefined) return 'unknown'
+    return this.#isShown(newest) ? 'known' : 'unlisted'
+  }
+
+  /** Is the channel in the newest list that can be had? A 404 for one of its products is believed only then. */
+  async isListed(channelId: string): Promise<boolean> {
+    const newest = await this.#findNewest()
+    // A 404 is not believed either while the catalog wrongly lists nothing.
+    return newest !== undefined && newest.heldSinceMs === null && hasChannel(newest, channelId)
+  }
+
+  #findInMemory(channelId: string): ChannelList | undefined {
+    if (this.#memory === undefined || !hasChannel(this.#memory, channelId)) return undefined
+    // Read behind: a database that says nothing would take all of the visitor's time.
+    if (!isWithin(this.#storeReadAtMs, STORE_READ_EVERY_MS, this.#details.clock.nowMs()))
+      void this.#findStored()
+    return this.#memory
+  }
+
+  /** Another process may have a newer list, and the catalog is asked when that is old, too. */
+  async #findListFor(channelId: string): Promise<ChannelList | undefined> {
+    const stored = await this.#findStored()
+    if (stored !== undefined && (hasChannel(stored, channelId) || !this.#isAged(stored))) return stored
+    return (await this.#fetchInTime()) ?? stored
+  }
+
+  /** A new list when the known one is old and the catalog answers in time, else the known one. */
+  async #findNewest(): Promise<ChannelList | undefined> {
+    const list = await this.#findStored()
+    return list === undefined || this.#isAged(list) ? ((await this.#fetchInTime()) ?? list) : list
+  }
+
+  /** The newer of memory and store, without a call. */
+  async #findStored(): Promise<ChannelList | undefined> {
+    const { clock, config, store, onStoreFailure } = this.#details
+    const read = async (): Promise<ChannelList | undefined> => {
+      try {
+        const found = await store.findChannelList()
+        this.#storeFailure = undefined
+        return found
+      } catch (error) {
+        this.#storeFailure = error
+        onStoreFailure(error)
+        return undefined
+      }
+    }
+    this.#storeReadAtMs = clock.nowMs()
+    // A database that is slow is waited for no longer than a catalog that is.
+    const stored = await waitInTime(clock, config.visitorTimeoutMs, read())
+    if (stored !== undefined && isNews(stored, this.#memory, clock.nowMs())) this.#memory = stored
+    return this.#memory
+  }
+
+  /** A list from the catalog within the visitor's timeout. */
+  async #fetchInTime(): Promise<ChannelList | undefined> {
+    const { clock, config, failures, gate } = this.#details
+    if (failures.has(LIST_KEY) || !gate.isOpen('channels')) return undefined
+    const fetching = this.#flights.run(LIST_KEY, async () => (this.#memory = await this.#fetch()))
     return waitInTime(clock, config.visitorTimeoutMs, fetching)
   }
-  return {
-    findKnown: async () => memory ?? findStored(),
-    findStored,
-    findFailure: () => failure,
-    fetchInTime,
-    async findFor(channelId) {
-      if (memory !== undefined && hasChannel(memory, channelId)) {
-        // Read behind: a database that says nothing would take all of the visitor's time.
-        if (!isWithin(storeReadAtMs, STORE_READ_EVERY_MS, clock.nowMs())) void findStored()
-        return memory
-      }
-      const stored = await findStored()
-      if (stored !== undefined && (hasChannel(stored, channelId) || !isAged(stored))) return stored
-      return (await fetchInTime()) ?? stored
-    },
-    async findNewest() {
-      const list = await findStored()
-      return list === undefined || isAged(list) ? ((await fetchInTime()) ?? list) : list
-    },
+
+  async #fetch(): Promise<ChannelList> {
+    const { client, failures, store, onStoreFailure } = this.#details
+    const before = this.#memory
+    try {
+      const { value, asOfMs } = await client.fetchChannels()
+      // A list that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
+      if (this.#isAged({ asOfMs })) failures.add(LIST_KEY, undefined)
+      else failures.delete(LIST_KEY)
+      const held = value.length === 0 ? await this.#holdEmptyList(before) : undefined
+      if (held !== undefined) return held
+      await store.putChannelList(value, asOfMs).catch(onStoreFailure)
+      const stored = await store.findChannelList().catch(() => undefined)
+      return stored ?? { asOfMs, heldSinceMs: null, channels: value, gone: toGone(before, value, asOfMs) }
+    } catch (error) {
+      failures.add(LIST_KEY, error)
+      throw error
+    }
+  }
+
+  /** A list without channels where there were some is not believed: only a later walk decides. */
+  async #holdEmptyList(before: ChannelList | undefined): Promise<ChannelList | undefined> {
+    const { store, failures, onStoreFailure } = this.#details
+    const known = (await store.findChannelList().catch(() => undefined)) ?? before
+    if (known === undefined || known.channels.length === 0) return undefined
+    // Else every visitor would ask for the list again.
+    failures.add(LIST_KEY, undefined)
+    // Nobody has compared the clock of this machine: the time is that of the first walk that finds the same.
+    await store.holdChannelList(UNKNOWN_TIME_MS).catch(onStoreFailure)
+    return { ...known, heldSinceMs: known.heldSinceMs ?? UNKNOWN_TIME_MS }
+  }
+
+  #isServed(channelId: string): boolean {
+    const { served } = this.#details
+    return served === null || served.includes(channelId)
+  }
+
+  #isShown(list: ChannelList): boolean {
+    const { clock, config } = this.#details
+    return listShown(list, clock.nowMs(), config).some(({ id }) => this.#isServed(id))
+  }
+
+  #isAged({ asOfMs }: Pick<ChannelList, 'asOfMs'>): boolean {
+    const { clock, config } = this.#details
+    return judgeAge(asOfMs, clock.nowMs(), config) !== 'fresh'
   }
 }
 
@@ -176,40 +206,6 @@ function isNews(stored: ChannelList, memory: ChannelList | undefined, nowMs: num
 
 function hasChannel(list: ChannelList, channelId: string): boolean {
   return list.channels.some(({ id }) => id === channelId)
-}
-
-async function fetchChannelList(
-  details: ChannelSourceDetails,
-  before: ChannelList | undefined,
-): Promise<ChannelList> {
-  try {
-    const { value, asOfMs } = await details.client.fetchChannels()
-    // A list that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
-    if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') details.failures.forget(LIST_KEY)
-    else details.failures.remember(LIST_KEY, undefined)
-    const held = value.length === 0 ? await holdEmptyList(details, before) : undefined
-    if (held !== undefined) return held
-    await details.store.putChannelList(value, asOfMs).catch(details.onStoreFailure)
-    const stored = await details.store.findChannelList().catch(() => undefined)
-    return stored ?? { asOfMs, heldSinceMs: null, channels: value, gone: toGone(before, value, asOfMs) }
-  } catch (error) {
-    details.failures.remember(LIST_KEY, error)
-    throw error
-  }
-}
-
-/** A list without channels where there were some is not believed: only a later walk decides. */
-async function holdEmptyList(
-  { store, failures, onStoreFailure }: ChannelSourceDetails,
-  before: ChannelList | undefined,
-): Promise<ChannelList | undefined> {
-  const known = (await store.findChannelList().catch(() => undefined)) ?? before
-  if (known === undefined || known.channels.length === 0) return undefined
-  // Else every visitor would ask for the list again.
-  failures.remember(LIST_KEY, undefined)
-  // Nobody has compared the clock of this machine: the time is that of the first walk that finds the same.
-  await store.holdChannelList(UNKNOWN_TIME_MS).catch(onStoreFailure)
-  return { ...known, heldSinceMs: known.heldSinceMs ?? UNKNOWN_TIME_MS }
 }
 
 /** What was listed and is no longer, where no store remembers it. */

@@ -4,38 +4,26 @@ import type { Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { CallNotMadeError, CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
-import { isCheckDigitRight } from '../offers/gtin.ts'
-import { type CacheStatus, type Cached, judgeAge } from './age.ts'
-import type { ChannelSource } from './channels.ts'
-import type { Claims, Fetched } from './claims.ts'
-import type { Failures } from './failures.ts'
-import type { LookupWrites } from './lookup-writes.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
 import type { Memory } from '../lib/lru-cache.ts'
-
-/** A product as the table "When the catalog is called" (product.md, section 2) gives it to a visitor. */
-export type ProductSource = Readonly<{
-  /**
-   * The product; `value: null` when no shop sells it. `patientUntilMs`: Unix milliseconds at which the visitor has
-   * waited long enough, for what came before too; by default `VITRINE_VISITOR_TIMEOUT_MS` from now.
-   * @throws UnavailableError when nothing is known and the catalog cannot say in time.
-   */
-  getProduct(channelId: string, gtin: string, patientUntilMs?: number): Promise<Cached<Product | null>>
-}>
+import { createSingleFlight } from '../lib/single-flight.ts'
+import { isCheckDigitRight } from '../offers/gtin.ts'
+import type { CopyEntry, CopyStore } from '../storage/store.ts'
+import { type CacheStatus, type Cached, judgeAge } from './age.ts'
+import type { ChannelSource } from './channels.ts'
+import type { Fetched, Lookups } from './lookups.ts'
+import type { NegativeCache } from './negative-cache.ts'
 
 /** What a product source is made of. */
 export type ProductSourceDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
   store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
-  writes: LookupWrites
-  claims: Claims
+  lookups: Lookups
   channels: ChannelSource
   memory: Memory<CopyEntry>
-  failures: Failures
+  failures: NegativeCache
   clock: Clock
   config: FreshnessConfig
   /** Two walks lie at most this far apart; `null` when none runs by itself. */
@@ -45,138 +33,186 @@ export type ProductSourceDetails = Readonly<{
 }>
 
 type Wanted = Readonly<{ channelId: string; gtin: string; key: string; patientUntilMs: number }>
+type Purpose = 'refresh' | 'lookup'
+/** `isCopyRead`: a copy that could not be read says nothing about what it lacks. */
+type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
 
-/** Makes the one way to a product: memory, then the stored copy, then the catalog. */
-export function createProductSource(details: ProductSourceDetails): ProductSource {
-  const { clock, config } = details
-  const refresher = createRefresher(details)
+/** The one way to a product: memory, then the stored copy, then the catalog (product.md, section 2). */
+export class ProductSource {
+  readonly #details: ProductSourceDetails
+  readonly #flights = createSingleFlight<CopyEntry>()
 
-  const getKnown = async (wanted: Wanted, entry: CopyEntry): Promise<Cached<Product | null> | undefined> => {
-    switch (judgeAge(entry.asOfMs, clock.nowMs(), config)) {
+  constructor(details: ProductSourceDetails) {
+    this.#details = details
+  }
+
+  /**
+   * Return the product; `value: null` when no shop sells it. `patientUntilMs`: Unix milliseconds at which the visitor has
+   * waited long enough, for what came before too; by default `VITRINE_VISITOR_TIMEOUT_MS` from now.
+   * @throws UnavailableError when nothing is known and the catalog cannot say in time.
+   */
+  async getProduct(
+    channelId: string,
+    gtin: string,
+    patientUntilMs: number = this.#nowMs() + this.#details.config.visitorTimeoutMs,
+  ): Promise<Cached<Product | null>> {
+    const wanted = { channelId, gtin, key: [channelId, gtin].join(' '), patientUntilMs }
+    const found = await this.#findEntry(wanted)
+    const { entry } = found
+    if (entry?.product === null) {
+      const { notFoundSeconds } = this.#details.config
+      const isRemembered = isWithin(entry.asOfMs, notFoundSeconds * SECOND_MS, this.#nowMs())
+      return isRemembered ? this.#toCurrent(entry, 'hit') : this.#getUnknown(wanted, found)
+    }
+    return (entry && (await this.#getKnown(wanted, entry))) ?? this.#getUnknown(wanted, found)
+  }
+
+  async #getKnown(wanted: Wanted, entry: CopyEntry): Promise<Cached<Product | null> | undefined> {
+    switch (this.#judgeAge(entry)) {
       case 'fresh':
-        return toCurrent(details, { entry, status: 'hit' })
+        return this.#toCurrent(entry, 'hit')
       case 'stale':
-        refresher.refreshBehind(wanted)
+        if (this.#mayCall(wanted, 'refresh')) this.#refresh(wanted, 'refresh').catch(() => {})
         return toCached(entry, 'stale')
       case 'rescue':
       case 'unknown': {
-        const fresh = await refresher.fetchInTime(wanted, 'refresh')
-        return fresh === undefined
-          ? toCached(entry, 'rescued')
-          : toCurrent(details, { entry: fresh, status: 'miss' })
+        const fresh = await this.#fetchInTime(wanted, 'refresh')
+        return fresh === undefined ? toCached(entry, 'rescued') : this.#toCurrent(fresh, 'miss')
       }
       default:
         return undefined
     }
   }
 
-  /** A copy that could not be read says nothing about what it lacks. */
-  const getUnknown = async (wanted: Wanted, found: Found): Promise<Cached<Product | null>> => {
-    const walkedAtMs = found.isCopyRead ? await findCompleteWalkTime(details, wanted) : undefined
+  async #getUnknown(wanted: Wanted, { isCopyRead, failure }: Found): Promise<Cached<Product | null>> {
+    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(this.#details, wanted) : undefined
     if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
-    if (!isCheckDigitRight(wanted.gtin)) return toCached({ product: null, asOfMs: clock.nowMs() }, 'hit')
-    const entry = await refresher.fetchInTime(wanted, 'lookup')
-    if (entry === undefined)
-      throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
-        cause: found.failure,
-      })
-    return toCurrent(details, { entry, status: 'miss' })
+    if (!isCheckDigitRight(wanted.gtin)) return toCached({ product: null, asOfMs: this.#nowMs() }, 'hit')
+    const entry = await this.#fetchInTime(wanted, 'lookup')
+    if (entry !== undefined) return this.#toCurrent(entry, 'miss')
+    throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
+      cause: failure,
+    })
   }
 
-  return {
-    async getProduct(channelId, gtin, patientUntilMs = clock.nowMs() + config.visitorTimeoutMs) {
-      const wanted = { channelId, gtin, key: [channelId, gtin].join(' '), patientUntilMs }
-      const found = await findEntry(details, wanted)
-      const { entry } = found
-      if (entry?.product === null) {
-        const isRemembered = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
-        return isRemembered ? toCurrent(details, { entry, status: 'hit' }) : getUnknown(wanted, found)
+  /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
+  async #findEntry(wanted: Wanted): Promise<Found> {
+    const { memory, lookups, store, onStoreFailure } = this.#details
+    const remembered = memory.get(wanted.key) ?? lookups.findUnwritten(wanted)
+    if (remembered !== undefined && this.#judgeAge(remembered) === 'fresh')
+      return { entry: remembered, isCopyRead: true }
+    let isCopyRead = false
+    let failure: unknown
+    const read = async (): Promise<CopyEntry | undefined> => {
+      try {
+        const entry = await store.findProduct(wanted.channelId, wanted.gtin)
+        isCopyRead = true
+        return entry
+      } catch (error) {
+        failure = error
+        onStoreFailure(error)
+        return undefined
       }
-      return (entry && (await getKnown(wanted, entry))) ?? getUnknown(wanted, found)
-    },
+    }
+    const stored = await readInTime(this.#details, wanted.patientUntilMs, read())
+    const isStoredNewer =
+      stored !== undefined &&
+      (remembered === undefined || isNewer(stored.asOfMs, remembered.asOfMs, this.#nowMs()))
+    if (isStoredNewer) this.#remember(wanted, stored)
+    return { entry: isStoredNewer ? stored : remembered, isCopyRead, failure }
   }
-}
 
-type Purpose = 'refresh' | 'lookup'
-
-type Refresher = Readonly<{
-  /** Starts a refresh that nobody waits for, unless one is under way, a failure is remembered, or calls are paused. */
-  refreshBehind(wanted: Wanted): void
   /** The answer within the visitor's patience; `undefined` when it failed, is late, or no call may be made. */
-  fetchInTime(wanted: Wanted, purpose: Purpose): Promise<CopyEntry | undefined>
-}>
-
-function createRefresher(details: ProductSourceDetails): Refresher {
-  const flights = createSingleFlight<CopyEntry>()
-  const ask = async (wanted: Wanted, purpose: Purpose): Promise<CopyEntry> => {
-    const entry = await details.claims(wanted, () => lookUp(details, wanted, purpose))
-    // What another process has found is not in memory yet.
-    if (details.memory.get(wanted.key)?.asOfMs !== entry.asOfMs) remember(details, wanted, entry)
-    return entry
+  async #fetchInTime(wanted: Wanted, purpose: Purpose): Promise<CopyEntry | undefined> {
+    if (!this.#mayCall(wanted, purpose)) return undefined
+    const patienceMs = computePatienceMs(this.#details, wanted.patientUntilMs, 0)
+    return waitInTime(this.#details.clock, patienceMs, this.#refresh(wanted, purpose))
   }
-  const refresh = (wanted: Wanted, purpose: Purpose): Promise<CopyEntry> =>
-    flights.run(wanted.key, () => ask(wanted, purpose))
-  const mayCall = (wanted: Wanted, purpose: Purpose): boolean =>
-    flights.has(wanted.key) || (!details.failures.isRemembered(wanted.key) && details.gate.isOpen(purpose))
-  return {
-    refreshBehind(wanted) {
-      if (mayCall(wanted, 'refresh')) refresh(wanted, 'refresh').catch(() => {})
-    },
-    async fetchInTime(wanted, purpose) {
-      if (!mayCall(wanted, purpose)) return undefined
-      const patienceMs = computePatienceMs(details, wanted.patientUntilMs, 0)
-      return waitInTime(details.clock, patienceMs, refresh(wanted, purpose))
-    },
+
+  #mayCall({ key }: Wanted, purpose: Purpose): boolean {
+    const { failures, gate } = this.#details
+    return this.#flights.has(key) || (!failures.has(key) && gate.isOpen(purpose))
+  }
+
+  #refresh(wanted: Wanted, purpose: Purpose): Promise<CopyEntry> {
+    const { lookups, memory } = this.#details
+    return this.#flights.run(wanted.key, async () => {
+      const entry = await lookups.run(wanted, () => this.#lookUp(wanted, purpose))
+      // What another process has found is not in memory yet.
+      if (memory.get(wanted.key)?.asOfMs !== entry.asOfMs) this.#remember(wanted, entry)
+      return entry
+    })
+  }
+
+  async #lookUp(wanted: Wanted, purpose: Purpose): Promise<Fetched> {
+    const { client, channels, failures, onDrops } = this.#details
+    const { channelId, gtin, key } = wanted
+    try {
+      const { value, asOfMs } = await client.findProduct({ channelId, gtin, purpose })
+      if (value === undefined && !(await channels.isListed(channelId)))
+        throw new CatalogStatusError('404 for a product of a channel that is not listed', 404)
+      if (value?.drops !== undefined) {
+        onDrops(value.drops, channelId)
+        await this.#refuseMalformed(wanted, value)
+      }
+      const entry = this.#keepBrand(wanted, { product: value ?? null, asOfMs })
+      // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
+      if (this.#judgeAge(entry) === 'fresh') failures.delete(key)
+      else failures.add(key, undefined)
+      return { entry, bytes: this.#remember(wanted, entry) }
+    } catch (error) {
+      if (!(error instanceof CallNotMadeError)) failures.add(key, error)
+      throw error
+    }
+  }
+
+  /**
+   * Judge a product with malformed offers. One that the catalog lists without any offer has lost them, which is believed.
+   * @throws CatalogInvalidError when every offer was malformed and others are known that may still be shown.
+   */
+  async #refuseMalformed(wanted: Wanted, { offers }: Product): Promise<void> {
+    if (offers.length > 0) return
+    const { memory, store } = this.#details
+    const stored = memory.get(wanted.key) ?? store.findProduct(wanted.channelId, wanted.gtin)
+    const known = await Promise.resolve(stored).catch(() => undefined)
+    if (known === undefined || this.#judgeAge(known) === 'gone') return
+    if ((known.product?.offers.length ?? 0) > 0)
+      throw new CatalogInvalidError('every offer of the product is malformed; the offers known before stay')
+  }
+
+  /** A look-up may lack the brand that a page of a walk has named. */
+  #keepBrand({ key }: Wanted, entry: CopyEntry): CopyEntry {
+    const { product } = entry
+    if (product === null || product.brand !== null) return entry
+    return { ...entry, product: { ...product, brand: this.#details.memory.get(key)?.product?.brand ?? null } }
+  }
+
+  /** Return the bytes that are counted for it. */
+  #remember({ key }: Wanted, entry: CopyEntry): number {
+    const bytes = estimateBytes(entry.product)
+    this.#details.memory.set(key, entry, bytes)
+    return bytes
+  }
+
+  /** An answer that is current as long as it is fresh. */
+  #toCurrent(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
+    const { freshSeconds, notFoundSeconds } = this.#details.config
+    const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
+    return { ...toCached(entry, status), currentUntilMs: entry.asOfMs + seconds * SECOND_MS }
+  }
+
+  #judgeAge({ asOfMs }: CopyEntry): ReturnType<typeof judgeAge> {
+    return judgeAge(asOfMs, this.#nowMs(), this.#details.config)
+  }
+
+  #nowMs(): number {
+    return this.#details.clock.nowMs()
   }
 }
 
 /** An answer that the next request may not have without a look at its age. */
-function toCached(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
-  return { value: entry.product, asOfMs: entry.asOfMs, status, currentUntilMs: 0 }
-}
-
-/** An answer that is current as long as it is fresh. */
-function toCurrent(
-  { config }: ProductSourceDetails,
-  { entry, status }: Readonly<{ entry: CopyEntry; status: CacheStatus }>,
-): Cached<Product | null> {
-  const { freshSeconds, notFoundSeconds } = config
-  const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
-  return { ...toCached(entry, status), currentUntilMs: entry.asOfMs + seconds * SECOND_MS }
-}
-
-type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
-
-/** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
-async function findEntry(details: ProductSourceDetails, wanted: Wanted): Promise<Found> {
-  const { memory, clock, config } = details
-  const remembered = memory.get(wanted.key) ?? details.writes.find(wanted.channelId, wanted.gtin)
-  if (remembered !== undefined && judgeAge(remembered.asOfMs, clock.nowMs(), config) === 'fresh')
-    return { entry: remembered, isCopyRead: true }
-  let isCopyRead = false
-  const read = async (): Promise<CopyEntry | undefined> => {
-    const found = await details.store.findProduct(wanted.channelId, wanted.gtin)
-    isCopyRead = true
-    return found
-  }
-  let failure: unknown
-  const reading = read().catch((error: unknown) => {
-    failure = error
-    details.onStoreFailure(error)
-  })
-  const stored = (await readInTime(details, wanted.patientUntilMs, reading)) ?? undefined
-  if (stored === undefined) return { entry: remembered, isCopyRead, failure }
-  if (remembered !== undefined && !isNewer(stored.asOfMs, remembered.asOfMs, clock.nowMs()))
-    return { entry: remembered, isCopyRead, failure }
-  remember(details, wanted, stored)
-  return { entry: stored, isCopyRead }
-}
-
-/** Keep an entry in memory. Return the bytes that were counted for it. */
-function remember(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): number {
-  const bytes = estimateBytes(entry.product)
-  details.memory.set(wanted.key, entry, bytes)
-  return bytes
+function toCached({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
+  return { value: product, asOfMs, status, currentUntilMs: 0 }
 }
 
 /** Memory of an object beside its texts, and of an offer. */
@@ -205,58 +241,4 @@ export async function findCompleteWalkTime(
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
   const isRecent = isWithin(state.completedAtMs, 2 * details.walkPeriodMs, details.clock.nowMs())
   return isRecent ? startedAtMs : undefined
-}
-
-async function lookUp(details: ProductSourceDetails, wanted: Wanted, purpose: Purpose): Promise<Fetched> {
-  const { client, failures } = details
-  try {
-    const { value, asOfMs } = await client.findProduct({
-      channelId: wanted.channelId,
-      gtin: wanted.gtin,
-      purpose,
-    })
-    if (value === undefined && !(await details.channels.isListed(wanted.channelId))) {
-      throw new CatalogStatusError('404 for a product of a channel that is not listed', 404)
-    }
-    if (value !== undefined) await takeDrops(details, wanted, value)
-    const entry: CopyEntry = { product: value ?? null, asOfMs }
-    // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
-    if (judgeAge(asOfMs, details.clock.nowMs(), details.config) === 'fresh') failures.forget(wanted.key)
-    else failures.remember(wanted.key, undefined)
-    return keep(details, wanted, entry)
-  } catch (error) {
-    if (!(error instanceof CallNotMadeError)) failures.remember(wanted.key, error)
-    throw error
-  }
-}
-
-/**
- * Count what was left out of a look-up's answer.
- * @throws CatalogInvalidError when every offer was malformed and others are known that may still be shown.
- */
-async function takeDrops(
-  details: ProductSourceDetails,
-  wanted: Wanted,
-  { drops, offers }: Product,
-): Promise<void> {
-  // A product that the catalog lists without any offer has lost them, which is believed.
-  if (drops === undefined) return
-  details.onDrops(drops, wanted.channelId)
-  if (offers.length > 0) return
-  const { memory, store, clock, config } = details
-  const stored = memory.get(wanted.key) ?? store.findProduct(wanted.channelId, wanted.gtin)
-  const known = await Promise.resolve(stored).catch(() => undefined)
-  if (known === undefined || judgeAge(known.asOfMs, clock.nowMs(), config) === 'gone') return
-  if ((known.product?.offers.length ?? 0) > 0)
-    throw new CatalogInvalidError('every offer of the product is malformed; the offers known before stay')
-}
-
-/** Keep what the catalog said in memory and in the copy. Visitors do not wait for the copy. */
-function keep(details: ProductSourceDetails, wanted: Wanted, entry: CopyEntry): Fetched {
-  const before = details.memory.get(wanted.key)
-  const brand = entry.product?.brand ?? before?.product?.brand ?? null
-  const kept = entry.product === null ? entry : { ...entry, product: { ...entry.product, brand } }
-  const bytes = remember(details, wanted, kept)
-  const lookup = { channelId: wanted.channelId, gtin: wanted.gtin, entry: kept }
-  return { entry: kept, written: details.writes.put(lookup, bytes) }
 }

@@ -3,16 +3,15 @@ import type { CatalogClient } from '../catalog/client.ts'
 import type { Drops } from '../catalog/parse.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { computePeriodMs } from '../sync/walk-schedule.ts'
-import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import { judgeAge } from './age.ts'
-import { type ChannelSource, createChannelSource } from './channels.ts'
-import { createClaims, fetchUnclaimed } from './claims.ts'
-import { type DealSource, type RememberedDeals, createDealSource } from './deals.ts'
-import { createFailures } from './failures.ts'
-import { createLookupWrites } from './lookup-writes.ts'
 import type { Memory } from '../lib/lru-cache.ts'
-import { type ProductSource, createProductSource } from './products.ts'
+import type { CopyEntry, CopyStore } from '../storage/store.ts'
+import { computePeriodMs } from '../sync/walk-schedule.ts'
+import { judgeAge } from './age.ts'
+import { ChannelSource } from './channels.ts'
+import { type CachedDeals, DealSource } from './deals.ts'
+import { createLookups } from './lookups.ts'
+import { createNegativeCache } from './negative-cache.ts'
+import { ProductSource } from './products.ts'
 
 /** What the sources of a process share. */
 export type SourcesDetails = Readonly<{
@@ -21,7 +20,7 @@ export type SourcesDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
   store: CopyStore
-  memories: Readonly<{ products: Memory<CopyEntry>; deals: Memory<RememberedDeals> }>
+  memories: Readonly<{ products: Memory<CopyEntry>; deals: Memory<CachedDeals> }>
   onStoreFailure(error: unknown): void
   onDrops(drops: Drops, channelId: string): void
 }>
@@ -31,43 +30,34 @@ export type Sources = Readonly<{
   channels: ChannelSource
   products: ProductSource
   deals: DealSource
-  /** Resolves when the store knows what the sources do. */
+  /** Resolve when the store knows what the sources do. */
   settle(): Promise<void>
-  /** The same, and nothing uses the store afterwards. The client is closed before. */
+  /** The same, and nothing uses the store afterwards. Close the client before. */
   stop(): Promise<void>
 }>
 
-/** Makes the sources of one process. */
-export function createSources(details: SourcesDetails): Sources {
-  const { config, clock, client, gate, store, memories, onStoreFailure, onDrops } = details
-  const shared = { client, gate, store, clock, config: config.freshness, onStoreFailure }
-  const failures = createFailures(clock)
-  const channels = createChannelSource({ ...shared, failures, served: config.channels })
-  const writes = createLookupWrites(store, onStoreFailure)
-  const isFresh = (asOfMs: number): boolean => judgeAge(asOfMs, clock.nowMs(), config.freshness) === 'fresh'
-  const claims =
-    config.workers === 1 && config.database.kind === 'sqlite'
-      ? fetchUnclaimed
-      : createClaims({ ...shared, timeoutMs: config.catalogTimeoutMs, isFresh })
-  const products = createProductSource({
+/** Create the sources of one process. */
+export function createSources({ config, memories, onDrops, ...parts }: SourcesDetails): Sources {
+  const { clock, onStoreFailure } = parts
+  const shared = { ...parts, config: config.freshness }
+  const failures = createNegativeCache(clock)
+  const channels = new ChannelSource({ ...shared, failures, served: config.channels })
+  const lookups = createLookups({
+    ...parts,
+    isShared: config.workers > 1 || config.database.kind === 'postgres',
+    timeoutMs: config.catalogTimeoutMs,
+    isFresh: (asOfMs) => judgeAge(asOfMs, clock.nowMs(), config.freshness) === 'fresh',
+    onStoreFailure,
+  })
+  const products = new ProductSource({
     ...shared,
-    claims,
-    writes,
+    lookups,
     channels,
     failures,
     memory: memories.products,
     walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
     onDrops,
   })
-  const deals = createDealSource({ ...shared, memory: memories.deals })
-  return {
-    channels,
-    products,
-    deals,
-    settle: writes.settle,
-    async stop() {
-      await writes.settle()
-      await claims.stop()
-    },
-  }
+  const deals = new DealSource({ ...shared, memory: memories.deals })
+  return { channels, products, deals, settle: lookups.settle, stop: lookups.stop }
 }

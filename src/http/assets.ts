@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEPT_FOLDER } from '../lib/paths.ts'
+import type { Bodies } from './response.ts'
 
 /** What `npm run build` makes for browsers. */
 export type AssetName = 'vitrine.css' | 'frame.js' | 'embed.js' | 'studio.js' | 'studio.css'
@@ -13,9 +14,7 @@ export type Asset = Readonly<{
   /** Below the server's address: `/assets/vitrine.3f9a1c2b.css`. */
   path: string
   contentType: string
-  body: Buffer
-  gzip: Buffer
-  brotli: Buffer
+  bodies: Required<Bodies<Buffer>>
   /** Strong, quotes included, of the uncompressed bytes; a compressed answer needs one of its own. */
   etag: string
   /** For `integrity=`: `sha384-…`. */
@@ -84,9 +83,11 @@ function loadAsset(
     fileName: file,
     path: `/assets/${file}`,
     contentType: CONTENT_TYPES[file.endsWith('.css') ? 'css' : 'js'],
-    body,
-    gzip: readBuilt(builtFolder, `${file}.gz`),
-    brotli: readBuilt(builtFolder, `${file}.br`),
+    bodies: {
+      identity: body,
+      gzip: readBuilt(builtFolder, `${file}.gz`),
+      br: readBuilt(builtFolder, `${file}.br`),
+    },
     etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
     integrity,
   }

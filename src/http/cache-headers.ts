@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { MINUTE_SECONDS, SECOND_MS, isFuture } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { CacheTagHeader } from '../config/settings.ts'
-import type { Headers } from './answer.ts'
+import type { Headers } from './response.ts'
 
 /** Shortest and longest `max-age` of a box: what is about to expire still spares a minute of requests. */
 const MIN_AGE_SECONDS: number = MINUTE_SECONDS

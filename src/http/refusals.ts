@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Headers, listHeaders, sendAnswer } from './answer.ts'
+import { type Headers, listHeaders, sendResponse } from './response.ts'
 import { toCacheStatus } from './cache-headers.ts'
 
 /** A request that is refused before it is routed. */
@@ -51,7 +51,7 @@ export function sendRefusal(
   }: Readonly<{ refusal: Refusal; format: FormatRefusal; target?: string }>,
 ): void {
   const { headers, body } = format(refusal, target)
-  sendAnswer(request, response, {
+  sendResponse(request, response, {
     status: refusal.status,
     headers: { ...headers, Connection: 'close' },
     etag: null,

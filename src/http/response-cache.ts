@@ -2,19 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Clock, isFuture } from '../clock.ts'
 import type { CacheBounds } from '../lib/lru-cache.ts'
-import { type Headers, OF_A_BODY, listHeaders } from './answer.ts'
 import { type Ages, toCacheControl } from './cache-headers.ts'
-import { type EncodedBody, chooseEncoding } from './encodings.ts'
-import { isNoneMatch } from './etag.ts'
+import { type Bodies, type Headers, OF_A_BODY, isNoneMatch, listHeaders, pickBody } from './response.ts'
 
 /** Request targets for each cached response. A longer target is never one of them. */
 const TARGETS_PER_RESPONSE = 2
 const MAX_TARGET_CHARACTERS = 256
 /** Memory of a response beside its body and own headers: its key, its targets and the entries of both maps. */
 const OVERHEAD_BYTES = 1_024
-
-/** A body in each encoding. The strings hold bytes (latin1): Node sends such a string together with the head in one write. */
-export type Bodies = Readonly<{ identity: string; gzip?: string; br?: string }>
 
 /** Names and values in turn, as `writeHead` takes them, for a whole response and for a 304. Many responses share one block. */
 export type HeaderBlock = Readonly<{ whole: readonly string[]; notModified: readonly string[] }>
@@ -114,15 +109,6 @@ export function toHeaderBlock(headers: Headers): HeaderBlock {
   return { whole: all.flat(), notModified: all.filter(([name]) => !OF_A_BODY.has(name)).flat() }
 }
 
-/** Hold the bytes of a body as strings. */
-export function toBodies({ identity, gzip, brotli }: EncodedBody): Bodies {
-  return {
-    identity: identity.toString('latin1'),
-    gzip: gzip.toString('latin1'),
-    br: brotli.toString('latin1'),
-  }
-}
-
 /** Send a prepared response: 304 to a visitor who has it, the head alone for HEAD, and the encoding that the visitor accepts. */
 export function sendPrepared(
   request: IncomingMessage,
@@ -140,8 +126,7 @@ export function sendPrepared(
     response.end()
     return
   }
-  const encoding = bodies.br === undefined ? null : chooseEncoding(request.headers['accept-encoding'])
-  const body = (encoding === null ? undefined : bodies[encoding]) ?? bodies.identity
+  const { encoding, body } = pickBody(bodies, request.headers['accept-encoding'])
   if (encoding !== null) list.push('Content-Encoding', encoding)
   list.push('Content-Length', String(body.length))
   response.writeHead(200, list)

@@ -10,7 +10,7 @@ const STOP_WITHIN_MS: number = 9.5 * SECOND_MS
 const FORCED_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, npm: 143 }
 
 /** How a process comes to its end: told to, or by an error that nobody caught. */
-export type Ending = Readonly<{
+export type Shutdown = Readonly<{
   /** Aborts when the process is to end; the reason says why. */
   signal: AbortSignal
   /**
@@ -31,7 +31,7 @@ function toForcedCode(reason: string): number {
  * Watches for errors that nobody caught, after which nothing is certain any more: such an error is logged, answers under way
  * end, and so does the process. A second one ends it at once.
  */
-export function createEnding(logFatal: (fields: object, message: string) => void): Ending {
+export function createShutdown(logFatal: (fields: object, message: string) => void): Shutdown {
   const stop = new AbortController()
   let hasFailed = false
   const toExitCode = (code: number): number => (hasFailed ? EXIT_SOFTWARE : code)

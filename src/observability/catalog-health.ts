@@ -6,13 +6,13 @@ import type { Logger } from './logger.ts'
 const LOG_EVERY_MS: number = MINUTE_MS
 
 /** How a call of the catalog ended: `ok`, `not_found`, or the code of an error with its words. */
-export type EndedCall = Readonly<{ operation: string; outcome: string; reason?: string | undefined }>
+type EndedCall = Readonly<{ operation: string; outcome: string; reason?: string | undefined }>
 
 /** What a kind of failure needs: an operator at once, or a look. */
 const URGENT: ReadonlySet<string> = new Set([CatalogKeyRefusedError.code])
 
 /** What is made of how calls end. `limitedUntilMs`: Unix milliseconds until which a 429 pauses every call. */
-export type CatalogHealthDetails = Readonly<{ clock: Clock; logger: Logger; limitedUntilMs(): number }>
+type CatalogHealthDetails = Readonly<{ clock: Clock; logger: Logger; limitedUntilMs(): number }>
 
 /**
  * Says in the log that the catalog fails, why, and when it answers again: one line for each kind of failure, however many

@@ -2,10 +2,10 @@ import { type Clock, MINUTE_MS, SECOND_MS, isFuture } from '../clock.ts'
 import type { Logger } from './logger.ts'
 
 /** Whose clock this machine's is compared with. */
-export type OtherClock = 'catalog' | 'database'
+type OtherClock = 'catalog' | 'database'
 
 /** By how much the other clocks are ahead of this machine's, as last seen, in milliseconds. */
-export type ClockDifferences = Readonly<Partial<Record<OtherClock, number>>>
+type ClockDifferences = Readonly<Partial<Record<OtherClock, number>>>
 
 /** Compares clocks: data are dated by them, and one that is wrong makes them look old, or of the future. */
 export type ClockWatch = Readonly<{

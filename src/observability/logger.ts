@@ -6,7 +6,7 @@ import { type DestinationStream, type Logger as PinoLogger, destination, pino } 
 export type Logger = PinoLogger
 
 /** How a logger is made; `stream` is where tests listen. */
-export type LoggerOptions = Readonly<{ level: LogLevel; stream?: DestinationStream }>
+type LoggerOptions = Readonly<{ level: LogLevel; stream?: DestinationStream }>
 
 /** Makes the process's logger. It writes to standard error unless a stream is given; no line holds a secret. */
 export function createLogger(options: LoggerOptions): Logger {

@@ -7,10 +7,10 @@ import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 export const LOOP_LOOK_MS = 100
 
 /** An answer as it is counted: labels from closed lists only, so that nobody can make new series. */
-export type CountedAnswer = Readonly<{ surface: string; state: string; cache: string }>
+type CountedAnswer = Readonly<{ surface: string; state: string; cache: string }>
 
 /** A walk as it is measured. */
-export type MeasuredWalk = Readonly<{
+type MeasuredWalk = Readonly<{
   channel: string
   outcome: string
   durationMs: number

@@ -2,9 +2,8 @@ import { type Request, type Response, Router } from 'express'
 import { DAY_SECONDS, MINUTE_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { sendAnswer } from '../http/answer.ts'
 import type { Asset } from '../http/assets.ts'
-import { chooseEncoding } from '../http/encodings.ts'
+import { pickBody, sendResponse } from '../http/response.ts'
 import { takenInHeaders } from '../http/security-headers.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
 import { getParameter } from './requests.ts'
@@ -37,7 +36,7 @@ export function createAssetsRouter(context: Context): Router {
   })
   router.get('/favicon.ico', takenInHeaders, (request, response) => {
     const headers = { 'Content-Type': 'image/svg+xml', 'Cache-Control': ACCENT }
-    sendAnswer(request, response, { status: 200, headers, etag: null, getBody: () => FAVICON })
+    sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => FAVICON })
   })
   router.get('/assets/:file', (request, response) => {
     const found = context.assets.findByFile(getParameter(request.params, 'file'))
@@ -49,7 +48,7 @@ export function createAssetsRouter(context: Context): Router {
     if (hex === undefined) throw new UnknownAddressError('no such accent')
     const headers = { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': ACCENT }
     const body = Buffer.from(renderAccentCss(hex.toLowerCase()))
-    sendAnswer(request, response, { status: 200, headers, etag: null, getBody: () => body })
+    sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => body })
   })
   return router
 }
@@ -60,9 +59,8 @@ function sendAsset(
   file: Readonly<{ asset: Asset; cacheControl: string }>,
 ): void {
   const { asset, cacheControl } = file
-  const encoding = chooseEncoding(request.get('accept-encoding'))
-  const bodies = { br: asset.brotli, gzip: asset.gzip }
-  sendAnswer(request, response, {
+  const { encoding, body } = pickBody(asset.bodies, request.get('accept-encoding'))
+  sendResponse(request, response, {
     status: 200,
     headers: {
       'Content-Type': asset.contentType,
@@ -71,6 +69,6 @@ function sendAsset(
       Vary: 'Accept-Encoding',
     },
     etag: `W/${asset.etag.replace(/^W\//, '')}`,
-    getBody: () => (encoding === null ? asset.body : bodies[encoding]),
+    getBody: () => body,
   })
 }

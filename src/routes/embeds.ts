@@ -1,11 +1,11 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import type { Headers } from '../http/answer.ts'
-import { encodeBody } from '../http/encodings.ts'
-import { toBodies } from '../http/response-cache.ts'
+import { isFramedLocally } from '../http/client-address.ts'
+import { encodeBody } from '../http/response.ts'
 import { listFrameAncestors, takenInHeaderList, toEmbedPolicy } from '../http/security-headers.ts'
-import { isFramedLocally } from '../http/local-demo.ts'
-import { findSpeech, listStyles } from '../widgets/presentation.ts'
+import { findSpeech } from '../widgets/locales/index.ts'
+import type { CommonOptions } from '../widgets/options.ts'
+import { listStyles } from '../widgets/presentation.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
 import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './widget-routes.ts'
 
@@ -14,96 +14,84 @@ import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './
  * in the document, never measured by it. No `X-Frame-Options`: who may frame is in the policy.
  */
 export function createEmbedsRouter(context: Context): Router {
+  const { assets, config, ownOrigin, publicUrl, renderer, widgets } = context
+  const isLocalDemo = isFramedLocally(config, publicUrl)
+  const rules = { ownOrigin, configured: config.frameAncestors, isLocalDemo }
   return createWidgetRouter(context, {
     surface: 'embed',
-    toHeaders: (channelUrl) => toEmbedHeaders(context, channelUrl),
+    toHeaders: (channelUrl) => ({
+      ...takenInHeaderList,
+      'Content-Security-Policy': toEmbedPolicy(ownOrigin, listFrameAncestors({ ...rules, channelUrl })),
+      'X-Robots-Tag': 'noindex, indexifembedded',
+      Vary: 'Accept-Encoding',
+    }),
     toEtag: (digest) => `W/"${digest}"`,
-    render: async (widget, view) => {
-      const body = renderView(context, widget, view)
-      return toBodies(
-        await encodeBody(context.renderer.renderEmbed({ ...toOutline(context, widget, view), body })),
-      )
+    render: (widget, view) => encodeBody(renderer.renderEmbed(toView(context, widget, view))),
+    renderFailure({ form, message }) {
+      const look = { locale: widgets.defaults.locale, theme: 'auto', accent: null } as const
+      if (form === 'empty')
+        return renderer.renderEmbed({
+          ...toHiddenView(context, look),
+          reason: message ?? 'The catalog gave no answer in time, and nothing is stored of it.',
+          isFault: true,
+        })
+      return renderer.renderMistake({
+        title: 'This address needs a change',
+        message: message ?? '',
+        styles: [`${publicUrl}${assets.get('studio.css').path}`],
+        frameScript: toFrameScript(context),
+      })
     },
-    renderFailure: ({ form, message }) =>
-      form === 'mistake' ? renderMistake(context, message) : renderHidden(context, message),
   })
 }
 
-function toEmbedHeaders(context: Context, channelUrl: string | null): Headers {
-  const ancestors = listFrameAncestors({
-    ownOrigin: context.ownOrigin,
-    channelUrl,
-    configured: context.config.frameAncestors,
-    isLocalDemo: isFramedLocally(context.config, context.publicUrl),
-  })
-  return {
-    ...takenInHeaderList,
-    'Content-Security-Policy': toEmbedPolicy(context.ownOrigin, ancestors),
-    'X-Robots-Tag': 'noindex, indexifembedded',
-    Vary: 'Accept-Encoding',
-  }
-}
-
-/** Everything of the document except the widget itself. */
-function toOutline(context: Context, widget: AnyWidget, view: AnyView | undefined): Omit<EmbedView, 'body'> {
+function toView(context: Context, widget: AnyWidget, view: AnyView | undefined): EmbedView {
+  const { publicUrl } = context
   const { options, path } = widget.address
-  const { lang, dir, words } = findSpeech(options.locale)
-  const isShown = view !== undefined
+  const toHref = (format: string): string =>
+    `${publicUrl}/oembed?${new URLSearchParams({ url: `${publicUrl}/embeds/${path}`, format }).toString()}`
+  const hidden = toHiddenView(context, options)
+  // Programs that find the address of an embed in a post look for its oEmbed answers in its head.
+  const discovery = { json: toHref('json'), xml: toHref('xml') }
+  if (view === undefined) {
+    const { words } = findSpeech(options.locale)
+    const title = widget.kind === 'deals' ? words.gridHeading : words.boxHeading
+    return { ...hidden, title, reason: widget.hiddenReason, discovery }
+  }
   return {
-    lang,
-    dir,
-    theme: options.theme,
-    title: view?.label ?? (widget.kind === 'deals' ? words.gridHeading : words.boxHeading),
-    state: isShown ? 'shown' : 'hidden',
-    reason: isShown ? null : widget.hiddenReason,
-    isFault: false,
-    styles: toEmbedStyles(context, options.accent),
-    frameScript: toFrameScript(context),
-    goUrl: isShown ? `${context.publicUrl}/go/${widget.channel.id}/` : null,
-    discovery: toDiscovery(context, path),
+    ...hidden,
+    title: view.label,
+    state: 'shown',
+    reason: null,
+    goUrl: `${publicUrl}/go/${widget.channel.id}/`,
+    discovery,
+    body: renderView(context, widget, view),
   }
 }
 
-/** Where the oEmbed answers for an embed are: programs that find its address in a post look for them in its head. */
-function toDiscovery({ publicUrl }: Context, embedPath: string): EmbedView['discovery'] {
-  const toHref = (format: string): string =>
-    `${publicUrl}/oembed?${new URLSearchParams({ url: `${publicUrl}/embeds/${embedPath}`, format }).toString()}`
-  return { json: toHref('json'), xml: toHref('xml') }
-}
-
-function toFrameScript({ publicUrl, assets }: Context): string {
-  return `${publicUrl}${assets.get('frame.js').path}`
-}
-
-function toEmbedStyles(context: Context, accent: string | null): readonly string[] {
+/** A document without a widget, and without a reason. */
+function toHiddenView(
+  context: Context,
+  { accent, locale, theme }: Pick<CommonOptions, 'accent' | 'locale' | 'theme'>,
+): EmbedView {
   const { publicUrl, assets } = context
-  return listStyles(accent, { publicUrl, stylePath: assets.get('vitrine.css').path })
-}
-
-function renderMistake(context: Context, message: string | null): string {
-  const styles = [`${context.publicUrl}${context.assets.get('studio.css').path}`]
-  return context.renderer.renderMistake({
-    title: 'This address needs a change',
-    message: message ?? '',
-    styles,
-    frameScript: toFrameScript(context),
-  })
-}
-
-function renderHidden(context: Context, reason: string | null): string {
-  const { lang, dir, words } = findSpeech(context.widgets.defaults.locale)
-  return context.renderer.renderEmbed({
+  const { lang, dir, words } = findSpeech(locale)
+  return {
     lang,
     dir,
-    theme: 'auto',
+    theme,
     title: words.boxHeading,
     state: 'hidden',
-    reason: reason ?? 'The catalog gave no answer in time, and nothing is stored of it.',
-    isFault: true,
-    styles: toEmbedStyles(context, null),
+    reason: null,
+    isFault: false,
+    styles: listStyles(accent, { publicUrl, stylePath: assets.get('vitrine.css').path }),
     frameScript: toFrameScript(context),
     goUrl: null,
     discovery: null,
     body: '',
-  })
+  }
+}
+
+function toFrameScript({ publicUrl, assets }: Context): string {
+  return `${publicUrl}${assets.get('frame.js').path}`
 }

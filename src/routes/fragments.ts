@@ -1,6 +1,6 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import type { Headers } from '../http/answer.ts'
+import { type Headers, toByteString } from '../http/response.ts'
 import { takenInHeaderList, toFragmentPolicy } from '../http/security-headers.ts'
 import { createWidgetRouter, renderView } from './widget-routes.ts'
 
@@ -18,10 +18,7 @@ export function createFragmentsRouter(context: Context): Router {
     surface: 'fragment',
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
-    render: (widget, view) => {
-      const html = renderView(context, widget, view)
-      return Promise.resolve({ identity: Buffer.from(html).toString('latin1') })
-    },
+    render: (widget, view) => ({ identity: toByteString(renderView(context, widget, view)) }),
     renderFailure: ({ form, message }) => (form === 'mistake' ? `<!-- Vitrine: ${message ?? ''} -->` : ''),
   })
 }

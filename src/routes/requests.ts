@@ -1,8 +1,8 @@
 import type { Request, RequestHandler } from 'express'
 import type { Context } from '../context.ts'
 import { type Refusal, formatWidgetRefusal, sendRefusal } from '../http/refusals.ts'
-import { findQuery, parseQueryString } from '../widgets/address.ts'
-import { noteArrival } from './note-answer.ts'
+import { findQuery, parseQueryString } from '../widgets/parameters.ts'
+import { noteArrival } from './request-log.ts'
 
 /** Longest address that is answered, in characters: options are short, and a longer one is nobody's page. */
 const MAX_ADDRESS_CHARACTERS = 2_048

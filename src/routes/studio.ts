@@ -2,17 +2,16 @@ import { type Request, type Response, Router } from 'express'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import { HOUR_SECONDS } from '../clock.ts'
-import { chooseEncoding, encodeBody, pickBody } from '../http/encodings.ts'
+import { encodeBody, pickBody } from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { parseGalleryChoice, toGalleryView } from '../studio/gallery/gallery.ts'
-import { findGalleryPicture } from '../studio/gallery/pictures.ts'
+import { findGalleryPicture } from '../studio/gallery/cases.ts'
 import type { Specimen } from '../studio/gallery/specimens.ts'
+import { readStudioData } from '../studio/data.ts'
 import { toStudioLive } from '../studio/live.ts'
-import { toStudioView } from '../studio/studio.ts'
+import { type StudioView, toStudioView } from '../studio/studio.ts'
 import { toSuffix } from '../studio/widget.ts'
-import type { StudioView } from '../studio/views.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
-import { readStudioData } from './studio-data.ts'
 import { getParameter, parseQuery } from './requests.ts'
 
 /** `/studio`, its gallery, and `/`, which leads to the studio. */
@@ -83,8 +82,10 @@ function addGallery(router: Router, context: Context, gate: AdminGate): void {
 
 /** Send a page of this server itself: compressed, and kept by nobody. */
 async function sendPage(request: Request, response: Response, html: string): Promise<void> {
-  const encoding = chooseEncoding(request.get('accept-encoding'))
-  const body = pickBody(await encodeBody(html), encoding)
+  const { encoding, body } = pickBody(await encodeBody(html), request.get('accept-encoding'))
   if (encoding !== null) response.set('Content-Encoding', encoding)
-  response.set({ 'Cache-Control': 'no-store', Vary: 'Accept-Encoding' }).type('html').send(body)
+  response
+    .set({ 'Cache-Control': 'no-store', Vary: 'Accept-Encoding' })
+    .type('html')
+    .send(Buffer.from(body, 'latin1'))
 }

@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto'
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { type Headers, type WidgetState, listHeaders, sendAnswer, toHeaderText } from '../http/answer.ts'
+import type { CacheStatus } from '../freshness/age.ts'
 import {
   type Ages,
   findChannelId,
@@ -11,22 +10,24 @@ import {
   toCacheStatus,
   toCacheTags,
 } from '../http/cache-headers.ts'
-import { isNoneMatch } from '../http/etag.ts'
+import { findClientAddress } from '../http/client-address.ts'
+import { type CachedResponse, type HeaderBlock, sendPrepared, toHeaderBlock } from '../http/response-cache.ts'
 import {
   type Bodies,
-  type CachedResponse,
-  type HeaderBlock,
-  sendPrepared,
-  toHeaderBlock,
-} from '../http/response-cache.ts'
+  type Headers,
+  isNoneMatch,
+  listHeaders,
+  sendResponse,
+  toHeaderText,
+} from '../http/response.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
+import { type WidgetAddress, hasEncodedOptionName } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'
-import { type WidgetAddress, findQuery, hasEncodedOptionName } from '../widgets/address.ts'
+import { findQuery } from '../widgets/parameters.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
-import { findClientAddress } from '../http/client-address.ts'
-import { type FailureForm, toFailureForm, toFailureStatus, toKnownError } from './failure-forms.ts'
-import { noteAnswer, noteFailure } from './note-answer.ts'
+import { type FailureForm, toFailureForm, toFailureStatus, toKnownError } from './failures.ts'
+import { logAnswer, logFailure } from './request-log.ts'
 import { getParameter } from './requests.ts'
 
 export type AnyView = BoxView | GridView
@@ -39,15 +40,18 @@ export type SurfaceDetails = Readonly<{
   toHeaders(channelUrl: string | null): Headers
   /** Return the validator of a shown or hidden widget; `null`: there is nothing to revalidate. */
   toEtag(digest: string, isShown: boolean): string | null
-  render(widget: AnyWidget, view: AnyView | undefined): Promise<Bodies>
+  render(widget: AnyWidget, view: AnyView | undefined): Bodies | Promise<Bodies>
   /** Return the body of a failed request. */
   renderFailure(form: FailureForm): string
 }>
 
 /** Header blocks that are kept: one for each state and site that may frame. */
 const MAX_HEADER_BLOCKS = 200
-/** Visitors who ask for one widget within this time share one look at its data. */
+/** Visitors who ask for one box within this time share one look at its data. */
 const TOGETHER_MS = 10
+/** The body of a visitor who has it already: nothing was rendered. */
+const NOT_RENDERED: Bodies = { identity: '' }
+const NO_HEADERS: readonly string[] = []
 
 /** The routes of both widgets on a surface, and what its failures look like. */
 export function createWidgetRouter(context: Context, details: SurfaceDetails): Router {
@@ -88,14 +92,24 @@ function toParts(
 
 type Asked = Readonly<{ address: WidgetAddress; getWidget(): Promise<AnyWidget> }>
 
+/** What the visitors of one moment share: a response without its bodies, and those where they are known or when they are made. */
+type Prepared = Readonly<{
+  cached: Omit<CachedResponse, 'bodies'>
+  known: Bodies | undefined
+  /** Make the bodies on the first call. */
+  render(): Bodies | Promise<Bodies>
+  status: CacheStatus
+  kind: AnyWidget['kind']
+}>
+
 /** Create the function that sends a widget, and caches its response. */
 function createSender(
   context: Context,
   details: SurfaceDetails,
 ): (request: Request, response: Response, asked: Asked) => Promise<void> {
-  const { clock, logger } = context
+  const { clock } = context
   const { responses } = context.memories
-  const together = createSingleFlight<AnyWidget>()
+  const flights = createSingleFlight<Prepared>()
   const prepare = createPreparer(context, details)
   return async (request, response, { address, getWidget }) => {
     const key = `${details.surface}s/${address.path}`
@@ -103,98 +117,68 @@ function createSender(
     const isStorable = !hasEncodedOptionName(findQuery(target))
     // The target is another spelling of one that is cached.
     if (isStorable && responses.sendByKey(key, { request, response, target })) return
+    const make = async (): Promise<Prepared> => {
+      const made = prepare(key, await getWidget())
+      // Visitors who come while the body is encoded share it.
+      await getBodies(made, request)
+      return made
+    }
     const moment = Math.floor(clock.nowMs() / TOGETHER_MS)
     // The queue of grids is fair only while it knows each visitor.
-    const widget = await (address.gtin === null ? getWidget() : together.run(`${key} ${moment}`, getWidget))
-    const prepared = await prepare(key, widget, request.headers['if-none-match'])
-    const state = prepared.isShown ? 'shown' : 'hidden'
-    const surface = `${details.surface} ${widget.kind}`
-    noteAnswer(context, { surface, state, cache: widget.status, request, response })
-    sendPrepared(request, response, prepared, {
-      cacheControl: isStorable ? toCacheControl(prepared.ages, clock.nowMs()) : 'no-store',
-      cacheStatus: toCacheStatus(widget.status),
+    const prepared = await (address.gtin === null ? make() : flights.run(`${key} ${moment}`, make))
+    const { status, kind } = prepared
+    const cached = { ...prepared.cached, bodies: await getBodies(prepared, request) }
+    const state = cached.isShown ? 'shown' : 'hidden'
+    logAnswer(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
+    sendPrepared(request, response, cached, {
+      cacheControl: isStorable ? toCacheControl(cached.ages, clock.nowMs()) : 'no-store',
+      cacheStatus: toCacheStatus(status),
     })
-    if (!isStorable || prepared.bodies === NOT_RENDERED) return
-    // Each stale response is logged where that is asked for.
-    const isLogged = widget.status === 'stale' && logger.isLevelEnabled('debug')
-    responses.set(key, isLogged ? { ...prepared, expiresAtMs: 0 } : prepared, target)
+    if (isStorable && cached.bodies !== NOT_RENDERED) responses.set(key, cached, target)
   }
 }
 
-/** The body of a visitor who has it already: nothing was rendered. */
-const NOT_RENDERED: Bodies = { identity: '' }
+/** A visitor who has the body already needs none. */
+function getBodies({ cached, known, render }: Prepared, request: Request): Bodies | Promise<Bodies> {
+  if (known !== undefined) return known
+  const hasVisitorIt = cached.etag !== null && isNoneMatch(request.headers['if-none-match'], cached.etag)
+  return hasVisitorIt ? NOT_RENDERED : render()
+}
 
-/** Create the function that makes the response of a widget, from bodies in the cache where its data are still the same. */
+/** Create the function that makes the response of a widget, with bodies from the cache where its data are still the same. */
 function createPreparer(
   context: Context,
   details: SurfaceDetails,
-): (key: string, widget: AnyWidget, ifNoneMatch: string | undefined) => Promise<CachedResponse> {
-  const { surface } = details
-  const { metrics } = context
+): (key: string, widget: AnyWidget) => Prepared {
+  const { logger, metrics, version } = context
   const { responses } = context.memories
-  const rendering = createSingleFlight<Bodies>()
-  const blocks = new LRUCache<string, HeaderBlock>({ max: MAX_HEADER_BLOCKS })
-  const getHeaders = (state: WidgetState, channelUrl: string | null): HeaderBlock => {
-    const key = `${state} ${channelUrl}`
-    const known = blocks.get(key)
-    if (known !== undefined) return known
-    const block = toHeaderBlock({
-      'Content-Type': 'text/html; charset=utf-8',
-      'Vitrine-State': state,
-      ...details.toHeaders(channelUrl),
-    })
-    blocks.set(key, block)
-    return block
-  }
-  const getContent = async (
-    key: string,
-    widget: AnyWidget,
-    ifNoneMatch: string | undefined,
-  ): Promise<Pick<CachedResponse, 'digest' | 'etag' | 'isShown' | 'bodies'>> => {
-    const digest = hash('sha256', `${context.version} ${key} ${widget.digest}`, 'base64url').slice(0, 27)
-    const cached = responses.find(key)
-    if (cached?.digest === digest) return cached
-    const view = widget.getView()
-    const isShown = view !== undefined
-    const etag = details.toEtag(digest, isShown)
-    if (etag !== null && isNoneMatch(ifNoneMatch, etag))
-      return { digest, etag, isShown, bodies: NOT_RENDERED }
-    const bodies = await rendering.run(`${key} ${digest}`, () => details.render(widget, view))
-    return { digest, etag, isShown, bodies }
-  }
-  return async (key, widget, ifNoneMatch) => {
-    const { digest, etag, isShown, bodies } = await getContent(key, widget, ifNoneMatch)
+  const getHeaders = createHeaderBlocks(details)
+  const isEachLogged = ({ status }: AnyWidget): boolean =>
+    status === 'stale' && logger.isLevelEnabled('debug')
+  return (key, widget) => {
+    const { kind, status } = widget
+    const digest = widget.computeDigest(`${version} ${key}`)
+    const found = responses.find(key)
+    const known = found !== undefined && found.digest === digest ? found : undefined
+    const view = known === undefined ? widget.getView() : undefined
+    const isShown = known === undefined ? view !== undefined : known.isShown
     const state = isShown ? 'shown' : 'hidden'
-    const cache = widget.status === 'miss' ? 'hit' : widget.status
-    return {
+    const cache = status === 'miss' ? 'hit' : status
+    const cached = {
       digest,
-      etag,
+      etag: details.toEtag(digest, isShown),
       isShown,
-      bodies,
       headers: getHeaders(state, widget.channel.url),
       own: toOwnHeaders(context, widget, isShown),
       ages: toAges(context, widget, isShown),
-      expiresAtMs: widget.currentUntilMs,
+      expiresAtMs: isEachLogged(widget) ? 0 : widget.currentUntilMs,
       cacheStatus: toCacheStatus(cache),
-      count: metrics.getAnswerCounter({ surface: `${surface} ${widget.kind}`, state, cache }),
+      count: metrics.getAnswerCounter({ surface: `${details.surface} ${kind}`, state, cache }),
     }
+    let rendered: Bodies | Promise<Bodies> | undefined
+    const render = (): Bodies | Promise<Bodies> => (rendered ??= details.render(widget, view))
+    return { cached, known: known?.bodies, render, status, kind }
   }
-}
-
-const NO_HEADERS: readonly string[] = []
-
-/** Headers of one response alone, names and values in turn. */
-function toOwnHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
-  if (isShown && config.cacheTagHeader === null) return NO_HEADERS
-  const { address, channel } = widget
-  return listHeaders({
-    'Vitrine-Reason': isShown ? undefined : toHeaderText(widget.hiddenReason),
-    ...toCacheTags(config.cacheTagHeader, {
-      channelId: channel.id,
-      gtin: address.gtin,
-      isGrid: widget.kind === 'deals',
-    }),
-  }).flat()
 }
 
 function toAges({ config }: Context, widget: AnyWidget, isShown: boolean): Ages {
@@ -207,6 +191,36 @@ function toAges({ config }: Context, widget: AnyWidget, isShown: boolean): Ages 
   }
 }
 
+function createHeaderBlocks(
+  details: SurfaceDetails,
+): (state: string, channelUrl: string | null) => HeaderBlock {
+  const blocks = new LRUCache<string, HeaderBlock>({ max: MAX_HEADER_BLOCKS })
+  return (state, channelUrl) => {
+    const key = `${state} ${channelUrl}`
+    const known = blocks.get(key)
+    if (known !== undefined) return known
+    const headers = {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Vitrine-State': state,
+      ...details.toHeaders(channelUrl),
+    }
+    const block = toHeaderBlock(headers)
+    blocks.set(key, block)
+    return block
+  }
+}
+
+/** Headers of one response alone, names and values in turn. */
+function toOwnHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
+  if (isShown && config.cacheTagHeader === null) return NO_HEADERS
+  const { address, channel, kind } = widget
+  const tagged = { channelId: channel.id, gtin: address.gtin, isGrid: kind === 'deals' }
+  return listHeaders({
+    'Vitrine-Reason': isShown ? undefined : toHeaderText(widget.hiddenReason),
+    ...toCacheTags(config.cacheTagHeader, tagged),
+  }).flat()
+}
+
 /** Nothing to show, or a mistake in a template that is named. */
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {
   const { surface } = details
@@ -215,11 +229,11 @@ function createWidgetErrorHandler(context: Context, details: SurfaceDetails): Er
     if (response.headersSent) return next(failure)
     const error = toKnownError(failure, request.path)
     const form = toFailureForm(error, surface)
-    noteFailure(context, { error, surface, state: form.state, request, response })
+    logFailure(context, { error, surface, state: form.state, request, response })
     const channelId = findChannelId(request.path)
     // A browser shows a frame that it refuses as an error: these, too, may stand in the channel's own pages.
     const channel = channelId === null ? undefined : await context.channels.findKnown(channelId)
-    sendAnswer(request, response, {
+    sendResponse(request, response, {
       status: toFailureStatus(form, error, request),
       headers: { ...toFailureHeaders(context, form, channelId), ...details.toHeaders(channel?.url ?? null) },
       etag: null,

@@ -8,9 +8,7 @@ import {
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { isUpToDate, migrateDatabase, migratePostgres } from '../database/migrate.ts'
-import { READ_FUNCTIONS } from '../database/read-deadline.ts'
 import { toOpenError } from '../database/open-failure.ts'
-import { type OpenPostgres, type PostgresOptions, openPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
 import { POSTGRES_COPY_MIGRATIONS } from './migrations/postgres.ts'
 import { COPY_MIGRATIONS } from './migrations/sqlite.ts'
@@ -61,22 +59,23 @@ export async function openCopyDatabase(
   address: DatabaseAddress,
   timeouts: BusyTimeouts = WALK_TIMEOUTS,
 ): Promise<CopyDatabase> {
-  try {
-    return address.kind === 'postgres'
-      ? await openOnServer(address, timeouts === WALK_TIMEOUTS)
-      : await openFile(address, timeouts)
-  } catch (error) {
-    if (address.kind === 'sqlite') throw toOpenError(address.path, error)
-    throw error instanceof VitrineError
-      ? error
-      : new StoreError(`the database ${labelDatabase(address)} cannot be opened`, { cause: error })
-  }
+  const role = timeouts === WALK_TIMEOUTS ? 'walk' : 'server'
+  if (address.kind === 'sqlite')
+    return openFile(address, role, timeouts).catch((error: unknown) => {
+      throw toOpenError(address.path, error)
+    })
+  return openOnServer(address, role).catch((error: unknown) => {
+    if (error instanceof VitrineError) throw error
+    throw new StoreError(`the database ${labelDatabase(address)} cannot be opened`, { cause: error })
+  })
 }
 
-async function openFile(address: SqliteAddress, timeouts: BusyTimeouts): Promise<CopyDatabase> {
+type Role = 'walk' | 'server'
+
+async function openFile({ path }: SqliteAddress, role: Role, timeouts: BusyTimeouts): Promise<CopyDatabase> {
   const writer = openKysely({
-    checkpointBytes: CHECKPOINT_BYTES[timeouts === WALK_TIMEOUTS ? 'walk' : 'server'],
-    path: address.path,
+    checkpointBytes: CHECKPOINT_BYTES[role],
+    path,
     role: 'writer',
     canShrink: true,
     busyTimeoutMs: timeouts.openingMs,
@@ -84,54 +83,71 @@ async function openFile(address: SqliteAddress, timeouts: BusyTimeouts): Promise
   try {
     await migrateDatabase(writer, COPY_MIGRATIONS)
     await sql`pragma busy_timeout = ${sql.lit(timeouts.openMs)}`.execute(writer)
-    const readingMs = Math.max(timeouts.openMs, READING_MS)
-    const reader = address.path === ':memory:' ? writer : openReader(address, { busyTimeoutMs: readingMs })
-    return {
-      reader,
-      writer,
-      async close() {
-        if (reader !== writer) await reader.destroy()
-        await writer.destroy()
-      },
-    }
   } catch (error) {
     await writer.destroy().catch(() => {})
     throw error
   }
+  const reader = path === ':memory:' ? writer : openReader(path, Math.max(timeouts.openMs, READING_MS))
+  return {
+    reader,
+    writer,
+    async close() {
+      if (reader !== writer) await reader.destroy()
+      await writer.destroy()
+    },
+  }
 }
 
 /** Open a connection to an existing SQLite copy that only reads. The file is opened by the first statement. */
-export function openReader(
-  { path }: SqliteAddress,
-  options: Pick<SqliteOptions, 'busyTimeoutMs'> = { busyTimeoutMs: READING_MS },
-): Kysely<CopyTables> {
-  return openKysely({ ...options, path, role: 'reader' })
+export function openReader(path: string, busyTimeoutMs: number = READING_MS): Kysely<CopyTables> {
+  return openKysely({ busyTimeoutMs, path, role: 'reader' })
 }
 
 function openKysely(options: SqliteOptions): Kysely<CopyTables> {
   // A reader is opened at its first statement: a walk needs none, and Kysely does not close what it never used.
-  const open = (): SqliteDatabase => openSqlite({ ...options, functions: READ_FUNCTIONS })
+  const open = (): SqliteDatabase => openSqlite(options)
   const database = options.role === 'reader' ? () => Promise.resolve(open()) : open()
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
 }
 
-async function openOnServer(address: PostgresAddress, isWalk: boolean): Promise<CopyDatabase> {
-  await migrateOnServer(address)
+async function openOnServer(address: PostgresAddress, role: Role): Promise<CopyDatabase> {
+  const { openPostgres } = await import('../database/postgres.ts')
   const { poolSize, statementTimeoutMs } = address
-  const open = (
-    options: Pick<PostgresOptions, 'size' | 'statementTimeoutMs' | 'idleTransactionMs'>,
-  ): OpenPostgres<CopyTables> => openPostgres<CopyTables>({ ...options, address, schema: SCHEMA })
-  if (isWalk) {
-    const { database, close } = open({ size: WALK_CONNECTIONS, statementTimeoutMs: LONG_STATEMENT_MS })
+  const place = { address, schema: SCHEMA }
+  const writingTimeoutMs = statementTimeoutMs * WRITING_FACTOR
+  const withOne = async <Result>(
+    timeoutMs: number,
+    work: (database: Kysely<unknown>) => Promise<Result>,
+  ): Promise<Result> => {
+    const { database, close } = openPostgres({ ...place, statementTimeoutMs: timeoutMs, size: 1 })
+    try {
+      return await work(database)
+    } finally {
+      await close()
+    }
+  }
+  // Look first: a database of this version opens without a right to change its tables, and without a long wait.
+  const isCurrent = await withOne(writingTimeoutMs, async (database) => {
+    await sql`select 1`.execute(database)
+    return isUpToDate(database, POSTGRES_COPY_MIGRATIONS)
+  })
+  if (!isCurrent)
+    await withOne(LONG_STATEMENT_MS, (database) =>
+      migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS),
+    )
+  if (role === 'walk') {
+    const options = { ...place, size: WALK_CONNECTIONS, statementTimeoutMs: LONG_STATEMENT_MS }
+    const { database, close } = openPostgres<CopyTables>(options)
     return { reader: database, writer: database, close }
   }
   const writers = Math.max(1, Math.floor(poolSize * WRITING_PART))
-  const writer = open({
+  const writer = openPostgres<CopyTables>({
+    ...place,
     size: writers,
-    statementTimeoutMs: statementTimeoutMs * WRITING_FACTOR,
+    statementTimeoutMs: writingTimeoutMs,
     idleTransactionMs: IDLE_TRANSACTION_MS,
   })
-  const reader = open({ size: poolSize - writers, statementTimeoutMs })
+  const reader = openPostgres<CopyTables>({ ...place, size: poolSize - writers, statementTimeoutMs })
   return {
     reader: reader.database,
     writer: writer.database,
@@ -139,30 +155,5 @@ async function openOnServer(address: PostgresAddress, isWalk: boolean): Promise<
       await reader.close()
       await writer.close()
     },
-  }
-}
-
-/** Look first: a database of this version opens without a right to change its tables, and without a long wait. */
-async function migrateOnServer(address: PostgresAddress): Promise<void> {
-  const isCurrent = await withOne(address, address.statementTimeoutMs * WRITING_FACTOR, async (database) => {
-    await sql`select 1`.execute(database)
-    return isUpToDate(database, POSTGRES_COPY_MIGRATIONS)
-  })
-  if (isCurrent) return
-  await withOne(address, LONG_STATEMENT_MS, (database) =>
-    migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS),
-  )
-}
-
-async function withOne<Result>(
-  address: PostgresAddress,
-  statementTimeoutMs: number,
-  work: (database: Kysely<unknown>) => Promise<Result>,
-): Promise<Result> {
-  const opened: OpenPostgres<unknown> = openPostgres({ address, schema: SCHEMA, size: 1, statementTimeoutMs })
-  try {
-    return await work(opened.database)
-  } finally {
-    await opened.close()
   }
 }

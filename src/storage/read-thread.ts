@@ -1,20 +1,22 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { readWithin } from '../database/read-deadline.ts'
-import { openReader } from './dialects.ts'
+import { createSerialQueue } from '../lib/serial-queue.ts'
 import { lowerThreadPriority } from '../lib/thread-priority.ts'
+import { openReader } from './dialects.ts'
 import {
   type ReadRequest,
   type ReadResponse,
   type ReadThreadData,
   type ToReadThread,
   createLongReads,
-} from './read-threads.ts'
+} from './long-reads.ts'
 import { createReadCopy } from './sql-copies.ts'
 
 /** Body of a thread that makes the long reads of a SQLite file, one after the other. */
 const { path, catalog } = workerData as ReadThreadData
-const reader = openReader({ kind: 'sqlite', path })
+const reader = openReader(path)
 const reads = createLongReads(createReadCopy(reader, catalog))
+const queue = createSerialQueue()
 
 lowerThreadPriority()
 
@@ -28,17 +30,10 @@ async function respond({ id, method, parameters, withinMs }: ReadRequest): Promi
   }
 }
 
-async function take(message: ToReadThread): Promise<void> {
-  if (message !== 'close') {
-    parentPort?.postMessage(await respond(message))
-    return
-  }
-  await reader.destroy()
-  parentPort?.close()
-}
-
-let last: Promise<void> = Promise.resolve()
-
 parentPort?.on('message', (message: ToReadThread) => {
-  last = last.then(() => take(message))
+  void queue.run(async () => {
+    if (message !== 'close') return parentPort?.postMessage(await respond(message))
+    await reader.destroy()
+    parentPort?.close()
+  })
 })

@@ -4,14 +4,7 @@ import { StoreError, StoreNewerError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
 import type { BusyTimeouts } from './dialects.ts'
 import type { CopyStore } from './store.ts'
-import {
-  READ_ONLY_MESSAGE,
-  isFileDamaged,
-  isLocked,
-  isReadOnly,
-  isTooLong,
-  isUnavailable,
-} from './unavailable.ts'
+import { isFileDamaged, isLocked, isReadOnly, isTooLong, isUnavailable } from './unavailable.ts'
 import { retryWhileLocked } from './with-retries.ts'
 
 /** How long after a failure a database is probed again. Opening a file is dear, and a server is soon back. */
@@ -67,8 +60,8 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
 
   const run = async <T>(action: Action<T>, kind: CallKind, silentMs?: number): Promise<T> => {
     const store = connection.current(kind) ?? (await connection.reopen())
-    const retries = kind === 'write' && visitorTimeoutMs === undefined
-    const call = retries ? retryWhileLocked(() => action(store)) : action(store)
+    const isFileWrite = kind === 'write' && visitorTimeoutMs === undefined
+    const call = isFileWrite ? retryWhileLocked(() => action(store)) : action(store)
     // After silence the call goes on: its own end, which may come later, tells whether the database is unavailable.
     call.catch((error: unknown) => connection.note(error, kind, store))
     return silentMs === undefined ? call : failWhenSilent(call, silentMs)
@@ -129,8 +122,8 @@ class Connection {
     this.#details = details
     this.#clock = details.clock ?? systemClock
     this.#isServer = details.visitorTimeoutMs !== undefined
-    this.#unavailable = createTrouble(details.onFailure)
-    this.#readOnly = createTrouble(details.onReadOnly, details.onWritable)
+    this.#unavailable = new Trouble(details.onFailure)
+    this.#readOnly = new Trouble(details.onReadOnly, details.onWritable)
     this.#writePause = createPause(this.#clock, { firstMs: WRITE_PAUSE_MS, longestMs: WRITE_PAUSE_MS })
   }
 
@@ -152,7 +145,7 @@ class Connection {
   current(kind: CallKind): CopyStore | undefined {
     if (kind === 'write') this.#checkWritesAccepted()
     if (this.#store !== undefined && this.#isFileReplaced()) this.#drop(this.#store)
-    const cause = this.#unavailable.error()
+    const cause = this.#unavailable.error
     const mayReopen = !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
     if (this.#stopping.signal.aborted || (cause !== undefined && !mayReopen))
       throw this.#isServer
@@ -194,8 +187,8 @@ class Connection {
   }
 
   #checkWritesAccepted(): void {
-    const cause = this.#readOnly.error()
-    if (cause !== undefined) throw new StoreError(READ_ONLY_MESSAGE, { cause })
+    const cause = this.#readOnly.error
+    if (cause !== undefined) throw new StoreError('the database only read a moment ago', { cause })
     if (this.#writePause.isOn()) throw new StoreError('another process held the database a moment ago')
   }
 
@@ -244,7 +237,7 @@ class Connection {
 
   /** Probe a server in the background until nothing is wrong with it. */
   #probeWhileTroubled(): void {
-    const isTroubled = (): boolean => (this.#unavailable.error() ?? this.#readOnly.error()) !== undefined
+    const isTroubled = (): boolean => (this.#unavailable.error ?? this.#readOnly.error) !== undefined
     const probeRepeatedly = async (): Promise<void> => {
       while (isTroubled()) {
         await systemClock.wait(PROBE_AFTER_MS.server, this.#stopping.signal)
@@ -262,8 +255,11 @@ class Connection {
       await store.ping()
       if (this.#unavailable.end()) this.#details.onHealed?.()
       // A check that fails for want of a connection says nothing about reads, which have just worked.
-      if (this.#readOnly.error() !== undefined)
-        await store.checkWritable().then(this.#readOnly.end, () => false)
+      if (this.#readOnly.error !== undefined)
+        await store
+          .checkWritable()
+          .then(() => this.#readOnly.end())
+          .catch(() => {})
     } catch (error) {
       // Without tables of this version there is nothing to read.
       const trouble = this.#store !== undefined && isReadOnly(error) ? this.#readOnly : this.#unavailable
@@ -273,29 +269,29 @@ class Connection {
 }
 
 /** Something that is wrong for a while; its begin and its end are reported once. */
-type Trouble = Readonly<{
+class Trouble {
   /** `undefined`: nothing is wrong. */
-  error(): unknown
-  begin(error: unknown): void
-  /** Return whether something was wrong until now. */
-  end(): boolean
-}>
+  error: unknown
+  readonly #onBegin: ((error: unknown) => void) | undefined
+  readonly #onEnd: (() => void) | undefined
 
-function createTrouble(onBegin?: (error: unknown) => void, onEnd?: () => void): Trouble {
-  let current: unknown
-  return {
-    error: () => current,
-    begin(error) {
-      const isNew = current === undefined
-      current = error
-      if (isNew) onBegin?.(error)
-    },
-    end() {
-      if (current === undefined) return false
-      current = undefined
-      onEnd?.()
-      return true
-    },
+  constructor(onBegin?: (error: unknown) => void, onEnd?: () => void) {
+    this.#onBegin = onBegin
+    this.#onEnd = onEnd
+  }
+
+  begin(error: unknown): void {
+    const isNew = this.error === undefined
+    this.error = error
+    if (isNew) this.#onBegin?.(error)
+  }
+
+  /** Return whether something was wrong until now. */
+  end(): boolean {
+    if (this.error === undefined) return false
+    this.error = undefined
+    this.#onEnd?.()
+    return true
   }
 }
 

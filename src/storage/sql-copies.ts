@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, systemClock, toLatestMs } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { parseDrops } from './rows.ts'
 import type { CopiesTable, CopyTables } from './schema.ts'
 import { execute } from './statements.ts'

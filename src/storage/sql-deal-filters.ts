@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { inTime } from '../database/read-deadline.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { toNewer } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import type { DealSort } from '../offers/deals.ts'
 import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { WalkError } from '../errors.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'

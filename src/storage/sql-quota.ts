@@ -8,7 +8,7 @@ import {
   toDay,
 } from '../catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { transact } from '../database/transact.ts'
 import type { CopyTables } from './schema.ts'
 import { readTime } from './sql-leases.ts'

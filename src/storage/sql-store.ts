@@ -1,13 +1,13 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Clock, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
 import type { CopyTables } from './schema.ts'
 import { findChannelList, holdChannelList, putChannelList } from './sql-channels.ts'
 import { createSqlClaims } from './sql-claims.ts'
-import { type OpenLongReads, createLongReads } from './read-threads.ts'
+import { type OpenLongReads, createLongReads } from './long-reads.ts'
 import { countOffers, createReadCopy, findFutureCopies, readCopyState, readInOneView } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
 import { findUnfinishedWalks, readTime } from './sql-leases.ts'
@@ -17,7 +17,7 @@ import { updateQuota } from './sql-quota.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { maintainSearchIndex } from './sqlite-search.ts'
 import { shrinkFile } from './sqlite-shrink.ts'
-import type { CopyStore, WalkStore } from './store.ts'
+import { type CopyStore, type WalkStore, isShortRead } from './store.ts'
 import { createServerRunner } from './with-retries.ts'
 
 export type SqlStoreOptions = Readonly<{
@@ -56,8 +56,9 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     ? createServerRunner({ isWalk: options.timeouts === undefined })
     : maintainSearchIndex(writer)
   const readCopy = createReadCopy(reader, catalog, clock)
-  const longReadThreads = openReadsOfFile(options)
-  const longReads = longReadThreads ?? createLongReads(readCopy)
+  const thread = openReadsOfFile(options)
+  const reads = createLongReads(readCopy)
+  const longReads = thread ?? reads
   const walks = createSqlWalkStore(writer, catalog, clock)
   const claims = createSqlClaims(writer, catalog, clock)
   const putLookups = createLookupWriter(writer, catalog, clock)
@@ -75,7 +76,8 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       run('putChannelList', () => putChannelList(writer, catalog, { channels, asOfMs })),
     holdChannelList: (asOfMs) => run('holdChannelList', () => holdChannelList(writer, catalog, asOfMs)),
     getCopyState: (channelId) => run('getCopyState', () => readCopyState(reader, catalog, channelId)),
-    findDeals: (query, withinMs) => run('findDeals', () => longReads.findDeals(query, withinMs)),
+    findDeals: (query, withinMs) =>
+      run('findDeals', () => (isShortRead(query) ? reads : longReads).findDeals(query, withinMs)),
     countDeals: (query) => run('countDeals', () => longReads.countDeals(query)),
     searchProducts: (channelId, text, limit) =>
       run('searchProducts', () => longReads.searchProducts(channelId, text, limit)),
@@ -114,7 +116,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     close: () =>
       run('close', async () => {
         await runner.stop()
-        await longReadThreads?.close()
+        await thread?.close()
         await close()
       }),
   }

@@ -1,5 +1,5 @@
 import { type Transaction, sql } from 'kysely'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import type { StoredShape } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { toWordList } from './sql-search.ts'

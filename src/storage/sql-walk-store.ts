@@ -1,19 +1,18 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Drops, addDrops, countMalformedOffers, isMostlyMalformed } from '../catalog/parse.ts'
 import { type Clock, DAY_MS, isFuture, systemClock, toLatestMs } from '../clock.ts'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import { transact } from '../database/transact.ts'
 import { WalkError } from '../errors.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables, WalkPagesTable } from './schema.ts'
-import { holdChannelList, putChannelList } from './sql-channels.ts'
-import { type CopyRow, countOffers, getCopy, isVisibleAt, readCopyState } from './sql-copies.ts'
+import { type CopyRow, countOffers, getCopy, isVisibleAt } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
 import { type Guard, createLeases } from './sql-leases.ts'
 import { MAX_TRANSACTION_ROWS, applyPage } from './sql-pages.ts'
 import { deleteVersions } from './sql-versions.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
-import type { HeldWalk, WalkPlace, WalkStore } from './store.ts'
+import type { ChannelListStore, HeldWalk, WalkPlace, WalkStore } from './store.ts'
 
 /** Products looked at for one transaction that ends or removes some; each takes its deals along. */
 const MAX_TRANSACTION_PRODUCTS = 100
@@ -29,7 +28,7 @@ export function createSqlWalkStore(
   database: Kysely<CopyTables>,
   catalog: string,
   clock: Clock = systemClock,
-): Omit<WalkStore, 'close' | 'updateQuota'> {
+): Omit<WalkStore, 'updateQuota' | keyof ChannelListStore> {
   const open = (channelId: string): Promise<CopyRow> => getCopy(database, catalog, channelId)
   const { guard, ...leases } = createLeases(database, open, clock)
   const openWriting = async (channelId: string): Promise<Writing> => {
@@ -58,9 +57,6 @@ export function createSqlWalkStore(
         if (!(error instanceof WalkError)) throw error
       }
     },
-    putChannelList: (channels, asOfMs) => putChannelList(database, catalog, { channels, asOfMs }),
-    holdChannelList: (asOfMs) => holdChannelList(database, catalog, asOfMs),
-    getCopyState: (channelId) => readCopyState(database, catalog, channelId),
   }
 }
 

@@ -22,29 +22,21 @@ const DEAL_INDEXES: Readonly<Record<string, string>> = {
 }
 
 /** Made by migration 0001 and dropped by 0007: `deals_by_discount` has its order and more. */
-const OLD_INDEXES = ['deals_by_ratio'] as const
+const OLD_INDEX = 'deals_by_ratio'
 
-/** Does without the indexes until the first walk of the first copy is complete; with any complete copy it changes nothing. */
+/** Do without the indexes until the first walk of the first copy is complete; with any complete copy it changes nothing. */
 export async function dropDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   await database.transaction().execute(async (transaction) => {
-    const complete = await transaction
-      .selectFrom('copies')
-      .select('id')
-      .where('current_walk', '>', 0)
-      .limit(1)
-      .executeTakeFirst()
-    if (complete !== undefined) return
-    for (const name of [...OLD_INDEXES, ...Object.keys(DEAL_INDEXES)])
+    const { rows } = await sql`select 1 from copies where current_walk > 0 limit 1`.execute(transaction)
+    if (rows.length > 0) return
+    for (const name of [OLD_INDEX, ...Object.keys(DEAL_INDEXES)])
       await sql`drop index if exists ${sql.ref(name)}`.execute(transaction)
   })
 }
 
-/**
- * Makes the indexes that are missing, each in a transaction of its own; where none is, that costs nothing. Called once more in
- * the transaction that completes a walk, in case that another walk began meanwhile.
- */
+/** Make the indexes that are missing, each in a transaction of its own; where none is, that costs nothing. */
 export async function createDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   for (const [name, columns] of Object.entries(DEAL_INDEXES))
     await sql`create index if not exists ${sql.ref(name)} on deals (${sql.raw(columns)})`.execute(database)
-  for (const name of OLD_INDEXES) await sql`drop index if exists ${sql.ref(name)}`.execute(database)
+  await sql`drop index if exists ${sql.ref(OLD_INDEX)}`.execute(database)
 }

@@ -4,25 +4,27 @@ import { createPause } from '../lib/backoff.ts'
 import type { CopyTables } from './schema.ts'
 import type { CallRunner } from './with-retries.ts'
 
-/** The index of words of a SQLite file (FTS5): how it is created, filled and rebuilt. `search-words.ts` reads it. */
+/** The index of words of a SQLite file (FTS5): how it is created, filled and rebuilt. `sql-search.ts` reads it. */
 
 /** Products that one step of the filling puts into the index. */
 const FILLED_AT_ONCE = 200
 
-/** The rest after a step, by its outcome. Once all is done, another process may still make the index anew. */
+/** The rest after a step, by its outcome. Once all is done, another process may still rebuild the index. */
 const FILL_PAUSES_MS = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS } as const
 
 /** An index that is damaged again so soon is not rebuilt: something else is wrong. */
 const REBUILD_PAUSE_MS: number = MINUTE_MS
 
-/**
- * How SQLite says that the index is damaged, whatever code the driver gives with it. A constraint without a name is one of
- * FTS5's own tables, whose list of parts is wrong; those of ours are named.
- */
+/** What SQLite says of a damaged index, whatever code the driver gives. The nameless constraint is of FTS5's own tables. */
 const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
 
 /** Another process writes at the moment. */
 const HELD = /locked|busy/
+
+/** The number of a product's entry holds that of the copy, so that a search stays within one copy. */
+const ADD_WORDS =
+  'insert into product_words(rowid, words) values (new.copy_id << 40 | new.id, new.search_text);'
+const REMOVE_WORDS = 'delete from product_words where rowid = old.copy_id << 40 | old.id;'
 
 /**
  * The index for migration 0003; once that is released it never changes. Without texts of its own, and without places of
@@ -30,22 +32,17 @@ const HELD = /locked|busy/
  * that are there already are left to `maintainSearchIndex`.
  */
 export async function createSearchIndex(database: QueryExecutorProvider): Promise<void> {
-  await sql`create virtual table product_words using fts5(words, content='', contentless_delete=1, detail=none,
-    prefix='1 2', tokenize="unicode61 remove_diacritics 0")`.execute(database)
-  await sql`create trigger product_words_added after insert on products begin
-    insert into product_words(rowid, words) values (new.copy_id << 40 | new.id, new.search_text); end`.execute(
-    database,
-  )
-  await sql`create trigger product_words_removed after delete on products begin
-    delete from product_words where rowid = old.copy_id << 40 | old.id; end`.execute(database)
-  await sql`create trigger product_words_changed after update of search_text on products
-    when old.search_text <> new.search_text begin
-    delete from product_words where rowid = old.copy_id << 40 | old.id;
-    insert into product_words(rowid, words) values (new.copy_id << 40 | new.id, new.search_text); end`.execute(
-    database,
-  )
-  await sql`create table search_backlog (below_id integer not null)`.execute(database)
-  await sql`insert into search_backlog select id + 1 from products order by id desc limit 1`.execute(database)
+  for (const statement of [
+    `create virtual table product_words using fts5(words, content='', contentless_delete=1, detail=none,
+      prefix='1 2', tokenize="unicode61 remove_diacritics 0")`,
+    `create trigger product_words_added after insert on products begin ${ADD_WORDS} end`,
+    `create trigger product_words_removed after delete on products begin ${REMOVE_WORDS} end`,
+    `create trigger product_words_changed after update of search_text on products
+      when old.search_text <> new.search_text begin ${REMOVE_WORDS} ${ADD_WORDS} end`,
+    'create table search_backlog (below_id integer not null)',
+    'insert into search_backlog select id + 1 from products order by id desc limit 1',
+  ])
+    await sql.raw(statement).execute(database)
 }
 
 /**
@@ -53,13 +50,13 @@ export async function createSearchIndex(database: QueryExecutorProvider): Promis
  * back and puts them in at once, which takes a third of the time.
  */
 export async function letWritersHoldWords(database: QueryExecutorProvider): Promise<void> {
-  await sql`create table if not exists held_words (held integer not null)`.execute(database)
-  await sql`drop trigger if exists product_words_added`.execute(database)
-  await sql`create trigger product_words_added after insert on products
-    when not exists (select 1 from held_words) begin
-    insert into product_words(rowid, words) values (new.copy_id << 40 | new.id, new.search_text); end`.execute(
-    database,
-  )
+  for (const statement of [
+    'create table if not exists held_words (held integer not null)',
+    'drop trigger if exists product_words_added',
+    `create trigger product_words_added after insert on products
+      when not exists (select 1 from held_words) begin ${ADD_WORDS} end`,
+  ])
+    await sql.raw(statement).execute(database)
 }
 
 /** Insert products, and then their words at once. `insert` returns their ids. */
@@ -67,9 +64,9 @@ export async function insertWithWords(
   transaction: Transaction<CopyTables>,
   insert: () => Promise<readonly number[]>,
 ): Promise<readonly number[]> {
-  await transaction.insertInto('held_words').values({ held: 1 }).execute()
+  await sql`insert into held_words (held) values (1)`.execute(transaction)
   const ids = await insert()
-  await transaction.deleteFrom('held_words').execute()
+  await sql`delete from held_words`.execute(transaction)
   await sql`insert into product_words(rowid, words)
     select copy_id << 40 | id, search_text from products where id between ${ids[0]} and ${ids.at(-1)}`.execute(
     transaction,
@@ -123,8 +120,7 @@ function createRebuilder(
     count: () => count,
     async rebuild(damage) {
       if (rebuilding === undefined && pause.isOn()) throw damage
-      rebuilding ??= rebuildNow()
-      await rebuilding
+      await (rebuilding ??= rebuildNow())
     },
   }
 }
@@ -149,7 +145,7 @@ function startFilling(
   let rest = new AbortController()
   const fill = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      // A step that fails, as while another process writes, is made again; what is wrong with the file, others say.
+      // A step that fails, as while another process writes, is made again; other calls report what is wrong with the file.
       const outcome = await step().catch(() => 'failed' as const)
       if (stopping.signal.aborted) return
       rest = new AbortController()
@@ -173,33 +169,29 @@ function isSaying(error: unknown, words: RegExp): boolean {
 
 /** Put the next products into the index. Several processes may do so at the same time. */
 async function fillSome(database: Kysely<CopyTables>): Promise<'more' | 'done'> {
-  const isFilled =
-    (await database.selectFrom('search_backlog').select('below_id').executeTakeFirst()) === undefined
-  if (isFilled) return 'done'
+  if ((await findBacklog(database)) === undefined) return 'done'
   return database.transaction().execute(async (transaction) => {
-    const backlog = await transaction.selectFrom('search_backlog').select('below_id').executeTakeFirst()
+    const backlog = await findBacklog(transaction)
     if (backlog === undefined) return 'done'
-    const next = await transaction
-      .selectFrom(({ selectFrom }) =>
-        selectFrom('products')
-          .select('id')
-          .where('id', '<', backlog.below_id)
-          .orderBy('id', 'desc')
-          .limit(FILLED_AT_ONCE)
-          .as('next'),
-      )
-      .select(({ fn }) => fn.min('id').as('id'))
-      .executeTakeFirst()
-    if (typeof next?.id !== 'number') {
-      await transaction.deleteFrom('search_backlog').execute()
+    const { rows } = await sql<{ id: number | null }>`select min(id) as id from (
+      select id from products where id < ${backlog.below_id} order by id desc limit ${FILLED_AT_ONCE})`.execute(
+      transaction,
+    )
+    const firstId = rows[0]?.id ?? null
+    if (firstId === null) {
+      await sql`delete from search_backlog`.execute(transaction)
       return 'done'
     }
     // One that was written since is there already.
     await sql`insert or replace into product_words(rowid, words)
-      select copy_id << 40 | id, search_text from products where id >= ${next.id} and id < ${backlog.below_id}`.execute(
+      select copy_id << 40 | id, search_text from products where id >= ${firstId} and id < ${backlog.below_id}`.execute(
       transaction,
     )
-    await transaction.updateTable('search_backlog').set({ below_id: next.id }).execute()
+    await sql`update search_backlog set below_id = ${firstId}`.execute(transaction)
     return 'more'
   })
+}
+
+function findBacklog(database: Kysely<CopyTables>): Promise<Readonly<{ below_id: number }> | undefined> {
+  return database.selectFrom('search_backlog').select('below_id').executeTakeFirst()
 }

@@ -1,5 +1,5 @@
 import { CompiledQuery, type Expression, type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
-import { isPostgres } from '../database/postgres.ts'
+import { isPostgres } from '../database/is-postgres.ts'
 import type { CopyTables } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>> & Readonly<{ gtin: string }>

@@ -145,76 +145,78 @@ export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntr
 
 type Claimed = Pick<Lookup, 'channelId' | 'gtin'>
 
-/** The stored copy of one catalog. Every method may throw a `StoreError`; the one who asks treats it as a miss. */
+/** Who holds something, and for how long from now. */
+type Lease = Readonly<{ owner: string; forMs: number }>
+
+/** The stored copy of one catalog. Every method may throw a `StoreError`; the caller treats it as a miss. */
 export type CopyStore = QuotaStore &
+  ChannelListStore &
   Readonly<{
     /** `undefined`: the copy knows nothing of it. */
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
-    /** Writes what look-ups said, all of it or nothing. Newer data stays. */
+    /** Write what look-ups found, all of it or nothing. Newer data stays. */
     putLookups(lookups: readonly Lookup[]): Promise<void>
-    /** From now on the owner alone asks the catalog for a product, for `forMs` at most; `false`: another one does. */
-    claimLookup(product: Claimed, claim: Readonly<{ owner: string; forMs: number }>): Promise<boolean>
-    releaseLookup(product: Claimed, claim: Readonly<{ owner: string }>): Promise<void>
+    /** Let this owner alone ask the catalog for a product, for `forMs` at most; `false`: another one does. */
+    claimLookup(product: Claimed, claim: Lease): Promise<boolean>
+    releaseLookup(product: Claimed, claim: Pick<Lease, 'owner'>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
-    putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
-    /** Notes that the catalog listed no channels at `asOfMs`, and keeps the list. The first such time stays. */
-    holdChannelList(asOfMs: number): Promise<void>
-    getCopyState(channelId: string): Promise<CopyState>
-    /**
-     * The cards of a page of a grid.
-     * @throws UnavailableError when it takes longer than `withinMs`
-     */
+    /** Find the cards of a page of a grid. @throws UnavailableError when it takes longer than `withinMs` */
     findDeals(query: DealQuery, withinMs?: number): Promise<readonly DealEntry[]>
     /**
      * Count what `findDeals` would find, whatever its sort and page. Only the 20,000 deals with the highest discount are
      * counted, and only 30 brands and 30 merchants named.
      */
     countDeals(query: DealQuery): Promise<DealCounts>
-    /** The currency that most of the deals have; `undefined` without deals. */
+    /** Find the currency that most of the deals have; `undefined` without deals. */
     findDealCurrency(channelId: string): Promise<string | undefined>
-    /** Products whose title or brand has every word, or whose GTIN begins with the digits. */
+    /** Find products whose title or brand has every word, or whose GTIN begins with the digits. */
     searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
-    /** Walks under way, whoever makes them, and those whose process has died. */
+    /** Find walks under way, also of other processes, and those whose process has died. */
     findUnfinishedWalks(): Promise<readonly UnfinishedWalk[]>
-    /** Channels whose copy is, by its own account, of the future: a clock was wrong, and a walk is due at once. */
+    /** Find channels whose copy is, by its own account, of the future: a clock was wrong, and a walk is due at once. */
     findFutureCopies(): Promise<readonly string[]>
-    /** What the clock of the database says, Unix milliseconds; `null` for a file, which has none. */
+    /** Read the clock of the database, Unix milliseconds; `null` for a file, which has none. */
     readTime(): Promise<number | null>
     /** Throws when the database cannot be read. */
     ping(): Promise<void>
     /** Throws when a server only reads, as a standby does. A file is not tried. */
     checkWritable(): Promise<void>
-    close(): Promise<void>
   }>
 
 /** The walk's side of the copy. */
 export type WalkStore = QuotaStore &
+  ChannelListStore &
   Readonly<{
-    /** Takes or extends the lease; `false` while another owner holds it. */
-    takeLease(channelId: string, lease: Readonly<{ owner: string; forMs: number }>): Promise<boolean>
+    /** Take or extend the lease; `false` while another owner holds it. */
+    takeLease(channelId: string, lease: Lease): Promise<boolean>
     releaseLease(channelId: string, owner: string): Promise<void>
-    /** Who holds the lease, or held it last without giving it back; `null`: nobody. */
+    /** Find who holds the lease, or held it last without giving it back; `null`: nobody. */
     findLeaseOwner(channelId: string): Promise<string | null>
-    /** The place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
+    /** Return the place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
     beginWalk(
       channelId: string,
       times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
     ): Promise<WalkPlace>
-    /** Puts a page into the copy; what is newer there stays. */
+    /** Put a page into the copy; what is newer there stays. */
     applyPage(channelId: string, page: WalkPage): Promise<void>
     /** Were most offers or products of a walk malformed? Its pages are all in the copy; where some were, it reads every product. */
     isWalkMalformed(channelId: string, walk: number): Promise<boolean>
-    /** Notes what a walk found that is not believed: the copy before it stays current, and the next walk begins anew. */
+    /** Note what a walk found that is not believed: the copy before it stays current, and the next walk begins anew. */
     holdWalk(channelId: string, walk: number, held: HeldWalk): Promise<void>
-    /** Makes the walk the one that readers see, then removes what ended with it. */
+    /** Make the walk the one that readers see, then remove what ended with it. */
     completeWalk(
       channelId: string,
       walk: number,
       end: Readonly<{ nowMs: number; isMalformed: boolean }>,
     ): Promise<void>
     failWalk(channelId: string, code: string, nowMs: number): Promise<void>
-    putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
-    holdChannelList(asOfMs: number): Promise<void>
-    getCopyState(channelId: string): Promise<CopyState>
-    close(): Promise<void>
   }>
+
+/** What visitors' and walks' sides have in common. */
+export type ChannelListStore = Readonly<{
+  putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
+  /** Note that the catalog listed no channels at `asOfMs`, and keep the list. The first such time stays. */
+  holdChannelList(asOfMs: number): Promise<void>
+  getCopyState(channelId: string): Promise<CopyState>
+  close(): Promise<void>
+}>

@@ -1,11 +1,8 @@
 import { findSqlState } from '../database/transact.ts'
 import { StoreError, type VitrineError } from '../errors.ts'
 
-/**
- * SQLSTATE classes of a server that cannot be worked with at all: no connection, refused login, no such database, no resources,
- * shutting down, its disk.
- */
-const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '28', '3D', '53', '57', '58'])
+/** SQLSTATE classes of a server that is away: no connection, refused login, no such database, no resources, shutdown, disk. */
+const UNAVAILABLE_CLASS = /^(?:08|28|3D|53|57|58)/
 
 /** The server ended a statement that took too long: so it is there. */
 const TOO_LONG = '57014'
@@ -13,8 +10,10 @@ const TOO_LONG = '57014'
 /** A standby, or a server that has become one. */
 const READ_ONLY = '25006'
 
-/** SQLSTATE class 22, data exception. */
 const DATA_EXCEPTION = /^22/
+
+/** Codes of the system and of TLS. SQLite's own failures say nothing of a connection. */
+const SYSTEM_CODE = /^E(?!RR_SQLITE)/
 
 /** In the words of the driver and of ours. */
 const CONNECTION_LOST = /connection|timeout|terminated|said nothing|does not support SSL/i
@@ -25,9 +24,6 @@ const FILE_DAMAGED = /not a database|disk I\/O error|unable to open/
 /** Another process holds the lock of a SQLite file. */
 const LOCKED = /locked|busy/
 
-/** The message of a write while the database is known to be read-only. */
-export const READ_ONLY_MESSAGE = 'the database only read a moment ago'
-
 /** Did the server refuse a write because it is read-only? Stored data can still be read. */
 export function isReadOnly(error: unknown): boolean {
   return findSqlState(error) === READ_ONLY
@@ -36,15 +32,10 @@ export function isReadOnly(error: unknown): boolean {
 /** Can the server not be reached, or not be worked with? A statement that it refuses for other reasons does not count. */
 export function isUnavailable(error: unknown): boolean {
   const state = findSqlState(error)
-  if (state === undefined) return isConnectionLost(error)
-  return state !== TOO_LONG && UNAVAILABLE_CLASSES.has(state.slice(0, 2))
-}
-
-function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  if (error.cause !== undefined) return isConnectionLost(error.cause)
-  const isOfSystem = 'code' in error && typeof error.code === 'string' && error.code.startsWith('E')
-  return isOfSystem || CONNECTION_LOST.test(error.message)
+  if (state !== undefined) return state !== TOO_LONG && UNAVAILABLE_CLASS.test(state)
+  const cause = findCause(error)
+  const isOfSystem = cause !== undefined && 'code' in cause && SYSTEM_CODE.test(String(cause.code))
+  return isOfSystem || CONNECTION_LOST.test(cause?.message ?? '')
 }
 
 /** Was the database not reached, or not asked because it is known to be unavailable? */
@@ -62,12 +53,7 @@ export function isValueRefused(error: unknown): boolean {
 
 /** Did a statement take too long, or did it wait in vain for one of this process's connections? */
 export function isTooLong(error: unknown): boolean {
-  return findSqlState(error) === TOO_LONG || isPoolFull(error)
-}
-
-function isPoolFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return error.message.includes('statements at once') || isPoolFull(error.cause)
+  return findSqlState(error) === TOO_LONG || describeStoreFailure(error).includes('statements at once')
 }
 
 /** Did another process hold the lock of the SQLite file? */
@@ -82,11 +68,16 @@ export function isFileDamaged(error: unknown): boolean {
 
 /** Return why the store failed, in the words of the database, which name no data. */
 export function describeStoreFailure(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown reason'
-  return error.cause instanceof Error ? describeStoreFailure(error.cause) : error.message
+  return findCause(error)?.message ?? 'unknown reason'
 }
 
 /** Return why something failed: for the store in the words of the database, else in our own. */
 export function describeFailure(error: VitrineError): string {
   return error instanceof StoreError ? describeStoreFailure(error) : error.message
+}
+
+/** Find the error at the bottom of an error. */
+function findCause(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined
+  return findCause(error.cause) ?? error
 }

@@ -14,15 +14,14 @@ const WALK_RETRY_MS: number = SECOND_MS / 2
 
 /** Run a write again while another process holds the file. The wait keeps the process alive: it may be the last write. */
 export async function retryWhileLocked<T>(write: () => Promise<T>): Promise<T> {
-  for (let leftMs = LOCKED_TIMEOUT_MS; leftMs > 0; leftMs -= LOCKED_RETRY_MS) {
+  for (let leftMs = LOCKED_TIMEOUT_MS; ; leftMs -= LOCKED_RETRY_MS) {
     try {
       return await write()
     } catch (error) {
-      if (!isLocked(error)) throw error
+      if (leftMs <= 0 || !isLocked(error)) throw error
       await wait(LOCKED_RETRY_MS)
     }
   }
-  return write()
 }
 
 /** Runs every call of an open store, with the repairs and retries of its engine. */
@@ -40,19 +39,18 @@ export function createServerRunner({ isWalk }: Readonly<{ isWalk: boolean }>): C
   const stopping = new AbortController()
   // There is no limit to the number of calls that wait.
   setMaxListeners(0, stopping.signal)
-  const runPatiently = async <T>(action: () => Promise<T>): Promise<T> => {
-    for (let leftMs = WALK_TIMEOUT_MS; ; leftMs -= WALK_RETRY_MS) {
-      try {
-        return await retryConflicts(action)
-      } catch (error) {
-        const mayPass = isUnavailable(error) || isReadOnly(error)
-        if (leftMs <= 0 || !mayPass || stopping.signal.aborted) throw error
-        await systemClock.wait(WALK_RETRY_MS, stopping.signal)
-      }
-    }
-  }
   return {
-    run: isWalk ? runPatiently : retryConflicts,
+    async run(action) {
+      for (let leftMs = isWalk ? WALK_TIMEOUT_MS : 0; ; leftMs -= WALK_RETRY_MS) {
+        try {
+          return await retryConflicts(action)
+        } catch (error) {
+          const mayPass = isUnavailable(error) || isReadOnly(error)
+          if (leftMs <= 0 || !mayPass || stopping.signal.aborted) throw error
+          await systemClock.wait(WALK_RETRY_MS, stopping.signal)
+        }
+      }
+    },
     stop() {
       stopping.abort()
       return Promise.resolve()

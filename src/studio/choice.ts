@@ -1,11 +1,15 @@
 import { BadOptionError } from '../errors.ts'
-import { OPTION_LIST, type OptionRow } from '../widgets/option-list.ts'
+import { OPTION_LIST, type OptionRow } from '../widgets/options.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../widgets/options.ts'
-import type { StudioKind, StudioTab } from './views.ts'
 import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
 
 /** The pages of the studio. */
-export const STUDIO_TABS: readonly StudioTab[] = ['where-to-buy', 'deals', 'health']
+export const STUDIO_TABS = ['where-to-buy', 'deals', 'health'] as const
+
+export type StudioTab = (typeof STUDIO_TABS)[number]
+
+/** What a tab embeds. */
+export type StudioKind = Exclude<StudioTab, 'health'>
 
 /** What the studio's address says; everything is optional there, and what cannot be read counts as not given. */
 export type StudioChoice = Readonly<{
@@ -18,13 +22,11 @@ export type StudioChoice = Readonly<{
   typed: URLSearchParams
 }>
 
-/** The options that a widget takes from a choice. */
-export type JudgedOptions = Readonly<{
-  /** What is right and not as by default, in the order of the list. */
-  query: URLSearchParams
-  /** What is wrong, by name, in the words of the answer that its address would get. */
-  errors: ReadonlyMap<string, string>
-}>
+/**
+ * The options that a widget takes from a choice. `query`: what is right and not as by default, in the order of the list. `errors`:
+ * what is wrong, by name, in the words of the response that its address would get.
+ */
+export type JudgedOptions = Readonly<{ query: URLSearchParams; errors: ReadonlyMap<string, string> }>
 
 /** Reads the studio's query. A form sends empty fields: they count as not given. */
 export function parseStudioChoice(query: URLSearchParams): StudioChoice {
@@ -37,13 +39,16 @@ export function parseStudioChoice(query: URLSearchParams): StudioChoice {
     channelId: readOr(() => reader.text('channel')?.toLowerCase() ?? null, null),
     gtin: readOr(() => reader.text('gtin'), null),
     find: readOr(() => reader.text('find') ?? '', ''),
-    typed: new URLSearchParams([...given].filter(([name]) => names.has(name)).map(toTyped)),
+    typed: new URLSearchParams(
+      [...given]
+        .filter(([name]) => names.has(name))
+        // Colours are copied with their sign, which no address has.
+        .map(([name, value]): [string, string] => [
+          name,
+          name === 'accent' ? value.replace(/^#/, '') : value,
+        ]),
+    ),
   }
-}
-
-/** Colours are copied with their sign, which no address has. */
-function toTyped([name, value]: readonly [string, string]): [string, string] {
-  return [name, name === 'accent' ? value.replace(/^#/, '') : value]
 }
 
 /** The options that a tab's widget has, in the order of the documentation. */
@@ -51,9 +56,9 @@ export function listOptions(tab: StudioTab): readonly OptionRow[] {
   return tab === 'health' ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
 }
 
-/** Tries each option by itself with the widget's own parser. */
+/** Try each option by itself with the widget's own parser. The health tab has none. */
 export function judgeOptions(
-  kind: StudioKind,
+  kind: StudioTab,
   typed: URLSearchParams,
   defaults: OptionDefaults,
 ): JudgedOptions {
@@ -83,8 +88,6 @@ export function judgeOptions(
 
 /** A query without the options that only fragments have. */
 export function toFrameQuery(query: URLSearchParams): URLSearchParams {
-  const isFragmentOnly = new Set(
-    OPTION_LIST.filter((row) => row.isFragmentOnly === true).map(({ name }) => name),
-  )
-  return new URLSearchParams([...query].filter(([name]) => !isFragmentOnly.has(name)))
+  const inFragments = new Set(OPTION_LIST.filter((row) => row.isFragmentOnly).map(({ name }) => name))
+  return new URLSearchParams([...query].filter(([name]) => !inFragments.has(name)))
 }

@@ -1,37 +1,26 @@
-import type { Channel, Product } from '../catalog/contract.ts'
+import type { Offer, Product } from '../catalog/contract.ts'
 import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
-import type { Config } from '../config/config.ts'
-import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
-import { pluralize } from '../lib/plural.ts'
+import { type Config, isServed } from '../config/config.ts'
 import { judgeAge, listShown } from '../freshness/age.ts'
+import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin, isCheckDigitRight } from '../offers/gtin.ts'
-import { formatTime } from '../widgets/format.ts'
-import { GONE_REASON, explainHiddenBox } from '../widgets/hidden-reasons.ts'
-import { selectOffers } from '../widgets/offer-choice.ts'
+import type { CopyEntry, CopyState } from '../storage/store.ts'
+import { describeHold } from '../sync/held-walk.ts'
+import {
+  TIME_UNKNOWN,
+  formatCount,
+  formatPrice,
+  formatSince,
+  formatTime,
+  formatWalked,
+  formatWhen,
+} from '../widgets/format.ts'
+import { GONE_REASON, describeDrops, explainHiddenBox, nameFilter } from '../widgets/hidden-reasons.ts'
+import { FILTERS, type JudgedOffer, judgeOffers, selectOffers } from '../widgets/offer-choice.ts'
 import type { CommonOptions, OptionDefaults } from '../widgets/options.ts'
-import type { ExplanationView } from './views.ts'
-import { listFacts, listOfferFacts } from './explain-facts.ts'
-
-/** What the catalog says of the product now, or why it was not asked. */
-export type CatalogAnswer =
-  | Readonly<{ kind: 'product'; product: Product }>
-  | Readonly<{ kind: 'absent' }>
-  | Readonly<{ kind: 'failed'; text: string; remedy: string | null }>
-  | Readonly<{ kind: 'not-asked'; why: string }>
-
-/** Everything that a box depends on beside its options. */
-export type Known = Readonly<{
-  channelId: string
-  /** 14 digits. */
-  gtin: string
-  /** `undefined`: no list was ever fetched. */
-  list: ChannelList | undefined
-  state: CopyState
-  entry: CopyEntry | undefined
-  /** Is the last complete walk recent enough to believe that the copy knows every product? */
-  isCopyComplete: boolean
-  catalog: CatalogAnswer
-}>
+import { isPriceShown } from '../widgets/presentation.ts'
+import { formatAge } from './health.ts'
+import type { CatalogAnswer, Known } from './known.ts'
 
 /** By what rules a box is made. */
 export type ExplainRules = Readonly<{
@@ -43,82 +32,80 @@ export type ExplainRules = Readonly<{
   nowMs: number
 }>
 
-/** What stands in the first line, and what to do about it. */
-type Verdict = Readonly<{ reason: string; remedy: string }>
+/** Why nothing is shown, and what to do about it. */
+type Fault = Readonly<{ reason: string; remedy: string }>
 
-/** Why a box shows what it shows, or nothing: the same rules as a visit, told. */
-export function explainBox(known: Known, rules: ExplainRules): ExplanationView {
+/** Why a box shows what it shows, or nothing. */
+export type ExplanationView = ReturnType<typeof explainBox>
+
+/** Explain by the rules of a visit why a box shows what it shows, or nothing. `remedy` is `null` when a box is shown. */
+export function explainBox(known: Known, rules: ExplainRules) {
   const product = findShownProduct(known, rules)
   const fault = findChannelFault(known, rules) ?? explainNothing(known, rules, product)
-  const view = {
+  const offers = listOfferFacts(product ?? known.entry?.product ?? null, known, rules)
+  const shownCount = offers.filter(({ isShown }) => isShown).length
+  return {
+    isShown: fault === undefined,
+    verdict:
+      fault === undefined
+        ? `A box is shown: ${pluralize(shownCount, 'offer')}.`
+        : `Nothing is shown. ${fault.reason}`,
+    remedy: fault?.remedy ?? null,
     facts: listFacts(known, rules),
-    offers: listOfferFacts(product ?? known.entry?.product ?? null, known, rules),
+    offers,
   }
-  if (fault !== undefined)
-    return { isShown: false, verdict: `Nothing is shown. ${fault.reason}`, remedy: fault.remedy, ...view }
-  const shownCount = view.offers.filter(({ isShown }) => isShown).length
-  const verdict = `A box is shown: ${pluralize(shownCount, 'offer')}.`
-  return { isShown: true, verdict, remedy: null, ...view }
 }
 
 /**
- * The product that a visit would be answered from (product.md, section 2: "When the catalog is called"); `null`: it is known that no
- * shop sells it; `undefined`: nothing is known.
+ * Find the product that a visit would be answered from (product.md, section 2: "When the catalog is called"). `null`: it is known
+ * that no shop sells it; `undefined`: nothing is known.
  */
-function findShownProduct(known: Known, { config, nowMs }: ExplainRules): Product | null | undefined {
-  const { entry } = known
-  const said = findSaid(known.catalog)
-  if (entry === undefined) return findUnknownProduct(known, said)
+function findShownProduct(
+  { entry, catalog, isCopyComplete, gtin }: Known,
+  { config: { freshness }, nowMs }: ExplainRules,
+): Product | null | undefined {
+  const reply = findReply(catalog)
+  const unknown = isCopyComplete || !isCheckDigitRight(gtin) ? null : reply
+  if (entry === undefined) return unknown
   const { product, asOfMs } = entry
-  if (product === null) return isRemembered(entry, config, nowMs) ? null : findUnknownProduct(known, said)
-  switch (judgeAge(asOfMs, nowMs, config.freshness)) {
+  if (product === null) return isWithin(asOfMs, freshness.notFoundSeconds * SECOND_MS, nowMs) ? null : unknown
+  switch (judgeAge(asOfMs, nowMs, freshness)) {
     case 'gone':
-      return findUnknownProduct(known, said)
+      return unknown
     case 'rescue':
     case 'unknown':
-      return said === undefined || isWorse(said, product) ? product : said
+      return isUsable(reply, product) ? reply : product
     default:
       return product
   }
 }
 
-function findUnknownProduct(
-  { isCopyComplete, gtin }: Known,
-  said: Product | null | undefined,
-): Product | null | undefined {
-  return isCopyComplete || !isCheckDigitRight(gtin) ? null : said
-}
-
-/** Is "no shop sells it" believed without asking again? */
-function isRemembered({ asOfMs }: CopyEntry, { freshness }: Config, nowMs: number): boolean {
-  return isWithin(asOfMs, freshness.notFoundSeconds * SECOND_MS, nowMs)
-}
-
 /** The product, `null` after a 404, `undefined` where the catalog gave no answer. */
-function findSaid(catalog: CatalogAnswer): Product | null | undefined {
+function findReply(catalog: CatalogAnswer): Product | null | undefined {
   if (catalog.kind === 'product') return catalog.product
   return catalog.kind === 'absent' ? null : undefined
 }
 
-/** An answer whose offers are all malformed never replaces usable ones. */
-function isWorse(said: Product | null, known: Product): boolean {
-  return said !== null && said.offers.length === 0 && said.drops !== undefined && known.offers.length > 0
+/** A reply whose offers are all malformed never replaces usable ones. */
+function isUsable(reply: Product | null | undefined, known: Product): reply is Product | null {
+  if (reply === undefined) return false
+  return reply === null || reply.offers.length > 0 || reply.drops === undefined || known.offers.length === 0
 }
 
 function findChannelFault(
   { channelId, list, catalog }: Known,
   { config, nowMs }: ExplainRules,
-): Verdict | undefined {
-  if (config.channels !== null && !config.channels.includes(channelId))
+): Fault | undefined {
+  if (!isServed(config, channelId))
     return {
       reason: 'VITRINE_CHANNELS does not name this channel.',
-      remedy: `Add its id to VITRINE_CHANNELS, or use one that is named: ${config.channels.join(', ')}.`,
+      remedy: `Add its id to VITRINE_CHANNELS, or use one that is named: ${config.channels?.join(', ')}.`,
     }
   if (list === undefined)
     return {
       reason:
         'The stored copy has nothing of this catalog, and the catalog has not said yet which channels there are.',
-      remedy: catalog.kind === 'failed' ? toRemedy(catalog.remedy) : toRemedy(null),
+      remedy: adviseOnFailure(catalog),
     }
   if (listShown(list, nowMs, config.freshness).some(({ id }) => id === channelId)) return undefined
   if (list.channels.length === 0)
@@ -127,7 +114,7 @@ function findChannelFault(
     reason: list.gone.some(({ channel }) => channel.id === channelId)
       ? GONE_REASON
       : 'The catalog lists no channel of this id.',
-    remedy: `Use a channel that it lists: ${list.channels.map(nameChannel).join(', ')}.`,
+    remedy: `Use a channel that it lists: ${list.channels.map(({ name, id }) => `${name} (${id})`).join(', ')}.`,
   }
 }
 
@@ -138,21 +125,16 @@ export function adviseNoChannels({ catalog }: Config): string {
     : 'Check that VITRINE_CATALOG_KEY belongs to the organization that has the channel, and that the channel still exists.'
 }
 
-/** A channel for a sentence. */
-export function nameChannel({ name, id }: Channel): string {
-  return `${name} (${id})`
-}
-
 function explainNothing(
   known: Known,
   rules: ExplainRules,
   product: Product | null | undefined,
-): Verdict | undefined {
+): Fault | undefined {
   const { catalog, gtin } = known
   if (product === undefined)
     return {
       reason: 'Nothing is known of this product, and the catalog gave no answer.',
-      remedy: toRemedy(catalog.kind === 'failed' ? catalog.remedy : null),
+      remedy: adviseOnFailure(catalog),
     }
   if (product === null) return explainAbsent(known, rules)
   if (selectOffers(product.offers, rules.options).length > 0) return undefined
@@ -169,7 +151,7 @@ function explainNothing(
 }
 
 /** Nobody sells it, or so it seems: the most likely cause first. */
-function explainAbsent({ gtin, state, entry, catalog }: Known, { nowMs }: ExplainRules): Verdict {
+function explainAbsent({ gtin, state, entry, catalog }: Known, { nowMs }: ExplainRules): Fault {
   const corrected = findCorrectedGtin(gtin)
   if (corrected !== undefined)
     return {
@@ -200,6 +182,144 @@ function nameWalk({ completedAtMs }: CopyState, nowMs: number): string {
   return `the walk of ${formatTime(completedAtMs, 'en')}`
 }
 
-function toRemedy(remedy: string | null): string {
+function adviseOnFailure(catalog: CatalogAnswer): string {
+  const remedy = catalog.kind === 'failed' ? catalog.remedy : null
   return remedy ?? '"vitrine check" says what is wrong with catalog and key.'
+}
+
+/** What is known, from when, in the order in which a visit asks for it. The labels are always the same. */
+function listFacts(known: Known, rules: ExplainRules) {
+  return [
+    { label: 'Channel', value: describeChannel(known, rules) },
+    { label: 'GTIN', value: describeGtin(known.gtin) },
+    { label: 'Stored copy of the channel', value: describeCopy(known.state, rules) },
+    { label: 'Product in the copy', value: describeEntry(known, rules) },
+    { label: 'Catalog now', value: describeCatalog(known) },
+    { label: 'Options that filter', value: describeOptions(rules) },
+  ]
+}
+
+function describeChannel({ channelId, list }: Known, { nowMs }: ExplainRules): string {
+  const listed = list?.channels.find(({ id }) => id === channelId)
+  const gone = list?.gone.find(({ channel }) => channel.id === channelId)
+  if (listed !== undefined && list !== undefined && list.heldSinceMs !== null)
+    return `${listed.name} (${channelId}), still shown; the catalog lists no channels ${formatSince(list.heldSinceMs, nowMs)}`
+  if (listed !== undefined) return `${listed.name} (${channelId}), listed`
+  if (gone !== undefined)
+    return `${gone.channel.name} (${channelId}), not listed any more ${formatSince(gone.goneAtMs, nowMs)}`
+  return `${channelId}, not listed`
+}
+
+function describeGtin(gtin: string): string {
+  const corrected = findCorrectedGtin(gtin)
+  return corrected === undefined ? gtin : `${gtin}, with a wrong check digit: ${corrected} would be right`
+}
+
+function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
+  const { completedAtMs, failure, failedAtMs, held } = state
+  const failedAt = failedAtMs === null ? '' : `, ${formatWhen(failedAtMs, nowMs)}`
+  const drops = describeDrops(state.drops)
+  return [
+    completedAtMs === null
+      ? 'not walked yet'
+      : `${pluralize(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalked(completedAtMs, nowMs)}`,
+    ...(drops.length === 0 ? [] : [`left out of it: ${drops.join(', ')}`]),
+    ...(held === null
+      ? []
+      : [
+          `a walk is held ${formatSince(held.sinceMs, nowMs)}, because ${describeHold(held, state.productCount)}`,
+          '"vitrine sync --accept" takes it',
+        ]),
+    ...(failure === null ? [] : [`the last walk failed with ${failure}${failedAt}`]),
+  ].join('; ')
+}
+
+const AGE_WORDS = {
+  fresh: 'fresh',
+  stale: 'shown at once and refreshed behind',
+  rescue: 'shown when the catalog gives no better answer',
+  gone: 'too old to be shown',
+  unknown: 'refreshed at once, and shown without prices until then',
+} as const
+
+function isPriceOld({ asOfMs }: CopyEntry, { nowMs, config: { priceMaxAgeSeconds } }: ExplainRules): boolean {
+  return !isPriceShown(asOfMs, { nowMs, priceMaxAgeSeconds })
+}
+
+function describeEntry({ entry, isCopyComplete }: Known, rules: ExplainRules): string {
+  const { config, nowMs } = rules
+  if (entry === undefined)
+    return isCopyComplete ? 'not in it, and the copy is complete: a visit makes no call' : 'not in it'
+  const seen = isFuture(entry.asOfMs, nowMs)
+    ? TIME_UNKNOWN
+    : `${formatTime(entry.asOfMs, 'en')}, ${formatAge(Math.max(0, nowMs - entry.asOfMs))} ago`
+  if (entry.product === null) return `remembered as sold by no shop since ${seen}`
+  const { title, offers, drops } = entry.product
+  return [
+    `${title}: ${pluralize(offers.length, 'offer')}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
+    ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
+    ...(isPriceOld(entry, rules)
+      ? ['its prices are too old to be shown (VITRINE_PRICE_MAX_AGE_SECONDS), or of unknown age']
+      : []),
+  ].join('; ')
+}
+
+function describeCatalog({ catalog }: Known): string {
+  switch (catalog.kind) {
+    case 'product': {
+      const { offers, drops } = catalog.product
+      const malformed = drops === undefined ? '' : `; malformed: ${describeDrops(drops).join(', ')}`
+      return `has the product, ${pluralize(offers.length, 'offer')}${malformed}`
+    }
+    case 'absent':
+      return 'says that no shop of this channel sells the product (404)'
+    case 'failed':
+      return catalog.text
+    default:
+      return `not asked: ${catalog.why}`
+  }
+}
+
+function describeOptions({ options, defaults, ignored }: ExplainRules): string {
+  const isSet = {
+    stock: options.stock === 'in',
+    merchant: options.merchants.length > 0,
+    exclude: options.excluded.length > 0,
+    currency: options.currency !== null,
+  }
+  const set = FILTERS.filter((filter) => isSet[filter]).map((filter) =>
+    toShortName(nameFilter(filter, options, defaults)),
+  )
+  const unknown = ignored.length === 0 ? '' : `; ignored, as it is no option of a box: ${ignored.join(', ')}`
+  return `${set.length === 0 ? 'none' : set.join(', ')}${unknown}`
+}
+
+function toShortName(name: string): string {
+  return name.replace(/^the (?:option|setting) /, '')
+}
+
+/** Every offer of a product with what a box does with it, those that are shown first. */
+function listOfferFacts(product: Product | null, { entry }: Known, rules: ExplainRules) {
+  if (product === null) return []
+  const isOld = product === entry?.product && isPriceOld(entry, rules)
+  return judgeOffers(product.offers, rules.options).map((judged, _index, all) => ({
+    text: describeOffer(judged.offer),
+    isShown: judged.leftOutBy === null,
+    outcome: describeOutcome(judged, rules, { isOld, currency: all[0]?.offer.currency ?? '' }),
+  }))
+}
+
+function describeOffer({ merchant, price, currency, availability, network }: Offer): string {
+  return [merchant, formatPrice(price, currency, 'en'), availability, network].filter(Boolean).join(', ')
+}
+
+function describeOutcome(
+  { leftOutBy }: JudgedOffer,
+  { options, defaults }: ExplainRules,
+  { isOld, currency }: Readonly<{ isOld: boolean; currency: string }>,
+): string {
+  if (leftOutBy === null) return isOld ? 'shown, without its price' : 'shown'
+  if (leftOutBy === 'better-offer') return 'left out: the same shop has a better offer'
+  if (leftOutBy === 'other-currency') return `left out: the box shows the offers in ${currency}`
+  return `left out by ${leftOutBy.map((filter) => toShortName(nameFilter(filter, options, defaults))).join(' and ')}`
 }

@@ -1,8 +1,8 @@
-import type { OptionRow } from '../widgets/option-list.ts'
-import { type OptionDefaults, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import { type JudgedOptions, listOptions } from './choice.ts'
-import { toCountKey } from './deals-panel.ts'
-import type { FieldGroupView, FieldView, StudioKind } from './views.ts'
+import type { DealCounts } from '../storage/store.ts'
+import { formatCount } from '../widgets/format.ts'
+import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
+import { type OptionDefaults, type OptionRow, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
+import { type JudgedOptions, type StudioKind, listOptions } from './choice.ts'
 
 /** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
 export type FieldDetails = Readonly<{
@@ -14,11 +14,10 @@ export type FieldDetails = Readonly<{
   shops: readonly Choosable[]
   currencies: readonly string[]
   brands: readonly string[]
-  languages: readonly string[]
 }>
 
 /** Something to choose, and how many deals it has; `null`: not counted. */
-export type Choosable = Readonly<{ name: string; count: string | null }>
+type Choosable = Readonly<{ name: string; count: string | null }>
 
 /** Fields of one heading, by the names of their options. */
 const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] = [
@@ -29,7 +28,7 @@ const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] =
 ]
 
 /** Every option of a widget as a field, under its heading. */
-export function listFields(details: FieldDetails): readonly FieldGroupView[] {
+export function listFields(details: FieldDetails) {
   const rows = new Map(listOptions(details.kind).map((row) => [row.name, row]))
   return GROUPS.map(({ title, names }) => ({
     title,
@@ -40,39 +39,52 @@ export function listFields(details: FieldDetails): readonly FieldGroupView[] {
   })).filter(({ fields }) => fields.length > 0)
 }
 
-function toField(row: OptionRow, details: FieldDetails): FieldView {
+/** An option as a field of the form. */
+export type FieldView = ReturnType<typeof toField>
+
+function toField(row: OptionRow, details: FieldDetails) {
   const values = details.typed.getAll(row.name)
   return {
     name: row.name,
     label: row.label,
     hint: toSentence(row.meaning.replaceAll('`', '')),
+    /** What is wrong with its value; `null`: nothing. */
     error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
     control: toControl(row, values, details),
   }
 }
 
-function toControl(row: OptionRow, values: readonly string[], details: FieldDetails): FieldView['control'] {
+function toControl(row: OptionRow, values: readonly string[], details: FieldDetails) {
   const { control, name } = row
   const [value = ''] = values
   const standard = findDefault(row, details)
   if (control === 'shops') return toChecks(values, details.shops)
   if (typeof control === 'string') {
-    const isPrice = control === 'price'
     return {
       kind: 'input',
       type: 'text',
       value,
       placeholder: standard ?? PLACEHOLDERS[control],
-      inputMode: isPrice ? 'decimal' : 'text',
+      inputMode: control === 'price' ? 'decimal' : 'text',
       suggestions: listSuggestions(control, name, details),
-    }
+    } as const
   }
-  if ('min' in control)
-    return { kind: 'input', type: 'number', value, placeholder: standard ?? '', ...control, suggestions: [] }
+  if ('min' in control) {
+    const { min, max } = control
+    return {
+      kind: 'input',
+      type: 'number',
+      value,
+      placeholder: standard ?? '',
+      min,
+      max,
+      suggestions: [],
+    } as const
+  }
   // A word that is none stays to be seen, beside what is wrong with it.
   const words = value === '' || control.includes(value) ? control : [...control, value]
   return {
-    kind: 'select',
+    kind: 'select' as const,
     options: words.map((word) => ({
       value: word,
       text: word === standard ? `${word} (by default)` : word,
@@ -90,14 +102,14 @@ const PLACEHOLDERS = {
   price: 'any',
 } as const
 
-function toChecks(values: readonly string[], shops: readonly Choosable[]): FieldView['control'] {
+function toChecks(values: readonly string[], shops: readonly Choosable[]) {
   const known = new Set(shops.map(({ name }) => name.toLowerCase()))
   const chosen = new Set(values.map((value) => value.toLowerCase()))
   const others = values
     .filter((value) => !known.has(value.toLowerCase()))
     .map((name) => ({ name, count: null }))
   return {
-    kind: 'checks',
+    kind: 'checks' as const,
     options: [...shops, ...others].map(({ name, count }) => ({
       value: name,
       text: name,
@@ -109,7 +121,7 @@ function toChecks(values: readonly string[], shops: readonly Choosable[]): Field
 }
 
 function listSuggestions(control: string, name: string, details: FieldDetails): readonly string[] {
-  if (control === 'language') return details.languages
+  if (control === 'language') return LANGUAGE_TAGS
   if (control === 'currency') return details.currencies
   return name === 'brand' ? details.brands : []
 }
@@ -124,4 +136,75 @@ function findDefault(row: OptionRow, { kind, defaults }: FieldDetails): string |
 
 function toSentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+}
+
+/** Entries of one filter that the page prints. */
+const MAX_ENTRIES = 12
+
+/** The key under which the page has the count of a filter's value. */
+function toCountKey(name: string, value: string): string {
+  return `count ${name} ${value}`
+}
+
+/** A count in words: "at least" where not everything was counted. */
+export function formatDeals(count: number, { isBounded }: Pick<DealCounts, 'isBounded'>): string {
+  return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
+}
+
+/** How many deals there are under the chosen filters, and would be under others. */
+export type DealsPanelView = ReturnType<typeof toDealsPanel>
+
+/** Counts as filters: each entry leads to the choice that has it, a chosen one to the choice without. */
+export function toDealsPanel(
+  counts: DealCounts,
+  typed: URLSearchParams,
+  toHref: (typed: URLSearchParams) => string,
+) {
+  const count = (value: number): string => formatDeals(value, counts)
+  const toFacet = (title: string, name: string, entries: readonly Entry[]) => ({
+    title,
+    entries: entries.slice(0, MAX_ENTRIES).map((entry) => {
+      const isChosen = typed.getAll(name).some((value) => value.toLowerCase() === entry.value.toLowerCase())
+      return {
+        key: toCountKey(name, entry.value),
+        text: entry.text,
+        count: count(entry.count),
+        href: toHref(isChosen ? withoutValue(typed, name, entry.value) : withValue(typed, name, entry.value)),
+        isChosen,
+      }
+    }),
+  })
+  const discounts = counts.discounts.map(({ minPercent, count: value }) => ({
+    value: String(minPercent),
+    text: `${minPercent} % or more`,
+    count: value,
+  }))
+  return {
+    total: count(counts.total),
+    facets: [
+      toFacet('Discount', 'min_discount', discounts),
+      toFacet('Brand', 'brand', toEntries(counts.brands.filter(({ name }) => name !== ''))),
+      toFacet('Shop', 'merchant', toEntries(counts.merchants)),
+    ].filter(({ entries }) => entries.length > 0),
+  }
+}
+
+type Entry = Readonly<{ value: string; text: string; count: number }>
+
+function toEntries(names: DealCounts['brands']): readonly Entry[] {
+  return names.map(({ name, count }) => ({ value: name, text: name, count }))
+}
+
+/** The choice with this value of a filter instead of others. Another filter means another first page. */
+function withValue(typed: URLSearchParams, name: string, value: string): URLSearchParams {
+  return new URLSearchParams(
+    [...typed].filter(([other]) => other !== name && other !== 'page').concat([[name, value]]),
+  )
+}
+
+/** The choice without this value of a filter; others of the same filter stay. */
+function withoutValue(typed: URLSearchParams, name: string, value: string): URLSearchParams {
+  const isIt = (other: string, text: string): boolean =>
+    other === name && text.toLowerCase() === value.toLowerCase()
+  return new URLSearchParams([...typed].filter(([other, text]) => other !== 'page' && !isIt(other, text)))
 }

@@ -1,35 +1,49 @@
-import type { GateState } from '../catalog/call-gate.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
-import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
+import type { Context } from '../context.ts'
+import { readServerState } from '../server-status.ts'
 import type { CopyState } from '../storage/store.ts'
+import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
+import { computePeriodMs } from '../sync/walk-schedule.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatWhen } from '../widgets/format.ts'
-import type { HealthChannelView, HealthLineView, HealthView } from './views.ts'
 
 /** Channels that the table has; each is one read of the copy. */
-export const MAX_HEALTH_CHANNELS = 50
+const MAX_CHANNELS = 50
 
 /** What the health tab is made of. */
-export type HealthData = Readonly<{
-  nowMs: number
-  gate: GateState
-  /** Is there nothing in the embedded catalog? */
-  isCatalogEmpty: boolean
-  /** What the database of the stored copy says; `null`: it works. */
-  storeFailure: string | null
-  /** Does the database answer reads and refuse writes, as a standby does? */
-  isStoreReadOnly: boolean
-  channels: readonly Readonly<{ channel: Channel; state: CopyState }>[]
-  channelCount: number
-  /** Since when the catalog lists no channels and is not believed, Unix milliseconds; `null`: it lists some. */
-  channelsHeldSinceMs: number | null
-  /** Two walks lie at most this far apart; `null` when none runs by itself. */
-  walkPeriodMs: number | null
-}>
+export type HealthData = Awaited<ReturnType<typeof readHealth>>
 
-/** What an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
-export function toHealth(data: HealthData): HealthView {
+/** Read what the health tab shows of these channels; nothing is called. */
+export async function readHealth(context: Context, channels: readonly Channel[]) {
+  const { store, clock, config } = context
+  const { gate, isStoreUp, isStoreWritable, channelsHeldSinceMs } = await readServerState(context)
+  const listed = channels.slice(0, MAX_CHANNELS)
+  return {
+    nowMs: clock.nowMs(),
+    gate,
+    isCatalogEmpty: (await context.demo?.readContent()) === 'empty',
+    /** What the database of the stored copy says; `null`: it works. */
+    storeFailure: isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
+    /** Does the database answer reads and refuse writes, as a standby does? */
+    isStoreReadOnly: isStoreUp && !isStoreWritable,
+    channels: await Promise.all(
+      listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),
+    ),
+    channelCount: channels.length,
+    channelsHeldSinceMs,
+    walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
+  }
+}
+
+/** A fact for the operator; one that is not good says what to do. */
+type HealthLine = Readonly<{ label: string; value: string; isGood: boolean; advice: string | null }>
+
+/** The health tab; `moreChannels`: those beyond the table. */
+export type HealthView = ReturnType<typeof toHealth>
+
+/** Build what an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
+export function toHealth(data: HealthData) {
   return {
     lines: [toCatalogLine(data), toQuotaLine(data), toStoreLine(data), toChannelsLine(data)],
     channels: data.channels.map((entry) => toChannelRow(entry, data)),
@@ -37,7 +51,7 @@ export function toHealth(data: HealthData): HealthView {
   }
 }
 
-function toCatalogLine({ gate, isCatalogEmpty, nowMs }: HealthData): HealthLineView {
+function toCatalogLine({ gate, isCatalogEmpty, nowMs }: HealthData): HealthLine {
   const label = 'Catalog'
   if (isCatalogEmpty)
     return bad(
@@ -60,7 +74,7 @@ function toCatalogLine({ gate, isCatalogEmpty, nowMs }: HealthData): HealthLineV
   return good(label, 'answers')
 }
 
-function toQuotaLine({ gate, nowMs }: HealthData): HealthLineView {
+function toQuotaLine({ gate, nowMs }: HealthData): HealthLine {
   const label = 'Calls today'
   const { walk, refresh, lookup } = gate.quota.calls
   const made = walk + refresh + lookup
@@ -79,7 +93,7 @@ function toQuotaLine({ gate, nowMs }: HealthData): HealthLineView {
   return good(label, `${formatCount(made, 'en')} made, ${left} left of ${of}`)
 }
 
-function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLineView {
+function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLine {
   const label = 'Stored copy'
   if (isStoreReadOnly)
     return bad(
@@ -92,7 +106,7 @@ function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLineV
     : bad(label, `failed: ${storeFailure}`, 'Boxes go on from memory and catalog. "vitrine check" says why.')
 }
 
-function toChannelsLine({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): HealthLineView {
+function toChannelsLine({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): HealthLine {
   const label = 'Channels'
   if (channelsHeldSinceMs !== null) {
     const since = formatSince(channelsHeldSinceMs, nowMs)
@@ -106,7 +120,7 @@ function toChannelsLine({ channelCount, channelsHeldSinceMs, nowMs }: HealthData
 function toChannelRow(
   { channel, state }: HealthData['channels'][number],
   { nowMs, walkPeriodMs }: HealthData,
-): HealthChannelView {
+) {
   const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
   const isUnknown = isFuture(state.completedAtMs ?? 0, nowMs)
   const isYoung = ageMs !== null && !isUnknown && (walkPeriodMs === null || ageMs <= 2 * walkPeriodMs)
@@ -148,10 +162,10 @@ export function formatAge(ageMs: number): string {
   return minutes > 0 ? `${minutes} min` : 'less than a minute'
 }
 
-function good(label: string, value: string): HealthLineView {
+function good(label: string, value: string): HealthLine {
   return { label, value, isGood: true, advice: null }
 }
 
-function bad(label: string, value: string, advice: string): HealthLineView {
+function bad(label: string, value: string, advice: string): HealthLine {
   return { label, value, isGood: false, advice }
 }

@@ -1,56 +1,53 @@
-import type {
-  DealsPanelView,
-  ExplanationView,
-  FieldGroupView,
-  StudioLive,
-  StudioView,
-  StudioWidgetView,
-} from './views.ts'
+import type { ExplanationView } from './explain.ts'
+import type { FieldView } from './fields.ts'
+import type { StudioView } from './studio.ts'
+import type { StudioWidgetView } from './widget.ts'
 
 type Entry = readonly [key: string, text: string]
 
-/** What of a view changes with an option: the page's script puts it in place (ADR 0013). */
-export function toStudioLive(view: StudioView): StudioLive {
-  const { address, notice, fields, widget, deals, why } = view
-  const texts = [
-    ['address', address],
-    ['notice', notice ?? ''],
-    ...fields.flatMap(listErrors),
-    ...fields.flatMap(listCheckCounts),
-    ...(deals === null ? [] : listCounts(deals)),
-    ...(widget === null ? [] : listCodes(widget)),
-    ...(why === null ? [] : listReasons(why)),
-  ] as const
+/** What the page's script puts in place after a change: texts and links by their key, and attributes of the previews. */
+export type StudioLive = ReturnType<typeof toStudioLive>
+
+/** Build what of a view changes with an option (ADR 0013). */
+export function toStudioLive(view: StudioView) {
+  const { widget, deals } = view
+  const facetEntries = deals === null ? [] : deals.facets.flatMap(({ entries }) => entries)
   return {
-    texts: Object.fromEntries(texts),
-    links: Object.fromEntries([...listWays(view), ...(widget === null ? [] : listAddresses(widget))]),
-    chosen: (deals?.facets ?? []).flatMap(({ entries }) =>
-      entries.filter(({ isChosen }) => isChosen).map(({ key }) => key),
-    ),
+    texts: Object.fromEntries<string>([
+      ...listTexts(view),
+      ...facetEntries.map(({ key, count }): Entry => [key, count]),
+    ]),
+    links: Object.fromEntries<string>([
+      // Links to other choices take the options along.
+      ...view.tabs.map(({ text, href }): Entry => [`tab ${text}`, href]),
+      ...view.matches.map(({ gtin, href }): Entry => [`match ${gtin}`, href]),
+      ...facetEntries.map(({ key, href }): Entry => [key, href]),
+      ...(widget === null ? [] : listAddresses(widget)),
+    ]),
+    /** Keys of the entries of filters that are chosen. */
+    chosen: facetEntries.filter(({ isChosen }) => isChosen).map(({ key }) => key),
     stages: widget === null ? [] : widget.stages.map(({ attributes }) => attributes),
   }
 }
 
-function listErrors({ fields }: FieldGroupView): readonly Entry[] {
-  return fields.map(({ name, error }) => [`error ${name}`, error ?? ''])
+function listTexts({ address, notice, fields, deals, widget, why }: StudioView): readonly Entry[] {
+  return [
+    ['address', address],
+    ['notice', notice ?? ''],
+    ...fields.flatMap((group) => group.fields.flatMap(listFieldTexts)),
+    ...(deals === null ? [] : [['count total', deals.total] as const]),
+    ...(widget === null ? [] : widget.snippets.map(({ id, code }): Entry => [`snippet ${id}`, code])),
+    ...(why === null ? [] : listReasons(why)),
+  ]
 }
 
-/** Shops to tick have the counts of their filter, those that its list has no room for, too. */
-function listCheckCounts({ fields }: FieldGroupView): readonly Entry[] {
-  return fields.flatMap(({ control }) =>
-    control.kind === 'checks'
-      ? control.options.flatMap(({ countKey, count }): Entry[] => (count === null ? [] : [[countKey, count]]))
-      : [],
+/** What is wrong with a field. Shops to tick have the counts of their filter, those that its list has no room for, too. */
+function listFieldTexts({ name, error, control }: FieldView): readonly Entry[] {
+  const options = control.kind === 'checks' ? control.options : []
+  const counts = options.flatMap(({ countKey, count }): Entry[] =>
+    count === null ? [] : [[countKey, count]],
   )
-}
-
-function listCounts({ total, facets }: DealsPanelView): readonly Entry[] {
-  const entries = facets.flatMap((facet) => facet.entries)
-  return [['count total', total], ...entries.map(({ key, count }): Entry => [key, count])]
-}
-
-function listCodes({ snippets }: StudioWidgetView): readonly Entry[] {
-  return snippets.map(({ id, code }) => [`snippet ${id}`, code])
+  return [[`error ${name}`, error ?? ''], ...counts]
 }
 
 /** The offers stay the same when an option changes; which of them are shown does not. */
@@ -63,16 +60,6 @@ function listReasons({ verdict, remedy, facts, offers }: ExplanationView): reado
       [`why offer ${index}`, text],
       [`why outcome ${index}`, outcome],
     ]),
-  ]
-}
-
-/** Links to other choices: they take the options along. */
-function listWays({ tabs, matches, deals }: StudioView): readonly Entry[] {
-  const entries = (deals?.facets ?? []).flatMap((facet) => facet.entries)
-  return [
-    ...tabs.map(({ text, href }): Entry => [`tab ${text}`, href]),
-    ...matches.map(({ gtin, href }): Entry => [`match ${gtin}`, href]),
-    ...entries.map(({ key, href }): Entry => [key, href]),
   ]
 }
 

@@ -1,4 +1,7 @@
-import type { FrameAttribute, SnippetView } from './views.ts'
+/** An attribute of the loader's placeholder. */
+export type FrameAttribute = Readonly<{ name: string; value: string }>
+
+type Snippet = Readonly<{ id: string; label: string; code: string; note: string }>
 
 /** What a snippet is made of: addresses of one widget, and the options that are not as by default. */
 export type SnippetDetails = Readonly<{
@@ -20,11 +23,11 @@ export type SnippetDetails = Readonly<{
 }>
 
 /** The ways to embed one widget, the easiest first. */
-export function listSnippets(details: SnippetDetails): readonly SnippetView[] {
+export function listSnippets(details: SnippetDetails): readonly Snippet[] {
   return [...listFrameSnippets(details), ...listSiteSnippets(details), ...listIncludeSnippets(details)]
 }
 
-function listFrameSnippets(details: SnippetDetails): readonly SnippetView[] {
+function listFrameSnippets(details: SnippetDetails): readonly Snippet[] {
   const { publicUrl, pinnedScript, title } = details
   const placeholder = toPlaceholder(details)
   return [
@@ -49,7 +52,7 @@ function listFrameSnippets(details: SnippetDetails): readonly SnippetView[] {
   ]
 }
 
-function listSiteSnippets({ embedUrl, shortcode }: SnippetDetails): readonly SnippetView[] {
+function listSiteSnippets({ embedUrl, shortcode }: SnippetDetails): readonly Snippet[] {
   const attributes = shortcode.attributes.map(({ name, value }) => ` ${name}="${escapeShortcode(value)}"`)
   return [
     {
@@ -67,7 +70,7 @@ function listSiteSnippets({ embedUrl, shortcode }: SnippetDetails): readonly Sni
   ]
 }
 
-function listIncludeSnippets({ fragmentUrl, publicUrl }: SnippetDetails): readonly SnippetView[] {
+function listIncludeSnippets({ fragmentUrl, publicUrl }: SnippetDetails): readonly Snippet[] {
   const path = fragmentUrl.slice(publicUrl.length)
   return [
     {

@@ -1,14 +1,11 @@
-import type { Channel, Product } from '../catalog/contract.ts'
-import type { CopyState, DealCounts } from '../storage/store.ts'
 import { cleanText } from '../offers/text.ts'
 import type { BoxSize, GridSize } from '../widgets/heights.ts'
-import { findSpeech } from '../widgets/presentation.ts'
-import { type JudgedOptions, type StudioChoice, STUDIO_TABS, judgeOptions } from './choice.ts'
-import { formatDeals, toDealsPanel } from './deals-panel.ts'
-import { type Choosable, listFields } from './fields.ts'
-import { type HealthData, toHealth } from './health.ts'
-import type { ExplanationView, FieldGroupView, StudioTab, StudioView } from './views.ts'
-import { type EmbeddedWidget, type EmbeddingPlace, toStudioWidget, toSuffix } from './widget.ts'
+import { findSpeech } from '../widgets/locales/index.ts'
+import { STUDIO_TABS, type StudioChoice, type StudioTab } from './choice.ts'
+import type { StudioData } from './data.ts'
+import { formatDeals, listFields, toDealsPanel } from './fields.ts'
+import { toHealth } from './health.ts'
+import { type StudioWidgetView, toStudioWidget, toSuffix } from './widget.ts'
 
 /** Longest address of a channel that the studio prints; it comes as the catalog has it. */
 const MAX_SHOWN_URL_CHARACTERS = 100
@@ -20,49 +17,21 @@ const TAB_TEXTS: Readonly<Record<StudioTab, string>> = {
   health: 'Health',
 }
 
-/** What the widget of a choice shows now, as far as its height depends on it; or why it is hidden. */
-export type Shown =
-  | Readonly<{ kind: 'where-to-buy'; size: BoxSize }>
-  | Readonly<{ kind: 'deals'; size: GridSize }>
-  | Readonly<{ kind: 'hidden'; reason: string }>
+/** What the template of the studio takes. */
+export type StudioView = ReturnType<typeof toStudioView>
 
-/** What the studio shows, as data. */
-export type StudioData = EmbeddingPlace &
-  Readonly<{
-    /** Where whoever looks at the studio has opened it, without a query. */
-    studioUrl: string
-    styles: readonly string[]
-    studioScript: string
-    loaderScript: string
-    isSample: boolean
-    languages: readonly string[]
-    channels: readonly Channel[]
-    channel: Channel | null
-    choice: StudioChoice
-    matches: readonly Product[]
-    /** The product of a box. */
-    product: Product | null
-    state: CopyState | null
-    /** `null`: nothing was asked for, as there is no channel or no product. */
-    shown: Shown | null
-    counts: DealCounts | null
-    /** Of the product of a box, or of the GTIN that was typed. */
-    why: ExplanationView | null
-    health: HealthData | null
-  }>
-
-/** The view of the studio. */
-export function toStudioView(data: StudioData): StudioView {
-  const { choice, channel, publicUrl } = data
-  const judged = judge(data)
+/** Build the view of the studio. */
+export function toStudioView(data: StudioData) {
+  const { choice, channel, judged, publicUrl, styles, studioScript, loaderScript, isSample, why } = data
   const chosen = { ...choice, gtin: data.product?.gtin ?? choice.gtin }
   const toHref = (typed: URLSearchParams): string => toAddress(data, { ...chosen, typed })
   return {
     publicUrl,
-    styles: data.styles,
-    studioScript: data.studioScript,
-    loaderScript: data.loaderScript,
-    isSample: data.isSample,
+    styles,
+    studioScript,
+    loaderScript,
+    isSample,
+    why,
     tab: choice.tab,
     tabs: STUDIO_TABS.map((tab) => ({
       text: TAB_TEXTS[tab],
@@ -85,20 +54,15 @@ export function toStudioView(data: StudioData): StudioView {
       href: toAddress(data, { ...choice, gtin: product.gtin }),
       isChosen: product.gtin === data.product?.gtin,
     })),
-    fields: choice.tab === 'health' ? [] : toFields(data, judged),
-    widget: toWidget(data, judged),
+    fields: toFields(data),
+    /** `null` while there is nothing to embed, with `notice` saying why. */
+    widget: toWidget(data),
     notice: findNotice(data),
+    /** This choice without what is as by default: an address to share. */
     address: `${data.studioUrl}${toSuffix(toChoiceQuery(data, { ...chosen, typed: judged.query }))}`,
     deals: data.counts === null ? null : toDealsPanel(data.counts, choice.typed, toHref),
-    why: data.why,
     health: data.health === null ? null : toHealth(data.health),
   }
-}
-
-function judge({ choice, defaults }: StudioData): JudgedOptions {
-  return choice.tab === 'health'
-    ? { query: new URLSearchParams(), errors: new Map() }
-    : judgeOptions(choice.tab, choice.typed, defaults)
 }
 
 /** The way to a choice from the page itself, wherever it was opened. */
@@ -124,49 +88,41 @@ function keepCommon(choice: StudioChoice, tab: StudioTab): URLSearchParams {
   return new URLSearchParams([...choice.typed].filter(([name]) => names.includes(name)))
 }
 
-function toFields(data: StudioData, { errors }: JudgedOptions): readonly FieldGroupView[] {
-  const { choice, product, counts } = data
+function toFields({ choice, judged, defaults, product, counts }: StudioData) {
   if (choice.tab === 'health') return []
   const offers = product?.offers ?? []
   const ofProduct = [...new Set(offers.map(({ merchant }) => merchant))].sort((a, b) => a.localeCompare(b))
-  return listFields({
-    kind: choice.tab,
-    typed: choice.typed,
-    errors,
-    defaults: data.defaults,
-    shops: choice.tab === 'deals' ? listShops(counts) : ofProduct.map((name) => ({ name, count: null })),
-    currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
-    brands: (counts?.brands ?? []).map(({ name }) => name),
-    languages: data.languages,
-  })
-}
-
-function listShops(counts: DealCounts | null): readonly Choosable[] {
-  return (counts?.merchants ?? []).map(({ name, count }) => ({
+  const ofDeals = (counts?.merchants ?? []).map(({ name, count }) => ({
     name,
     count: formatDeals(count, { isBounded: counts?.isBounded ?? false }),
   }))
-}
-
-function toWidget(data: StudioData, { query }: JudgedOptions): StudioView['widget'] {
-  const widget = toEmbedded(data, query)
-  return widget === null ? null : toStudioWidget(widget, data)
+  return listFields({
+    kind: choice.tab,
+    typed: choice.typed,
+    errors: judged.errors,
+    defaults,
+    shops: choice.tab === 'deals' ? ofDeals : ofProduct.map((name) => ({ name, count: null })),
+    currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
+    brands: (counts?.brands ?? []).map(({ name }) => name),
+  })
 }
 
 /** A hidden widget can be embedded as well: it may have something to show tomorrow. */
-function toEmbedded(data: StudioData, query: URLSearchParams): EmbeddedWidget | null {
+function toWidget(data: StudioData): StudioWidgetView | null {
   const { channel, choice, product, shown } = data
+  const { query } = data.judged
   if (channel === null || shown === null) return null
   const common = { channelId: channel.id, query }
   // Frames are named in the language of what they show.
   const { messages, words } = findSpeech(query.get('locale') ?? data.defaults.locale)
   if (choice.tab === 'deals') {
     const size = shown.kind === 'deals' ? shown.size : NO_CARDS
-    return { ...common, kind: 'deals', title: words.gridHeading, size }
+    return toStudioWidget({ ...common, kind: 'deals', title: words.gridHeading, size }, data)
   }
   if (product === null) return null
   const size = shown.kind === 'where-to-buy' ? shown.size : NO_SHOPS
-  return { ...common, kind: 'where-to-buy', gtin: product.gtin, title: messages.nameBox(product.title), size }
+  const title = messages.nameBox({ title: product.title })
+  return toStudioWidget({ ...common, kind: 'where-to-buy', gtin: product.gtin, title, size }, data)
 }
 
 const NO_CARDS: GridSize = { layout: 'grid', cardCount: 0 }

@@ -1,8 +1,7 @@
 import { type BoxSize, type GridSize, estimateBoxHeightPx, estimateGridHeightPx } from '../widgets/heights.ts'
 import type { OptionDefaults } from '../widgets/options.ts'
 import { toFrameQuery } from './choice.ts'
-import { listSnippets } from './snippets.ts'
-import type { FrameAttribute, StageView, StudioWidgetView } from './views.ts'
+import { type FrameAttribute, listSnippets } from './snippets.ts'
 
 /** Width of a phone's and of an article's column, in pixels. */
 const PHONE_PX = 360
@@ -19,8 +18,11 @@ export type EmbeddingPlace = Readonly<{
   pinnedScript: Readonly<{ url: string; integrity: string }>
 }>
 
-/** Addresses, previews and snippets of a widget. */
-export function toStudioWidget(widget: EmbeddedWidget, place: EmbeddingPlace): StudioWidgetView {
+/** The widget of a tab: its addresses, its previews, the ground that they begin with, and how to embed it. */
+export type StudioWidgetView = ReturnType<typeof toStudioWidget>
+
+/** Build addresses, previews and snippets of a widget. */
+export function toStudioWidget(widget: EmbeddedWidget, place: EmbeddingPlace) {
   const { publicUrl } = place
   const path =
     widget.kind === 'deals' ? `${widget.channelId}/deals` : `${widget.channelId}/where-to-buy/${widget.gtin}`
@@ -48,7 +50,7 @@ export function toStudioWidget(widget: EmbeddedWidget, place: EmbeddingPlace): S
     oembedUrl: `${publicUrl}/oembed?${new URLSearchParams({ url: embedUrl, format: 'json' }).toString()}`,
     stages: listStages(attributes, { theme, title: widget.title }),
     snippets,
-    ground: theme === 'dark' ? 'dark' : 'light',
+    ground: theme === 'dark' ? ('dark' as const) : ('light' as const),
   }
 }
 
@@ -87,7 +89,7 @@ function toShortcode(
 function listStages(
   attributes: readonly FrameAttribute[],
   { theme, title }: Readonly<{ theme: string | null; title: string }>,
-): readonly StageView[] {
+) {
   const others = attributes.filter(({ name }) => name !== 'data-theme')
   return (['light', 'dark'] as const).flatMap((ground) =>
     (['phone', 'article'] as const).map((size) => ({

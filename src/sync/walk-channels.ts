@@ -1,4 +1,3 @@
-import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { isServed } from '../config/config.ts'
@@ -6,25 +5,9 @@ import { pluralize } from '../lib/plural.ts'
 import { NoChannelsError, WalkError, WalkHeldError } from '../errors.ts'
 import { isClockWrong, readDatabaseDifference } from '../observability/clock-watch.ts'
 import { UNKNOWN_TIME_MS, isLater } from './held-walk.ts'
-import type { CopyStore, WalkStore } from '../storage/store.ts'
+import type { CopyStore } from '../storage/store.ts'
 import { withRetries } from './walk-calls.ts'
-import type { WalkOrder } from './walk-runner.ts'
-
-/** What of the store the list is taken from and put into. */
-export type ListStore = Pick<CopyStore, 'findChannelList' | 'claimLookup'> &
-  Pick<WalkStore, 'putChannelList' | 'holdChannelList'>
-
-type ListDetails = Pick<
-  WalkOrder,
-  'owner' | 'walkedSinceMs' | 'isListAccepted' | 'channels' | 'confirmAfterMs'
-> &
-  Readonly<{
-    client: Pick<CatalogClient, 'fetchChannels'>
-    store: ListStore
-    clock: Clock
-    signal: AbortSignal
-    checkClock(): Promise<WalkClock>
-  }>
+import type { Walk } from './walk-runner.ts'
 
 /** In the place of a product, among the claims. */
 const LIST_CLAIM = { channelId: '', gtin: 'channels' } as const
@@ -40,7 +23,7 @@ const SHARED_MS: number = 30 * SECOND_MS
  * Return the channels to walk.
  * @throws CatalogError, WalkHeldError, NoChannelsError
  */
-export async function listWalkedChannels(details: ListDetails): Promise<readonly Channel[]> {
+export async function listWalkedChannels(details: Walk): Promise<readonly Channel[]> {
   const listed = await getChannelList(details)
   const walked = listed.filter(({ id }) => isServed(details, id))
   if (walked.length > 0) return walked
@@ -52,7 +35,7 @@ export async function listWalkedChannels(details: ListDetails): Promise<readonly
 }
 
 /** The list of channels, from the catalog or, where several machines begin a walk at the same time, from the one who asked. */
-async function getChannelList(details: ListDetails): Promise<readonly Channel[]> {
+async function getChannelList(details: Walk): Promise<readonly Channel[]> {
   const shared = details.walkedSinceMs === null ? undefined : await findShared(details)
   if (shared !== undefined) return shared
   const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels('walk'))
@@ -65,7 +48,7 @@ async function getChannelList(details: ListDetails): Promise<readonly Channel[]>
  * Hold a list without channels where there were some, until a later walk finds the same.
  * @throws WalkHeldError when it is held
  */
-async function judgeEmptyList(details: ListDetails, asOfMs: number): Promise<void> {
+async function judgeEmptyList(details: Walk, asOfMs: number): Promise<void> {
   const { store, isListAccepted, confirmAfterMs } = details
   const list = await store.findChannelList()
   if (isListAccepted || list === undefined || list.channels.length === 0) return
@@ -79,7 +62,7 @@ async function judgeEmptyList(details: ListDetails, asOfMs: number): Promise<voi
   )
 }
 
-async function findShared(details: ListDetails): Promise<readonly Channel[] | undefined> {
+async function findShared(details: Walk): Promise<readonly Channel[] | undefined> {
   const { store, clock, owner, signal } = details
   for (let leftMs = CLAIM_MS; leftMs > 0 && !signal.aborted; leftMs -= LOOK_EVERY_MS) {
     const list = await store.findChannelList()
@@ -89,9 +72,6 @@ async function findShared(details: ListDetails): Promise<readonly Channel[] | un
   }
   return undefined
 }
-
-/** What is known of this machine's clock. `isDoubtful`: another clock differs by more than a minute, and none agrees. */
-export type WalkClock = Readonly<{ isDoubtful: boolean }>
 
 type ClockDetails = Readonly<{
   store: Pick<CopyStore, 'readTime' | 'findFutureCopies'>
@@ -109,7 +89,7 @@ export async function checkWalkClock({
   store,
   clock,
   catalogDifferenceMs,
-}: ClockDetails): Promise<WalkClock> {
+}: ClockDetails): Promise<Readonly<{ isDoubtful: boolean }>> {
   const databaseMs = await readDatabaseDifference(store, clock)
   const known = [databaseMs, catalogDifferenceMs].filter((differenceMs) => typeof differenceMs === 'number')
   const wrong = known.filter(isClockWrong)

@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import type { CallGate } from '../catalog/call-gate.ts'
-import type { CatalogClient } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
 import {
   type DroppedGtins,
@@ -9,12 +7,11 @@ import {
   addDroppedGtins,
   addDrops,
 } from '../catalog/parse.ts'
-import type { Clock } from '../clock.ts'
 import { CatalogInvalidError, CatalogStatusError } from '../errors.ts'
 import { LEASE_MS } from '../storage/sql-leases.ts'
-import type { HeldWalk, WalkPage, WalkPlace, WalkStore } from '../storage/store.ts'
+import type { HeldWalk, WalkPage, WalkPlace } from '../storage/store.ts'
 import { createStopped, withRetries } from './walk-calls.ts'
-import type { WalkOrder, WalkWatch } from './walk-runner.ts'
+import type { Walk } from './walk-runner.ts'
 
 /** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
 const MAX_EMPTY_PAGES = 50
@@ -23,16 +20,9 @@ const MAX_EMPTY_PAGES = 50
 const WAIT_STEP_MS: number = LEASE_MS / 3
 
 /** What the pages of one channel are walked with. */
-export type PagedWalk = WalkWatch &
-  Pick<WalkOrder, 'mayWait'> &
+export type PagedWalk = Walk &
   Readonly<{
-    client: Pick<CatalogClient, 'fetchProductPage'>
-    gate: Pick<CallGate, 'computeWalkWaitMs'>
-    store: Pick<WalkStore, 'applyPage'>
-    clock: Clock
     channel: Channel
-    /** How old the last page of a broken walk may be to go on there, in milliseconds. */
-    resumeWithinMs: number
     /** Products of the copy before. */
     expectedCount: number
     /** Grows by what the pages left out. */

@@ -1,8 +1,12 @@
 import { Worker } from 'node:worker_threads'
-import { SECOND_MS, systemClock } from '../clock.ts'
+import type { CallGate } from '../catalog/call-gate.ts'
+import type { CatalogClient } from '../catalog/client.ts'
+import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { Channel } from '../catalog/contract.ts'
-import type { DroppedGtins } from '../catalog/parse.ts'
+import type { DroppedGtins, Drops } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
+import type { SqlStore } from '../storage/sql-store.ts'
+import type { HoldReason } from '../storage/store.ts'
 
 /** Everything that a walk in another thread needs; the key goes there and nowhere else. */
 export type WalkOrder = Readonly<{
@@ -52,6 +56,10 @@ export type ChannelWalk = Readonly<{
   /** Code of the error when it failed or was held, and its words. */
   failure: string | null
   reason: string | null
+  /** What a complete walk left out, by reason. */
+  drops: Drops
+  /** The copy that an accepted walk replaced, which would have been held otherwise. */
+  replaced: Readonly<{ reason: HoldReason; productCount: number }> | null
 }>
 
 /** How a walk ended, and a pause that it learned of: a 429 met there holds for every call. */
@@ -82,6 +90,20 @@ export type WalkMessage =
 /** How a walk is watched and stopped. */
 export type WalkWatch = Readonly<{ signal: AbortSignal; onProgress?: (progress: WalkProgress) => void }>
 
+/** A walk under way, and what it works with. */
+export type Walk = WalkOrder &
+  WalkWatch &
+  Readonly<{
+    client: CatalogClient
+    gate: CallGate
+    store: SqlStore
+    clock: Clock
+    /** How old the last page of a broken walk may be to go on there, in milliseconds. */
+    resumeWithinMs: number
+    /** Compare this machine's clock with others, after the catalog has answered. `isDoubtful`: none agrees with it. */
+    checkClock(): Promise<Readonly<{ isDoubtful: boolean }>>
+  }>
+
 /** How long a walk that was told to stop may take for the page that it is writing; then its thread is ended. */
 const STOP_WITHIN_MS: number = 3 * SECOND_MS
 
@@ -92,7 +114,7 @@ const LIMITS = { maxYoungGenerationSizeMb: 24 } as const
 export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkReport>
 
 /**
- * Runs a walk in a thread of its own, which ends with it: writing a page there delays no answer here.
+ * Run a walk in a thread of its own, which ends with it: writing a page there delays no response here.
  * @throws WalkError when the thread ends without a report.
  */
 export const runWalkInThread: WalkRunner = (order, watch) =>

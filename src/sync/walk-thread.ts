@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { lowerThreadPriority } from '../lib/thread-priority.ts'
-import { runWalk } from './walk-run.ts'
+import { runWalk } from './walk.ts'
 import type { WalkMessage, WalkOrder } from './walk-runner.ts'
 
 /** Body of the walk's thread: one order in, progress and one report out, then it ends. */

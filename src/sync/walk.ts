@@ -1,44 +1,116 @@
-import type { CatalogClient } from '../catalog/client.ts'
+import { createCallGate } from '../catalog/call-gate.ts'
+import { type CatalogClientOptions, createCatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import type { DroppedGtins } from '../catalog/parse.ts'
-import { HOUR_MS, SECOND_MS } from '../clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, SECOND_MS, systemClock } from '../clock.ts'
+import { parseDatabaseText } from '../config/database-address.ts'
+import { createFixedKey } from '../config/key-source.ts'
+import { Secret } from '../config/secrets.ts'
 import { VitrineError, WalkError, WalkHeldError } from '../errors.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
-import { describeFailure } from '../storage/unavailable.ts'
 import { LEASE_MS, createLeaseLost } from '../storage/sql-leases.ts'
-import type { CopyState, HeldWalk, WalkPlace, WalkStore } from '../storage/store.ts'
-import { describeHold, findLastWalkStart, judgeWalk } from './held-walk.ts'
+import { openSqlStore } from '../storage/sql-store.ts'
+import type { CopyState, HeldWalk, WalkPlace } from '../storage/store.ts'
+import { describeFailure } from '../storage/unavailable.ts'
+import { describeHold, findHoldReason, findLastWalkStart, judgeWalk } from './held-walk.ts'
 import { createStopped } from './walk-calls.ts'
-import { type ListStore, type WalkClock, listWalkedChannels } from './walk-channels.ts'
-import { type PagedWalk, walkPages } from './walk-page.ts'
-import type { ChannelWalk, WalkOrder, WalkWatch } from './walk-runner.ts'
+import { checkWalkClock, listWalkedChannels } from './walk-channels.ts'
+import { walkPages } from './walk-page.ts'
+import type { ChannelWalk, Walk, WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
-export const RESUME_WITHIN_MS: number = HOUR_MS
+const RESUME_WITHIN_MS: number = HOUR_MS
 
 /** How often a walk extends its lease, at most. */
 const EXTEND_EVERY_MS: number = 5 * SECOND_MS
 
-/** What a walk works with. */
-export type WalkDetails = Omit<WalkOrder, 'pausedUntilMs'> &
-  WalkWatch &
-  Pick<PagedWalk, 'gate' | 'clock' | 'resumeWithinMs'> &
-  Readonly<{
-    client: Pick<CatalogClient, 'fetchChannels' | 'fetchProductPage'>
-    store: WalkStore & ListStore
-    /** Compares this machine's clock with others, after the catalog has answered. */
-    checkClock(): Promise<WalkClock>
-  }>
-
 /** The walk of one channel. `beganAtMs`: when that of the first channel began, Unix milliseconds. */
-type OneWalk = WalkDetails & Readonly<{ channel: Channel; beganAtMs: number; isClockDoubtful: boolean }>
+type OneWalk = Walk & Readonly<{ channel: Channel; beganAtMs: number; isClockDoubtful: boolean }>
+
+/** What a walk works with, made for it and closed with it. */
+type Tools = Pick<Walk, 'store' | 'gate' | 'client'>
+
+/** What a walk learns from its calls. */
+type Learned = { clockDifferenceMs?: number; calls: Map<string, WalkReport['calls'][number]> }
+
+/** Walk in this thread, with a client and a connection of its own: the whole of a walk, wherever it runs. */
+export async function runWalk(
+  order: WalkOrder,
+  watch: WalkWatch,
+  clock: Clock = systemClock,
+): Promise<WalkReport> {
+  const learned: Learned = { calls: new Map() }
+  let tools: Tools | undefined
+  const report = (walks: WalkReport['walks'], error: VitrineError | null): WalkReport => ({
+    walks,
+    failure: error?.code ?? null,
+    reason: error === null ? null : describeFailure(error),
+    pausedUntilMs: tools?.gate.limitedUntilMs() ?? 0,
+    ...learned,
+    calls: [...learned.calls.values()],
+  })
+  try {
+    tools = await openTools(order, clock, learned)
+    const { store, gate, client } = tools
+    // Else the first count would fail, and the report would speak of the request limit.
+    await store.checkWritable()
+    await gate.pauseUntil(order.pausedUntilMs)
+    const { limit } = await gate.readState()
+    // A call under way ends with the walk: whoever stops does not wait for a hanging catalog.
+    watch.signal.addEventListener('abort', () => void client.close(), { once: true })
+    const walks = await walkCatalog({
+      ...order,
+      ...watch,
+      ...tools,
+      clock,
+      checkClock: () => checkWalkClock({ store, clock, catalogDifferenceMs: learned.clockDifferenceMs }),
+      // With a limit, the pages of the day before are worth more than beginning anew.
+      resumeWithinMs: limit === undefined ? RESUME_WITHIN_MS : DAY_MS + RESUME_WITHIN_MS,
+    })
+    // A file that cannot be made smaller now is after the next walk.
+    await store.shrink(watch.signal).catch(() => {})
+    return report(walks, null)
+  } catch (error) {
+    if (!(error instanceof VitrineError)) throw error
+    return report([], error)
+  } finally {
+    await tools?.client.close()
+    await tools?.store.close()
+  }
+}
+
+async function openTools(order: WalkOrder, clock: Clock, learned: Learned): Promise<Tools> {
+  const database = parseDatabaseText(order.database)
+  const store = await openSqlStore({ database, catalog: order.catalog, clock })
+  const gate = createCallGate({
+    clock,
+    unknownLookupsPerHour: 0,
+    dailyLimit: order.dailyLimit,
+    // The report hands on a pause that cannot be stored; the walk itself ends at the first page it cannot store.
+    store,
+    isShared: database.kind === 'postgres',
+  })
+  const countCall: CatalogClientOptions['onCall'] = (call) => {
+    const name = `${call.operation} ${call.outcome}`
+    learned.calls.set(name, { ...call, count: (learned.calls.get(name)?.count ?? 0) + 1 })
+  }
+  const client = createCatalogClient({
+    ...order,
+    key: createFixedKey(new Secret(order.key)),
+    clock,
+    gate,
+    onCall: countCall,
+    onClockDifference: (differenceMs) => void (learned.clockDifferenceMs = differenceMs),
+  })
+  return { store, gate, client }
+}
 
 /**
  * Walk every served channel, one after the other. A channel that fails keeps its old copy and does not stop the rest.
  * @throws CatalogError when not even the list of channels can be had, WalkHeldError when that is held; NoChannelsError when it has
  * none to serve; WalkError when it was told to stop before that, or when the clock of this machine is wrong.
  */
-export async function walkCatalog(details: WalkDetails): Promise<readonly ChannelWalk[]> {
+async function walkCatalog(details: Walk): Promise<readonly ChannelWalk[]> {
   if (details.signal.aborted) throw createStopped()
   const channels = await listWalkedChannels(details)
   const { isDoubtful: isClockDoubtful } = await details.checkClock()
@@ -58,14 +130,19 @@ async function walkChannel(walk: OneWalk): Promise<ChannelWalk> {
   const end = (outcome: ChannelWalk['outcome'], over: Partial<ChannelWalk> = {}): ChannelWalk => {
     const durationMs = clock.nowMs() - startedAtMs
     const named = { channelId: channel.id, channelName: channel.name, outcome, droppedGtins, durationMs }
-    return { productCount: 0, failure: null, reason: null, ...named, ...over }
+    return { productCount: 0, failure: null, reason: null, drops: {}, replaced: null, ...named, ...over }
   }
   if (!(await takeLease(walk))) return end('busy')
   try {
     const before = await store.getCopyState(channel.id)
     if (isJustWalked(walk, before)) return end('busy')
     const { productCount, held } = await walkToEnd(walk, before, droppedGtins)
-    if (held === null) return end('complete', { productCount })
+    if (held === null) {
+      const after = await store.getCopyState(channel.id)
+      const reason = walk.isAccepted ? findHoldReason(before, after) : null
+      const replaced = reason && { reason, productCount: before.productCount }
+      return end('complete', { productCount, drops: after.drops, replaced })
+    }
     const reason = describeHold(held, before.productCount)
     return end('held', { productCount, failure: WalkHeldError.code, reason })
   } catch (error) {

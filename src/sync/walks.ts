@@ -250,8 +250,8 @@ async function noteReport(details: WalksDetails, report: WalkReport): Promise<Wa
       noteIncomplete(logger, walk)
       continue
     }
-    metrics.countDrops(state?.drops ?? {}, walk.channelId)
-    logger.info({ walk, drops: state?.drops }, 'walked a channel')
+    metrics.countDrops(walk.drops, walk.channelId)
+    logger.info({ walk, drops: walk.drops }, 'walked a channel')
   }
   return report
 }

@@ -33,11 +33,6 @@ export function renderAccentCss(hex: string): string {
   ].join('')
 }
 
-/** Contrast of two colours (`#rrggbb` or `rrggbb`), 1 to 21, as WCAG 2.2 defines it. */
-export function getContrastRatio(one: string, other: string): number {
-  return contrastRatio(toRgb(one.replace('#', '')), toRgb(other.replace('#', '')))
-}
-
 function toReadable(colour: Rgb, surface: Rgb, target: Rgb): Rgb {
   for (let step = 0; step < MIX_STEPS; step += 1) {
     const mixed = mix(colour, target, step / MIX_STEPS)
@@ -51,6 +46,7 @@ function mix(from: Rgb, to: Rgb, share: number): Rgb {
   return [channel(0), channel(1), channel(2)]
 }
 
+/** Contrast of two colours, 1 to 21, as WCAG 2.2 defines it. */
 function contrastRatio(one: Rgb, other: Rgb): number {
   const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
   return (lighter + 0.05) / (darker + 0.05)

@@ -4,6 +4,7 @@ import { findGtin } from '../offers/gtin.ts'
 import {
   type BoxOptions,
   type GridOptions,
+  OPTION_LIST,
   type OptionDefaults,
   type Surface,
   parseBoxOptions,
@@ -11,7 +12,7 @@ import {
   toQuery,
   withQuery,
 } from './options.ts'
-import { OPTION_LIST } from './option-list.ts'
+import { parseQueryString } from './parameters.ts'
 
 /** The address of a widget in its normal form. */
 export type WidgetAddress<Options = BoxOptions | GridOptions, Gtin = string | null> = Readonly<{
@@ -82,18 +83,6 @@ function createQueryParser<Options extends BoxOptions | GridOptions>(
 }
 
 const OPTION_NAMES: ReadonlySet<string> = new Set(OPTION_LIST.map(({ name }) => name))
-
-/** Return what follows the first `?` of a request target. */
-export function findQuery(target: string): string {
-  const start = target.indexOf('?')
-  return start === -1 ? '' : target.slice(start + 1)
-}
-
-/** Parse a query string, given without its `?`, the way shared caches read one: a further `?` belongs to the first name. */
-export function parseQueryString(query: string): URLSearchParams {
-  // `URLSearchParams` drops a leading "?", so the text must not begin with one.
-  return new URLSearchParams(`&${query}`)
-}
 
 /**
  * Is the name of an option percent-encoded? Some caches decode names and others do not, so that a response to such an address

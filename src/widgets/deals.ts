@@ -1,9 +1,8 @@
-import type { DealEntry, DealQuery } from '../freshness/deals.ts'
+import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
+import { type Speech, findSpeech } from './locales/index.ts'
 import {
   type Presentation,
-  type Speech,
-  findSpeech,
   isPriceShown,
   toAvailabilityView,
   toFrame,
@@ -21,7 +20,11 @@ export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean;
 export type GridPages = Readonly<{ path: string; defaults: OptionDefaults }>
 
 /** The question to the stored copy that a grid's options ask, with one deal more than shown: is there another page? */
-export function toDealQuery(channelId: string, currency: string, options: GridOptions): DealQuery {
+export function toDealQuery<Currency extends string | null>(
+  channelId: string,
+  currency: Currency,
+  options: GridOptions,
+): Omit<DealQuery, 'currency'> & Readonly<{ currency: Currency }> {
   return {
     channelId,
     currency,
@@ -69,7 +72,7 @@ function toDealView(entry: DealEntry, speech: Speech, presentation: Presentation
     brand: entry.brand,
     imageUrl: entry.imageUrl,
     merchant: offer.merchant,
-    merchantText: speech.messages.placeAt(offer.merchant),
+    merchantText: speech.messages.placeAt({ merchant: offer.merchant }),
     href: offer.affiliateUrl,
     price,
     seePrice: speech.words.seePrice,

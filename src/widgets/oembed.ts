@@ -1,7 +1,16 @@
-import { OembedError } from '../errors.ts'
+import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
-import { type ParameterReader, createParameterReader } from './parameters.ts'
-import { findQuery } from './address.ts'
+import {
+  type BoxSize,
+  type GridSize,
+  estimateBoxHeightPx,
+  estimateGridHeightPx,
+  toBoxSize,
+  toGridSize,
+} from './heights.ts'
+import { findSpeech } from './locales/index.ts'
+import { type ParameterReader, createParameterReader, findQuery } from './parameters.ts'
+import type { Widget, Widgets } from './widgets.ts'
 
 /** Width of a frame where the consumer names none, and the widest that a widget fills well. */
 const WIDTH_PX = 600
@@ -13,38 +22,26 @@ const MAX_SIZE_PX = 100_000
 /** How long a consumer may keep an answer, in seconds: it holds nothing that changes with prices. */
 const CACHE_AGE_SECONDS = 86_400
 
-/** A question to the oEmbed address. */
-export type OembedQuestion = Readonly<{
-  url: string
-  format: OembedFormat
-  /** Pixels; `null`: no bound. */
-  maxWidthPx: number | null
-  maxHeightPx: number | null
-}>
+/** What a frame is made high for while nothing is known of it. */
+const USUAL_BOX: BoxSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
+const USUAL_GRID: GridSize = { layout: 'grid', cardCount: 12 }
 
 /** What answers are written in. */
 export type OembedFormat = 'json' | 'xml'
 
-/** What an embed's address names. */
-export type EmbedAddress = Readonly<{ channelId: string; gtin: string | null; query: string }>
-
-/** What an answer says about its frame. */
-export type OembedFrame = Readonly<{
-  title: string
-  /** The one address of the embed. */
-  src: string
-  /** How high it is, as far as the server knows. */
-  toHeightPx(widthPx: number): number
-  publicUrl: string
-  /** Is the channel there? Else nobody is told to keep the answer. */
-  isKnown: boolean
+/** A question to the oEmbed address: which embed, in which format, and how large at most (pixels; `null`: no bound). */
+export type OembedQuestion = Readonly<{
+  url: string
+  format: OembedFormat
+  maxWidthPx: number | null
+  maxHeightPx: number | null
 }>
 
-/** An answer by its fields (oembed.com, section 2.3.4). */
-export type OembedAnswer = Readonly<Record<string, string | number>>
+/** `isKnown`: the catalog could say whether there is something to show. Else nobody is told to keep the answer. */
+export type OembedAnswer = Readonly<{ text: string; isKnown: boolean }>
 
 /**
- * Reads a question. Other parameters, such as the `dnt` of WordPress, are passed over.
+ * Parse a question. Other parameters, such as the `dnt` of WordPress, are passed over.
  * @throws OembedError
  */
 export function parseOembedQuestion(query: URLSearchParams): OembedQuestion {
@@ -70,11 +67,37 @@ function readSize(reader: ParameterReader, name: string): number | null {
   }
 }
 
+/**
+ * Answer with the frame of an address that is right, whether or not there is something to show in it now. `visitor`: who waits.
+ * @throws OembedError where there is no such embed.
+ */
+export async function answerOembed(
+  widgets: Widgets,
+  question: OembedQuestion,
+  { publicUrl, visitor }: Readonly<{ publicUrl: string; visitor: string }>,
+): Promise<OembedAnswer> {
+  const address = findEmbedAddress(question.url, publicUrl)
+  if (address === undefined)
+    throw new OembedError(404, `url is not the address of an embed: they begin with ${publicUrl}/embeds/`)
+  try {
+    const frame = await findFrame(widgets, address, visitor)
+    return {
+      text: formatAnswer(toFields(frame, question, publicUrl), question.format),
+      isKnown: frame.isKnown,
+    }
+  } catch (error) {
+    if (error instanceof VitrineError) throw new OembedError(404, error.publicMessage)
+    throw error
+  }
+}
+
+type EmbedAddress = Readonly<{ channelId: string; gtin: string | null; query: string }>
+
 /** Channel ids are UUIDs; what stands for the GTIN is judged later. */
 const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-to-buy\/([^/]+))\/?$/i
 
-/** Takes an embed's address apart; `undefined` for any other address. http and https are the same. */
-export function findEmbedAddress(url: string, publicUrl: string): EmbedAddress | undefined {
+/** Take an embed's address apart; `undefined` for any other address. http and https are the same. */
+function findEmbedAddress(url: string, publicUrl: string): EmbedAddress | undefined {
   const address = parseUrl(url)
   if (address === undefined) return undefined
   const own = new URL(publicUrl)
@@ -86,35 +109,74 @@ export function findEmbedAddress(url: string, publicUrl: string): EmbedAddress |
   return { channelId: channelId.toLowerCase(), gtin, query: findQuery(search) }
 }
 
-/**
- * The answer: a `rich` one whose HTML is an empty blockquote and a frame. WordPress shows such a frame only when it has
- * spoken, and only then an empty box takes no room; it stores the HTML with the post, so no price is in it.
- */
-export function toOembedAnswer(frame: OembedFrame, question: OembedQuestion): OembedAnswer {
-  const width = Math.min(question.maxWidthPx ?? WIDTH_PX, MAX_WIDTH_PX)
-  const height = Math.min(frame.toHeightPx(width), question.maxHeightPx ?? Infinity)
-  const src = escapeMarkup(frame.src)
-  const title = escapeMarkup(frame.title)
-  return {
-    version: '1.0',
-    type: 'rich',
-    title: frame.title,
-    provider_name: 'Vitrine',
-    provider_url: frame.publicUrl,
-    ...(frame.isKnown && { cache_age: CACHE_AGE_SECONDS }),
-    width,
-    height,
-    html: `<blockquote></blockquote><iframe src="${src}" title="${title}" width="${width}" height="${height}" frameborder="0" loading="lazy"></iframe>`,
+/** `path`: the normal form of the address. */
+type Frame = Readonly<{ title: string; path: string; isKnown: boolean; toHeightPx(widthPx: number): number }>
+
+async function findFrame(widgets: Widgets, asked: EmbedAddress, visitor: string): Promise<Frame> {
+  const { gtin, ...parts } = { ...asked, surface: 'embed' as const }
+  if (gtin === null) {
+    const address = widgets.parseGridAddress(parts)
+    const { view, isKnown } = await findView(widgets.getGrid(address, visitor))
+    const size = view === undefined ? USUAL_GRID : toGridSize(view)
+    const title = view?.label ?? findSpeech(address.options.locale).words.gridHeading
+    return {
+      title,
+      path: address.path,
+      isKnown,
+      toHeightPx: (widthPx) => estimateGridHeightPx(size, widthPx),
+    }
+  }
+  const address = widgets.parseBoxAddress({ ...parts, gtin })
+  const { view, isKnown } = await findView(widgets.getBox(address))
+  const size = view === undefined ? USUAL_BOX : toBoxSize(view)
+  const title = view?.label ?? findSpeech(address.options.locale).words.boxHeading
+  return { title, path: address.path, isKnown, toHeightPx: (widthPx) => estimateBoxHeightPx(size, widthPx) }
+}
+
+/** `view` is `undefined` where nothing is shown, or where the catalog cannot say so: a consumer would keep a failure as long as a frame. */
+async function findView<View>(
+  widget: Promise<Widget<View>>,
+): Promise<Readonly<{ view: View | undefined; isKnown: boolean }>> {
+  try {
+    return { view: (await widget).getView(), isKnown: true }
+  } catch (error) {
+    if (error instanceof UnavailableError || error instanceof StoreError)
+      return { view: undefined, isKnown: false }
+    throw error
   }
 }
 
-/** An answer as text of its format. */
-export function formatOembed(answer: OembedAnswer, format: OembedFormat): string {
-  if (format === 'json') return JSON.stringify(answer)
-  const fields = Object.entries(answer).map(
+/**
+ * The fields of a `rich` answer (oembed.com, section 2.3.4), whose HTML is an empty blockquote and a frame. WordPress shows such a
+ * frame only when it has spoken, and only then an empty box takes no room; it stores the HTML with the post, so no price is in it.
+ */
+function toFields(
+  { title, path, isKnown, toHeightPx }: Frame,
+  { maxWidthPx, maxHeightPx }: OembedQuestion,
+  publicUrl: string,
+): Readonly<Record<string, string | number>> {
+  const width = Math.min(maxWidthPx ?? WIDTH_PX, MAX_WIDTH_PX)
+  const height = Math.min(toHeightPx(width), maxHeightPx ?? Infinity)
+  const src = escapeMarkup(`${publicUrl}/embeds/${path}`)
+  return {
+    version: '1.0',
+    type: 'rich',
+    title,
+    provider_name: 'Vitrine',
+    provider_url: publicUrl,
+    ...(isKnown && { cache_age: CACHE_AGE_SECONDS }),
+    width,
+    height,
+    html: `<blockquote></blockquote><iframe src="${src}" title="${escapeMarkup(title)}" width="${width}" height="${height}" frameborder="0" loading="lazy"></iframe>`,
+  }
+}
+
+function formatAnswer(fields: ReturnType<typeof toFields>, format: OembedFormat): string {
+  if (format === 'json') return JSON.stringify(fields)
+  const elements = Object.entries(fields).map(
     ([name, value]) => `<${name}>${escapeMarkup(String(value))}</${name}>`,
   )
-  return `<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n<oembed>${fields.join('')}</oembed>\n`
+  return `<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n<oembed>${elements.join('')}</oembed>\n`
 }
 
 function escapeMarkup(text: string): string {

@@ -1,6 +1,6 @@
 import { DEAL_SORTS, type DealSort } from '../offers/deals.ts'
 import { foldCase } from '../offers/text.ts'
-import { createParameterReader, type ParameterReader } from './parameters.ts'
+import { type OptionControl, type ParameterReader, createParameterReader } from './parameters.ts'
 
 /** Options of both widgets, parsed and normal: what the answer depends on beside its address. */
 export type CommonOptions = Readonly<{
@@ -63,6 +63,214 @@ export const STYLE_SHEETS = ['link', 'none'] as const
 /** What a fragment tells search engines beside its words. */
 export const MARKUPS = ['none', 'schema'] as const
 
+/** What one option of a widget's address is, for documentation and studio; `parseBoxOptions` and `parseGridOptions` carry it out. */
+export type OptionRow = Readonly<{
+  name: string
+  /** Above its field. */
+  label: string
+  control: OptionControl
+  widget: 'both' | 'where-to-buy' | 'deals'
+  /** Frames have no host page to isolate from, to be styled by or to mark up. */
+  isFragmentOnly?: boolean
+  /** In words where it is none of the accepted values. */
+  fallback: string
+  meaning: string
+  /** A query string that tries it. */
+  example: string
+}>
+
+/** Every option, in the order of the documentation. */
+export const OPTION_LIST: readonly OptionRow[] = [
+  {
+    name: 'theme',
+    widget: 'both',
+    label: 'Theme',
+    control: THEMES,
+    fallback: '`auto`',
+    meaning: 'the colours; `auto` follows what the reader’s system prefers',
+    example: 'theme=dark',
+  },
+  {
+    name: 'accent',
+    widget: 'both',
+    label: 'Accent colour',
+    control: 'color',
+    fallback: 'the theme’s own',
+    meaning: 'the colour of the filled button; text on it and in it is chosen for contrast',
+    example: 'accent=ff6600',
+  },
+  {
+    name: 'locale',
+    widget: 'both',
+    label: 'Language',
+    control: 'language',
+    fallback: '`VITRINE_LOCALE`',
+    meaning:
+      'language of the words, and how prices and dates are written; a language without words is answered in English',
+    example: 'locale=de-AT',
+  },
+  {
+    name: 'currency',
+    widget: 'both',
+    label: 'Currency',
+    control: 'currency',
+    fallback: '`VITRINE_CURRENCY`, else the one that most offers have',
+    meaning: 'only offers in this currency; prices of different currencies are never compared',
+    example: 'currency=GBP',
+  },
+  {
+    name: 'stock',
+    widget: 'both',
+    label: 'Stock',
+    control: STOCKS,
+    fallback: 'boxes `any`, in stock first; grids `in`',
+    meaning: 'only what is in stock, or everything',
+    example: 'stock=in',
+  },
+  {
+    name: 'merchant',
+    widget: 'both',
+    label: 'Only these shops',
+    control: 'shops',
+    fallback: 'all',
+    meaning: 'only these shops, compared without case; repeat it for several',
+    example: 'merchant=Kestrel%20Row&merchant=Quillhaven',
+  },
+  {
+    name: 'exclude',
+    widget: 'both',
+    label: 'Never these shops',
+    control: 'shops',
+    fallback: 'none',
+    meaning: 'never these shops',
+    example: 'exclude=Quillhaven',
+  },
+  {
+    name: 'isolate',
+    widget: 'both',
+    label: 'Isolation',
+    control: ISOLATIONS,
+    isFragmentOnly: true,
+    fallback: '`none`',
+    meaning: 'inherit the page’s font, or stand in declarative shadow DOM that no style of the page reaches',
+    example: 'isolate=shadow',
+  },
+  {
+    name: 'css',
+    widget: 'both',
+    label: 'Style sheet',
+    control: STYLE_SHEETS,
+    isFragmentOnly: true,
+    fallback: '`link`',
+    meaning:
+      'bring the link to the style sheet, or leave it to the page, that of an `accent` too; `isolate=shadow` always brings its own',
+    example: 'css=none',
+  },
+  {
+    name: 'layout',
+    widget: 'where-to-buy',
+    label: 'Layout',
+    control: BOX_LAYOUTS,
+    fallback: '`list`',
+    meaning:
+      'a row for each shop; a table with heads; a narrow card with the first shop large; one button a shop',
+    example: 'layout=card',
+  },
+  {
+    name: 'limit',
+    widget: 'where-to-buy',
+    label: 'Shops shown',
+    control: { min: 1, max: 50 },
+    fallback: '5',
+    meaning: 'shops shown; the rest folds into "more shops", which needs no script',
+    example: 'limit=3',
+  },
+  {
+    name: 'markup',
+    widget: 'where-to-buy',
+    label: 'Markup for search engines',
+    control: MARKUPS,
+    isFragmentOnly: true,
+    fallback: '`none`',
+    meaning:
+      'add schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this one product: all shops of the box, folded and sold-out ones too (`stock=in` leaves those out)',
+    example: 'markup=schema',
+  },
+  {
+    name: 'layout',
+    widget: 'deals',
+    label: 'Layout',
+    control: GRID_LAYOUTS,
+    fallback: '`grid`',
+    meaning: 'cards side by side; one under the other; in a row that scrolls and snaps, without script',
+    example: 'layout=carousel',
+  },
+  {
+    name: 'limit',
+    widget: 'deals',
+    label: 'Cards on a page',
+    control: { min: 1, max: 60 },
+    fallback: '12',
+    meaning: 'cards on a page',
+    example: 'limit=4',
+  },
+  {
+    name: 'page',
+    widget: 'deals',
+    label: 'Page',
+    control: { min: 1, max: 1_000 },
+    fallback: '1',
+    meaning: 'which page; frames link to the pages before and after',
+    example: 'page=2',
+  },
+  {
+    name: 'sort',
+    widget: 'deals',
+    label: 'Order',
+    control: DEAL_SORTS,
+    fallback: '`discount`',
+    meaning: 'largest discount in per cent, largest saving, lowest price, or newest on sale first',
+    example: 'sort=price',
+  },
+  {
+    name: 'min_discount',
+    widget: 'deals',
+    label: 'Least discount, per cent',
+    control: { min: 1, max: 99 },
+    fallback: '1',
+    meaning: 'least discount in per cent',
+    example: 'min_discount=20',
+  },
+  {
+    name: 'max_price',
+    widget: 'deals',
+    label: 'Highest price',
+    control: 'price',
+    fallback: 'none',
+    meaning: 'highest price, in the grid’s currency',
+    example: 'max_price=100',
+  },
+  {
+    name: 'brand',
+    widget: 'deals',
+    label: 'Brand',
+    control: 'text',
+    fallback: 'none',
+    meaning: 'only this brand, compared without case',
+    example: 'brand=Lumvik',
+  },
+  {
+    name: 'q',
+    widget: 'deals',
+    label: 'Words in title or brand',
+    control: 'text',
+    fallback: 'none',
+    meaning:
+      'deals with every word in title or brand, without case and accents; a word may be the beginning of a longer one, and is found within words only where no title has it so',
+    example: 'q=lamp',
+  },
+]
+
 /**
  * Reads the options of a where-to-buy box; parameters that are not its own are passed over.
  * @throws BadOptionError
@@ -106,26 +314,18 @@ export function parseGridOptions(
   return surface === 'embed' ? { ...common, isolate: 'none', css: 'none', ...own } : { ...common, ...own }
 }
 
-/** Parameters by the options that they set, in the order of addresses; lists are repeated. */
-const PARAMETERS: readonly (readonly [name: string, option: string])[] = [
-  ['theme', 'theme'],
-  ['accent', 'accent'],
-  ['locale', 'locale'],
-  ['currency', 'currency'],
-  ['stock', 'stock'],
-  ['merchant', 'merchants'],
-  ['exclude', 'excluded'],
-  ['isolate', 'isolate'],
-  ['css', 'css'],
-  ['layout', 'layout'],
-  ['limit', 'limit'],
-  ['markup', 'markup'],
-  ['sort', 'sort'],
-  ['min_discount', 'minDiscountPercent'],
-  ['max_price', 'maxPrice'],
-  ['brand', 'brand'],
-  ['q', 'words'],
-  ['page', 'page'],
+/** Parameters whose options have another name. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  merchant: 'merchants',
+  exclude: 'excluded',
+  min_discount: 'minDiscountPercent',
+  max_price: 'maxPrice',
+  q: 'words',
+}
+
+/** Parameters in the order of normal addresses: that of the list, and the page last. */
+const PARAMETERS: readonly string[] = [
+  ...new Set([...OPTION_LIST.map(({ name }) => name).filter((name) => name !== 'page'), 'page']),
 ]
 
 type OptionValue = string | number | readonly string[] | null
@@ -143,7 +343,8 @@ export function toQuery(
   const plain = new Map<string, OptionValue>(Object.entries(parse(new URLSearchParams(), defaults, surface)))
   const given = new Map<string, OptionValue>(Object.entries(options))
   const query = new URLSearchParams()
-  for (const [name, option] of PARAMETERS) {
+  for (const name of PARAMETERS) {
+    const option = OPTION_NAMES[name] ?? name
     const value = given.get(option) ?? []
     if (typeof value === 'object') for (const text of value) query.append(name, text)
     else if (value !== plain.get(option)) query.set(name, String(value))

@@ -7,10 +7,23 @@ const MAX_TEXT_CHARACTERS = 100
 /** Most names of one `merchant` or `exclude` list. */
 const MAX_NAMES = 20
 
-/** What a free text accepts, as documentation and error messages say it. */
-export const TEXT_ACCEPTS = `text up to ${MAX_TEXT_CHARACTERS} characters, without control characters`
-/** What a list of merchants accepts. */
-export const NAMES_ACCEPTS = `up to ${MAX_NAMES} merchants' names of up to ${MAX_TEXT_CHARACTERS} characters, without control characters`
+/** What a parameter accepts, and so what a field for it looks like: one of some words, a whole number, or a text of some kind. */
+export type OptionControl = readonly string[] | Readonly<{ min: number; max: number }> | keyof typeof TEXTS
+
+const TEXTS = {
+  text: `text up to ${MAX_TEXT_CHARACTERS} characters, without control characters`,
+  color: 'six hex digits without #',
+  language: 'a language tag such as en or de-AT',
+  currency: 'an ISO 4217 code such as EUR',
+  price: 'a price such as 49.99',
+  shops: `up to ${MAX_NAMES} merchants' names of up to ${MAX_TEXT_CHARACTERS} characters, without control characters`,
+} as const
+
+/** Say what a parameter accepts, as error messages and the documentation do. */
+export function describeAccepted(control: OptionControl): string {
+  if (typeof control === 'string') return TEXTS[control]
+  return 'min' in control ? `a whole number from ${control.min} to ${control.max}` : control.join(' or ')
+}
 
 /** C0, DEL and C1. PostgreSQL refuses a text with NUL, and SQLite ends one there. */
 const CONTROL = /\p{Cc}/u
@@ -35,28 +48,29 @@ export type ParameterReader = Readonly<{
 
 /** Makes a reader over a query string; what it is not asked for is never looked at. */
 export function createParameterReader(query: URLSearchParams): ParameterReader {
-  const read = <T>(name: string, accepts: string, parse: (text: string) => T | undefined): T | null => {
+  const read = <T>(
+    name: string,
+    control: OptionControl,
+    parse: (text: string) => T | undefined,
+  ): T | null => {
     const texts = query.getAll(name)
     const [text] = texts
     if (text === undefined) return null
-    if (texts.length > 1) throw new BadOptionError(name, `one value, ${accepts}`)
+    if (texts.length > 1) throw new BadOptionError(name, `one value, ${describeAccepted(control)}`)
     const value = parse(text)
-    if (value === undefined) throw new BadOptionError(name, accepts)
+    if (value === undefined) throw new BadOptionError(name, describeAccepted(control))
     return value
   }
   return {
     word: (name, words, fallback) =>
-      read(name, words.join(' or '), (text) => words.find((word) => word === text)) ?? fallback,
-    number: (name, { min, max }, fallback) =>
-      read(name, `a whole number from ${min} to ${max}`, (text) => parseNumber(text, min, max)) ?? fallback,
+      read(name, words, (text) => words.find((word) => word === text)) ?? fallback,
+    number: (name, bounds, fallback) => read(name, bounds, (text) => parseNumber(text, bounds)) ?? fallback,
     color: (name) =>
-      read(name, 'six hex digits without #', (text) =>
-        /^[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : undefined,
-      ),
-    locale: (name, fallback) => read(name, 'a language tag such as en or de-AT', parseLocale) ?? fallback,
-    currency: (name) => read(name, 'an ISO 4217 code such as EUR', findCurrency),
-    price: (name) => read(name, 'a price such as 49.99', (text) => (isPrice(text) ? text : undefined)),
-    text: (name) => read(name, TEXT_ACCEPTS, parseText) || null,
+      read(name, 'color', (text) => (/^[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : undefined)),
+    locale: (name, fallback) => read(name, 'language', parseLocale) ?? fallback,
+    currency: (name) => read(name, 'currency', findCurrency),
+    price: (name) => read(name, 'price', (text) => (isPrice(text) ? text : undefined)),
+    text: (name) => read(name, 'text', parseText) || null,
     names: (name) => readNames(query.getAll(name), name),
   }
 }
@@ -76,14 +90,14 @@ export function readOr<T>(read: () => T, fallback: T): T {
   }
 }
 
-function parseNumber(text: string, min: number, max: number): number | undefined {
+function parseNumber(text: string, { min, max }: Readonly<{ min: number; max: number }>): number | undefined {
   if (!/^\d{1,6}$/.test(text)) return undefined
   const value = Number(text)
   return value >= min && value <= max ? value : undefined
 }
 
-/** Variants and extensions are dropped: they change nothing here and would multiply the answers. */
-function parseLocale(text: string): string | undefined {
+/** Parse a language tag. Variants and extensions are dropped: they change nothing here and would multiply the answers. */
+export function parseLocale(text: string): string | undefined {
   if (text.length > 35) return undefined
   try {
     const { language, script, region } = new Intl.Locale(text)
@@ -106,6 +120,18 @@ function isName(text: string): boolean {
 function readNames(texts: readonly string[], name: string): readonly string[] {
   const names = texts.map((text) => parseText(text))
   const isEvery = names.length <= MAX_NAMES && names.every((text) => text !== undefined && isName(text))
-  if (!isEvery) throw new BadOptionError(name, NAMES_ACCEPTS)
+  if (!isEvery) throw new BadOptionError(name, TEXTS.shops)
   return names.filter((text) => text !== undefined)
+}
+
+/** Return what follows the first `?` of a request target. */
+export function findQuery(target: string): string {
+  const start = target.indexOf('?')
+  return start === -1 ? '' : target.slice(start + 1)
+}
+
+/** Parse a query string, given without its `?`, the way shared caches read one: a further `?` belongs to the first name. */
+export function parseQueryString(query: string): URLSearchParams {
+  // `URLSearchParams` drops a leading "?", so the text must not begin with one.
+  return new URLSearchParams(`&${query}`)
 }

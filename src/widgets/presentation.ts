@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Offer } from '../catalog/contract.ts'
 import { SECOND_MS, isFuture } from '../clock.ts'
 import type { Disclosure } from '../config/readers.ts'
@@ -7,9 +6,7 @@ import { toOfferKey } from '../offers/deals.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'
-import { findMessages } from './locales/index.ts'
-import type { Messages } from './locales/messages.ts'
-import type { AvailabilityWord, Words } from './locales/words.ts'
+import type { AvailabilityWord, Speech, Words } from './locales/index.ts'
 import type { CommonOptions, Surface } from './options.ts'
 import type { Frame, HonestyView, OfferView, PriceView } from './view-models.ts'
 
@@ -25,15 +22,6 @@ export type Presentation = Readonly<{
   surface: Surface
 }>
 
-/** Words, and the locale that prices and dates are formatted for: the reader's own where the words are in its language. */
-export type Speech = Readonly<{
-  lang: string
-  dir: 'ltr' | 'rtl'
-  messages: Messages
-  words: Words
-  locale: string
-}>
-
 /** An offer as the views need it. */
 type ShownOffer = Readonly<{
   merchant: string
@@ -42,20 +30,6 @@ type ShownOffer = Readonly<{
   currency: string
   availability: string
 }>
-
-/** Locales whose words are kept ready: every answer needs them, and finding them costs more than using them. */
-const speeches = new LRUCache<string, Speech>({ max: 500 })
-
-/** Finds the words for a reader's locale. */
-export function findSpeech(locale: string): Speech {
-  const kept = speeches.get(locale)
-  if (kept !== undefined) return kept
-  const { lang, dir, messages } = findMessages(locale)
-  const isSameLanguage = new Intl.Locale(locale).language === new Intl.Locale(lang).language
-  const speech = { lang, dir, messages, words: messages.words, locale: isSameLanguage ? locale : lang }
-  speeches.set(locale, speech)
-  return speech
-}
 
 /** The outside of a fragment. */
 export function toFrame(options: CommonOptions, speech: Speech, presentation: Presentation): Frame {
@@ -104,7 +78,7 @@ export function toPriceView(offer: ShownOffer, speech: Speech): PriceView {
 /** The accessible name of a link: it names shop and price. */
 export function toLinkLabel(offer: ShownOffer, price: PriceView | null, { messages }: Speech): string {
   return price === null
-    ? messages.nameLinkWithoutPrice(offer.merchant)
+    ? messages.nameLinkWithoutPrice({ merchant: offer.merchant })
     : messages.nameLinkWithPrice({ merchant: offer.merchant, price: price.price })
 }
 

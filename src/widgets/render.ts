@@ -2,15 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
-import type {
-  BoxView,
-  DemoShopView,
-  EmbedView,
-  Frame,
-  GalleryView,
-  GridView,
-  MistakeView,
-} from './view-models.ts'
+import type { BoxView, DemoShopView, EmbedView, Frame, GridView, MistakeView } from './view-models.ts'
 
 /** Views to strings. Every method is pure and synchronous; the templates were read and compiled before. */
 export type Renderer = Readonly<{
@@ -24,8 +16,8 @@ export type Renderer = Readonly<{
   renderMistake(view: MistakeView): string
   /** A whole document, of a `StudioView` of the studio. */
   renderStudio(view: object): string
-  /** A whole document; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */
-  renderGallery(view: GalleryView): string
+  /** A whole document, of a `GalleryView`; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */
+  renderGallery(view: object): string
   /** A whole document. */
   renderDemoShop(view: DemoShopView): string
 }>
@@ -61,7 +53,7 @@ const PAGES = ['fragment', 'embed', 'mistake', 'studio', 'gallery', 'demo-shop']
  * later are not read again.
  */
 export function createRenderer(): Renderer {
-  const eta = new Eta({ autoEscape: true, rmWhitespace: true, useWith: false })
+  const eta = new Templates({ autoEscape: true, rmWhitespace: true, useWith: false })
   for (const name of PAGES) loadTemplate(eta, name, `${name}.eta`)
   for (const name of PARTIALS) loadTemplate(eta, name, join('partials', `${name}.eta`))
 
@@ -81,6 +73,15 @@ export function createRenderer(): Renderer {
     renderStudio: (view) => eta.render('@studio', { ...view }),
     renderGallery: (view) => eta.render('@gallery', { ...view }),
     renderDemoShop: (view) => eta.render('@demo-shop', { ...view }),
+  }
+}
+
+/** Templates call each other by name: each is a compiled function, and options of a rendering are never read. */
+class Templates extends Eta {
+  override render = (name: unknown, data: object): string => {
+    const template = this.templatesSync.get(String(name))
+    if (template === undefined) throw new TypeError(`there is no template "${String(name)}"`)
+    return template.call(this, data)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Words } from './locales/words.ts'
+import type { Words } from './locales/index.ts'
 import type { BoxLayout, GridLayout, Theme } from './options.ts'
 
 /**
@@ -137,37 +137,4 @@ export type DemoShopView = Readonly<{
   styles: readonly string[]
   listing: Readonly<{ shop: string; title: string; price: string; pictureUrl: string | null }> | null
   parameters: readonly Readonly<{ name: string; value: string }>[]
-}>
-
-/** One layout of the gallery with its cases, each in the chosen themes. */
-export type GalleryGroupView = Readonly<{
-  id: string
-  title: string
-  cases: readonly Readonly<{
-    id: string
-    title: string
-    note: string
-    /** In a column of 280 px, whatever was chosen. */
-    isNarrow: boolean
-    specimens: readonly Readonly<{
-      id: string
-      theme: Frame['theme']
-      href: string
-      /** The fragment, already rendered. */
-      html: string
-    }>[]
-  }>[]
-}>
-
-export type GalleryView = Readonly<{
-  styles: readonly string[]
-  script: string
-  studioUrl: string
-  width: string
-  controls: readonly Readonly<{
-    name: string
-    label: string
-    options: readonly Readonly<{ value: string; text: string; isChosen: boolean }>[]
-  }>[]
-  groups: readonly GalleryGroupView[]
 }>

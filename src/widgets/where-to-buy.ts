@@ -4,10 +4,9 @@ import { isInStock } from '../offers/ranking.ts'
 import { formatCount } from './format.ts'
 import { selectOffers } from './offer-choice.ts'
 import type { BoxOptions, Surface } from './options.ts'
+import { type Speech, findSpeech } from './locales/index.ts'
 import {
   type Presentation,
-  type Speech,
-  findSpeech,
   isPriceShown,
   toAvailabilityView,
   toFrame,
@@ -42,7 +41,7 @@ export function toBoxView(
   return {
     frame: toFrame(options, speech, presentation),
     layout: options.layout,
-    label: messages.nameBox(title),
+    label: messages.nameBox({ title }),
     heading: words.boxHeading,
     title,
     brand,

@@ -12,6 +12,7 @@ import { type AddressParsers, type BoxAddress, type GridAddress, createAddressPa
 import { toDealQuery, toGridView } from './deals.ts'
 import { GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
 import type { OptionDefaults, Surface } from './options.ts'
+import { parseLocale } from './parameters.ts'
 import { type Presentation, computeOfferId, isPriceShown } from './presentation.ts'
 import type { BoxView, GridView } from './view-models.ts'
 import { toBoxView } from './where-to-buy.ts'
@@ -20,11 +21,11 @@ import { toBoxView } from './where-to-buy.ts'
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
   address: BoxAddress | GridAddress
-  /** Equal for equal views of one address, and for no others. */
-  digest: string
+  /** Return a text that is equal for equal views of one address, and for no others. `scope`: what the response depends on besides. */
+  computeDigest(scope: string): string
   /** Why there may be nothing to show, for the author of the page. */
   hiddenReason: string
-  /** Return the view, made on the first call; `undefined` when there is nothing to show. */
+  /** Make the view; `undefined` when there is nothing to show. */
   getView(): View | undefined
   channel: Channel
   /** When the catalog gave the data, Unix milliseconds. */
@@ -63,7 +64,8 @@ export type WidgetDetails = Readonly<{
 
 /** Create the widgets. */
 export function createWidgets(details: WidgetDetails): Widgets {
-  const defaults = toDefaults(details.config)
+  const { locale, currency } = details.config
+  const defaults = { locale: parseLocale(locale) ?? locale, currency }
   return {
     ...createAddressParsers(defaults),
     defaults,
@@ -90,9 +92,19 @@ function limitByPrice({ config }: WidgetDetails, untilMs: number, oldestPriceMs:
   return Math.min(untilMs, oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1)
 }
 
+/** Characters of a digest. */
+const DIGEST_CHARACTERS = 27
+
 /** `state`: what the view depends on beside its data, such as the age of its prices. */
-function computeDigest(state: readonly (string | number | boolean)[], data: unknown): string {
-  return hash('sha256', `${state.join(' ')} ${JSON.stringify(data)}`, 'base64url')
+function digestOf(
+  state: readonly (string | number | boolean)[],
+  data: unknown,
+): Widget<unknown>['computeDigest'] {
+  return (scope) =>
+    hash('sha256', `${scope} ${state.join(' ')} ${JSON.stringify(data)}`, 'base64url').slice(
+      0,
+      DIGEST_CHARACTERS,
+    )
 }
 
 async function getBox(
@@ -116,13 +128,14 @@ async function getBox(
   return {
     kind: 'where-to-buy',
     address,
-    digest: computeDigest([isGone ? 'gone' : asOfMs, isShown, isFuture(asOfMs, presentation.nowMs)], product),
+    computeDigest: digestOf(
+      [isGone ? 'gone' : asOfMs, isShown, isFuture(asOfMs, presentation.nowMs)],
+      product,
+    ),
     get hiddenReason() {
       return isGone ? GONE_REASON : explainHiddenBox(gtin, product, { options, defaults })
     },
-    getView: once(() =>
-      product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation),
-    ),
+    getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
     channel,
     asOfMs,
     oldestPriceMs,
@@ -154,14 +167,7 @@ async function getGrid(
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
   const { value, asOfMs, status, currentUntilMs } = isGone
     ? toHidden(details, NO_DEALS)
-    : await details.deals.getDeals({
-        visitor,
-        channelId: channel.id,
-        // Options of the look make no other page of deals.
-        key: JSON.stringify(toDealQuery(channel.id, options.currency ?? '', options)),
-        currency: options.currency,
-        toQuery: (currency) => toDealQuery(channel.id, currency, options),
-      })
+    : await details.deals.getDeals({ visitor, query: toDealQuery(channel.id, options.currency, options) })
   const presentation = present(details, surface)
   const priced = value.deals.filter((deal) => isPriceShown(deal.asOfMs, presentation))
   const oldestPriceMs = priced.length === 0 ? null : Math.min(...priced.map((deal) => deal.asOfMs))
@@ -171,7 +177,7 @@ async function getGrid(
   return {
     kind: 'deals',
     address,
-    digest: computeDigest(
+    computeDigest: digestOf(
       [
         isGone ? 'gone' : checkedAtMs,
         isFuture(checkedAtMs, presentation.nowMs),
@@ -183,7 +189,7 @@ async function getGrid(
     get hiddenReason() {
       return isGone ? GONE_REASON : explainHiddenGrid(options, defaults)
     },
-    getView: once(() => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages })),
+    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
     channel,
     asOfMs,
     oldestPriceMs,
@@ -192,23 +198,9 @@ async function getGrid(
   }
 }
 
-function once<T>(make: () => T): () => T {
-  let made: Readonly<{ value: T }> | undefined
-  return () => (made ??= { value: make() }).value
-}
-
 /** A channel that has gone is not looked up: its copy is older than it may be shown. */
 function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
   return { value, asOfMs: clock.nowMs(), status: 'hit', currentUntilMs: 0 }
 }
 
 const NO_DEALS: DealPage = { deals: [], hasNext: false, readAtMs: 0 }
-
-/** The defaults in the same form as parsed options. */
-function toDefaults(config: Config): OptionDefaults {
-  const { language, script, region } = new Intl.Locale(config.locale)
-  return {
-    locale: [language, script, region].filter((part) => part !== undefined).join('-'),
-    currency: config.currency,
-  }
-}

@@ -1,6 +1,6 @@
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
-import type { OpenLongReads } from '../../src/storage/read-threads.ts'
+import type { OpenLongReads } from '../../src/storage/long-reads.ts'
 import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeSale, startStocked } from './visit.ts'
@@ -56,4 +56,17 @@ test('grids of several visitors - one after the other, by the address that the t
   }
   expect(reads.begun).toEqual(['a1', 'a2', 'b1', 'a3'])
   expect(await Promise.all(visits)).toEqual(['hidden', 'hidden', 'hidden', 'hidden'])
+})
+
+test('grid without a filter - does not wait for one that has to be searched for', async () => {
+  const reads = createReads()
+  const { app } = await startStocked([makeSale()], { over: { openLongReads: reads.open } })
+  const searched = request(app)
+    .get(toGrid('a1'))
+    .then(({ headers }) => headers['vitrine-state'])
+  await vi.waitFor(() => expect(reads.begun).toEqual(['a1']))
+  const plain = await request(app).get(`/fragments/${CHANNEL_ID}/deals?currency=EUR`)
+  expect(plain.headers['vitrine-state']).toBe('shown')
+  reads.endNext()
+  expect(await searched).toBe('hidden')
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS } from '../../src/clock.ts'
-import type { StudioLive } from '../../src/studio/views.ts'
+import type { StudioLive } from '../../src/studio/live.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import type { Harness, HarnessOptions } from '../helpers/harness.ts'
 import { findHtmlFaults } from '../helpers/html-faults.ts'

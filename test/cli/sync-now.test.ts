@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { LOOK_EVERY_MS, type WalkRequest, type WalkNowReport, walkNow } from '../../src/cli/sync.ts'
+import { LOOK_EVERY_MS, type WalkRequest, walkNow } from '../../src/cli/sync.ts'
+import type { WalkReport } from '../../src/sync/walk-runner.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { LEASE_MS } from '../../src/storage/sql-leases.ts'
 import { startHarness } from '../app/visit.ts'
@@ -18,7 +19,7 @@ type Place = Readonly<{
   other: SqlStore
   waits: string[]
   stopping: AbortController
-  walk(over?: Partial<WalkRequest>): Promise<WalkNowReport>
+  walk(over?: Partial<WalkRequest>): Promise<WalkReport>
 }>
 
 /** Two channels of 120 products each; a server walks the second one for the first time. */
@@ -56,7 +57,7 @@ async function makePlace(): Promise<Place> {
 const waitForLook = ({ clock }: Harness): Promise<void> =>
   vi.waitFor(() => expect(clock.pendingDelaysMs).toContain(LOOK_EVERY_MS))
 
-const listOutcomes = ({ walks }: WalkNowReport): string[] =>
+const listOutcomes = ({ walks }: WalkReport): string[] =>
   walks.map(({ channelName, outcome, productCount }) => `${channelName} ${outcome} ${productCount}`)
 
 const countWalks = ({ catalog }: Harness, id: string): number =>

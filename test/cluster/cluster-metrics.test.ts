@@ -2,7 +2,8 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { createMetrics } from '../../src/observability/metrics.ts'
 import type { MetricValues } from '../../src/cluster/messages.ts'
-import { foldCounters, labelProcess, printSum } from '../../src/cluster/cluster-metrics.ts'
+import { ClusterMetrics } from '../../src/cluster/cluster-metrics.ts'
+import { startHarness } from '../app/visit.ts'
 import { sumSeries } from '../system/cluster/fleet-harness.ts'
 
 const ANSWER = { surface: 'fragment', state: 'shown', cache: 'hit' } as const
@@ -48,9 +49,27 @@ function measure(clockDifferences: Readonly<Record<string, number>>): Promise<Me
   return metrics.registry.getMetricsAsJSON()
 }
 
+type Options = Readonly<{ ended?: readonly MetricValues[]; isInTime?: boolean }>
+
+/** The page of a primary with workers of these metrics; `ended` have ended before. */
+async function print(
+  workers: readonly MetricValues[],
+  { ended = [], isInTime = true }: Options = {},
+): Promise<Readonly<{ contentType: string; text: string }>> {
+  const { context } = await startHarness()
+  const running = workers.map((values, index) => ({
+    number: index + 1,
+    values,
+    refreshValues: () => Promise.resolve(isInTime),
+  }))
+  const metrics = new ClusterMetrics(context, new Set(running))
+  for (const values of ended) metrics.fold(values)
+  return metrics.print()
+}
+
 describe('metrics of all processes', () => {
   test('counters and histograms - are summed, gauges as each says', async () => {
-    const { text, contentType } = await printSum([await makeValues(3), await makeValues(5)])
+    const { text, contentType } = await print([await makeValues(3), await makeValues(5)])
     expect(contentType).toMatch(/^text\/plain/)
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
@@ -63,26 +82,26 @@ describe('metrics of all processes', () => {
         'g_sum 8',
         'g_min 3',
         'g_max 5',
+        'vitrine_workers 2',
+        'vitrine_worker_silences_total 0',
       ]),
     )
     expect(text.match(/^# TYPE c_total/gm)).toHaveLength(1)
   })
 
+  test('worker that does not answer in time - is counted, and its previous values stay', async () => {
+    const { text } = await print([await makeValues(3)], { isInTime: false })
+    expect([sumSeries(text, 'c_total'), sumSeries(text, 'vitrine_worker_silences_total')]).toEqual([3, 1])
+  })
+
   test('clocks compared by one worker, and not yet by another - are told of each', async () => {
-    const parts = [-110, 0].map(async (database, index) =>
-      labelProcess(await measure({ database }), `worker-${index}`),
-    )
-    const { text } = await printSum(await Promise.all(parts))
-    expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-0"} -110')
-    expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-1"} 0')
+    const { text } = await print([await measure({ database: -110 }), await measure({ database: 0 })])
+    expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-1"} -110')
+    expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-2"} 0')
   })
 
   test('memory and event loop - carry the name of their process; one that has ended keeps only its counters', async () => {
-    const { text } = await printSum([
-      labelProcess(await countAnswers(0), 'primary'),
-      labelProcess(await countAnswers(2), 'worker-1'),
-      foldCounters([], await countAnswers(3)),
-    ])
+    const { text } = await print([await countAnswers(2)], { ended: [await countAnswers(3)] })
     const memory = text.split('\n').filter((line) => line.startsWith('process_resident_memory_bytes{'))
     expect(memory.map((line) => line.split(' ')[0])).toEqual([
       'process_resident_memory_bytes{process="primary"}',
@@ -95,7 +114,7 @@ describe('metrics of all processes', () => {
 
   test('state that all share - is told once', async () => {
     const values = await measure({ catalog: 90 })
-    const { text } = await printSum([labelProcess(values, 'worker-1'), labelProcess(values, 'worker-2')])
+    const { text } = await print([values, values])
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
         'vitrine_store_up 1',
@@ -115,9 +134,8 @@ describe('metrics of all processes', () => {
   })
 
   test('processes that have ended - stay in counters and histograms, and in nothing else', async () => {
-    const first = foldCounters([], await makeValues(3))
-    const both = foldCounters(first, await makeValues(5))
-    const { text } = await printSum([await makeValues(1), both])
+    const ended = [await makeValues(3), await makeValues(5)]
+    const { text } = await print([await makeValues(1)], { ended })
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
         'c_total{kind="a"} 9',
@@ -127,16 +145,14 @@ describe('metrics of all processes', () => {
         'g_max 1',
       ]),
     )
-    expect(foldCounters([], await countAnswers(1)).map(({ name }) => name)).not.toContainEqual(
-      expect.stringMatching(/^(?:process|nodejs)_|vitrine_cache/),
-    )
+    const alone = await print([], { ended: [await measure({ catalog: 90 })] })
+    expect(alone.text).not.toMatch(/^vitrine_catalog_daily_limit\{|^vitrine_clock_difference_seconds\{/m)
+    expect(sumSeries(alone.text, 'vitrine_cache_entries')).toBe(0)
   })
 
-  test('a process that is folded twice - changes neither the values before nor its own', async () => {
+  test('the same values folded twice - are counted twice, and not changed', async () => {
     const ended = await makeValues(3)
-    const first = foldCounters([], ended)
-    foldCounters(first, ended)
-    const { text } = await printSum([first])
-    expect(sumSeries(text, 'c_total')).toBe(3)
+    expect(sumSeries((await print([], { ended: [ended, ended] })).text, 'c_total')).toBe(6)
+    expect(sumSeries((await print([], { ended: [ended] })).text, 'c_total')).toBe(3)
   })
 })

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { type Context, createContext } from '../../src/context.ts'
-import { runWalk } from '../../src/sync/walk-run.ts'
+import { runWalk } from '../../src/sync/walk.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { type Front, openFront } from './front.ts'
 

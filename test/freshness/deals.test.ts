@@ -2,12 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 import type { CopyStore, WalkStore } from '../../src/storage/store.ts'
 import { StoreError } from '../../src/errors.ts'
-import {
-  type DealSource,
-  type RememberedDeals,
-  type WantedDeals,
-  createDealSource,
-} from '../../src/freshness/deals.ts'
+import { type CachedDeals, type WantedDeals, DealSource } from '../../src/freshness/deals.ts'
 import { type Memory, createMemory } from '../../src/lib/lru-cache.ts'
 import { makeQuery, walkAll } from '../storage/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
@@ -22,7 +17,7 @@ let store: CopyStore & WalkStore
 let isBroken: boolean
 let readCount: number
 let deals: DealSource
-let memory: Memory<RememberedDeals>
+let memory: Memory<CachedDeals>
 let onRead: () => void
 let onFind: () => Promise<void>
 
@@ -33,12 +28,12 @@ beforeEach(async () => {
   readCount = 0
   onRead = () => {}
   onFind = () => Promise.resolve()
-  memory = createMemory<RememberedDeals>({ maxEntries: 10, maxBytes: 1_000_000 })
+  memory = createMemory<CachedDeals>({ maxEntries: 10, maxBytes: 1_000_000 })
   const failing = <T extends unknown[], R>(read: (...parameters: T) => Promise<R>) => {
     return (...parameters: T): Promise<R> =>
       isBroken ? Promise.reject(new StoreError('broken')) : read(...parameters)
   }
-  deals = createDealSource({
+  deals = new DealSource({
     store: {
       getCopyState: failing(store.getCopyState),
       findDealCurrency: failing(store.findDealCurrency),
@@ -62,13 +57,13 @@ const walk = (count: number, asOfMs: number): Promise<void> => {
   return walkAll(store, products, asOfMs)
 }
 
-type Over = Readonly<{ currency?: string; limit?: number; key?: string }>
+type Over = Readonly<{ currency?: string | null; limit?: number; key?: string }>
 
-const toWanted = (over: Over): WantedDeals => ({
-  channelId: CHANNEL_ID,
-  key: over.key ?? 'key',
-  currency: over.currency ?? null,
-  toQuery: (currency) => makeQuery({ currency, limit: (over.limit ?? 12) + 1 }),
+/** Queries of different keys find the same deals. */
+const KEYS = ['b', 'c', 'd', 'known', 'first', 'second', 'other']
+
+const toWanted = ({ key = '', currency = null, limit = 12 }: Over): WantedDeals => ({
+  query: { ...makeQuery({ minDiscountPercent: KEYS.indexOf(key) + 2, limit: limit + 1 }), currency },
 })
 
 /** `count, has next, status`, or the code of the error. */
@@ -176,7 +171,7 @@ describe('grid', () => {
     )
     await walkAll(store, [makeProduct({ offers })], NOON_MS)
     await ask()
-    const [page] = [memory.get(`${CHANNEL_ID} key`)?.page]
+    const [page] = [memory.get(JSON.stringify(toWanted({}).query))?.page]
     expect(memory.byteCount()).toBeGreaterThan(2 * affiliateUrl.length)
     expect(JSON.stringify(page).length).toBeLessThan(memory.byteCount())
     expect(JSON.stringify(page).length).toBeLessThan(2 * affiliateUrl.length)

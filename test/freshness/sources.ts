@@ -6,15 +6,14 @@ import { createFixedKey } from '../../src/config/key-source.ts'
 import { type Clock, HOUR_MS, systemClock } from '../../src/clock.ts'
 import type { FreshnessConfig } from '../../src/config/config.ts'
 import { Secret } from '../../src/config/secrets.ts'
-import { createLookupWrites } from '../../src/freshness/lookup-writes.ts'
+import { createLookups } from '../../src/freshness/lookups.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import type { CopyEntry, CopyStore, WalkStore } from '../../src/storage/store.ts'
 import { judgeAge } from '../../src/freshness/age.ts'
-import { type ChannelSource, createChannelSource } from '../../src/freshness/channels.ts'
-import { createClaims, fetchUnclaimed } from '../../src/freshness/claims.ts'
-import { createFailures } from '../../src/freshness/failures.ts'
+import { ChannelSource } from '../../src/freshness/channels.ts'
+import { createNegativeCache } from '../../src/freshness/negative-cache.ts'
 import { type Memory, createMemory } from '../../src/lib/lru-cache.ts'
-import { type ProductSource, createProductSource } from '../../src/freshness/products.ts'
+import { ProductSource } from '../../src/freshness/products.ts'
 import {
   CHANNEL_ID,
   type FakeCatalog,
@@ -88,21 +87,20 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
   onTestFinished(() => client.close())
   const storeFailures: unknown[] = []
   const onStoreFailure = (error: unknown): void => void storeFailures.push(error)
-  const failures = createFailures(clock, options.random ?? (() => 0))
+  const failures = createNegativeCache(clock, options.random ?? (() => 0))
   const shared = { client, gate, store, clock, config, failures, onStoreFailure }
-  const channels = createChannelSource({ ...shared, served: options.served ?? null })
+  const channels = new ChannelSource({ ...shared, served: options.served ?? null })
   const memory = createMemory<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
-  const writes = createLookupWrites(store, onStoreFailure)
-  onTestFinished(writes.settle)
-  const isFresh = (asOfMs: number): boolean => judgeAge(asOfMs, clock.nowMs(), config) === 'fresh'
-  const claims =
-    options.isOneOfMany === true
-      ? createClaims({ ...shared, timeoutMs: CALL_TIMEOUT_MS, isFresh })
-      : fetchUnclaimed
-  const products = createProductSource({
+  const lookups = createLookups({
     ...shared,
-    writes,
-    claims,
+    isShared: options.isOneOfMany === true,
+    timeoutMs: CALL_TIMEOUT_MS,
+    isFresh: (asOfMs) => judgeAge(asOfMs, clock.nowMs(), config) === 'fresh',
+  })
+  onTestFinished(lookups.settle)
+  const products = new ProductSource({
+    ...shared,
+    lookups,
     channels,
     memory,
     walkPeriodMs: options.walkPeriodMs === undefined ? HOUR_MS : options.walkPeriodMs,
@@ -117,7 +115,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     channels,
     memory,
     storeFailures,
-    settle: writes.settle,
+    settle: lookups.settle,
     countChannelCalls,
     async countProductCalls() {
       // A call that was made before this one has arrived when this one is answered.

@@ -1,5 +1,9 @@
-import { type GalleryDetails, parseGalleryChoice, toGalleryView } from '../../src/studio/gallery/gallery.ts'
-import type { GalleryView } from '../../src/widgets/view-models.ts'
+import {
+  type GalleryDetails,
+  type GalleryView,
+  parseGalleryChoice,
+  toGalleryView,
+} from '../../src/studio/gallery/gallery.ts'
 
 /** The gallery for a query string; `render` makes the HTML of a specimen. */
 export function makeGalleryView(query: string, render: GalleryDetails['render']): Promise<GalleryView> {

@@ -2,10 +2,11 @@ import type { Channel } from '../../src/catalog/contract.ts'
 import { createQuotaState } from '../../src/catalog/quota.ts'
 import { HOUR_MS } from '../../src/clock.ts'
 import type { CopyState, DealCounts } from '../../src/storage/store.ts'
-import { type StudioChoice, parseStudioChoice } from '../../src/studio/choice.ts'
+import { type StudioChoice, judgeOptions, parseStudioChoice } from '../../src/studio/choice.ts'
+import type { Shown, StudioData } from '../../src/studio/data.ts'
 import type { HealthData } from '../../src/studio/health.ts'
-import { type Shown, type StudioData, toStudioView } from '../../src/studio/studio.ts'
-import type { ExplanationView, StudioView } from '../../src/studio/views.ts'
+import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
+import type { ExplanationView } from '../../src/studio/explain.ts'
 import { CHANNEL_ID } from './fake-catalog.ts'
 import { NOON_MS } from './harness.ts'
 import { makeProduct } from './products.ts'
@@ -108,20 +109,21 @@ export const EXPLANATION: ExplanationView = {
 /** What the studio is made of for a query string: one channel with a lamp, which one shop sells, and seven deals. */
 export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
   const choice = makeChoice(query)
+  const defaults = { locale: 'en', currency: null }
   const isBox = choice.tab === 'where-to-buy'
   return {
     publicUrl: 'https://widgets.example',
     studioUrl: 'https://widgets.example/studio',
-    defaults: { locale: 'en', currency: null },
+    defaults,
     pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
     styles: ['/assets/studio.00000000.css'],
     studioScript: '/assets/studio.00000000.js',
     loaderScript: '/embed.js',
     isSample: false,
-    languages: ['de', 'en'],
     channels: [CHANNEL],
     channel: CHANNEL,
     choice,
+    judged: judgeOptions(choice.tab, choice.typed, defaults),
     matches: isBox ? [makeProduct()] : [],
     product: isBox ? makeProduct() : null,
     state: WALKED,

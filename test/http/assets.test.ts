@@ -41,9 +41,11 @@ describe('loadAssets', () => {
     const asset = assets.get(name)
     expect(asset.path).toBe(`/assets/${asset.fileName}`)
     expect(asset.contentType).toBe(contentType)
-    expect(gunzipSync(asset.gzip)).toEqual(asset.body)
-    expect(brotliDecompressSync(asset.brotli)).toEqual(asset.body)
-    expect(asset.integrity).toBe(`sha384-${createHash('sha384').update(asset.body).digest('base64')}`)
+    expect(gunzipSync(asset.bodies.gzip)).toEqual(asset.bodies.identity)
+    expect(brotliDecompressSync(asset.bodies.br)).toEqual(asset.bodies.identity)
+    expect(asset.integrity).toBe(
+      `sha384-${createHash('sha384').update(asset.bodies.identity).digest('base64')}`,
+    )
     expect(asset.etag).toMatch(/^"[\w-]{22}"$/)
   })
 
@@ -67,10 +69,10 @@ describe('loadAssets', () => {
     const { built, kept } = makeRelease()
     const found = loadAssets(built, kept).findByFile(RELEASED)
     expect(found?.isLasting).toBe(true)
-    expect(found?.asset.body.toString()).toBe('once()')
+    expect(found?.asset.bodies.identity.toString()).toBe('once()')
     expect(found?.asset.contentType).toBe('text/javascript; charset=utf-8')
-    expect(gunzipSync(found?.asset.gzip ?? '').toString()).toBe('once()')
-    expect(brotliDecompressSync(found?.asset.brotli ?? '').toString()).toBe('once()')
+    expect(gunzipSync(found?.asset.bodies.gzip ?? '').toString()).toBe('once()')
+    expect(brotliDecompressSync(found?.asset.bodies.br ?? '').toString()).toBe('once()')
     const changed = loadAssets(built, kept).findByFile('embed.00000000.js')
     expect([changed?.isLasting, changed?.asset.fileName]).toEqual([false, assets.get('embed.js').fileName])
   })
@@ -94,7 +96,8 @@ describe('loadAssets', () => {
   })
 
   test('no name that filter lists catch', () => {
-    const text = assets.get('vitrine.css').body.toString() + assets.get('embed.js').body.toString()
+    const text =
+      assets.get('vitrine.css').bodies.identity.toString() + assets.get('embed.js').bodies.identity.toString()
     expect(text).not.toMatch(/\b(?:ads?|affiliate|sponsor|banner|promo|track)\b/i)
   })
 })
@@ -109,8 +112,8 @@ describe('build of the page', () => {
     await promisify(execFile)(process.execPath, [join(tree, 'scripts/build.mjs'), '--page'])
     const assets = loadAssets(join(tree, 'public/built'), join(tree, 'public/kept'))
     const found = assets.findByFile(RELEASED)
-    expect(gunzipSync(found?.asset.gzip ?? '').toString()).toBe('once()')
-    expect(brotliDecompressSync(found?.asset.brotli ?? '').toString()).toBe('once()')
+    expect(gunzipSync(found?.asset.bodies.gzip ?? '').toString()).toBe('once()')
+    expect(brotliDecompressSync(found?.asset.bodies.br ?? '').toString()).toBe('once()')
     expect(readdirSync(join(tree, 'public/kept')).toSorted()).toEqual(
       [...readdirSync(KEPT_FOLDER), RELEASED].toSorted(),
     )

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEtag, hashFolders, isNoneMatch } from '../../src/http/etag.ts'
+import { createEtag, hashFolders, isNoneMatch } from '../../src/http/response.ts'
 
 describe('validator', () => {
   it('is quoted, equal for equal texts, and another one for any other text', () => {

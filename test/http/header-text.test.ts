@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toHeaderText } from '../../src/http/answer.ts'
+import { toHeaderText } from '../../src/http/response.ts'
 
 test('names with accents, other scripts and typographic signs - keep what plain letters can say', () => {
   expect(toHeaderText('Its shops: Ärger & Söhne, Žižkov, 北京.')).toBe(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/config.ts'
-import { isFramedLocally, isLocalDemo, isLoopback } from '../../src/http/local-demo.ts'
+import { isFramedLocally, isLocalDemo, isLoopback } from '../../src/http/client-address.ts'
 
 const embedded = (host: string): Config => parseConfig({ VITRINE_HOST: host }).config
 const remote = parseConfig({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createEnding } from '../../src/lib/shutdown.ts'
+import { createShutdown } from '../../src/lib/shutdown.ts'
 
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const
 
@@ -30,10 +30,10 @@ test.each([
   ['stop', undefined, 0],
 ])('told to stop by %s, exit code %s so far - the forced end is %s', (reason, code, forced) => {
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
-  const ending = createEnding(() => {})
-  ending.stopFor(reason, 1_000)
+  const shutdown = createShutdown(() => {})
+  shutdown.stopFor(reason, 1_000)
   process.exitCode = code
-  expect([ending.signal.aborted, ending.signal.reason]).toEqual([true, reason])
+  expect([shutdown.signal.aborted, shutdown.signal.reason]).toEqual([true, reason])
   vi.advanceTimersByTime(999)
   expect(exit).not.toHaveBeenCalled()
   vi.advanceTimersByTime(1)

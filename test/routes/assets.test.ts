@@ -18,11 +18,14 @@ describe('loader', () => {
     expect(seen.headers['cache-control']).toBe(
       'public, max-age=300, stale-while-revalidate=86400, stale-if-error=86400',
     )
-    expect(seen.body.equals(getHarness().context.assets.get('embed.js').body)).toBe(true)
+    expect(seen.body.equals(getHarness().context.assets.get('embed.js').bodies.identity)).toBe(true)
   })
 
   test('/embed.js by its hash - is the same script, for a year', async () => {
-    const { path, body } = getHarness().context.assets.get('embed.js')
+    const {
+      path,
+      bodies: { identity: body },
+    } = getHarness().context.assets.get('embed.js')
     const seen = await visit(getHarness(), path)
     expect(seen.body.equals(body)).toBe(true)
     expect(seen.headers).toMatchObject({
@@ -50,7 +53,7 @@ describe('encodings', () => {
         expect(seen.headers['vary']).toBe('Accept-Encoding')
         expect(seen.body.equals(whole)).toBe(true)
         const asset = getHarness().context.assets.get(path === '/embed.js' ? 'embed.js' : 'vitrine.css')
-        const stored = { br: asset.brotli, gzip: asset.gzip, none: asset.body }
+        const stored = { ...asset.bodies, none: asset.bodies.identity }
         const sent = stored[(encoding ?? 'none') as keyof typeof stored]
         expect(seen.headers['content-length']).toBe(String(sent.length))
         expect(encoding === undefined ? sent : decoders[encoding as 'br' | 'gzip'](sent)).toEqual(whole)

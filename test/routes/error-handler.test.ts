@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createErrorHandler } from '../../src/routes/error-handler.ts'
+import { createErrorHandler } from '../../src/routes/failures.ts'
 import { startHarness } from '../app/visit.ts'
 
 test('error after the headers were sent - one log line, nothing past it, and the connection ends', async () => {

@@ -10,7 +10,6 @@ import { searchProducts } from '../../src/storage/sql-search.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
 import { migrateDatabase } from '../../src/database/migrate.ts'
-import { READ_FUNCTIONS } from '../../src/database/read-deadline.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
@@ -35,7 +34,7 @@ async function openStore(): Promise<SqlStore> {
 
 /** A connection of the test's own. */
 function connect(): Kysely<CopyTables> {
-  const database = openSqlite({ path, role: 'writer', functions: READ_FUNCTIONS })
+  const database = openSqlite({ path, role: 'writer' })
   const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
   onTestFinished(() => connection.destroy())
   return connection

@@ -67,7 +67,10 @@ function watchWrites(inner: SqliteDatabase, rowCounts: number[]): SqliteDatabase
 }
 
 /** A walk store on a connection of its own that tells how many rows each transaction wrote. */
-function openWatched(): Readonly<{ store: Omit<WalkStore, 'close' | 'updateQuota'>; rowCounts: number[] }> {
+function openWatched(): Readonly<{
+  store: Pick<WalkStore, 'beginWalk' | 'applyPage' | 'completeWalk'>
+  rowCounts: number[]
+}> {
   const rowCounts: number[] = []
   const watched = watchWrites(openSqlite({ path, role: 'writer' }), rowCounts)
   const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database: watched }) })

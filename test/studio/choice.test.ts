@@ -2,14 +2,14 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   STUDIO_TABS,
+  type StudioKind,
   judgeOptions,
   listOptions,
   parseStudioChoice,
   toFrameQuery,
 } from '../../src/studio/choice.ts'
-import { OPTION_LIST } from '../../src/widgets/option-list.ts'
+import { OPTION_LIST } from '../../src/widgets/options.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../../src/widgets/options.ts'
-import type { StudioKind } from '../../src/studio/views.ts'
 import { makeChoice } from '../helpers/studio-view.ts'
 import { toRuns } from '../helpers/property-runs.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DealCounts } from '../../src/storage/store.ts'
-import { toDealsPanel } from '../../src/studio/deals-panel.ts'
-import type { DealsPanelView } from '../../src/studio/views.ts'
+import { type DealsPanelView, toDealsPanel } from '../../src/studio/fields.ts'
 import { COUNTS } from '../helpers/studio-view.ts'
 
 const toPanel = (typed = '', over: Partial<DealCounts> = {}): DealsPanelView =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { judgeOptions, listOptions } from '../../src/studio/choice.ts'
-import { type FieldDetails, listFields } from '../../src/studio/fields.ts'
-import type { FieldView, StudioKind } from '../../src/studio/views.ts'
+import { type StudioKind, judgeOptions, listOptions } from '../../src/studio/choice.ts'
+import { type FieldDetails, type FieldView, listFields } from '../../src/studio/fields.ts'
+import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
 
 const KINDS = ['where-to-buy', 'deals'] as const
 
@@ -20,7 +20,6 @@ function list(kind: StudioKind, typed = '', over: Partial<FieldDetails> = {}): F
     ],
     currencies: ['EUR', 'GBP'],
     brands: ['Lumen'],
-    languages: ['de', 'en'],
     ...over,
   }
   return listFields(details).flatMap(({ fields }) => fields)
@@ -71,7 +70,6 @@ describe('fields', () => {
       shops: [],
       currencies: [],
       brands: [],
-      languages: [],
     })
     expect(groups.map(({ title }) => title)).toEqual(titles)
     const inIncludes = groups.at(-1)?.fields.map(({ name }) => name)
@@ -164,7 +162,7 @@ describe('controls', () => {
 
   test('suggestions - languages, currencies and brands, none for words', () => {
     expect(['locale', 'currency', 'brand', 'q', 'accent', 'limit'].map(listSuggestions)).toEqual([
-      ['de', 'en'],
+      LANGUAGE_TAGS,
       ['EUR', 'GBP'],
       ['Lumen'],
       [],

@@ -3,8 +3,7 @@ import type { GateState } from '../../src/catalog/call-gate.ts'
 import { createQuotaState } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import type { CopyState } from '../../src/storage/store.ts'
-import { type HealthData, formatAge, toHealth } from '../../src/studio/health.ts'
-import type { HealthChannelView } from '../../src/studio/views.ts'
+import { type HealthData, type HealthView, formatAge, toHealth } from '../../src/studio/health.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { CHANNEL, WALKED, makeHealthData } from '../helpers/studio-view.ts'
 
@@ -92,7 +91,7 @@ describe('lines', () => {
 })
 
 /** The row of the only channel. */
-function readRow(state: Partial<CopyState>, over: Partial<HealthData> = {}): HealthChannelView {
+function readRow(state: Partial<CopyState>, over: Partial<HealthData> = {}): HealthView['channels'][number] {
   const channels = [{ channel: CHANNEL, state: { ...WALKED, ...state } }]
   const [row] = toHealth(makeHealthData({ channels, ...over })).channels
   if (row === undefined) throw new Error('no row')

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { judgeOptions } from '../../src/studio/choice.ts'
-import { type EmbeddedWidget, toStudioWidget, toSuffix } from '../../src/studio/widget.ts'
+import {
+  type EmbeddedWidget,
+  type StudioWidgetView,
+  toStudioWidget,
+  toSuffix,
+} from '../../src/studio/widget.ts'
 import { estimateBoxHeightPx, estimateGridHeightPx } from '../../src/widgets/heights.ts'
-import type { StageView, StudioWidgetView } from '../../src/studio/views.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 
@@ -41,7 +45,7 @@ const toView = (widget: EmbeddedWidget, publicUrl = PLACE.publicUrl): StudioWidg
   toStudioWidget(widget, { ...PLACE, publicUrl })
 const getCode = (view: StudioWidgetView, id: string): string =>
   view.snippets.find((snippet) => snippet.id === id)?.code ?? 'no such snippet'
-const toRecord = ({ attributes }: StageView): Record<string, string> =>
+const toRecord = ({ attributes }: StudioWidgetView['stages'][number]): Record<string, string> =>
   Object.fromEntries(attributes.map(({ name, value }) => [name, value]))
 
 describe('addresses', () => {

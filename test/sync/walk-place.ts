@@ -4,7 +4,7 @@ import { type Clock, HOUR_MS } from '../../src/clock.ts'
 import type { DatabaseAddress } from '../../src/config/database-address.ts'
 import { toDatabaseText } from '../../src/config/database-address.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
-import { runWalk } from '../../src/sync/walk-run.ts'
+import { runWalk } from '../../src/sync/walk.ts'
 import type { WalkOrder, WalkReport, WalkProgress } from '../../src/sync/walk-runner.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import {

@@ -1,10 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { LANGUAGE_TAGS, findMessages } from '../../src/widgets/locales/index.ts'
-import type { Words } from '../../src/widgets/locales/words.ts'
-import { findSpeech } from '../../src/widgets/presentation.ts'
+import { LANGUAGE_TAGS, type Words, findSpeech } from '../../src/widgets/locales/index.ts'
 
-const getWords = (tag: string): Words => findMessages(tag).messages.words
+const getWords = (tag: string): Words => findSpeech(tag).words
 
 /** Every text of a language by its path; plural forms are looked at apart. */
 function listTexts(value: unknown, path = ''): [path: string, text: string][] {
@@ -24,8 +22,9 @@ describe('languages', () => {
       ['ar', 'cs', 'da', 'de', 'en', 'es', 'fi', 'fr', 'it', 'ja', 'nb', 'nl', 'pl', 'pt', 'sv'].sort(),
     )
     const files = readdirSync(new URL('../../src/widgets/locales', import.meta.url))
-    const others = new Set(['index.ts', 'messages.ts', 'words.ts'])
-    expect(files.filter((file) => !others.has(file)).sort()).toEqual(LANGUAGE_TAGS.map((tag) => `${tag}.ts`))
+    expect(files.filter((file) => file !== 'index.ts').sort()).toEqual(
+      LANGUAGE_TAGS.map((tag) => `${tag}.json`),
+    )
   })
 
   test.each(LANGUAGE_TAGS)('%s - has every key of English and no other', (tag) => {
@@ -63,15 +62,15 @@ describe('languages', () => {
   )
 
   test.each(LANGUAGE_TAGS)('%s - is written in the direction of its script', (tag) => {
-    expect(findMessages(tag).dir).toBe(/\p{Script=Arabic}/u.test(getWords(tag).boxHeading) ? 'rtl' : 'ltr')
+    expect(findSpeech(tag).dir).toBe(/\p{Script=Arabic}/u.test(getWords(tag).boxHeading) ? 'rtl' : 'ltr')
   })
 
   test.each(LANGUAGE_TAGS)('%s - sentences take names as they are, in one pass', (tag) => {
-    const { messages } = findMessages(tag)
+    const { messages } = findSpeech(tag)
     const merchant = 'A & B {price} $& {merchant}'
-    expect(messages.nameBox(merchant)).toContain(merchant)
-    expect(messages.placeAt(merchant)).toContain(merchant)
-    expect(messages.nameLinkWithoutPrice(merchant)).toContain(merchant)
+    expect(messages.nameBox({ title: merchant })).toContain(merchant)
+    expect(messages.placeAt({ merchant })).toContain(merchant)
+    expect(messages.nameLinkWithoutPrice({ merchant })).toContain(merchant)
     const link = messages.nameLinkWithPrice({ merchant, price: '12,99 €' })
     expect(link).toContain(merchant)
     expect(link.replace(merchant, '')).toContain('12,99 €')
@@ -79,7 +78,7 @@ describe('languages', () => {
   })
 })
 
-describe('findMessages', () => {
+describe('language of a tag', () => {
   test.each([
     ['en-GB', 'en'],
     ['DE-at', 'de'],
@@ -94,8 +93,8 @@ describe('findMessages', () => {
     ['index', 'en'],
     ['words', 'en'],
   ])('%s – the words of %s', (tag, lang) => {
-    expect(findMessages(tag)).toBe(findMessages(lang))
-    expect(findMessages(tag).lang).toBe(lang)
+    expect(findSpeech(tag).words).toBe(findSpeech(lang).words)
+    expect(findSpeech(tag).lang).toBe(lang)
   })
 
   test.each([
@@ -110,7 +109,7 @@ describe('findMessages', () => {
     ['ar', 3, '3'],
     ['ja', 1, '1'],
   ])('%s, %i folded offers – has %s', (tag, count, words) => {
-    const text = findMessages(tag).messages.countMoreShops({ count, shown: String(count) })
+    const text = findSpeech(tag).messages.countMoreShops({ count, shown: String(count) })
     expect(text.replace(/ (?:inny|inne|innych|kolejny|kolejne|kolejnych|więcej)/, '')).toContain(words)
   })
 

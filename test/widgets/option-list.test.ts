@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { OPTION_LIST, type OptionControl, type OptionRow } from '../../src/widgets/option-list.ts'
-import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
+import { OPTION_LIST, type OptionRow, parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
+import { type OptionControl, describeAccepted } from '../../src/widgets/parameters.ts'
 
 const DEFAULTS = { locale: 'en', currency: null }
 
@@ -54,7 +54,7 @@ describe('list of options', () => {
 
   test.each(rows)('%s, %s - a bad value is refused in the words of the list', (widget, name, row) => {
     const bad = new URLSearchParams({ [name]: '\u0001'.repeat(101) })
-    const words = row.accepts.replaceAll('`', '')
+    const words = describeAccepted(row.control)
     const refusal = { publicMessage: `The parameter "${name}" accepts ${words}.` }
     expect(() => parse(widget, bad)).toThrow(expect.objectContaining(refusal))
   })
@@ -73,7 +73,7 @@ describe('list of options', () => {
     const [, value] = /^(?:`([a-z]+)`|\d+)$/.exec(row.fallback) ?? []
     const written = value ?? row.fallback
     const query = new URLSearchParams(/^[a-z]+$|^\d+$/.test(written) ? { [name]: written } : {})
-    const isText = row.accepts.startsWith('text') || row.accepts.includes('names') || row.fallback === 'none'
+    const isText = row.control === 'text' || row.control === 'shops' || row.fallback === 'none'
     const plain = parse(widget, new URLSearchParams())
     expect(parse(widget, isText ? new URLSearchParams() : query)).toEqual(plain)
   })
@@ -124,8 +124,8 @@ describe('controls', () => {
 
   test.each(rows.filter(([, , { control }]) => typeof control === 'object'))(
     '%s, %s - words and bounds are those that its answer names',
-    (_widget, _name, { control, accepts: words }) => {
-      expect(words.replaceAll('`', '')).toBe(describeControl(control))
+    (_widget, _name, { control }) => {
+      expect(describeAccepted(control)).toBe(describeControl(control))
     },
   )
 

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import {
   type Presentation,
-  findSpeech,
   isPriceShown,
   listStyles,
   toAvailabilityView,
@@ -12,6 +11,7 @@ import {
   toLinkLabel,
   toPriceView,
 } from '../../src/widgets/presentation.ts'
+import { findSpeech } from '../../src/widgets/locales/index.ts'
 import type { HonestyView } from '../../src/widgets/view-models.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer } from '../helpers/products.ts'

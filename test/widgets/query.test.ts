@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { findQuery, hasEncodedOptionName, parseQueryString } from '../../src/widgets/address.ts'
+import { hasEncodedOptionName } from '../../src/widgets/address.ts'
+import { findQuery, parseQueryString } from '../../src/widgets/parameters.ts'
 
 describe('query string', () => {
   test.each([

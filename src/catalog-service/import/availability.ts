@@ -1,29 +1,25 @@
-/** What the contract calls the states of an offer's stock. */
-export type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
+import type { SourceRow } from './feed-row.ts'
 
-/** Words for yes and no, in lower case. */
+/** What the contract calls the states of an offer's stock. */
+type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
+
 const YES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
 const NO: ReadonlySet<string> = new Set(['0', 'no', 'n', 'false'])
 
 /** Words of Google, Awin, Impact and schema.org, in lower case, letters only. */
-const WORDS: ReadonlyMap<string, Availability> = toMap({
-  in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
-  out_of_stock:
-    'outofstock temporarilyoutofstock currentlyoutofstock notinstock nostock soldout unavailable notavailable currentlyunavailable temporarilyunavailable',
-  preorder: 'preorder presale',
-  backorder: 'backorder onbackorder',
-  discontinued: 'discontinued',
-})
+const WORDS: ReadonlyMap<string, Availability> = new Map(
+  Object.entries({
+    in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
+    out_of_stock:
+      'outofstock temporarilyoutofstock currentlyoutofstock notinstock nostock soldout unavailable notavailable currentlyunavailable temporarilyunavailable',
+    preorder: 'preorder presale',
+    backorder: 'backorder onbackorder',
+    discontinued: 'discontinued',
+  } satisfies Partial<Record<Availability, string>>).flatMap(([state, words]) =>
+    words.split(' ').map((word) => [word, state as Availability]),
+  ),
+)
 
-function toMap(words: Readonly<Record<Exclude<Availability, 'unknown'>, string>>): Map<string, Availability> {
-  return new Map(
-    Object.entries(words).flatMap(([state, list]) =>
-      list.split(' ').map((word) => [word, state as Availability]),
-    ),
-  )
-}
-
-/** Longest text that can be one of these words. */
 const MAX_CHARACTERS = 100
 
 /** A whole number; a minus before it says something else. */
@@ -63,4 +59,19 @@ function readWord(word: string): Availability | undefined {
 export function toYesOrNo(text: string): boolean | undefined {
   const word = text.trim().toLowerCase()
   return YES.has(word) ? true : NO.has(word) ? false : undefined
+}
+
+/** The columns of Awin: a yes or a no before words, and words before how many there are. */
+export function toStock(row: SourceRow): Availability {
+  if (toYesOrNo(row.read('pre_order')) === true) return 'preorder'
+  const inStock = row.read('in_stock')
+  const isInStock = toYesOrNo(inStock)
+  if (isInStock !== undefined) return isInStock ? 'in_stock' : 'out_of_stock'
+  for (const words of [inStock, row.read('stock_status')]) {
+    const availability = toAvailability(words)
+    if (availability !== 'unknown') return availability
+  }
+  const quantity = row.read('stock_quantity')
+  if (!/^\d+(?:\.0+)?$/.test(quantity)) return 'unknown'
+  return /[1-9]/.test(quantity) ? 'in_stock' : 'out_of_stock'
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { isPostgres } from '../../database/is-postgres.ts'
-import { beginTouched, removeTouchedProducts } from '../store/remove-offers.ts'
+import { noteTouched, removeTouchedProducts } from '../store/remove-offers.ts'
 import type { Catalog } from '../store/schema.ts'
 
 /** The statements of an import. Rows go to either database as JSON: one parameter, whatever the size of a batch. */
@@ -19,7 +19,6 @@ export type OfferRow = readonly [
   url: string,
 ]
 
-/** A product as it is written; `images` and `source` as in the table. */
 export type ProductRow = readonly [
   gtin: string,
   title: string,
@@ -47,10 +46,14 @@ function toStorable(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value
 }
 
+function toProducts(database: Catalog, gtins: readonly string[]): RawBuilder<unknown> {
+  const rows = gtins.map((gtin) => [gtin])
+  return sql`${toTable(database, rows)} join products p on p.gtin = r.value ->> 0`
+}
+
 /** `offers`: how many offers the product has of the import that wrote it. */
 export type FoundSource = Readonly<{ gtin: string; source: string; offers: number }>
 
-/** The products of these GTINs that have a source. */
 export async function fetchSources(
   database: Catalog,
   importId: number,
@@ -60,24 +63,16 @@ export async function fetchSources(
   const { rows } = await sql<FoundSource>`
     select p.gtin, p.source,
       (select count(*) from offers o where o.gtin = p.gtin and o.import_id = p.import_id) as offers
-    from ${toTable(
-      database,
-      gtins.map((gtin) => [gtin]),
-    )} join products p on p.gtin = r.value ->> 0
+    from ${toProducts(database, gtins)}
     where p.source is not null and p.import_id <> ${importId}
       and not exists (select 1 from unchanged_products u where u.gtin = p.gtin)`.execute(database)
   return rows
 }
 
-/** Notes that the import leaves these products as they are. */
 export async function noteUnchanged(database: Catalog, gtins: readonly string[]): Promise<void> {
   await sql`
     insert into unchanged_products (gtin, import_id)
-    select p.gtin, p.import_id from ${toTable(
-      database,
-      gtins.map((gtin) => [gtin]),
-    )}
-    join products p on p.gtin = r.value ->> 0`.execute(database)
+    select p.gtin, p.import_id from ${toProducts(database, gtins)}`.execute(database)
 }
 
 /** Find those of these products that the import has met before. Unchanged ones become its own, with their offers. */
@@ -88,10 +83,7 @@ export async function claimMet(
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ gtin: string; isUnchanged: number | boolean }>`
     select p.gtin, u.gtin is not null as "isUnchanged"
-    from ${toTable(
-      database,
-      gtins.map((gtin) => [gtin]),
-    )} join products p on p.gtin = r.value ->> 0
+    from ${toProducts(database, gtins)}
     left join unchanged_products u on u.gtin = p.gtin
     where p.import_id = ${importId} or u.gtin is not null`.execute(database)
   const unchanged = rows.filter(({ isUnchanged }) => isUnchanged).map(({ gtin }) => gtin)
@@ -153,7 +145,7 @@ export async function removeOlder(database: Catalog, written: WrittenImport): Pr
   const total = await countOffersOfShops(database)
   const removed = total - written.offers
   if (removed === 0) return 0
-  await beginTouched(database, selectOlder(database, written, total))
+  await noteTouched(database, selectOlder(database, written, total))
   await sql`
     delete from offers where gtin in (select gtin from touched_gtins) and ${isOlder(written.importId)}
       and ${IS_OF_SHOPS}`.execute(database)

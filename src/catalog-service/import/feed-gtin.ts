@@ -55,10 +55,6 @@ export function parseIsbn(code: string): Readonly<{ gtin: string }> | string {
 
 /** Weights 10 to 1, a sum that 11 divides; X stands for ten (ISO 2108:1992). */
 function isIsbn10(code: string): boolean {
-  let sum = 0
-  for (let index = 0; index < code.length; index++) {
-    const digit = /x/i.test(code.charAt(index)) ? 10 : Number(code.charAt(index))
-    sum += digit * (10 - index)
-  }
-  return sum % 11 === 0
+  const digits = Array.from(code, (digit) => (/x/i.test(digit) ? 10 : Number(digit)))
+  return digits.reduce((sum, digit, index) => sum + digit * (10 - index), 0) % 11 === 0
 }

@@ -8,10 +8,8 @@ const NOT_A_PRICE = 'not a price: one to twelve digits, up to four decimals, abo
 /** A code before or behind the number, which ends in a digit. */
 const PRICE = /^(?:([a-z]{3}) ?)?(\d(?:[\d., '’]*\d)?)(?: ?([a-z]{3}))?$/i
 
-/** Nothing, or zero in any form. */
 const NOTHING = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
 
-/** Longest cell that is looked at. */
 const MAX_CHARACTERS = 100
 
 const NOT_A_CODE = 'not a currency code of three letters'
@@ -34,7 +32,6 @@ export function isNoPrice(text: string): boolean {
   return text.length <= MAX_CHARACTERS && NOTHING.test(text.replace(/\s+/g, ' ').trim())
 }
 
-/** Why a cell, or an empty one, names no price. */
 export function describeNoPrice(text: string): string {
   return text.trim() === '' ? 'there is no price' : 'the price is zero'
 }

@@ -41,7 +41,6 @@ export function toFeedText(text: string): string {
   return cleanText(stripTags(decodeEntities(head)), MAX_TEXT_CHARACTERS)
 }
 
-/** Does an element of this name stand for a space between words? */
 export function isBlockTag(name: string): boolean {
   return BLOCK_TAGS.has(name.toLowerCase())
 }
@@ -92,7 +91,6 @@ function decodeEntities(text: string): string {
   return text.includes('&') ? text.replace(ENTITY, decodeEntity) : text
 }
 
-/** The character of an HTML name such as `eacute`. */
 export function findNamedCharacter(name: string): string | undefined {
   const entity = `&${name};`
   const character = decodeHTMLStrict(entity)

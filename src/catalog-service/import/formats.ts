@@ -1,11 +1,10 @@
 import { ImportError, UsageError } from '../../errors.ts'
 import { findWideEncoding } from './open-feed.ts'
-import { toColumnName } from './source-row.ts'
+import { toColumnName } from './feed-row.ts'
 
 /** Formats of feeds, as `--format` names them. Each of them plain or gzip. */
-export const FEED_FORMATS = ['ndjson', 'google-xml', 'google-tsv', 'google-csv', 'awin-csv'] as const
+const FEED_FORMATS = ['ndjson', 'google-xml', 'google-tsv', 'google-csv', 'awin-csv'] as const
 
-/** One of them. */
 export type FeedFormat = (typeof FEED_FORMATS)[number]
 
 /** Bytes of a feed that are looked at to tell its format. */
@@ -50,7 +49,6 @@ export function detectFormat(head: Buffer, file: string): FeedFormat {
   )
 }
 
-/** @throws ImportError for a packed file that is not gzip. */
 export function refusePacked(head: Buffer, file: string): void {
   const begin = head.subarray(0, 8).toString('hex')
   const packed = PACKED.find(([hex]) => begin.startsWith(hex))
@@ -64,15 +62,12 @@ export function toHeadText(head: Buffer): string {
   return text.replace(/^\ufeff/, '')
 }
 
-/** What stands between the cells of a table. */
 export type Delimiter = ',' | ';' | '|' | '\t'
 
-/** The first line of a table, as far as can be told. */
 export type TableHead = Readonly<{ delimiter: Delimiter; names: readonly string[] }>
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '|', '\t']
 
-/** Names that tell an Awin table from others. */
 const AWIN: ReadonlySet<string> = new Set(
   'aw_deep_link aw_product_id search_price store_price merchant_deep_link merchant_product_id deep_link product_url product_name'.split(
     ' ',
@@ -102,8 +97,7 @@ export function readTableHead(text: string): TableHead {
   return best
 }
 
-/** Whose table it is, by the names of its columns. */
-export function findTableKind(names: readonly string[]): 'awin' | 'google' | undefined {
+function findTableKind(names: readonly string[]): 'awin' | 'google' | undefined {
   const awin = names.filter((name) => AWIN.has(name)).length
   const google = names.filter((name) => GOOGLE.has(name)).length
   if (awin > 0 && awin + google >= ENOUGH_NAMES) return 'awin'

@@ -4,7 +4,7 @@ import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
-import type { FeedRow } from './feed-product.ts'
+import type { FeedRow } from './feed-row.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
 import { type Rejects, createRejects } from './rejects.ts'
 import { type ShopsReport, prepareTarget } from './target.ts'
@@ -24,18 +24,14 @@ export type ImportProgress = Readonly<{
   rejected: number
 }>
 
-/** What to import, for which channel. */
+/** `network` and `merchant` stand in for those of every offer; without `format` the first bytes tell. */
 export type ImportFeedOptions = Readonly<{
   store: CatalogStore
-  /** In any of the formats, plain or gzip. */
   file: string
-  /** Default: told by the first bytes of the file. */
   format?: FeedFormat | undefined
   /** Id of the channel; see `prepareTarget` for what happens without. */
   channelId?: string | undefined
-  /** Stands in for the network of every offer. */
   network?: string | undefined
-  /** Stands in for the merchant of every offer. */
   merchant?: string | undefined
   /** Where the rejects go when the feed's folder is not writable; default: the process's current folder. */
   currentFolder?: string | undefined
@@ -45,7 +41,6 @@ export type ImportFeedOptions = Readonly<{
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
 
-/** What an import did. */
 export type ImportSummary = ShopsReport &
   Readonly<{
     format: FeedFormat
@@ -53,12 +48,9 @@ export type ImportSummary = ShopsReport &
     offers: number
     /** Offers of the file's merchants that the file no longer has. */
     removedOffers: number
-    /** Lines of the rejects file. */
     rejected: number
     channelId: string
-    /** Where the rejects file is; `null` when there is none. */
     rejectsPath: string | null
-    /** Was sample data replaced? */
     replacedSample: boolean
   }>
 
@@ -70,30 +62,27 @@ export type ImportSummary = ShopsReport &
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
   const { store, file, currentFolder = process.cwd() } = options
+  let feed: OpenFeed | undefined
+  let rejects: Rejects | undefined
   try {
-    const feed = await openFeed(file)
-    try {
-      const source = await readFeed({
-        file,
-        chunks: feed.chunks,
-        format: options.format,
-        names: { network: options.network, merchant: options.merchant },
-        nowMs: store.clock.nowMs(),
-        maxRowBytes: options.maxRowBytes,
-      })
-      const rejects = createRejects(file, currentFolder)
-      try {
-        const run = { options, feed, source, rejects }
-        // The feed is read once, as it goes.
-        return await store.write((transaction) => runImport(transaction, run), { isOnce: true })
-      } finally {
-        rejects.close()
-      }
-    } finally {
-      await feed.close()
-    }
+    feed = await openFeed(file)
+    const source = await readFeed({
+      file,
+      chunks: feed.chunks,
+      format: options.format,
+      names: { network: options.network, merchant: options.merchant },
+      nowMs: store.clock.nowMs(),
+      maxRowBytes: options.maxRowBytes,
+    })
+    rejects = createRejects(file, currentFolder)
+    const run = { options, feed, source, rejects }
+    // The feed is read once, as it goes.
+    return await store.write((transaction) => runImport(transaction, run), { isOnce: true })
   } catch (error) {
     throw toImportFailure(error)
+  } finally {
+    rejects?.close()
+    await feed?.close()
   }
 }
 
@@ -163,17 +152,15 @@ async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
   await flush(batch)
 }
 
-/** Answers how many of the rows have a product. */
 async function writeBatch(writer: FeedWriter, batch: readonly FeedRow[], rejects: Rejects): Promise<number> {
   const unknown = await writer.skipKnown(batch)
   const products: NumberedProduct[] = []
   for (const row of unknown) {
-    const { product, rejects: faults, isTimed } = row.parse()
+    const { product, rejects: faults } = row.parse()
     rejects.add(faults)
     // What has a line among the rejects is to have it again.
-    const isLasting = faults.length === 0 && isTimed !== true
-    if (product !== undefined)
-      products.push({ row: row.row, product, digest: isLasting ? row.computeDigest() : undefined })
+    const digest = faults.length === 0 ? row.computeDigest() : undefined
+    if (product !== undefined) products.push({ row: row.row, product, digest })
   }
   rejects.add(await writer.write(products))
   return batch.length - unknown.length + products.length
@@ -183,7 +170,6 @@ function refuseStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new ImportError('the import was stopped')
 }
 
-/** Why there is nothing to import, with the reasons that came most often. */
 function describeNothing(file: string, rejects: Rejects): string {
   const path = rejects.getPath()
   if (path === null) return `${file} has no usable product`

@@ -15,11 +15,13 @@ import {
   type FeedProduct,
   type FeedRow,
   MAX_RAW_CHARACTERS,
+  NO_PICTURE,
   type ParsedRow,
   type RowNames,
-} from './feed-product.ts'
-import { NO_PICTURE } from './row-parts.ts'
-import { collectRefusals, computeDigest, cutRaw } from './source-row.ts'
+  computeDigest,
+  createRefusals,
+  cutRaw,
+} from './feed-row.ts'
 
 /** Longest line that is read, in bytes: a feed without line ends must not fill the memory. */
 export const MAX_LINE_BYTES: number = 8 * 1024 * 1024
@@ -32,7 +34,6 @@ const LINE_FEED = 0x0a
 /** A line of a feed without its end. `row` counts from 1. Of a line that is too long only the head is there. */
 export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean }>
 
-/** How the lines of a feed in the Product shape are read. `salt` stands for it in digests. */
 export type JsonOptions = Readonly<{ names: RowNames; salt: string; maxRowBytes: number }>
 
 /**
@@ -65,10 +66,7 @@ function guessGtin(bytes: Buffer): string | undefined {
  * Splits a stream of bytes into lines; memory is bounded by `maxLineBytes` and one chunk.
  * @yields the lines that end in each chunk, blank ones too
  */
-export async function* readLines(
-  chunks: AsyncIterable<Buffer>,
-  maxLineBytes: number = MAX_LINE_BYTES,
-): AsyncGenerator<FeedLine[]> {
+async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: number): AsyncGenerator<FeedLine[]> {
   let pieces: Buffer[] = []
   let sizeBytes = 0
   let row = 0
@@ -102,7 +100,6 @@ export async function* readLines(
 /** Where a picture is; whether boxes may show it is asked when they do, for this is read a thousand times more often. */
 const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
 
-/** The availability of offers that name none. */
 const UNKNOWN_AVAILABILITY = 'unknown'
 
 const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: string, reason: string]>> = {
@@ -117,16 +114,15 @@ const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: st
 /** The escape of U+0000, not after an escaped backslash: SQLite would cut the text there, and so merge names. */
 const NUL_ESCAPE = /(?<!\\)(?:\\\\)*\\u0000/
 
-/** Why something cannot be used. */
 type Refusal = readonly [field: string, reason: string]
 
 type WireRow = z.output<typeof wireProductSchema>
 
 /** Reads one line in the Product shape. Never throws: what cannot be used is a reject. Blank lines give nothing. */
 export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
-  const text = decodeLine(line.bytes)
+  const text = attempt(() => decoder.decode(line.bytes))
   if (!line.isTooLong && text?.trim() === '') return { product: undefined, rejects: [] }
-  const json = parseJson(text)
+  const json = attempt(() => JSON.parse(text ?? '') as unknown)
   const wire = wireProductSchema.safeParse(json)
   const refusal = findLineRefusal(line, text, json) ?? findRowRefusal(wire.data, json)
   if (refusal !== undefined || !wire.success) {
@@ -134,7 +130,7 @@ export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
     const raw = cutRaw(text ?? line.bytes.toString('utf8'))
     return { product: undefined, rejects: [{ row: line.row, field, reason, raw }] }
   }
-  const refusals = collectRefusals(line.row)
+  const refusals = createRefusals(line.row)
   const refuse: Refuse = (field, reason, value) => refusals.add(field, reason, () => describeValue(value))
   return { product: toFeedProduct(wire.data, names, refuse), rejects: refusals.list() }
 }
@@ -156,7 +152,6 @@ function findRowRefusal(wire: WireRow | undefined, json: unknown): Refusal | und
   return Array.isArray(readField(json, 'images') ?? []) ? undefined : ['images', 'not a list']
 }
 
-/** Writes a reject of a part of the row down. */
 type Refuse = (field: string, reason: string, value: unknown) => undefined
 
 /** `undefined` when no offer is usable: each of them is a reject then. */
@@ -228,7 +223,6 @@ function readOldPrice(value: unknown): string | null | undefined {
 
 type Issue = z.core.$ZodIssue
 
-/** What a value had to be, in words. */
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'a text in quotes',
   object: 'an object',
@@ -257,26 +251,14 @@ function readField(json: unknown, name: string): unknown {
 /** Fatal, so that a broken line is refused and not mended; a byte order mark is removed. */
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-function decodeLine(bytes: Buffer): string | undefined {
+function attempt<T>(make: () => T): T | undefined {
   try {
-    return decoder.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-function parseJson(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as unknown)
+    return make()
   } catch {
     return undefined
   }
 }
 
 function describeValue(value: unknown): string {
-  try {
-    return cutRaw(JSON.stringify(value) ?? '')
-  } catch {
-    return 'nested too deeply to be written down'
-  }
+  return attempt(() => cutRaw(JSON.stringify(value) ?? '')) ?? 'nested too deeply to be written down'
 }

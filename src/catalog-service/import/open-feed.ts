@@ -7,13 +7,11 @@ import { ImportError } from '../../errors.ts'
 /** First bytes of a gzip member (RFC 1952, section 2.3.1). */
 const GZIP_MAGIC = [0x1f, 0x8b] as const
 
-/** A feed being read. */
 export type OpenFeed = Readonly<{
   /** The unpacked bytes. @throws ImportError while reading, when the file is truncated or unreadable. */
   chunks: AsyncIterable<Buffer>
   /** Size of the file as it lies there, packed or not. */
   totalBytes: number
-  /** How much of the file has been read. */
   getReadBytes(): number
   /** Closes the file, read to its end or not. Closing twice does nothing. */
   close(): Promise<void>
@@ -98,41 +96,29 @@ function toReason(error: unknown): string {
   return REASONS.get(code) ?? code
 }
 
-/** A stream whose beginning has been looked at. */
-export type FeedHead = Readonly<{
-  /** The first bytes; fewer than asked for when the stream ends before. */
-  head: Buffer
-  /** All of the stream, the head as well. */
-  chunks: AsyncIterable<Buffer>
-}>
+/** A stream whose first bytes have been looked at; `chunks` has them as well. */
+export type FeedHead = Readonly<{ head: Buffer; chunks: AsyncIterable<Buffer> }>
 
-/** Reads at least so many bytes ahead, or to the end. */
 export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number): Promise<FeedHead> {
   const iterator = chunks[Symbol.asyncIterator]()
   const pieces: Buffer[] = []
-  let sizeBytes = 0
-  while (sizeBytes < minBytes) {
+  for (let sizeBytes = 0; sizeBytes < minBytes;) {
     const next = await iterator.next()
     if (next.done === true) break
     pieces.push(next.value)
     sizeBytes += next.value.length
   }
-  return { head: Buffer.concat(pieces), chunks: chain(pieces, iterator) }
+  return { head: Buffer.concat(pieces), chunks: chain(pieces, { [Symbol.asyncIterator]: () => iterator }) }
 }
 
-async function* chain(pieces: readonly Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    yield* pieces
-    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
-  } finally {
-    await rest.return?.()
-  }
+async function* chain(pieces: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* pieces
+  yield* rest
 }
 
 /** Names of windows-1252 and of what it contains: every file means it by ISO-8859-1, too (WHATWG Encoding). */
 const WESTERN = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
 
-/** Bytes in which an XML declaration ends. */
 const DECLARATION_BYTES = 200
 
 /** `utf-16le` or `utf-16be` by the byte order mark, or by an XML declaration without one. */
@@ -178,21 +164,22 @@ export function decodeXml(feed: FeedHead, file: string): AsyncIterable<string> {
 
 async function* decodeChunks(feed: FeedHead, file: string, encoding: string): AsyncGenerator<string> {
   const decode = createDecode(file, encoding)
-  const decodeOrThrow = (bytes: Buffer | undefined, where: string): string => {
-    try {
-      return decode(bytes)
-    } catch (error) {
-      throw new ImportError(`${file} is not ${encoding.toUpperCase()} throughout: see ${where}`, {
-        cause: error,
-      })
-    }
-  }
   let readBytes = 0
-  for await (const chunk of feed.chunks) {
-    yield decodeOrThrow(chunk, `bytes ${readBytes + 1} to ${readBytes + chunk.length}`)
-    readBytes += chunk.length
+  let where = ''
+  try {
+    for await (const chunk of feed.chunks) {
+      where = `bytes ${readBytes + 1} to ${readBytes + chunk.length}`
+      yield decode(chunk)
+      readBytes += chunk.length
+    }
+    where = 'its last bytes'
+    yield decode(undefined)
+  } catch (error) {
+    if (error instanceof ImportError) throw error
+    throw new ImportError(`${file} is not ${encoding.toUpperCase()} throughout: see ${where}`, {
+      cause: error,
+    })
   }
-  yield decodeOrThrow(undefined, 'its last bytes')
 }
 
 /** Turns pieces of a stream into text; `undefined` ends it. It throws where the bytes are no such text. */

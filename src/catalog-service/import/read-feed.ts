@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { VERSION } from '../../lib/paths.ts'
-import { awinRows } from './awin.ts'
-import type { FeedRow, RowNames } from './feed-product.ts'
+import type { FeedRow, RowNames, SourceRow } from './feed-row.ts'
 import {
   type FeedFormat,
   HEAD_BYTES,
@@ -10,39 +9,27 @@ import {
   refusePacked,
   toHeadText,
 } from './formats.ts'
-import { googleRows } from './google.ts'
 import { MAX_LINE_BYTES, readJsonRows } from './json-rows.ts'
+import { toFeedRow } from './map-row.ts'
 import { type FeedHead, decodeXml, readHead, toUtf8 } from './open-feed.ts'
-import { type RowContext, type RowMapper, type SourceRow, toFeedRow } from './source-row.ts'
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
 
-/** How a feed is read. `file` is for messages. */
+/** `format`: told by the first bytes when `undefined`. `maxRowBytes`: longest line, record or item; default 8 MiB. */
 export type ReadFeedOptions = Readonly<{
   file: string
-  /** The unpacked bytes. */
   chunks: AsyncIterable<Buffer>
-  /** `undefined`: told by the first bytes. */
   format: FeedFormat | undefined
   names: RowNames
   nowMs: number
-  /** Longest line, record or item. Default 8 MiB. */
   maxRowBytes?: number | undefined
 }>
 
-/** A feed in its format, row by row. */
 export type FeedRows = Readonly<{
   format: FeedFormat
   /** The rows of each piece of the file, which may be none: a promise a row would cost as much as reading it. */
   batches: AsyncIterable<readonly FeedRow[]>
 }>
-
-const MAPPERS: Readonly<Record<Exclude<FeedFormat, 'ndjson'>, RowMapper>> = {
-  'google-xml': googleRows,
-  'google-tsv': googleRows,
-  'google-csv': googleRows,
-  'awin-csv': awinRows,
-}
 
 /**
  * Looks at the first bytes of a feed and reads it by its format.
@@ -58,7 +45,15 @@ export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
   if (format === 'ndjson')
     return { format, batches: readJsonRows(toUtf8(feed, file), { names, salt, maxRowBytes }) }
   const rows = readSourceRows(feed, format, { file, maxRowBytes })
-  return { format, batches: toFeedRows(rows, MAPPERS[format], { names, nowMs, salt }) }
+  const context = { isAwin: format === 'awin-csv', names, nowMs, salt }
+  return { format, batches: mapBatches(rows, (row) => toFeedRow(row, context)) }
+}
+
+async function* mapBatches<From, To>(
+  batches: AsyncIterable<readonly From[]>,
+  map: (item: From) => To,
+): AsyncGenerator<To[]> {
+  for await (const batch of batches) yield batch.map(map)
 }
 
 function readSourceRows(
@@ -72,12 +67,4 @@ function readSourceRows(
   const delimiter = format === 'google-tsv' ? '\t' : readTableHead(head).delimiter
   const hasBareReturns = !head.includes('\n')
   return readTable(toUtf8(feed, file), { file, delimiter, hasBareReturns, maxRowBytes })
-}
-
-async function* toFeedRows(
-  batches: AsyncIterable<readonly SourceRow[]>,
-  mapper: RowMapper,
-  context: RowContext,
-): AsyncGenerator<FeedRow[]> {
-  for await (const rows of batches) yield rows.map((row) => toFeedRow(row, mapper, context))
 }

@@ -2,9 +2,8 @@ import { accessSync, closeSync, constants, openSync, rmSync, writeSync } from 'n
 import { basename, dirname, join } from 'node:path'
 import { ImportError } from '../../errors.ts'
 import { cleanText } from '../../offers/text.ts'
-import type { Reject } from './feed-product.ts'
+import type { Reject } from './feed-row.ts'
 
-/** Written lines are collected up to this size. */
 const BUFFER_CHARACTERS = 65_536
 
 /** Different reasons that are counted; those that come later only have their lines. */
@@ -14,7 +13,6 @@ const MAX_REASONS = 100
 const MAX_FIELD_CHARACTERS = 100
 const MAX_REASON_CHARACTERS = 300
 
-/** Reasons that are told when nothing could be used. */
 const TOP_REASONS = 3
 
 /** The `.rejects` file of an import. It exists only when something was rejected. */
@@ -43,7 +41,6 @@ export function createRejects(file: string, currentFolder: string) {
     writeAll(opened, text)
   }
   return {
-    /** @throws ImportError when they cannot be written down. */
     add(rejects: readonly Reject[]): void {
       for (const { row, field: fullField, reason: fullReason, raw } of rejects) {
         const field = cleanText(fullField, MAX_FIELD_CHARACTERS)
@@ -67,7 +64,6 @@ export function createRejects(file: string, currentFolder: string) {
       }
     },
     getCount: () => count,
-    /** The reasons that came most often, with how often each did. */
     getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
     /**
      * Where the file is; `null` when nothing was rejected.

@@ -1,16 +1,13 @@
 import { type Parser, parse } from 'csv-parse'
 import { ImportError } from '../../errors.ts'
 import type { Delimiter } from './formats.ts'
-import { MAX_RAW_CHARACTERS } from './feed-product.ts'
-import { type RowFault, type SourceRow, cutRaw, toColumnName } from './source-row.ts'
+import { MAX_RAW_CHARACTERS, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
 
 /** Most columns of a table; an Awin export with everything has about a hundred. */
 const MAX_COLUMNS = 1_000
 
-/** What Excel is told its delimiter with. */
 const SEPARATOR_LINE = /^"?sep=.?"?\s*$/i
 
-/** What a table is read with. `file` is for messages. */
 export type TableOptions = Readonly<{
   file: string
   delimiter: Delimiter
@@ -23,16 +20,12 @@ export type TableOptions = Readonly<{
 /** A record as it came, byte by byte: one character a byte. */
 type Row = Readonly<{ record: readonly string[]; raw: string }>
 
-/** Where a row stands in the file, from 1. */
-type Place = Readonly<{ row: number; firstLine: number; lines: number }>
-
-/** Columns by name; a name may stand above several. */
+/** Columns by name; a name may stand above several. `header`: as it came. */
 type Columns = Readonly<{
   count: number
   byName: ReadonlyMap<string, readonly number[]>
   delimiter: Delimiter
-  /** The header as it came. */
-  raw: string
+  header: string
 }>
 
 /**
@@ -45,24 +38,18 @@ export async function* readTable(
   options: TableOptions,
 ): AsyncGenerator<SourceRow[]> {
   let columns: Columns | undefined
-  let row = 0
-  let firstLine = 1
+  let [row, firstLine] = [0, 1]
   for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
-      row += 1
-      const lines = countLines(raw)
-      if (columns === undefined) {
-        if (!isBlank(record) && !SEPARATOR_LINE.test(raw)) columns = readColumns({ record, raw }, options)
-      } else if (!isBlank(record)) rows.push(toSourceRow({ record, raw }, { row, firstLine, lines }, columns))
-      firstLine += lines
+      const place = { row: (row += 1), firstLine, lines: countLines(raw) }
+      firstLine += place.lines
+      if (record.length === 1 && record[0]?.trim() === '') continue
+      if (columns !== undefined) rows.push(toSourceRow({ record, raw }, place, columns))
+      else if (!SEPARATOR_LINE.test(raw)) columns = readColumns({ record, raw }, options)
     }
     yield rows
   }
-}
-
-function isBlank(record: readonly string[]): boolean {
-  return record.length === 1 && record[0]?.trim() === ''
 }
 
 /**
@@ -127,7 +114,7 @@ function toImportError(error: unknown, file: string): ImportError {
 }
 
 function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): Columns {
-  const fault = delimiter === '\t' ? undefined : findQuoteFault({ raw, delimiter, columns: Infinity })
+  const fault = findQuoteFault(raw, delimiter, Infinity)
   if (fault !== undefined) throw new ImportError(`${file} is no whole table: in its first line ${fault}`)
   if (record.length > MAX_COLUMNS)
     throw new ImportError(`${file} has ${record.length} columns; at most ${MAX_COLUMNS} are read`)
@@ -136,8 +123,10 @@ function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): C
     const name = toColumnName(readCell(cell, delimiter) ?? cell)
     byName.set(name, [...(byName.get(name) ?? []), index])
   }
-  return { count: record.length, byName, delimiter, raw }
+  return { count: record.length, byName, delimiter, header: raw }
 }
+
+type Place = Readonly<{ row: number; firstLine: number; lines: number }>
 
 function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): SourceRow {
   const cells = record.map((cell) => readCell(cell, columns.delimiter))
@@ -145,59 +134,42 @@ function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): Sour
     const indexes = columns.byName.get(name) ?? []
     return indexes.map((index) => cells[index]?.trim() ?? '').filter((text) => text !== '')
   }
+  const reason = findRowFault(raw, place, columns) ?? findCellFault(cells, columns)
   return {
     row: place.row,
     bytes: raw.length,
-    fault: findFault({ cells, raw }, place, columns),
+    fault: reason === undefined ? undefined : { field: 'row', reason },
     hasLists: true,
     read: (name) => readAll(name)[0] ?? '',
     readAll,
-    describe: () => describeRaw(raw),
-    getContent: () => columns.raw + raw,
+    // Four bytes are a character at most, so that these are enough.
+    describe: () => cutRaw(toUtf8(raw.slice(0, MAX_RAW_CHARACTERS * 4)).trimEnd()),
+    getContent: () => columns.header + raw,
   }
 }
 
-/** Four bytes are a character at most, so that these are enough. */
-function describeRaw(raw: string): string {
-  return cutRaw(
-    Buffer.from(raw.slice(0, MAX_RAW_CHARACTERS * 4), 'latin1')
-      .toString('utf8')
-      .trimEnd(),
-  )
-}
-
-type Cells = Readonly<{ cells: readonly (string | undefined)[]; raw: string }>
-
-function findFault(row: Cells, place: Place, { count, delimiter }: Columns): RowFault | undefined {
-  const reason = findQuoteFaultOf(row.raw, place, { count, delimiter }) ?? findCellFault(row.cells, count)
-  return reason === undefined ? undefined : { field: 'row', reason }
+function toUtf8(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
 /** Names the lines: each of them may be a row that is lost. */
-function findQuoteFaultOf(
-  raw: string,
-  { firstLine, lines }: Place,
-  { count, delimiter }: Pick<Columns, 'count' | 'delimiter'>,
-): string | undefined {
-  const fault = delimiter === '\t' ? undefined : findQuoteFault({ raw, delimiter, columns: count })
+function findRowFault(raw: string, { firstLine, lines }: Place, columns: Columns): string | undefined {
+  const fault = findQuoteFault(raw, columns.delimiter, columns.count)
   if (fault === undefined || lines === 1) return fault
   return `${fault}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
 }
 
-function findCellFault(cells: Cells['cells'], count: number): string | undefined {
+function findCellFault(cells: readonly (string | undefined)[], { count }: Columns): string | undefined {
   if (cells.length !== count) return `has ${cells.length} cells, the header has ${count}`
   if (cells.includes(undefined)) return 'not UTF-8'
   return cells.some((cell) => cell?.includes('\u0000')) ? 'holds the character U+0000' : undefined
 }
 
-function readCell(cell: string, delimiter: Delimiter): string | undefined {
-  return decode(delimiter === '\t' ? unquoteCell(cell) : cell)
-}
-
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Bytes as text; `undefined` when they are no UTF-8. */
-function decode(cell: string): string | undefined {
+/** The bytes of a cell as text; `undefined` when they are no UTF-8. */
+function readCell(bytes: string, delimiter: Delimiter): string | undefined {
+  const cell = delimiter === '\t' ? unquoteCell(bytes) : bytes
   // oxlint-disable-next-line no-control-regex -- all of ASCII
   if (/^[\u0000-\u007f]*$/.test(cell)) return cell
   try {
@@ -207,8 +179,24 @@ function decode(cell: string): string | undefined {
   }
 }
 
-/** A record of a table as it came, with its line end perhaps, and how many columns the table has. */
-export type RawRecord = Readonly<{ raw: string; delimiter: Delimiter; columns: number }>
+/** A cell of a table with tabs, where quotes stand around whole cells or mean nothing. */
+function unquoteCell(cell: string): string {
+  if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
+  const inside = cell.slice(1, -1)
+  return inside.replaceAll('""', '').includes('"') ? cell : inside.replaceAll('""', '"')
+}
+
+const LINE_END = /\r\n|\n|\r/
+
+/** The lines that a record takes in the file. */
+function splitLines(raw: string): string[] {
+  return raw.replace(/(?:\r\n|\n|\r)$/, '').split(LINE_END)
+}
+
+/** Without quotes a record is one line. */
+function countLines(raw: string): number {
+  return raw.includes('"') ? splitLines(raw).length : 1
+}
 
 /**
  * Why a record may be more than one row of the file; `undefined` when it is surely one. A quote too many takes in whatever
@@ -216,49 +204,30 @@ export type RawRecord = Readonly<{ raw: string; delimiter: Delimiter; columns: n
  * - a cell that begins with a quote must end with one, in front of a delimiter or the end of the line (RFC 4180)
  * - when each of its lines has delimiters enough for a row of its own, two inch marks look like a cell with line breaks
  */
-export function findQuoteFault({ raw, delimiter, columns }: RawRecord): string | undefined {
-  if (!raw.includes('"')) return undefined
-  const text = raw.replace(/(?:\r\n|\n|\r)$/, '')
-  if (!isWellQuoted(text, delimiter)) return 'a cell begins with a quote that is not closed'
-  const lines = text.split(/\r\n|\n|\r/).filter((line) => line.trim() !== '')
+function findQuoteFault(raw: string, delimiter: Delimiter, columns: number): string | undefined {
+  if (delimiter === '\t' || !raw.includes('"')) return undefined
+  if (!isWellQuoted(raw.replace(/(?:\r\n|\n|\r)$/, ''), delimiter))
+    return 'a cell begins with a quote that is not closed'
+  const lines = splitLines(raw).filter((line) => line.trim() !== '')
   const isSuspicious = lines.length > 1 && lines.every((line) => line.split(delimiter).length >= columns)
   return isSuspicious ? 'a cell in quotes reaches over lines that look like rows of their own' : undefined
 }
 
-/** Lines that a record takes in the file; without quotes it is one. */
-export function countLines(raw: string): number {
-  if (!raw.includes('"')) return 1
-  return raw.replace(/(?:\r\n|\n|\r)$/, '').split(/\r\n|\n|\r/).length
-}
-
 function isWellQuoted(text: string, delimiter: Delimiter): boolean {
-  let at = 0
-  while (at < text.length) {
-    if (text[at] === '"') {
-      const end = findQuoteEnd(text, at + 1)
-      if (end === text.length) return true
-      if (end === undefined || text[end] !== delimiter) return false
-      at = end + 1
-    } else {
-      const end = text.indexOf(delimiter, at)
-      if (end === -1) return true
-      at = end + 1
-    }
+  for (let at = 0; at < text.length; at += 1) {
+    const end = text[at] === '"' ? findQuoteEnd(text, at + 1) : text.indexOf(delimiter, at)
+    if (end === -1) return text[at] !== '"'
+    if (end === text.length) return true
+    if (text[end] !== delimiter) return false
+    at = end
   }
   return true
 }
 
-/** Where a cell in quotes ends, behind its last quote. Two quotes are a quote in it. */
-function findQuoteEnd(text: string, start: number): number | undefined {
+/** Where a cell in quotes ends, behind its last quote; -1: nowhere. Two quotes are a quote in it. */
+function findQuoteEnd(text: string, start: number): number {
   for (let at = text.indexOf('"', start); at !== -1; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] !== '"') return at + 1
   }
-  return undefined
-}
-
-/** A cell of a table with tabs, where quotes stand around whole cells or mean nothing. */
-export function unquoteCell(cell: string): string {
-  if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
-  const inside = cell.slice(1, -1)
-  return inside.replaceAll('""', '').includes('"') ? cell : inside.replaceAll('""', '"')
+  return -1
 }

@@ -7,13 +7,11 @@ import { findMerchant, insertMerchant, setMerchantReference } from '../store/mer
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import { findNetwork, insertNetwork, insertNetworkChannel, setChannel } from '../store/networks.ts'
 import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
-import type { FeedOffer } from './feed-product.ts'
+import type { FeedOffer } from './feed-row.ts'
 
-/** For which channel a feed is imported. */
 export type ImportTarget = Readonly<{
   organizationId: string
   channelId: string
-  /** Was sample data removed to make room? */
   replacedSample: boolean
 }>
 
@@ -36,23 +34,18 @@ export async function prepareTarget(
     .select(['id', 'organization_id'])
     .orderBy('id')
     .execute()
-  const known = channels.find((channel) => channel.id === channelId)
+  const isOnly = channelId === undefined && channels.length === 1
+  const known = isOnly ? channels[0] : channels.find(({ id }) => id === channelId)
   if (known !== undefined)
     return { organizationId: known.organization_id, channelId: known.id, replacedSample }
-  if (channels.length === 0) {
-    const newId = channelId ?? randomUUID()
-    const channel = { id: newId, name: 'My website', kind: 'website', url: null } as const
-    await insertChannel(database, { ...channel, organizationId, createdAtMs: options.nowMs })
-    return { organizationId, channelId: newId, replacedSample }
-  }
-  const [only] = channels
-  if (channelId === undefined && only !== undefined && channels.length === 1) {
-    return { organizationId: only.organization_id, channelId: only.id, replacedSample }
-  }
-  const ids = channels.map((channel) => channel.id).join(', ')
-  if (channelId !== undefined)
-    throw new UsageError(`--channel: there is no such channel; the catalog has ${ids}`)
-  throw new UsageError(`name the channel with --channel; the catalog has ${ids}`)
+  const ids = channels.map(({ id }) => id).join(', ')
+  if (ids !== '' && channelId === undefined)
+    throw new UsageError(`name the channel with --channel; the catalog has ${ids}`)
+  if (ids !== '') throw new UsageError(`--channel: there is no such channel; the catalog has ${ids}`)
+  const id = channelId ?? randomUUID()
+  const channel = { id, name: 'My website', kind: 'website', url: null } as const
+  await insertChannel(database, { ...channel, organizationId, createdAtMs: options.nowMs })
+  return { organizationId, channelId: id, replacedSample }
 }
 
 function parseChannelId(text: string | undefined): string | undefined {
@@ -65,15 +58,11 @@ function parseChannelId(text: string | undefined): string | undefined {
 /** Shops whose ids are kept at hand; a feed of marketplace sellers has many. */
 const MAX_CACHED_SHOPS = 50_000
 
-/** Networks of which it is told what becomes of their links. */
 const MAX_NAMED_NETWORKS = 5
 
-/** A shop in a network, as the tables know it. */
 export type Shop = Readonly<{
   networkId: number
   merchantId: number
-  /** The network channel whose offers the import replaces. */
-  networkChannelId: number
   /** Under which network channel offers are written; `PAGE_OF_SHOP`: every network channel makes its link of them. */
   channelOfOffers: number
   /** What the network makes a tracking link of a shop's page with; `null`: it cannot. */
@@ -94,7 +83,6 @@ export type ShopsReport = Readonly<{
   pageNetworks: PageNetworks
   /** Networks whose offers nobody sees until the channel has their network channel again. */
   unassignedNetworks: readonly string[]
-  /** Was a shop named after the host of its link, as the feed names none? */
   hasLinkMerchants: boolean
 }>
 
@@ -102,12 +90,10 @@ export type ShopsReport = Readonly<{
 export type Shops = Readonly<{
   /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
   get(offer: ShopOffer): Shop | Promise<Shop>
-  /** Was the shop with this key met? */
   hasMet(key: string): boolean
   report(): ShopsReport
 }>
 
-/** Begin with no shop at all. */
 export async function createShops(database: Catalog, target: ImportTarget): Promise<Shops> {
   const cache = new Map<string, Shop>()
   const keys = new Set<string>()
@@ -119,7 +105,6 @@ export async function createShops(database: Catalog, target: ImportTarget): Prom
 
   const meet = async (offer: ShopOffer): Promise<Shop> => {
     const { shop, isAssigned } = await findOrMakeShop(database, target, offer)
-    await noteShop(database, shop)
     hasLinkMerchants ||= offer.isNamedByLink === true
     const named = shop.linkTemplate === null ? untracked : byTemplate
     if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
@@ -152,25 +137,12 @@ function nameShop(offer: ShopOffer): string {
   return `${toKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
 }
 
-/** A shop's pages stand for the links that the feed had of it before, too: the network may have got its template since. */
-async function noteShop(database: Catalog, shop: Shop): Promise<void> {
-  const { networkId: network_id, merchantId: merchant_id } = shop
-  const channels = [...new Set([shop.networkChannelId, shop.channelOfOffers])]
-  await database
-    .insertInto('import_shops')
-    .values(channels.map((channel) => ({ network_id, merchant_id, network_channel_id: channel })))
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
+type FoundShop = Readonly<{ shop: Shop; isAssigned: boolean }>
 
-async function findOrMakeShop(
-  database: Catalog,
-  target: ImportTarget,
-  offer: ShopOffer,
-): Promise<{ shop: Shop; isAssigned: boolean }> {
-  const known = await findNetwork(database, offer.network)
-  const networkId = known?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate: null }))
-  const linkTemplate = known?.linkTemplate ?? null
+async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: ShopOffer): Promise<FoundShop> {
+  const network = await findNetwork(database, offer.network)
+  const linkTemplate = network?.linkTemplate ?? null
+  const networkId = network?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate }))
   const { id: networkChannelId, isAssigned } = await findOrMakeNetworkChannel(database, target, networkId)
   const merchant = await findMerchant(database, offer.merchant)
   const merchantId = merchant?.id ?? (await insertMerchant(database, offer.merchant))
@@ -183,11 +155,17 @@ async function findOrMakeShop(
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   const channelOfOffers = offer.link === 'page' && linkTemplate !== null ? PAGE_OF_SHOP : networkChannelId
+  // A shop's pages stand for the links that the feed had of it before: the network may have got its template since.
+  const replaced = [...new Set([networkChannelId, channelOfOffers])]
+  await database
+    .insertInto('import_shops')
+    .values(
+      replaced.map((id) => ({ network_id: networkId, merchant_id: merchantId, network_channel_id: id })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
   const key = `${toKind(offer)}${networkId}.${merchantId}.${channelOfOffers}`
-  return {
-    shop: { networkId, merchantId, networkChannelId, channelOfOffers, linkTemplate, key },
-    isAssigned,
-  }
+  return { shop: { networkId, merchantId, channelOfOffers, linkTemplate, key }, isAssigned }
 }
 
 /**

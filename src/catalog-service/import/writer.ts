@@ -16,29 +16,26 @@ import {
   writeOffers,
   writeProducts,
 } from './batch.ts'
-import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-product.ts'
+import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
 import { type ImportTarget, type Shop, type Shops, type ShopsReport, createShops } from './target.ts'
 
 /** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */
 const VARIANT_DIGITS = 12
 
-/** The rows that an import has left in the catalog, and the older ones that it took out of it. */
 type Written = ShopsReport & Readonly<{ products: number; offers: number; removedOffers: number }>
 
 /** A product and the row that it came from. `digest`: of the row, when nothing but the row decides what it gives. */
 export type NumberedProduct = Readonly<{ row: number; product: FeedProduct; digest?: string | undefined }>
 
-/** Writes products in the import's transaction. */
 export type FeedWriter = Readonly<{
-  /** Leaves out the rows whose products the catalog has as they would be written, and answers the others. */
+  /** Leave out the rows whose products the catalog has as they would be written, and return the others. */
   skipKnown(rows: readonly FeedRow[]): Promise<readonly FeedRow[]>
-  /** Adds products. Rows of one GTIN are merged, see `mergeHeads`. Answers what was too much of them. */
+  /** Add products. Rows of one GTIN are merged, see `mergeHeads`. Return what was too much of them. */
   write(products: readonly NumberedProduct[]): Promise<readonly Reject[]>
-  /** Removes what the imported shops no longer offer, and counts. */
+  /** Remove what the imported shops no longer offer, and count. */
   finish(): Promise<Written>
 }>
 
-/** Make the writer of one import. `importId` marks its rows, so that older ones are told apart without memory. */
 export async function createFeedWriter(
   database: Catalog,
   target: ImportTarget,
@@ -54,41 +51,35 @@ export async function createFeedWriter(
     async skipKnown(rows) {
       if (isEmpty) return rows
       const candidates = listAlone(rows)
-      const sources = await fetchSources(database, importId, [...candidates.keys()])
-      const skipped = new Set<FeedRow>()
-      const gtins: string[] = []
-      for (const found of sources) {
+      const skipped = new Map<FeedRow, string>()
+      for (const found of await fetchSources(database, importId, [...candidates.keys()])) {
         const row = candidates.get(found.gtin)
         if (row === undefined || !isKnown(row, found, shops)) continue
-        skipped.add(row)
-        gtins.push(found.gtin)
+        skipped.set(row, found.gtin)
         offers += found.offers
       }
-      if (gtins.length > 0) await noteUnchanged(database, gtins)
-      products += gtins.length
+      if (skipped.size > 0) await noteUnchanged(database, [...skipped.values()])
+      products += skipped.size
       return rows.filter((row) => !skipped.has(row))
     },
     async write(batch) {
       if (batch.length === 0) return []
       const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
       const met = await claimMet(database, importId, gtins)
-      const earlier = met.length === 0 ? [] : await fetchCandidates(database, importId, met)
+      const merged = met.length === 0 ? new Map<string, Merged>() : await fetchMerged(database, importId, met)
       products += gtins.length - met.length
-      offers -= earlier.length
-      const before = groupByGtin(earlier, ({ head }) => head.gtin)
-      const { kept, rejects } = limitOffers(batch, before)
+      for (const { candidates } of merged.values()) offers -= candidates.size
+      const rejects: Reject[] = []
+      for (const numbered of batch) rejects.push(...(await mergeProduct(merged, numbered, shops)))
       const productRows: ProductRow[] = []
       const offerRows: OfferRow[] = []
-      const groups = [...groupByGtin(kept, ({ product }) => product.gtin)]
       // Products that lie side by side in the file on disk are written one after the other.
-      for (const [gtin, group] of groups.toSorted(([one], [other]) => compareTexts(one, other))) {
-        const merged = mergeEntries(await toEntries(group, shops), before.get(gtin) ?? [])
-        const digest = group.length === 1 && !before.has(gtin) ? group[0]?.digest : undefined
-        const { title, brand, images } = merged.head
-        const source = digest === undefined ? null : toSource(digest, merged)
+      for (const [gtin, { candidates, digest, shopKeys }] of [...merged].toSorted(compareKeys)) {
+        const { title, brand, images } = mergeHeads([...candidates.values()])
+        const source = digest === undefined ? null : [digest, candidates.size, ...shopKeys].join(' ')
         productRows.push([gtin, title, brand, JSON.stringify(images), source])
-        offerRows.push(...merged.rows)
-        offers += merged.offers
+        for (const { row } of candidates.values()) if (row !== undefined) offerRows.push(row)
+        offers += candidates.size
       }
       await writeProducts(database, importId, productRows)
       await writeOffers(database, importId, offerRows)
@@ -101,6 +92,10 @@ export async function createFeedWriter(
       return { products, offers, removedOffers, ...shops.report() }
     },
   }
+}
+
+function compareKeys([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return compareTexts(one, other)
 }
 
 /**
@@ -137,38 +132,54 @@ function isKnown(row: FeedRow, found: FoundSource, shops: Shops): boolean {
   )
 }
 
-/** `products.source`: the digest of the row, how many offers it gave, and their shops. */
-function toSource(digest: string, { offers, entries }: Merged): string {
-  return [digest, offers, ...new Set(entries.map(({ shop }) => shop.key))].join(' ')
+type ProductHead = Pick<FeedProduct, 'title' | 'brand' | 'images'>
+
+/** An offer with the head of its row. `template`: what its link is made with; `row`: as it is to be written, unless it is. */
+type Candidate = Readonly<{
+  offer: Omit<Rankable, 'affiliateUrl'> & Readonly<{ url: string }>
+  template: string | null
+  head: ProductHead
+  row?: OfferRow
+}>
+
+/** One product of an import. `digest`: of the one row that made it; `undefined` when there were several. */
+type Merged = {
+  candidates: Map<string, Candidate>
+  shopKeys: Set<string>
+  digest: string | undefined
 }
 
-function groupByGtin<T>(items: readonly T[], getGtin: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const group = groups.get(getGtin(item))
-    if (group === undefined) groups.set(getGtin(item), [item])
-    else group.push(item)
+/** Add a row to its product; of two offers with one key the later replaces the earlier. Return what is beyond the most offers. */
+async function mergeProduct(
+  merged: Map<string, Merged>,
+  { row, product, digest }: NumberedProduct,
+  shops: Shops,
+): Promise<Reject[]> {
+  const { gtin, offers } = product
+  const earlier = merged.get(gtin)
+  const { candidates, shopKeys } = earlier ?? {
+    candidates: new Map<string, Candidate>(),
+    shopKeys: new Set(),
   }
-  return groups
-}
-
-/** What a product shows beside its offers. */
-type ProductHead = Pick<FeedProduct, 'gtin' | 'title' | 'brand' | 'images'>
-
-/** An offer to be written, with the product of its row. */
-type Entry = Readonly<{ row: OfferRow; offer: FeedOffer; shop: Shop; head: ProductHead }>
-
-async function toEntries(group: readonly NumberedProduct[], shops: Shops): Promise<Entry[]> {
-  const entries: Entry[] = []
-  for (const { product } of group) {
-    for (const offer of product.offers) {
-      const found = shops.get(offer)
-      // Only a shop that is met for the first time has to be waited for.
-      const shop = found instanceof Promise ? await found : found
-      entries.push({ row: toOfferRow(product.gtin, offer, shop), offer, shop, head: product })
+  let leftOut = 0
+  for (const offer of offers) {
+    if (candidates.size >= MAX_OFFERS) {
+      leftOut += 1
+      continue
     }
+    const found = shops.get(offer)
+    // Only a shop that is met for the first time has to be waited for.
+    const shop = found instanceof Promise ? await found : found
+    const offerRow = toOfferRow(gtin, offer, shop)
+    const template = offer.link === 'page' ? shop.linkTemplate : null
+    candidates.set(toKey(offerRow), { offer, template, head: product, row: offerRow })
+    shopKeys.add(shop.key)
   }
-  return entries
+  const isAlone = earlier === undefined && leftOut === 0
+  merged.set(gtin, { candidates, shopKeys, digest: isAlone ? digest : undefined })
+  if (leftOut === 0) return []
+  const reason = `more than ${MAX_OFFERS} offers of one product; ${leftOut} left out`
+  return [{ row, field: 'offers', reason, raw: gtin }]
 }
 
 function toOfferRow(gtin: string, offer: FeedOffer, shop: Shop): OfferRow {
@@ -178,42 +189,9 @@ function toOfferRow(gtin: string, offer: FeedOffer, shop: Shop): OfferRow {
   return [gtin, networkId, merchantId, channelOfOffers, currency, variant, price, oldPrice, availability, url]
 }
 
-/** An offer with the head of its row. `key` tells offers apart: of two with one key the later one replaces the earlier. */
-type Candidate = Readonly<{ key: string; offer: Rankable; head: ProductHead }>
-
-/** One product: its head, the rows to write, and how many offers the import has brought of it by then. */
-type Merged = Readonly<{
-  head: ProductHead
-  rows: readonly OfferRow[]
-  offers: number
-  entries: readonly Entry[]
-}>
-
-/** Merge the entries of one product with the offers that the import has brought of it `earlier`. */
-function mergeEntries(entries: readonly Entry[], earlier: readonly Candidate[]): Merged {
-  const [first] = entries
-  const isOneRow = first !== undefined && entries.every(({ head }) => head === first.head)
-  if (earlier.length === 0 && isOneRow && new Set(entries.map(({ row }) => row[5])).size === entries.length)
-    return { head: first.head, rows: entries.map(({ row }) => row), offers: entries.length, entries }
-  const candidates = new Map(earlier.map((candidate) => [candidate.key, candidate]))
-  const rows = new Map<string, OfferRow>()
-  for (const { row, offer, shop, head } of entries) {
-    const key = nameOffer(row)
-    const template = offer.link === 'page' ? shop.linkTemplate : null
-    candidates.set(key, { key, offer: { ...offer, affiliateUrl: toLink(offer.url, template) }, head })
-    rows.set(key, row)
-  }
-  return {
-    head: mergeHeads([...candidates.values()]),
-    rows: [...rows.values()],
-    offers: candidates.size,
-    entries,
-  }
-}
-
-/** Return the key of an offer as one text. */
-function nameOffer(row: readonly (string | number | null)[]): string {
-  return row.slice(0, 6).join(' ')
+/** Return what tells the offers of a product apart: the values after the GTIN and before the price. */
+function toKey(values: readonly unknown[]): string {
+  return values.slice(1, 6).join(' ')
 }
 
 /**
@@ -221,8 +199,11 @@ function nameOffer(row: readonly (string | number | null)[]): string {
  * the rows. A brand or pictures that this row lacks are taken from another one.
  */
 function mergeHeads(candidates: readonly Candidate[]): ProductHead {
+  const [one] = candidates as [Candidate]
+  if (candidates.every(({ head }) => head === one.head)) return one.head
   const heads = candidates
-    .toSorted((one, other) => compareForBox(one.offer, other.offer))
+    .map(({ offer, template, head }) => ({ ...offer, affiliateUrl: toLink(offer.url, template), head }))
+    .toSorted(compareForBox)
     .map(({ head }) => head)
   const [first] = heads as [ProductHead]
   return {
@@ -239,61 +220,32 @@ function toLink(url: string, template: string | null): string {
     : makeAffiliateLink({ template, merchantUrl: url, merchant: '', publisher: '' })
 }
 
-/** The offers that this import has brought of these products, with the heads that were picked so far. */
-async function fetchCandidates(
+/** What the import has written of these products so far. */
+async function fetchMerged(
   database: Catalog,
   importId: number,
   gtins: readonly string[],
-): Promise<Candidate[]> {
+): Promise<Map<string, Merged>> {
   const rows = await database
     .selectFrom('offers as o')
     .innerJoin('products as p', 'p.gtin', 'o.gtin')
     .innerJoin('merchants as m', 'm.id', 'o.merchant_id')
     .innerJoin('networks as n', 'n.id', 'o.network_id')
     .selectAll('o')
-    .select(['p.title', 'p.brand', 'p.images', 'm.name as merchant', 'n.name as network', 'n.link_template'])
+    .select(['o.old_price as oldPrice', 'm.name as merchant', 'n.name as network', 'n.link_template'])
+    .select(['p.title', 'p.brand', 'p.images'])
     .where('o.gtin', 'in', gtins)
     .where('o.import_id', '=', importId)
     .execute()
-  return rows.map((row) => ({
-    key: nameOffer([
-      row.gtin,
-      row.network_id,
-      row.merchant_id,
-      row.network_channel_id,
-      row.currency,
-      row.variant,
-    ]),
-    offer: {
-      ...row,
-      oldPrice: row.old_price,
-      affiliateUrl: toLink(row.url, row.network_channel_id === PAGE_OF_SHOP ? row.link_template : null),
-    },
-    head: { gtin: row.gtin, title: row.title, brand: row.brand, images: JSON.parse(row.images) as string[] },
-  }))
-}
-
-type Limited = Readonly<{ kept: NumberedProduct[]; rejects: Reject[] }>
-
-/** Leave out offers beyond the most that a product may have. `before`: what the import has brought of it. */
-function limitOffers(
-  batch: readonly NumberedProduct[],
-  before: ReadonlyMap<string, readonly Candidate[]>,
-): Limited {
-  const counts = new Map([...before].map(([gtin, offers]) => [gtin, offers.length]))
-  const limited: Limited = { kept: [], rejects: [] }
-  for (const numbered of batch) {
-    const { gtin, offers } = numbered.product
-    const count = counts.get(gtin) ?? 0
-    const room = Math.max(0, MAX_OFFERS - count)
-    counts.set(gtin, count + offers.length)
-    if (offers.length <= room) {
-      limited.kept.push(numbered)
-      continue
-    }
-    const reason = `more than ${MAX_OFFERS} offers of one product; ${offers.length - room} left out`
-    limited.kept.push({ row: numbered.row, product: { ...numbered.product, offers: offers.slice(0, room) } })
-    limited.rejects.push({ row: numbered.row, field: 'offers', reason, raw: gtin })
+  const merged = new Map<string, Merged>()
+  for (const row of rows) {
+    const { gtin, title, brand } = row
+    const product = merged.get(gtin) ?? { candidates: new Map(), shopKeys: new Set(), digest: undefined }
+    merged.set(gtin, product)
+    const template = row.network_channel_id === PAGE_OF_SHOP ? row.link_template : null
+    const head = { title, brand, images: JSON.parse(row.images) as string[] }
+    const key = [gtin, row.network_id, row.merchant_id, row.network_channel_id, row.currency, row.variant]
+    product.candidates.set(toKey(key), { offer: row, template, head })
   }
-  return limited
+  return merged
 }

@@ -1,8 +1,8 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
-import { MAX_RAW_CHARACTERS } from './feed-product.ts'
+import { MAX_RAW_CHARACTERS } from './feed-row.ts'
 import { findNamedCharacter, isBlockTag } from './feed-text.ts'
-import { type SourceRow, cutRaw, toColumnName } from './source-row.ts'
+import { type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
 
 /** Deepest nesting that is followed; a feed has about six levels. */
 const MAX_DEPTH = 100
@@ -10,7 +10,6 @@ const MAX_DEPTH = 100
 /** Characters before the first element: a document type that never ends is not collected. */
 const MAX_PROLOG_CHARACTERS: number = 64 * 1024
 
-/** What an XML feed is read with. `file` is for messages. */
 export type XmlOptions = Readonly<{
   file: string
   /** An item above this, or so much without an item, ends the import. */
@@ -99,7 +98,6 @@ const OTHER_LINK = 'link of another type'
 /** Values by name; `isNested`: one of them held elements. */
 type Fields = Map<string, { values: string[]; isNested: boolean }>
 
-/** Fields of Google's namespace, and of the feed's own. */
 type Item = Readonly<{ google: Fields; own: Fields }>
 
 /** Puts items together. The text of a field is that of the elements in it as well. */
@@ -151,14 +149,12 @@ function createCollector(file: string) {
       items = []
       return taken
     },
-    /** Where the last item began or ended. */
     getLastPosition: () => position,
     hasRoot: () => depth > 0 || row > 0,
     hasItem: () => row > 0,
   }
 }
 
-/** `undefined` for an element of a foreign namespace. */
 function findFields({ google, own }: Item, tag: SaxesTagNS): Fields | undefined {
   if (GOOGLE_NAMESPACE.test(tag.uri)) return google
   return tag.uri === '' || tag.uri === ATOM_NAMESPACE || tag.prefix === '' ? own : undefined

@@ -14,7 +14,6 @@ import {
   toReference,
 } from './responses.ts'
 
-/** A parameter of a request. */
 export type ParameterObject = Readonly<{
   name: string
   in: 'path' | 'query' | 'header'
@@ -24,18 +23,9 @@ export type ParameterObject = Readonly<{
   example?: string | number
 }>
 
-/** One operation. Answers with the same status mean the same everywhere, but for 200 and 404. */
-export type OperationObject = Readonly<{
-  operationId: string
-  summary: string
-  description: string
-  parameters: readonly Reference[]
-  responses: Readonly<Record<string, ResponseObject | Reference>>
-  /** Read by several programs that show documents. */
-  'x-codeSamples': readonly Readonly<{ lang: string; label: string; source: string }>[]
-}>
+/** Answers with the same status mean the same everywhere, but for 200 and 404. */
+export type OperationObject = ReturnType<typeof makeOperation>
 
-/** The whole document. */
 export type OpenApiDocument = ReturnType<typeof createOpenApiDocument>
 
 /**
@@ -116,7 +106,6 @@ function makeParameter(
   return { name, description: String(description), schema: rest }
 }
 
-/** The format says it already. */
 function dropUuidPattern(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === 'uuid') delete schema.pattern
 }
@@ -178,18 +167,22 @@ const getProduct = makeOperation(PRODUCT_PATH, {
   },
 })
 
-/** The three operations by their paths. */
 const PATHS: Readonly<Record<string, Readonly<{ get: OperationObject }>>> = {
   [CHANNELS_PATH]: { get: listChannels },
   [PRODUCTS_PATH]: { get: listProducts },
   [PRODUCT_PATH]: { get: getProduct },
 }
 
-type Operation = Omit<OperationObject, 'parameters' | 'x-codeSamples'> &
-  Readonly<{ parameters: readonly string[] }>
+type Operation = Readonly<{
+  operationId: string
+  summary: string
+  description: string
+  parameters: readonly string[]
+  responses: Readonly<Record<string, ResponseObject | Reference>>
+}>
 
 /** In the example `$BASE` is the address of the service, `$KEY` an API key. */
-function makeOperation(path: string, { parameters, responses, ...operation }: Operation): OperationObject {
+function makeOperation(path: string, { parameters, responses, ...operation }: Operation) {
   const address = path
     .replace('{channelId}', EXAMPLES.Channel.id)
     .replace('{gtin}', EXAMPLES.Product.gtin.slice(1))
@@ -198,6 +191,7 @@ function makeOperation(path: string, { parameters, responses, ...operation }: Op
     ...operation,
     parameters: parameters.map((name) => toReference('parameters', name)),
     responses: { ...responses, ...ALWAYS },
+    // Read by several programs that show documents.
     'x-codeSamples': [{ lang: 'Shell', label: 'curl', source }],
   }
 }

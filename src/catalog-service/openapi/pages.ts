@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { STATUS_CODES } from 'node:http'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import { CATALOG_STYLE_FILE, VIEWS_FOLDER } from '../../lib/paths.ts'
@@ -9,9 +10,8 @@ import {
   type ParameterObject,
   createOpenApiDocument,
 } from './document.ts'
-import type { JsonSchema, Reference, ResponseObject } from './responses.ts'
+import type { JsonSchema, ResponseObject } from './responses.ts'
 
-/** What is served without a key, as it is sent. */
 export type Pages = Readonly<{ document: string; page: string; style: string }>
 
 const TEMPLATES = {
@@ -33,13 +33,11 @@ export function createPages(): Pages {
   }
 }
 
-/** A text in pieces, some of which are code. */
 type Words = readonly Readonly<{ text: string; isCode: boolean }>[]
 
 /** A row of a table: a name with what stands small below it, and what it means. */
 type Row = Readonly<{ name: string; note: string; words: Words; more: Words }>
 
-/** The document as the template of the page shows it. */
 function toPageView(document: OpenApiDocument) {
   return {
     title: document.info.title,
@@ -68,7 +66,9 @@ function toOperation(document: OpenApiDocument, path: string, operation: Operati
     path,
     title: operation.summary,
     words: toWords(operation.description),
-    parameters: operation.parameters.map((reference) => toParameterRow(findParameter(document, reference))),
+    parameters: operation.parameters.map(({ $ref }) =>
+      toParameterRow(document.components.parameters[getName($ref)] as ParameterObject),
+    ),
     curl: operation['x-codeSamples'][0]?.source ?? '',
     example: JSON.stringify(success.content?.['application/json'].example, null, 2),
     statuses: Object.keys(operation.responses).join(', '),
@@ -97,27 +97,15 @@ function toStatusRows(document: OpenApiDocument): Row[] {
   const rows = new Map<string, Row>()
   for (const { get } of Object.values(document.paths)) {
     for (const [status, answer] of Object.entries(get.responses)) {
-      const response = findResponse(document, answer)
+      const shared = '$ref' in answer ? document.components.responses[getName(answer.$ref)] : undefined
+      const response = shared ?? (answer as ResponseObject)
       const key = '$ref' in answer ? `${status} ${answer.$ref}` : status
-      const words = toWords('$ref' in answer ? response.description : 'What was asked for.')
+      const words = toWords(shared?.description ?? 'What was asked for.')
       const more = toWords(listHeaders(document, response))
-      rows.set(key, { name: status, note: PHRASES[status] ?? '', words, more })
+      rows.set(key, { name: status, note: STATUS_CODES[status] ?? '', words, more })
     }
   }
   return [...rows].sort(([a], [b]) => a.localeCompare(b, 'en')).map(([, row]) => row)
-}
-
-/** Reason phrases (RFC 9110, section 15). */
-const PHRASES: Readonly<Record<string, string>> = {
-  200: 'OK',
-  304: 'Not Modified',
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
 }
 
 function listHeaders(document: OpenApiDocument, { headers }: ResponseObject): string {
@@ -127,14 +115,6 @@ function listHeaders(document: OpenApiDocument, { headers }: ResponseObject): st
       return typeof value === 'string' ? `\`${name}: ${value}\`` : `\`${name}\``
     })
     .join(' ')
-}
-
-function findParameter(document: OpenApiDocument, { $ref }: Reference): ParameterObject {
-  return document.components.parameters[getName($ref)] as ParameterObject
-}
-
-function findResponse(document: OpenApiDocument, answer: ResponseObject | Reference): ResponseObject {
-  return '$ref' in answer ? (document.components.responses[getName(answer.$ref)] as ResponseObject) : answer
 }
 
 /** `#/components/schemas/Offer` as `Offer`. */
@@ -160,7 +140,6 @@ function describeBounds(schema: JsonSchema): string {
   return `From ${String(schema['minimum'])} to ${String(schema['maximum'])}; ${String(schema['default'])} when left out.`
 }
 
-/** Cuts a text at its backticks. */
 function toWords(text: string): Words {
   return text
     .split('`')

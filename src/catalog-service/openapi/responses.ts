@@ -8,13 +8,10 @@ import {
 import type { AnswerName } from '../answers.ts'
 import { makeCursor } from '../requests.ts'
 
-/** A schema of JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** Stands for a component: `#/components/…`. */
 export type Reference = Readonly<{ $ref: string }>
 
-/** A header of an answer that is always there. */
 export type HeaderObject = Readonly<{ description: string; required: true; schema: JsonSchema }>
 
 /** An answer: its headers, and its body where it has one. */
@@ -63,7 +60,6 @@ const product: WireProduct = {
 
 const productPage: WireProductPage = { items: [product], next_cursor: makeCursor(product.gtin) }
 
-/** An answer of each schema in `ANSWERS`, by its name. */
 export const EXAMPLES = {
   Channel: channel,
   ChannelList: { items: [channel] },
@@ -154,7 +150,6 @@ export const RESPONSES: Readonly<Record<string, ResponseObject>> = {
   ),
 }
 
-/** An answer of 200 with a body of that schema. */
 export function makeSuccess(name: AnswerName, description: string): ResponseObject {
   return {
     description,
@@ -163,7 +158,6 @@ export function makeSuccess(name: AnswerName, description: string): ResponseObje
   }
 }
 
-/** Names a component of the document. */
 export function toReference(
   kind: 'headers' | 'parameters' | 'responses' | 'schemas',
   name: string,

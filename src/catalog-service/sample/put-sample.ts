@@ -51,7 +51,6 @@ async function isSampleOfOtherBase(database: Catalog, base: string): Promise<boo
 
 type SampleOptions = Readonly<{ base: string; nowMs: number }>
 
-/** Ids by name. */
 type Ids = ReadonlyMap<string, number>
 
 async function writeSample(database: Catalog, { base, nowMs }: SampleOptions): Promise<void> {
@@ -77,7 +76,6 @@ async function writeSample(database: Catalog, { base, nowMs }: SampleOptions): P
 
 type ApproveOptions = Readonly<{ organizationId: string; networkIds: Ids; merchantIds: Ids }>
 
-/** Give the channel a network channel in each of its networks, with the approvals of its shops. */
 async function approve(
   database: Catalog,
   channel: SampleChannel,

@@ -7,7 +7,6 @@ type SampleNetwork = Readonly<{ name: string; query: string }>
 /** A fictional shop. `currency` is the one that its pages show unless their address names another. */
 type SampleShop = Readonly<{ name: string; host: string; currency: string }>
 
-/** A channel and what it is approved for: names of networks and shops, or all of them. */
 export type SampleChannel = Readonly<{
   id: string
   name: string
@@ -36,7 +35,6 @@ type SampleProduct = Readonly<{
   offers: readonly SampleOffer[]
 }>
 
-/** The sample data. */
 export type Sample = Readonly<{
   networks: readonly SampleNetwork[]
   shops: readonly SampleShop[]
@@ -50,20 +48,17 @@ export const SAMPLE_SHOWCASE = {
   gtin: '09520001001024',
 } as const
 
-/** What the processes that answer need of the sample data, which was made for the server at `publicUrl`. */
 export function createDemo<ReadContent>(publicUrl: string, readContent: ReadContent) {
   return {
     findPicture: findSamplePicture,
     findListing: (pageUrl: string): SampleListing | undefined => findSampleListing(pageUrl, publicUrl),
     showcase: SAMPLE_SHOWCASE,
-    /** Ask the embedded catalog what it holds. */
     readContent,
   }
 }
 
 let sample: Sample | undefined
 
-/** Return the sample data, read once. */
 export function getSample(): Sample {
   sample ??= {
     ...(readJson('catalog.json') as Omit<Sample, 'products'>),
@@ -72,12 +67,10 @@ export function getSample(): Sample {
   return sample
 }
 
-/** The files lie beside this one, in `src/` as in `dist/`. */
 function readJson(name: string): unknown {
   return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
 }
 
-/** Return the shop's own page of a product. */
 export function toPageUrl(gtin: string, offer: Pick<SampleOffer, 'shop' | 'currency'>): string {
   const shop = getSample().shops.find(({ name }) => name === offer.shop)
   if (shop === undefined) throw new TypeError(`the sample has no shop ${offer.shop}`)
@@ -85,12 +78,10 @@ export function toPageUrl(gtin: string, offer: Pick<SampleOffer, 'shop' | 'curre
   return `https://${shop.host}/p/${gtin}${query}`
 }
 
-/** Return the address of a picture on the widget server at `base`. */
 export function toPictureUrl(base: string, picture: string): string {
   return `${base}/demo/pictures/${picture}`
 }
 
-/** A product as one of the fictional shops shows it. Prices are decimal text; `null`: there is none. */
 export type SampleListing = Readonly<{
   shop: string
   title: string

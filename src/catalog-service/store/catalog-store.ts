@@ -13,7 +13,6 @@ export type Caller = Readonly<{ organization: Organization; keyId: string | null
 /** A channel as a request names it; `channelId` is in lower case, and may be any text. */
 export type ChannelQuery = Readonly<{ organizationId: string; channelId: string }>
 
-/** A page: `limit` products after `afterGtin` (`''`: from the start). */
 export type PageQuery = ChannelQuery & Readonly<{ afterGtin: string; limit: number }>
 
 /** `lastGtin` is where the next page starts after; `null` on the last page. */
@@ -60,11 +59,8 @@ export type CatalogDatabase = Readonly<{
 export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 'failure' | 'close'> &
   Readonly<{
     clock: Clock
-    /** Find who has this key, if it is valid. */
     findCaller(key: string): Promise<Caller | undefined>
-    /** Find the oldest organization, for the key of this process. */
     findFirstCaller(): Promise<Caller | undefined>
-    /** Return the channels of an organization, oldest first. */
     fetchChannels(organizationId: string): Promise<readonly WireChannel[]>
     /** Find a product of 14 digits: `null` where the channel shows none, `undefined` for an unknown channel. */
     findProduct(channel: ChannelQuery, gtin: string): Promise<WireProduct | null | undefined>

@@ -2,13 +2,11 @@ import type { WireChannel } from '../../catalog/contract.ts'
 import type { ChannelQuery } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
-/** A channel as its owner sees it. */
 export type OwnedChannel = WireChannel & Readonly<{ organizationId: string; organization: string }>
 
 /** A channel to be made; its id is in lower case. */
 export type NewChannel = WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>
 
-/** Return the channels of an organization, oldest first. */
 export async function fetchChannels(
   database: Catalog,
   organizationId: string,
@@ -22,7 +20,6 @@ export async function fetchChannels(
     .execute()
 }
 
-/** Is it a channel of this organization? */
 export async function hasChannel(
   database: Catalog,
   { organizationId, channelId }: ChannelQuery,
@@ -36,7 +33,6 @@ export async function hasChannel(
   return found !== undefined
 }
 
-/** Return every channel with its organization, oldest first. */
 export async function fetchOwnedChannels(database: Catalog): Promise<readonly OwnedChannel[]> {
   return database
     .selectFrom('channels as c')
@@ -56,7 +52,6 @@ export async function insertChannel(
   await database.insertInto('channels').values(row).execute()
 }
 
-/** Change a channel; what is absent stays. */
 export async function updateChannel(
   database: Catalog,
   id: string,

@@ -13,7 +13,6 @@ export type ApiKey = Readonly<{
   id: string
   organizationId: string
   name: string
-  /** The first characters of the key. */
   prefix: string
   createdAtMs: number
   revokedAtMs: number | null
@@ -41,7 +40,6 @@ export async function findCaller(database: Catalog, key: string): Promise<Caller
   return found && { keyId: found.keyId, organization: { id: found.id, dailyLimit: found.dailyLimit } }
 }
 
-/** Make a key for an organization; `name` is what people call it. */
 export async function insertApiKey(
   database: Catalog,
   { organizationId, name, nowMs }: Readonly<{ organizationId: string; name: string; nowMs: number }>,
@@ -61,7 +59,6 @@ export async function insertApiKey(
   return { id, key }
 }
 
-/** Return all keys, oldest first, revoked ones too. */
 export async function fetchApiKeys({ reader }: Pick<CatalogStore, 'reader'>): Promise<readonly ApiKey[]> {
   return reader
     .selectFrom('api_keys')

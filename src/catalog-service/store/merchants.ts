@@ -6,10 +6,8 @@ export type Merchant = Readonly<{ id: number; name: string }>
 /** A network of a shop: `reference` is what it calls the shop, `offers` is `null` unless counts were asked for. */
 export type MerchantNetwork = Readonly<{ name: string; reference: string | null; offers: number | null }>
 
-/** A shop with the networks in which it has offers or a reference. */
 export type ListedMerchant = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
 
-/** `limit`: at most as many shops; counting reads every offer of theirs. */
 export type MerchantQuery = Readonly<{
   networkId: number | undefined
   limit: number | undefined
@@ -49,7 +47,6 @@ function isIn(network: RawBuilder<unknown>): RawBuilder<unknown> {
     or exists (select 1 from network_merchants x where x.merchant_id = m.id and x.network_id = ${network}))`
 }
 
-/** Find the shop of exactly this name. */
 export async function findMerchant(database: Catalog, name: string): Promise<Merchant | undefined> {
   return database.selectFrom('merchants').selectAll().where('name', '=', name).executeTakeFirst()
 }
@@ -61,13 +58,11 @@ export async function findSimilarMerchant(database: Catalog, name: string): Prom
   return rows[0]
 }
 
-/** Make a shop and return its number. */
 export async function insertMerchant(database: Catalog, name: string): Promise<number> {
   const insert = database.insertInto('merchants').values({ name })
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** A shop in a network. */
 export type MerchantInNetwork = Readonly<{ networkId: number; merchantId: number }>
 
 /** Set what a network calls a shop; `null`: by its name. Return whether a reference was set before. */
@@ -103,11 +98,9 @@ export type Approval = Readonly<{
   networkChannelId: number
   channelId: string | null
   channel: string | null
-  /** Unix milliseconds; `null` while it is approved. */
   revokedAtMs: number | null
 }>
 
-/** Return approvals by channel, network and merchant; a filter that is absent does not restrict them. */
 export async function fetchApprovals(
   database: Catalog,
   { channelId, networkId }: Readonly<{ channelId?: string; networkId?: number }>,
@@ -129,7 +122,6 @@ export async function fetchApprovals(
 /** Whether a network channel may advertise a merchant. `unknown`: not decided yet, and an import may approve. */
 export type ApprovalState = 'approved' | 'revoked' | 'unknown'
 
-/** Return whether a network channel may advertise a merchant now. */
 export async function getApprovalState(
   database: Catalog,
   { networkChannelId, merchantId }: Readonly<{ networkChannelId: number; merchantId: number }>,
@@ -181,7 +173,6 @@ function toCondition(change: ApprovalChange): RawBuilder<unknown> {
 /** Which offers a merchant has in a network: any, with links of this network channel's own, with the shop's own pages. */
 export type ShopLinks = Readonly<{ any: boolean; own: boolean; pages: boolean }>
 
-/** Return whether there are such offers: three looks into an index, however many there are. */
 export async function findShopLinks(
   database: Catalog,
   { networkChannelId, networkId, merchantId }: MerchantInNetwork & Readonly<{ networkChannelId: number }>,

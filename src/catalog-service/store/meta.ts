@@ -23,12 +23,10 @@ export async function getCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>
   })
 }
 
-/** Give the catalog a new id; call it in the transaction that changes the content. */
 export async function renewCatalogId(database: Catalog): Promise<void> {
   await putMeta(database, 'catalog_id', randomUUID())
 }
 
-/** Find a fact about the catalog; `undefined` when it was never set. */
 export async function findMeta(database: Catalog, key: MetaKey): Promise<string | undefined> {
   const row = await database.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst()
   return row?.value
@@ -66,7 +64,6 @@ export async function isSampleOnly(database: Catalog): Promise<boolean> {
   return (await findMeta(database, 'sample_base')) !== undefined
 }
 
-/** What a catalog holds: nothing but sample data, nothing at all, or something of its operator's. */
 export type CatalogContent = 'sample' | 'empty' | 'own'
 
 export async function readContent(database: Catalog): Promise<CatalogContent> {
@@ -74,7 +71,6 @@ export async function readContent(database: Catalog): Promise<CatalogContent> {
   return (await isCatalogEmpty(database)) ? 'empty' : 'own'
 }
 
-/** Remove the sample data and its mark. Call it only when `isSampleOnly`, in a transaction. */
 export async function removeSampleData(database: Catalog): Promise<void> {
   for (const table of CONTENT_TABLES) await database.deleteFrom(table).execute()
   await database.deleteFrom('meta').where('key', '=', 'sample_base').execute()

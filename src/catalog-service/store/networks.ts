@@ -3,7 +3,6 @@ import type { Catalog } from './schema.ts'
 /** An affiliate network. Without a template it has only offers that come with links of their own. */
 export type Network = Readonly<{ id: number; name: string; linkTemplate: string | null }>
 
-/** An organization's account at a network, and the channel that it serves; `null`: none. */
 export type NetworkChannel = Readonly<{
   id: number
   networkId: number
@@ -24,7 +23,6 @@ export async function fetchNetworks(database: Catalog): Promise<readonly Network
     .execute()
 }
 
-/** Find the network of exactly this name. */
 export async function findNetwork(database: Catalog, name: string): Promise<Network | undefined> {
   return database
     .selectFrom('networks')
@@ -33,7 +31,6 @@ export async function findNetwork(database: Catalog, name: string): Promise<Netw
     .executeTakeFirst()
 }
 
-/** Make a network and return its number. */
 export async function insertNetwork(
   database: Catalog,
   { name, linkTemplate }: Omit<Network, 'id'>,
@@ -48,11 +45,11 @@ export async function updateNetwork(
   id: number,
   { name, linkTemplate }: Partial<Omit<Network, 'id'>>,
 ): Promise<void> {
-  const change = {
-    ...(name !== undefined && { name }),
-    ...(linkTemplate !== undefined && { link_template: linkTemplate }),
-  }
-  await database.updateTable('networks').set(change).where('id', '=', id).execute()
+  await database
+    .updateTable('networks')
+    .set({ name, link_template: linkTemplate })
+    .where('id', '=', id)
+    .execute()
 }
 
 /**
@@ -63,7 +60,6 @@ export async function removeNetwork(database: Catalog, id: number): Promise<void
   await database.deleteFrom('networks').where('id', '=', id).execute()
 }
 
-/** Return network channels by number; a filter that is absent does not restrict them. */
 export async function fetchNetworkChannels(
   database: Catalog,
   filter: Readonly<{ networkId?: number; organizationId?: string; channelId?: string }> = {},
@@ -89,7 +85,6 @@ export function isPlaceholder({ reference }: NetworkChannel): boolean {
   return reference === ''
 }
 
-/** Make a network channel that serves no channel yet, and return its number. */
 export async function insertNetworkChannel(
   database: Catalog,
   made: Readonly<{ organizationId: string; networkId: number; reference: string }>,
@@ -100,7 +95,6 @@ export async function insertNetworkChannel(
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Give a network channel another publisher's reference. */
 export async function setReference(database: Catalog, id: number, reference: string): Promise<void> {
   await database.updateTable('network_channels').set({ reference }).where('id', '=', id).execute()
 }
@@ -113,25 +107,18 @@ export async function setChannel(database: Catalog, id: number, channelId: strin
   await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
 }
 
-/** What a tracking link is made of. */
 export type LinkParts = Readonly<{
-  /** The network's template with `{url}`, `{merchant}` and `{publisher}`. */
   template: string
-  /** The merchant's own product page. */
   merchantUrl: string
   merchant: string
-  /** What the network knows the publisher as. */
   publisher: string
 }>
 
 /** The network channel's tracking link; every part is percent-encoded, other braces stay as they are. */
 export function makeAffiliateLink(parts: LinkParts): string {
-  const values: Readonly<Record<string, string>> = {
-    url: parts.merchantUrl,
-    merchant: parts.merchant,
-    publisher: parts.publisher,
-  }
-  return parts.template.replace(/\{(url|merchant|publisher)\}/g, (_, name: string) =>
-    encodeURIComponent((values[name] ?? '').toWellFormed()),
+  const { template, merchantUrl: url, merchant, publisher } = parts
+  const values = { url, merchant, publisher }
+  return template.replace(/\{(url|merchant|publisher)\}/g, (_, name: keyof typeof values) =>
+    encodeURIComponent(values[name].toWellFormed()),
   )
 }

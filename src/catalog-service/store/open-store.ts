@@ -8,25 +8,15 @@ import { openSqliteCatalog } from './sqlite.ts'
 import { createKeyNotes, createUsageCounter } from './usage.ts'
 import { fetchVisiblePage, findVisibleProduct } from './visible-products.ts'
 
-/** `role` is `command` by default. */
-export type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; role?: CatalogRole }>
+type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; role?: CatalogRole }>
 
 /**
  * Open the catalog's database and migrate it to this version.
  * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
-  return createCatalogStore(await openDatabase(options), options.clock)
-}
-
-async function openDatabase({ database, role = 'command' }: CatalogStoreOptions): Promise<CatalogDatabase> {
-  if (database.kind === 'sqlite') return openSqliteCatalog({ path: database.path, isAlone: role === 'alone' })
-  // An installation on SQLite never loads the client of PostgreSQL.
-  const { openPostgresCatalog } = await import('./postgres.ts')
-  return openPostgresCatalog({ address: database, role })
-}
-
-function createCatalogStore(database: CatalogDatabase, clock: Clock): CatalogStore {
+  const { clock } = options
+  const database = await openDatabase(options)
   const { reader, usage, write, run, runSnapshot, failure, close } = database
   return {
     reader,
@@ -53,4 +43,11 @@ function createCatalogStore(database: CatalogDatabase, clock: Clock): CatalogSto
     ...(failure !== undefined && { failure }),
     close,
   }
+}
+
+async function openDatabase({ database, role = 'command' }: CatalogStoreOptions): Promise<CatalogDatabase> {
+  if (database.kind === 'sqlite') return openSqliteCatalog({ path: database.path, isAlone: role === 'alone' })
+  // An installation on SQLite never loads the client of PostgreSQL.
+  const { openPostgresCatalog } = await import('./postgres.ts')
+  return openPostgresCatalog({ address: database, role })
 }

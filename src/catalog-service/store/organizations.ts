@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { Organization } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
-/** An organization as its owner sees it. */
 export type NamedOrganization = Organization & Readonly<{ name: string; createdAtMs: number }>
 
 export async function findFirstOrganization(database: Catalog): Promise<Organization | undefined> {
@@ -15,7 +14,6 @@ export async function findFirstOrganization(database: Catalog): Promise<Organiza
     .executeTakeFirst()
 }
 
-/** Return the id of the oldest organization, which is made when there is none. */
 export async function getOrMakeOrganizationId(database: Catalog, nowMs: number): Promise<string> {
   const known = await findFirstOrganization(database)
   if (known !== undefined) return known.id
@@ -32,7 +30,6 @@ export async function fetchOrganizations(database: Catalog): Promise<readonly Na
     .execute()
 }
 
-/** Make an organization and return its id. */
 export async function insertOrganization(
   database: Catalog,
   { name, dailyLimit, createdAtMs }: Omit<NamedOrganization, 'id'>,
@@ -49,14 +46,10 @@ export async function updateOrganization(
   id: string,
   { name, dailyLimit }: Readonly<{ name?: string; dailyLimit?: number | null }>,
 ): Promise<void> {
-  const change = {
-    ...(name !== undefined && { name }),
-    ...(dailyLimit !== undefined && { daily_limit: dailyLimit }),
-  }
+  const change = { name, daily_limit: dailyLimit }
   await database.updateTable('organizations').set(change).where('id', '=', id).execute()
 }
 
-/** What goes with an organization when it is removed. */
 export type Belongings = Readonly<{ keys: number; channels: number; networkChannels: number }>
 
 export async function countBelongings(database: Catalog, organizationId: string): Promise<Belongings> {

@@ -7,7 +7,7 @@ import { type OpenPostgres, inTime, openPostgres } from '../../database/postgres
 import { findSqlState, isConflict, retryConflicts } from '../../database/transact.ts'
 import { StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
 import { CATALOG_HELD, type CatalogDatabase, type CatalogRole } from './catalog-store.ts'
-import { POSTGRES_CATALOG_MIGRATIONS } from './postgres-migrations.ts'
+import { POSTGRES_CATALOG_MIGRATIONS } from './migrations.ts'
 import type { Catalog, CatalogTables, UsageTables } from './schema.ts'
 
 /** Where the catalog's tables are: the stored copy may share the database. */
@@ -38,7 +38,6 @@ const LOCK_TIMEOUT_MS: number = 5 * SECOND_MS
 const MAX_RETRIES = 5
 const RETRY_WAIT_MS = 50
 
-/** SQLSTATE of a lock that was not available in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** SQLSTATEs of statements that cannot be right: another try would not help. Without a right to them it may. */
@@ -102,7 +101,6 @@ export async function openPostgresCatalog({
   }
 }
 
-/** Create the pools. Nothing is connected yet. */
 function createConnections(address: PostgresAddress, role: CatalogRole): Connections {
   const isCommand = role === 'command'
   const statementTimeoutMs = isCommand ? LONG_STATEMENT_MS : address.statementTimeoutMs

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isPostgres } from '../../database/is-postgres.ts'
 import type { Catalog } from './schema.ts'
 
 /** What went: offers, and products that had no other offer. */
@@ -45,29 +44,22 @@ async function hasOffers(database: Catalog, condition: RawBuilder<unknown>): Pro
   return Boolean(rows[0]?.found)
 }
 
-/** Note the GTINs that a query gives in `touched_gtins`, which is the transaction's own. */
-export async function beginTouched(database: Catalog, gtins: RawBuilder<unknown>): Promise<void> {
-  if (!isPostgres(database))
-    await sql`create temp table touched_gtins (gtin text primary key not null) without rowid`.execute(
-      database,
-    )
+/** Note the GTINs that a query gives, for `removeTouchedProducts` in the same transaction. */
+export async function noteTouched(database: Catalog, gtins: RawBuilder<unknown>): Promise<void> {
   await sql`insert into touched_gtins ${gtins} on conflict do nothing`.execute(database)
 }
 
-/** Remove those of them that nobody offers any more, forgets them, and answers how many products went. */
 export async function removeTouchedProducts(database: Catalog): Promise<number> {
   const products = await sql`
     delete from products where gtin in (select gtin from touched_gtins)
       and not exists (select 1 from offers where offers.gtin = products.gtin)`.execute(database)
-  await (isPostgres(database) ? sql`delete from touched_gtins` : sql`drop table touched_gtins`).execute(
-    database,
-  )
+  await database.deleteFrom('touched_gtins').execute()
   return Number(products.numAffectedRows ?? 0)
 }
 
 /** The GTINs are noted first: looking for products without offers among all of them would read the whole catalog. */
 async function removeOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<Removed> {
-  await beginTouched(database, sql`select gtin from offers where ${condition}`)
+  await noteTouched(database, sql`select gtin from offers where ${condition}`)
   const offers = await sql`delete from offers where ${condition}`.execute(database)
   const products = await removeTouchedProducts(database)
   return { offers: Number(offers.numAffectedRows ?? 0), products }

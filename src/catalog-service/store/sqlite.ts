@@ -6,7 +6,7 @@ import { StoreError } from '../../errors.ts'
 import type { CatalogDatabase } from './catalog-store.ts'
 import { getCatalogId } from './meta.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
-import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './sqlite-migrations.ts'
+import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './migrations.ts'
 
 /**
  * Pages that a connection keeps, in bytes. A feed of a million products in any order is imported a fifth faster with twice as
@@ -68,7 +68,6 @@ export async function openSqliteCatalog({ path, isAlone }: SqliteCatalogOptions)
   }
 }
 
-/** Return the path of the usage database that stands beside the catalog's. */
 export function toUsagePath(path: string): string {
   return path.endsWith('.db') ? `${path.slice(0, -'.db'.length)}-usage.db` : `${path}-usage`
 }

@@ -6,7 +6,6 @@ import { StoreError } from '../../errors.ts'
 import { createBatcher } from '../../lib/batcher.ts'
 import type { CatalogDatabase, CatalogStore, Organization } from './catalog-store.ts'
 
-/** Characters of `2026-05-01` in an ISO time. */
 const DAY_CHARACTERS = 10
 
 /** How exactly the last use of a key is noted; each use would be a write of its own. */
@@ -20,7 +19,6 @@ const MAX_NOTED_KEYS = 10_000
 
 type UsageDatabase = Pick<CatalogDatabase, 'usage' | 'run'>
 
-/** Return the UTC day of a time: `2026-05-01`. */
 function toUtcDay(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, DAY_CHARACTERS)
 }
@@ -81,7 +79,6 @@ async function add(
   }
 }
 
-/** Create what notes uses of keys. */
 export function createKeyNotes({ usage, run }: UsageDatabase, clock: Clock): CatalogStore['noteKeyUse'] {
   const notedAtMs = new Map<string, number>()
   return (keyId) => {
@@ -123,12 +120,10 @@ export async function fetchKeyUses({ usage }: CatalogStore): Promise<ReadonlyMap
   return new Map(rows.map((row) => [row.key_id, row.used_at_ms]))
 }
 
-/** Forget the requests of an organization that was removed. */
 export async function forgetOrganization({ usage }: CatalogStore, organizationId: string): Promise<void> {
   await usage.deleteFrom('usage').where('organization_id', '=', organizationId).execute()
 }
 
-/** Forget the uses of keys that were removed. */
 export async function forgetKeys({ usage }: CatalogStore, keyIds: readonly string[]): Promise<void> {
   if (keyIds.length === 0) return
   await usage.deleteFrom('key_uses').where('key_id', 'in', keyIds).execute()

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { WireOffer, WireProduct } from '../../catalog/contract.ts'
+import { isPostgres } from '../../database/is-postgres.ts'
 import type { ChannelQuery, PageQuery, ProductPage } from './catalog-store.ts'
 import { makeAffiliateLink } from './networks.ts'
 import { type Catalog, PAGE_OF_SHOP } from './schema.ts'
-import { type SqlDialect, getSqlDialect, readJson } from './sql-dialect.ts'
 
 /** Most products that one statement reads while it looks for those that the channel may show. */
 const MAX_PRODUCTS_READ = 1_000
@@ -12,6 +12,39 @@ const MAX_PRODUCTS_READ = 1_000
 const GROWTH = 4
 
 type Sql = RawBuilder<unknown>
+
+/** What statements of requests say differently on SQLite and PostgreSQL. */
+type SqlDialect = Readonly<{
+  /** The aggregate that makes a JSON array of rows, and the function that makes an object of names and values. */
+  jsonGroupArray: Sql
+  jsonObject: Sql
+  /** A list of values as one parameter, so that the statement is the same however many there are. */
+  toList(values: readonly string[] | readonly number[]): Sql
+}>
+
+const SQLITE: SqlDialect = {
+  jsonGroupArray: sql`json_group_array`,
+  jsonObject: sql`json_object`,
+  toList: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
+}
+
+const POSTGRES: SqlDialect = {
+  jsonGroupArray: sql`json_agg`,
+  jsonObject: sql`json_build_object`,
+  toList: (values) => {
+    const type = typeof values[0] === 'number' ? sql`bigint` : sql`text`
+    return sql`(select unnest(${values}::${type}[]))`
+  },
+}
+
+function getSqlDialect(database: Catalog): SqlDialect {
+  return isPostgres(database) ? POSTGRES : SQLITE
+}
+
+/** Read a value of JSON: PostgreSQL's client has parsed it, SQLite returns text. */
+function readJson(value: unknown): unknown {
+  return typeof value === 'string' ? JSON.parse(value) : value
+}
 
 /** A product with the offers that the channel may show; `images` is JSON. */
 type ProductRow = Readonly<{
@@ -47,7 +80,6 @@ const OFFER = sql`'networkId', n.id, 'network', n.name, 'template', n.link_templ
 const HAS_TEMPLATE = sql`(n.link_template is not null
   and (nc.reference <> '' or n.link_template = replace(n.link_template, '{publisher}', '')))`
 
-/** The id of the channel, if it is one of the organization's. */
 function ownChannel({ organizationId, channelId }: ChannelQuery): Sql {
   return sql`(select c.id from channels c where c.id = ${channelId} and c.organization_id = ${organizationId})`
 }
@@ -69,7 +101,6 @@ function selectProducts({ jsonGroupArray, jsonObject }: SqlDialect, channel: Cha
   ) as offers from products p`
 }
 
-/** Find a product of 14 digits with the offers that the channel may show; `undefined` without any. */
 export async function findVisibleProduct(
   database: Catalog,
   channel: ChannelQuery,

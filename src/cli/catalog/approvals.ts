@@ -8,17 +8,18 @@ import {
   getApprovalState,
   setApprovals,
 } from '../../catalog-service/store/merchants.ts'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
 import { type NetworkChannel, fetchNetworkChannels } from '../../catalog-service/store/networks.ts'
+import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { indent, quote, toDay, toIso, toShellWord } from '../output.ts'
+import { type Runner, addExamples } from '../command.ts'
+import { type Listing, type Result, indent, quote, toDay, toIsoOrNull, toShellWord } from '../output.ts'
 import { EXAMPLE_CHANNEL } from './arguments.ts'
 import { warnOfNameless } from './networks.ts'
-import { type Catalog, changeCatalog, getChannel, getMerchant, getNetwork, listCatalog } from './store.ts'
+import { type Change, change, getChannel, getMerchant, getNetwork, list } from './store.ts'
 
-/** Declare `vitrine catalog approvals`. */
 export function addApprovals(catalog: Command, run: Runner): void {
   const group = catalog
     .command('approvals')
@@ -28,17 +29,15 @@ export function addApprovals(catalog: Command, run: Runner): void {
     .description('lists what was approved or revoked')
     .option('--channel <id>', 'only for this channel')
     .option('--network <name>', 'only in this network')
-    .action(run(list))
-  withPlace(group.command('add [merchant]'))
+    .action(run(list('approvals', listApprovals)))
+  addApproval(group.command('add [merchant]'), run, true)
     .alias('approve')
     .description('the channel may show the offers of a merchant')
     .option('--all', 'every merchant that has offers in the network')
-    .action(run(approve))
-  withPlace(group.command('remove [merchant]'))
+  addApproval(group.command('remove [merchant]'), run, false)
     .alias('revoke')
     .description('the channel may not, from the next request on, whatever is imported')
     .option('--all', 'every merchant that has offers in the network')
-    .action(run(revoke))
   addExamples(group, 'vitrine catalog approvals', [
     `vitrine catalog approvals list --channel ${EXAMPLE_CHANNEL}`,
     `vitrine catalog approvals add Kopje --channel ${EXAMPLE_CHANNEL} --network awin`,
@@ -47,34 +46,26 @@ export function addApprovals(catalog: Command, run: Runner): void {
   ])
 }
 
-/** Add the options that say for which channel and network something is approved. */
-export function withPlace(command: Command): Command {
-  return command
-    .requiredOption('--channel <id>', 'the channel')
-    .option('--network <name>', 'only this network; else each that the channel has')
-}
-
-type Filter = Readonly<{ channel?: string; network?: string }>
-
-async function list(context: CommandContext, filter: Filter): Promise<void> {
-  await listCatalog(context, { group: 'approvals', filter }, async ({ reader }) => {
-    const channel = filter.channel === undefined ? undefined : await getChannel(reader, filter.channel)
-    const network = filter.network === undefined ? undefined : await getNetwork(reader, filter.network)
-    const ofNetwork = network !== undefined && { networkId: network.id }
-    const ofChannel = channel !== undefined && { channelId: channel.id }
-    const approvals = await fetchApprovals(reader, { ...ofChannel, ...ofNetwork })
-    return {
-      rows: approvals.map(({ revokedAtMs, ...approval }) => ({
-        ...approval,
-        approved: revokedAtMs === null,
-        revokedAt: revokedAtMs === null ? null : toIso(revokedAtMs),
-      })),
-      lines: toLines(approvals),
-      ifNone:
-        (channel && (await explainUnassigned(reader, channel, { ...ofNetwork }))) ??
-        'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.',
-    }
-  })
+async function listApprovals(
+  { reader }: CatalogStore,
+  filter: Readonly<{ channel?: string; network?: string }>,
+): Promise<Listing> {
+  const channel = filter.channel === undefined ? undefined : await getChannel(reader, filter.channel)
+  const network = filter.network === undefined ? undefined : await getNetwork(reader, filter.network)
+  const ofNetwork = network !== undefined && { networkId: network.id }
+  const approvals = await fetchApprovals(reader, { ...(channel && { channelId: channel.id }), ...ofNetwork })
+  const unassigned = channel && (await explainUnassigned(reader, channel, { ...ofNetwork }))
+  return {
+    rows: approvals.map(({ revokedAtMs, ...approval }) => ({
+      ...approval,
+      approved: revokedAtMs === null,
+      revokedAt: toIsoOrNull(revokedAtMs),
+    })),
+    lines: toLines(approvals),
+    ifNone:
+      unassigned ??
+      'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.',
+  }
 }
 
 /** A line for each network channel, and its merchants below it. */
@@ -93,76 +84,82 @@ function toLines(approvals: readonly Approval[]): readonly string[] {
 }
 
 /** For one merchant, or with `all` every one that has offers; in each network that the channel has, or in one. */
-type Change = (
-  context: CommandContext,
-  merchant: string | undefined,
-  options: Readonly<{ channel: string; network?: string; all?: boolean }>,
-) => Promise<void>
+type ApprovalOptions = Readonly<{ channel: string; network?: string; all?: boolean }>
 
-/** Allow a channel to show a merchant. @throws UsageError for something unknown, and a channel without the network. */
-export const approve: Change = createChange(true)
+/** Declare the command that allows a channel to show a merchant, or forbids it, whatever is imported later. */
+export function addApproval(command: Command, run: Runner, isApproved: boolean): Command {
+  const setApproval = change(
+    (transaction: Change, merchant: string | undefined, options: ApprovalOptions) =>
+      approve(transaction, merchant, { ...options, isApproved }),
+    (merchant, { all = false }) => {
+      if ((merchant === undefined) !== all)
+        throw new UsageError('name one merchant, or all that have offers with --all')
+    },
+  )
+  return command
+    .requiredOption('--channel <id>', 'the channel')
+    .option('--network <name>', 'only this network; else each that the channel has')
+    .action(run(setApproval))
+}
 
-/** Forbid it, from the next request on, whatever is imported later. @throws UsageError as `approve` does. */
-export const revoke: Change = createChange(false)
-
-function createChange(isApproved: boolean): Change {
-  return async (context, merchantName, { channel: channelId, network: networkName, all = false }) => {
-    if ((merchantName === undefined) !== all)
-      throw new UsageError('name one merchant, or all that have offers with --all')
-    await changeCatalog(context, async (database, nowMs) => {
-      const channel = await getChannel(database, channelId)
-      const merchant = merchantName === undefined ? null : await getMerchant(database, merchantName)
-      const places = await getPlaces(database, channel, networkName)
-      const results: Awaited<ReturnType<typeof changeOne>>[] = []
-      for (const place of places)
-        results.push(await changeOne(database, place, { merchant, revokedAtMs: isApproved ? null : nowMs }))
-      const count = results.reduce((sum, { json }) => sum + json.changes, 0)
-      const whom = merchant === null ? pluralize(count, 'merchant') : quote(merchant.name)
-      const where = places.map(({ network }) => quote(network)).join(', ')
-      const networks = results.map(({ json }) => json)
-      return {
-        json: { channelId: channel.id, merchant: merchant?.name ?? null, approved: isApproved, networks },
-        line: `${isApproved ? 'approved' : 'revoked'} ${whom} for ${quote(channel.name)} in ${where}`,
-        notes: results.flatMap(({ notes }) => notes),
-      }
-    })
+/** @throws UsageError for something unknown, and a channel without the network */
+async function approve(
+  { database, nowMs }: Change,
+  merchantName: string | undefined,
+  { channel: channelId, network, isApproved }: ApprovalOptions & Readonly<{ isApproved: boolean }>,
+): Promise<Result> {
+  const channel = await getChannel(database, channelId)
+  const merchant = merchantName === undefined ? null : await getMerchant(database, merchantName)
+  const places = await getPlaces(database, channel, network)
+  const networks: ChangedNetwork[] = []
+  const notes: string[] = []
+  for (const place of places) {
+    const approval = { merchant, revokedAtMs: isApproved ? null : nowMs }
+    networks.push(await setIn(place, { database, ...approval, notes }))
+  }
+  const count = networks.reduce((sum, { changes }) => sum + changes, 0)
+  const whom = merchant === null ? pluralize(count, 'merchant') : quote(merchant.name)
+  const where = places.map((place) => quote(place.network)).join(', ')
+  return {
+    json: { channelId: channel.id, merchant: merchant?.name ?? null, approved: isApproved, networks },
+    line: `${isApproved ? 'approved' : 'revoked'} ${whom} for ${quote(channel.name)} in ${where}`,
+    notes,
   }
 }
 
-/** `merchant` is `null` where all that have offers are meant. */
-async function changeOne(
-  database: Catalog,
-  networkChannel: NetworkChannel,
-  { merchant, revokedAtMs }: Readonly<{ merchant: Merchant | null; revokedAtMs: number | null }>,
-): Promise<
-  Readonly<{
-    json: Readonly<{ network: string; networkChannelId: number; changes: number }>
-    notes: readonly string[]
-  }>
-> {
-  const { id: networkChannelId, networkId, network } = networkChannel
-  const merchantId = merchant?.id ?? null
-  const before =
-    merchantId === null ? null : await getApprovalState(database, { networkChannelId, merchantId })
-  const changes = await setApprovals(database, { networkChannelId, networkId, merchantId, revokedAtMs })
+type ChangedNetwork = Readonly<{ network: string; networkChannelId: number; changes: number }>
+type Approving = Readonly<{
+  database: Catalog
+  /** `null`: all that have offers. */
+  merchant: Merchant | null
+  revokedAtMs: number | null
+  notes: string[]
+}>
+
+async function setIn(
+  place: NetworkChannel,
+  { database, merchant, revokedAtMs, notes }: Approving,
+): Promise<ChangedNetwork> {
+  const { id: networkChannelId, networkId, network } = place
+  const key = { networkChannelId, networkId }
   const isApproved = revokedAtMs === null
-  const notes = explainChange(quote(network), { isApproved, changes, before })
-  if (isApproved && merchant !== null)
-    notes.push(...(await explainNotShown(database, networkChannel, merchant)))
-  return { json: { network, networkChannelId, changes }, notes }
+  const before = merchant && (await getApprovalState(database, { ...key, merchantId: merchant.id }))
+  const changes = await setApprovals(database, { ...key, merchantId: merchant?.id ?? null, revokedAtMs })
+  notes.push(...explainChange(quote(network), { isApproved, changes, before }))
+  if (isApproved && merchant !== null) notes.push(...(await explainNotShown(database, place, merchant)))
+  return { network, networkChannelId, changes }
 }
 
 type Changed = Readonly<{ isApproved: boolean; changes: number; before: ApprovalState | null }>
 
 /** Say where nothing changed, or something that was not there did: perhaps another one was meant. */
-function explainChange(place: string, { isApproved, changes, before }: Changed): string[] {
-  if (changes > 0)
-    return !isApproved && before === 'unknown'
-      ? [`${place}: it was never approved there; now no import will approve it.`]
-      : []
-  return before === null
-    ? [`${place}: nothing to change among the merchants that have offers there.`]
-    : [`${place}: it was ${isApproved ? 'approved' : 'revoked'} before.`]
+function explainChange(place: string, { isApproved, changes, before }: Changed): readonly string[] {
+  if (changes === 0 && before === null)
+    return [`${place}: nothing to change among the merchants that have offers there.`]
+  if (changes === 0) return [`${place}: it was ${isApproved ? 'approved' : 'revoked'} before.`]
+  return !isApproved && before === 'unknown'
+    ? [`${place}: it was never approved there; now no import will approve it.`]
+    : []
 }
 
 async function getPlaces(

@@ -23,34 +23,21 @@ export function orNull<Value>(value: Value | typeof NONE): Value | null {
   return value === NONE ? null : value
 }
 
-/** A parser of names, without white space around them. `what` stands in the message: "a channel". */
-export function nameOf(what: string): (text: string) => string {
-  return (text) => parsePlainText(text, `${what} needs a name of`)
+/** Return a parser of names and references. `subject` begins its message: "a channel needs a name of". */
+export function lineOf(subject: string): (text: string) => string {
+  return (typed) => {
+    const text = typed.trim()
+    if (text !== '' && text.length <= MAX_NAME_CHARACTERS && !/\p{Cc}|[\u2028\u2029]/u.test(text)) return text
+    throw new UsageError(`${subject} 1 to ${MAX_NAME_CHARACTERS} characters on one line`)
+  }
 }
 
-/** A parser of what a network calls a publisher or a merchant. */
-export function referenceFor(option: string): (text: string) => string {
-  return (text) => parsePlainText(text, `${option} accepts`)
-}
-
-export function parseReferenceOrNone(text: string): string {
-  return text === NONE ? NONE : parsePlainText(text, '--reference accepts')
-}
-
-function parsePlainText(typed: string, expected: string): string {
-  const text = typed.trim()
-  if (text !== '' && text.length <= MAX_NAME_CHARACTERS && !/\p{Cc}|[\u2028\u2029]/u.test(text)) return text
-  throw new UsageError(`${expected} 1 to ${MAX_NAME_CHARACTERS} characters on one line`)
-}
-
-/** One of the nine kinds of the contract. */
 export function parseKind(text: string): ChannelKind {
   const kind = CHANNEL_KINDS.find((known) => known === text.toLowerCase())
   if (kind === undefined) throw new UsageError(`--kind accepts ${CHANNEL_KINDS.join(', ')}`)
   return kind
 }
 
-/** The address of a channel; `none`: it has none. */
 export function parseUrl(text: string): string {
   if (text === NONE || isUsableLink(text)) return text
   throw new UsageError(`--url accepts an address ${describeAddressFault(text)}, or none`)
@@ -68,7 +55,6 @@ function describeAddressFault(address: string): string {
   return 'with a host that there may be, after https:// or http://'
 }
 
-/** A new channel's id, in lower case. */
 export function parseNewId(text: string): string {
   const id = z.uuid().safeParse(text)
   if (!id.success) throw new UsageError('--id accepts a uuid')
@@ -78,14 +64,12 @@ export function parseNewId(text: string): string {
 const dailyLimit = wholeNumber(0, MAX_DAILY_LIMIT)
 const limit = wholeNumber(1, MAX_ROWS)
 
-/** Requests a UTC day; `none`: no limit. */
 export function parseDailyLimit(text: string): number | typeof NONE {
   const value = text === NONE ? NONE : dailyLimit.read(text)
   if (value === undefined) throw new UsageError(`--daily-limit accepts ${dailyLimit.expects}, or none`)
   return value
 }
 
-/** How many rows to list. */
 export function parseLimit(text: string): number {
   const value = limit.read(text)
   if (value === undefined) throw new UsageError(`--limit accepts ${limit.expects}`)
@@ -102,7 +86,6 @@ const TRIAL = {
   publisher: '67890',
 } as const
 
-/** A network's link template; `none`: it has none. */
 export function parseTemplate(text: string): ParsedTemplate {
   if (text === NONE) return { template: null, notes: [] }
   const template = text.trim()

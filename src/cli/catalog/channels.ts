@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { ChannelKind } from '../../catalog/contract.ts'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import {
   fetchOwnedChannels,
   insertChannel,
@@ -8,18 +9,20 @@ import {
   updateChannel,
 } from '../../catalog-service/store/channels.ts'
 import { fetchNetworkChannels } from '../../catalog-service/store/networks.ts'
+import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { indent, quote } from '../output.ts'
-import { EXAMPLE_CHANNEL, nameOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
+import { type Runner, addExamples } from '../command.ts'
+import { type Listing, type Result, indent, quote } from '../output.ts'
+import { EXAMPLE_CHANNEL, lineOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
 import {
-  type Catalog,
-  changeCatalog,
+  type Change,
+  change,
   getChannel,
   getOrganization,
   getOwnerId,
-  listCatalog,
+  list,
+  needsOption,
   removeSample,
 } from './store.ts'
 
@@ -27,7 +30,6 @@ const KINDS = 'website, instagram, tiktok, youtube, facebook, pinterest, newslet
 /** Characters of the longest kind, "newsletter". */
 const KIND_CHARACTERS = 10
 
-/** Declare `vitrine catalog channels`. */
 export function addChannels(catalog: Command, run: Runner): void {
   const group = catalog
     .command('channels')
@@ -36,27 +38,27 @@ export function addChannels(catalog: Command, run: Runner): void {
     .command('list')
     .description('lists the channels, with their networks')
     .option('--organization <org>', 'only those of this one: an id or a name')
-    .action(run(list))
+    .action(run(list('channels', listChannels)))
   group
     .command('add')
     .description('makes a channel and prints its id')
-    .argument('<name>', 'its name', nameOf('a channel'))
+    .argument('<name>', 'its name', lineOf('a channel needs a name of'))
     .option('--kind <kind>', KINDS, parseKind)
     .option('--url <url>', 'its address, or none', parseUrl)
     .option('--organization <org>', 'whose: an id or a name; needed when there are several')
     .option('--id <uuid>', 'the id that it gets', parseNewId)
-    .action(run(add))
+    .action(run(change(add)))
   group
     .command('set <channel>')
     .description('changes a channel, by its id')
-    .option('--name <name>', 'its new name', nameOf('a channel'))
+    .option('--name <name>', 'its new name', lineOf('a channel needs a name of'))
     .option('--kind <kind>', KINDS, parseKind)
     .option('--url <url>', 'its address, or none', parseUrl)
-    .action(run(set))
+    .action(run(change(set, needsOption('--name NAME, --kind KIND, --url URL, or several'))))
   group
     .command('remove <channel>')
     .description('removes a channel; its network channels keep their approvals and serve none')
-    .action(run(remove))
+    .action(run(change(remove)))
   addExamples(group, 'vitrine catalog channels', [
     'vitrine catalog channels list',
     'vitrine catalog channels add "Cameras weekly" --url https://cameras.example/',
@@ -69,58 +71,46 @@ export function addChannels(catalog: Command, run: Runner): void {
 type Owner = Readonly<{ organization?: string }>
 type Details = Readonly<{ kind?: ChannelKind; url?: string | null }>
 
-async function list(context: CommandContext, filter: Owner): Promise<void> {
-  await listCatalog(context, { group: 'channels', filter }, async ({ reader }) => {
-    const { organization: word } = filter
-    const owner = word === undefined ? undefined : await getOrganization(reader, word)
-    const all = await fetchOwnedChannels(reader)
-    const networkChannels = await fetchNetworkChannels(reader)
-    const rows = all
-      .filter(({ organizationId }) => owner === undefined || organizationId === owner.id)
-      .map((channel) => ({
-        ...channel,
-        networks: networkChannels
-          .filter(({ channelId }) => channelId === channel.id)
-          .map(({ network }) => network),
-      }))
-    return {
-      rows,
-      lines: rows.flatMap(({ id, kind, name, url, organization, networks }) => [
-        `${id}  ${kind.padEnd(KIND_CHARACTERS)}  ${name}`,
-        indent(url ?? '(no address)'),
-        indent(`${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`),
-      ]),
-      ifNone:
-        'There is no channel yet: vitrine catalog channels add NAME makes one, and so does vitrine catalog import FILE.',
-    }
-  })
+async function listChannels({ reader }: CatalogStore, { organization: word }: Owner): Promise<Listing> {
+  const owner = word === undefined ? undefined : await getOrganization(reader, word)
+  const all = await fetchOwnedChannels(reader)
+  const networkChannels = await fetchNetworkChannels(reader)
+  const rows = all
+    .filter(({ organizationId }) => owner === undefined || organizationId === owner.id)
+    .map((channel) => {
+      const own = networkChannels.filter(({ channelId }) => channelId === channel.id)
+      return { ...channel, networks: own.map(({ network }) => network) }
+    })
+  return {
+    rows,
+    lines: rows.flatMap(({ id, kind, name, url, organization, networks }) => [
+      `${id}  ${kind.padEnd(KIND_CHARACTERS)}  ${name}`,
+      indent(url ?? '(no address)'),
+      indent(`${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`),
+    ]),
+    ifNone:
+      'There is no channel yet: vitrine catalog channels add NAME makes one, and so does vitrine catalog import FILE.',
+  }
 }
 
 async function add(
-  context: CommandContext,
+  { database, nowMs }: Change,
   name: string,
-  {
-    id = randomUUID(),
-    kind = 'website',
-    url = 'none',
-    organization,
-  }: Owner & Details & Readonly<{ id?: string }>,
-): Promise<void> {
-  await changeCatalog(context, async (database, nowMs) => {
-    const { removedSample, notes } = await removeSample(database)
-    const organizationId = await getOwnerId(database, organization, nowMs)
-    const all = await fetchOwnedChannels(database)
-    if (all.some((known) => known.id === id))
-      throw new UsageError(`there is a channel of the id ${id} already`)
-    await refuseTaken(database, organizationId, name)
-    const channel = { id, name, kind, url: orNull(url) }
-    await insertChannel(database, { ...channel, organizationId, createdAtMs: nowMs })
-    return {
-      json: { ...channel, organizationId, removedSample },
-      line: id,
-      notes: [...notes, `It shows nothing yet: vitrine catalog networks assign NETWORK --channel ${id}`],
-    }
-  })
+  options: Owner & Details & Readonly<{ id?: string }>,
+): Promise<Result> {
+  const { id = randomUUID(), kind = 'website', url = 'none' } = options
+  const { removedSample, notes } = await removeSample(database)
+  const organizationId = await getOwnerId(database, options.organization, nowMs)
+  const all = await fetchOwnedChannels(database)
+  if (all.some((known) => known.id === id)) throw new UsageError(`there is a channel of the id ${id} already`)
+  await refuseTaken(database, organizationId, name)
+  const channel = { id, name, kind, url: orNull(url) }
+  await insertChannel(database, { ...channel, organizationId, createdAtMs: nowMs })
+  return {
+    json: { ...channel, organizationId, removedSample },
+    line: id,
+    notes: [...notes, `It shows nothing yet: vitrine catalog networks assign NETWORK --channel ${id}`],
+  }
 }
 
 async function refuseTaken(database: Catalog, organizationId: string, name: string): Promise<void> {
@@ -131,41 +121,29 @@ async function refuseTaken(database: Catalog, organizationId: string, name: stri
 }
 
 async function set(
-  context: CommandContext,
+  { database }: Change,
   word: string,
-  change: Details & Readonly<{ name?: string }>,
-): Promise<void> {
-  const { url, ...rest } = change
+  { url, ...rest }: Details & Readonly<{ name?: string }>,
+): Promise<Result> {
   const { name } = rest
-  if (Object.keys(change).length === 0)
-    throw new UsageError('nothing to set: name --name NAME, --kind KIND, --url URL, or several')
-  await changeCatalog(context, async (database) => {
-    const before = await getChannel(database, word)
-    if (name !== undefined && name !== before.name) await refuseTaken(database, before.organizationId, name)
-    await updateChannel(database, before.id, { ...rest, ...(url !== undefined && { url: orNull(url) }) })
-    const after = await getChannel(database, before.id)
-    return {
-      json: after,
-      line: `${after.id}  ${after.kind}  ${after.name}  ${after.url ?? '(no address)'}`,
-    }
-  })
+  const { id, organizationId, name: oldName } = await getChannel(database, word)
+  if (name !== undefined && name !== oldName) await refuseTaken(database, organizationId, name)
+  await updateChannel(database, id, { ...rest, ...(url !== undefined && { url: orNull(url) }) })
+  const after = await getChannel(database, id)
+  return { json: after, line: `${id}  ${after.kind}  ${after.name}  ${after.url ?? '(no address)'}` }
 }
 
-async function remove(context: CommandContext, word: string): Promise<void> {
-  await changeCatalog(context, async (database) => {
-    const { id, name } = await getChannel(database, word)
-    const freed = (await fetchNetworkChannels(database, { channelId: id })).length
-    await removeChannel(database, id)
-    return {
-      json: { id, name, removed: true, unassignedNetworkChannels: freed },
-      line: `removed ${id}`,
-      notes:
-        freed === 0
-          ? []
-          : [
-              `${pluralize(freed, 'network channel')} of it kept, with approvals and with the offers that a feed brought links for.`,
-              'Nobody sees those until they are assigned to a channel again: vitrine catalog networks assign',
-            ],
-    }
-  })
+async function remove({ database }: Change, word: string): Promise<Result> {
+  const { id, name } = await getChannel(database, word)
+  const freed = (await fetchNetworkChannels(database, { channelId: id })).length
+  await removeChannel(database, id)
+  const notes = [
+    `${pluralize(freed, 'network channel')} of it kept, with approvals and with the offers that a feed brought links for.`,
+    'Nobody sees those until they are assigned to a channel again: vitrine catalog networks assign',
+  ]
+  return {
+    json: { id, name, removed: true, unassignedNetworkChannels: freed },
+    line: `removed ${id}`,
+    notes: freed === 0 ? [] : notes,
+  }
 }

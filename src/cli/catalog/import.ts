@@ -11,7 +11,7 @@ import { describeStoreFailure } from '../../storage/unavailable.ts'
 import { findUnframedHint } from '../checks/findings.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
 import { quote, toPlain, toPlainJson, toShellWord } from '../output.ts'
-import { nameOf } from './arguments.ts'
+import { lineOf } from './arguments.ts'
 import { warnOfNameless } from './networks.ts'
 import { toStoreError, withCatalog } from './store.ts'
 
@@ -22,14 +22,13 @@ const PLAIN_LINE_MS: number = 3 * SECOND_MS
 /** Moves to the start of the line and empties it. */
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** Declare `vitrine catalog import`. */
 export function addImport(catalog: Command, run: Runner): void {
   const command = catalog
     .command('import <file>')
     .description('imports a feed into the catalog')
     .option('--channel <id>', 'the channel that the feed is for')
-    .option('--network <name>', 'the network of every offer', nameOf('--network'))
-    .option('--merchant <name>', 'the merchant of every offer', nameOf('--merchant'))
+    .option('--network <name>', 'the network of every offer', lineOf('--network needs a name of'))
+    .option('--merchant <name>', 'the merchant of every offer', lineOf('--merchant needs a name of'))
     .option(
       '--format <name>',
       'ndjson, google-xml, google-tsv, google-csv or awin-csv; default: as the file looks',

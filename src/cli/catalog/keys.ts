@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import {
   type ApiKey,
   fetchApiKeys,
@@ -9,27 +10,32 @@ import {
 import { fetchOrganizations } from '../../catalog-service/store/organizations.ts'
 import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
-import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { indent, printResult, quote, toDay, toIso, toMinute } from '../output.ts'
-import { nameOf } from './arguments.ts'
-import { changeCatalog, getOrganization, getOwnerId, listCatalog, withCatalog } from './store.ts'
+import { type Runner, addExamples } from '../command.ts'
+import { type Listing, type Result, indent, quote, toDay, toIso, toIsoOrNull, toMinute } from '../output.ts'
+import { lineOf } from './arguments.ts'
+import { type Change, act, change, getOrganization, getOwnerId, list } from './store.ts'
 
-/** Declare `vitrine catalog keys`. */
 export function addKeys(catalog: Command, run: Runner): void {
   const group = catalog.command('keys').description('API keys of the catalog service')
   group
     .command('list')
     .description('lists the keys, never the secret part')
     .option('--organization <org>', 'only those of this one: an id or a name')
-    .action(run(list))
+    .action(run(list('keys', listKeys)))
   group
     .command('add')
     .description('makes a key and prints it once')
-    .argument('<name>', 'who or what uses it', nameOf('a key'))
+    .argument('<name>', 'who or what uses it', lineOf('a key needs a name of'))
     .option('--organization <org>', 'whose: an id or a name; needed when there are several')
-    .action(run(add))
-  group.command('revoke <id>').description('ends a key at once, for good').action(run(revoke))
-  group.command('remove <id>').description('takes a revoked key off the list').action(run(remove))
+    .action(run(change(add)))
+  group
+    .command('revoke <id>')
+    .description('ends a key at once, for good')
+    .action(run(act(revoke)))
+  group
+    .command('remove <id>')
+    .description('takes a revoked key off the list')
+    .action(run(act(remove)))
   addExamples(group, 'vitrine catalog keys', [
     'vitrine catalog keys list',
     'vitrine catalog keys add "Web server"',
@@ -40,83 +46,66 @@ export function addKeys(catalog: Command, run: Runner): void {
 
 type Owner = Readonly<{ organization?: string }>
 
-async function list(context: CommandContext, filter: Owner): Promise<void> {
-  await listCatalog(context, { group: 'keys', filter }, async (store) => {
-    const { organization: word } = filter
-    const owner = word === undefined ? undefined : await getOrganization(store.reader, word)
-    const all = await fetchApiKeys(store)
-    const keys = owner === undefined ? all : all.filter((key) => key.organizationId === owner.id)
-    const organizations = await fetchOrganizations(store.reader)
-    const names = new Map(organizations.map(({ id, name }) => [id, name]))
-    const uses = await fetchKeyUses(store)
-    return {
-      rows: keys.map((key) => ({
-        id: key.id,
-        name: key.name,
-        prefix: key.prefix,
-        organizationId: key.organizationId,
-        organization: names.get(key.organizationId) ?? null,
-        createdAt: toIso(key.createdAtMs),
-        lastUsedAt: toIsoOrNull(uses.get(key.id) ?? null),
-        revokedAt: toIsoOrNull(key.revokedAtMs),
-      })),
-      lines: keys.flatMap((key) => [
-        `${key.id}  ${key.name}`,
-        indent(`${key.prefix}…  ${names.get(key.organizationId) ?? ''}`),
-        indent(describeLife(key, uses.get(key.id))),
-      ]),
-      ifNone: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
-    }
-  })
+async function listKeys(store: CatalogStore, { organization: word }: Owner): Promise<Listing> {
+  const owner = word === undefined ? undefined : await getOrganization(store.reader, word)
+  const all = await fetchApiKeys(store)
+  const keys = owner === undefined ? all : all.filter((key) => key.organizationId === owner.id)
+  const organizations = await fetchOrganizations(store.reader)
+  const names = new Map(organizations.map(({ id, name }) => [id, name]))
+  const uses = await fetchKeyUses(store)
+  return {
+    rows: keys.map(({ id, name, prefix, organizationId, createdAtMs, revokedAtMs }) => ({
+      id,
+      name,
+      prefix,
+      organizationId,
+      organization: names.get(organizationId) ?? null,
+      createdAt: toIso(createdAtMs),
+      lastUsedAt: toIsoOrNull(uses.get(id) ?? null),
+      revokedAt: toIsoOrNull(revokedAtMs),
+    })),
+    lines: keys.flatMap((key) => [
+      `${key.id}  ${key.name}`,
+      indent(`${key.prefix}…  ${names.get(key.organizationId) ?? ''}`),
+      indent(describeUse(key, uses.get(key.id))),
+    ]),
+    ifNone: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
+  }
 }
 
-function toIsoOrNull(timeMs: number | null): string | null {
-  return timeMs === null ? null : toIso(timeMs)
-}
-
-function describeLife({ createdAtMs, revokedAtMs }: ApiKey, usedAtMs: number | undefined): string {
+function describeUse({ createdAtMs, revokedAtMs }: ApiKey, usedAtMs: number | undefined): string {
   const use = usedAtMs === undefined ? 'never used' : `last used ${toMinute(usedAtMs)}`
   const state = revokedAtMs === null ? 'valid' : `revoked ${toDay(revokedAtMs)}`
   return `made ${toDay(createdAtMs)}, ${use}, ${state}`
 }
 
-async function add(context: CommandContext, name: string, { organization }: Owner): Promise<void> {
-  await changeCatalog(context, async (database, nowMs) => {
-    const organizationId = await getOwnerId(database, organization, nowMs)
-    const taken = (await fetchApiKeys({ reader: database })).find(
-      (known) => known.organizationId === organizationId && known.revokedAtMs === null && known.name === name,
-    )
-    if (taken !== undefined) throw new UsageError(`there is a valid key ${quote(name)} already: ${taken.id}`)
-    const { id, key } = await insertApiKey(database, { organizationId, name, nowMs })
-    return {
-      json: { id, name, organizationId, key },
-      line: key,
-      notes: context.json ? [] : [`This key is shown once. Its id, to revoke it: ${id}`],
-    }
-  })
+async function add({ database, nowMs }: Change, name: string, { organization }: Owner): Promise<Result> {
+  const organizationId = await getOwnerId(database, organization, nowMs)
+  const taken = (await fetchApiKeys({ reader: database })).find(
+    (known) => known.organizationId === organizationId && known.revokedAtMs === null && known.name === name,
+  )
+  if (taken !== undefined) throw new UsageError(`there is a valid key ${quote(name)} already: ${taken.id}`)
+  const { id, key } = await insertApiKey(database, { organizationId, name, nowMs })
+  const hint = `This key is shown once. Its id, to revoke it: ${id}`
+  return { json: { id, name, organizationId, key }, line: key, hint }
 }
 
-async function revoke(context: CommandContext, word: string): Promise<void> {
+async function revoke(store: CatalogStore, word: string): Promise<Result> {
   const id = word.trim().toLowerCase()
-  await withCatalog(context, async (store) => {
-    if (await revokeApiKey(store, id)) return
+  if (!(await revokeApiKey(store, id)))
     throw new UsageError('there is no valid key of this id; see: vitrine catalog keys list')
-  })
-  printResult(context, { json: { id, revoked: true }, line: `revoked ${id}` })
+  return { json: { id, revoked: true }, line: `revoked ${id}` }
 }
 
-async function remove(context: CommandContext, word: string): Promise<void> {
+async function remove(store: CatalogStore, word: string): Promise<Result> {
   const id = word.trim().toLowerCase()
-  await withCatalog(context, async (store) => {
-    await store.write(async (database) => {
-      const key = (await fetchApiKeys({ reader: database })).find((known) => known.id === id)
-      if (key === undefined)
-        throw new UsageError('there is no key of this id; see: vitrine catalog keys list')
-      if (key.revokedAtMs === null)
-        throw new UsageError(`the key ${quote(key.name)} is valid: first vitrine catalog keys revoke ${id}`)
-      await removeApiKey(database, id)
-    })
-    await forgetKeys(store, [id])
+  await store.write(async (database) => {
+    const key = (await fetchApiKeys({ reader: database })).find((known) => known.id === id)
+    if (key === undefined) throw new UsageError('there is no key of this id; see: vitrine catalog keys list')
+    if (key.revokedAtMs === null)
+      throw new UsageError(`the key ${quote(key.name)} is valid: first vitrine catalog keys revoke ${id}`)
+    await removeApiKey(database, id)
   })
-  printResult(context, { json: { id, removed: true }, line: `removed ${id}` })
+  await forgetKeys(store, [id])
+  return { json: { id, removed: true }, line: `removed ${id}` }
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchApprovals } from '../../catalog-service/store/merchants.ts'
-import type { OwnedChannel } from '../../catalog-service/store/channels.ts'
 import {
   type Network,
   type NetworkChannel,
@@ -15,40 +15,47 @@ import {
   updateNetwork,
 } from '../../catalog-service/store/networks.ts'
 import { hasNetworkOffers, removeNetworkOffers } from '../../catalog-service/store/remove-offers.ts'
+import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import { type CommandContext, type Runner, addExamples } from '../command.ts'
-import { indent, quote, toShellWord } from '../output.ts'
-import { EXAMPLE_CHANNEL, type ParsedTemplate, nameOf, parseTemplate, referenceFor } from './arguments.ts'
-import { type Catalog, changeCatalog, getChannel, getNetwork, listCatalog, removeSample } from './store.ts'
+import { type Runner, addExamples } from '../command.ts'
+import { type Listing, type Result, indent, quote, toShellWord } from '../output.ts'
+import { EXAMPLE_CHANNEL, type ParsedTemplate, lineOf, parseTemplate } from './arguments.ts'
+import { type Change, change, getChannel, getNetwork, list, needsOption, removeSample } from './store.ts'
 
-/** Declare `vitrine catalog networks`. */
 export function addNetworks(catalog: Command, run: Runner): void {
   const group = catalog
     .command('networks')
     .description('affiliate networks, their link templates, and which channel has which')
-  group.command('list').description('lists the networks, with their network channels').action(run(list))
+  group
+    .command('list')
+    .description('lists the networks, with their network channels')
+    .action(run(list('networks', listNetworks)))
   group
     .command('add')
     .description('makes a network')
-    .argument('<name>', 'its name', nameOf('a network'))
+    .argument('<name>', 'its name', lineOf('a network needs a name of'))
     .option(
       '--template <template>',
       'how links are made, with {url}, {merchant} and {publisher}',
       parseTemplate,
     )
-    .action(run(add))
+    .action(run(change(add)))
   group
     .command('set <network>')
     .description('changes template or name of a network')
     .option('--template <template>', 'how links are made, or none', parseTemplate)
-    .option('--name <name>', 'its new name; feeds that name the old one make it anew', nameOf('a network'))
-    .action(run(set))
+    .option(
+      '--name <name>',
+      'its new name; feeds that name the old one make it anew',
+      lineOf('a network needs a name of'),
+    )
+    .action(run(change(set, needsOption('--template TEMPLATE, --name NEW, or both'))))
   group
     .command('remove <network>')
     .description('removes a network, with its network channels, approvals and offers')
     .option('--yes', 'also when it has offers or network channels')
-    .action(run(remove))
+    .action(run(change(remove)))
   group
     .command('assign <network>')
     .description('gives a channel a network channel of its organization; one a network')
@@ -56,15 +63,15 @@ export function addNetworks(catalog: Command, run: Runner): void {
     .option(
       '--publisher <reference>',
       'what the network calls the publisher; made when it is new',
-      referenceFor('--publisher'),
+      lineOf('--publisher accepts'),
     )
     .option('--network-channel <number>', 'one that there is; with --publisher it gets that reference')
-    .action(run(assign))
+    .action(run(change(assign)))
   group
     .command('unassign <network>')
     .description('the channel shows nothing of the network any more; approvals stay')
     .requiredOption('--channel <id>', 'the channel')
-    .action(run(unassign))
+    .action(run(change(unassign)))
   addExamples(group, 'vitrine catalog networks', [
     'vitrine catalog networks list',
     'vitrine catalog networks add awin --template "https://www.awin1.com/cread.php?awinmid={merchant}&awinaffid={publisher}&ued={url}"',
@@ -75,26 +82,24 @@ export function addNetworks(catalog: Command, run: Runner): void {
   ])
 }
 
-async function list(context: CommandContext): Promise<void> {
-  await listCatalog(context, { group: 'networks' }, async ({ reader }) => {
-    const networkChannels = await fetchNetworkChannels(reader)
-    const networks = (await fetchNetworks(reader)).map(({ id, name, linkTemplate }) => {
-      return { name, linkTemplate, own: networkChannels.filter(({ networkId }) => networkId === id) }
-    })
-    return {
-      rows: networks.map(({ name, linkTemplate, own }) => ({
-        name,
-        linkTemplate,
-        networkChannels: own.map(({ networkId: _id, network: _network, ...rest }) => rest),
-      })),
-      lines: networks.flatMap(({ name, linkTemplate, own }) => [
-        name,
-        indent(linkTemplate ?? '(no link template: only offers with links of their own are shown)'),
-        ...own.flatMap(describeNetworkChannel),
-      ]),
-      ifNone: 'There is no network yet: vitrine catalog networks add NAME makes one, and so does an import.',
-    }
+async function listNetworks({ reader }: CatalogStore): Promise<Listing> {
+  const networkChannels = await fetchNetworkChannels(reader)
+  const networks = (await fetchNetworks(reader)).map(({ id, name, linkTemplate }) => {
+    return { name, linkTemplate, own: networkChannels.filter(({ networkId }) => networkId === id) }
   })
+  return {
+    rows: networks.map(({ name, linkTemplate, own }) => ({
+      name,
+      linkTemplate,
+      networkChannels: own.map(({ networkId: _id, network: _network, ...rest }) => rest),
+    })),
+    lines: networks.flatMap(({ name, linkTemplate, own }) => [
+      name,
+      indent(linkTemplate ?? '(no link template: only offers with links of their own are shown)'),
+      ...own.flatMap(describeNetworkChannel),
+    ]),
+    ifNone: 'There is no network yet: vitrine catalog networks add NAME makes one, and so does an import.',
+  }
 }
 
 function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
@@ -106,22 +111,18 @@ function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
   ]
 }
 
-async function add(
-  context: CommandContext,
-  name: string,
-  { template: parsed }: Readonly<{ template?: ParsedTemplate }>,
-): Promise<void> {
+type Template = Readonly<{ template?: ParsedTemplate }>
+
+async function add({ database }: Change, name: string, { template: parsed }: Template): Promise<Result> {
   const linkTemplate = parsed?.template ?? null
-  await changeCatalog(context, async (database) => {
-    const { removedSample, notes } = await removeSample(database)
-    await refuseTaken(database, name)
-    await insertNetwork(database, { name, linkTemplate })
-    return {
-      json: { name, linkTemplate, removedSample },
-      line: `made the network ${quote(name)}`,
-      notes: [...notes, ...(parsed?.notes ?? [])],
-    }
-  })
+  const { removedSample, notes } = await removeSample(database)
+  await refuseTaken(database, name)
+  await insertNetwork(database, { name, linkTemplate })
+  return {
+    json: { name, linkTemplate, removedSample },
+    line: `made the network ${quote(name)}`,
+    notes: [...notes, ...(parsed?.notes ?? [])],
+  }
 }
 
 async function refuseTaken(database: Catalog, name: string): Promise<void> {
@@ -131,133 +132,115 @@ async function refuseTaken(database: Catalog, name: string): Promise<void> {
 }
 
 async function set(
-  context: CommandContext,
+  { database }: Change,
   word: string,
-  { name, template: parsed }: Readonly<{ name?: string; template?: ParsedTemplate }>,
-): Promise<void> {
-  if (name === undefined && parsed === undefined)
-    throw new UsageError('nothing to set: name --template TEMPLATE, --name NEW, or both')
-  await changeCatalog(context, async (database) => {
-    const before = await getNetwork(database, word)
-    if (name !== undefined && name !== before.name) await refuseTaken(database, name)
-    await updateNetwork(database, before.id, {
-      ...(name !== undefined && { name }),
-      ...(parsed !== undefined && { linkTemplate: parsed.template }),
-    })
-    const after = await getNetwork(database, name ?? before.name)
-    const networkChannels = await fetchNetworkChannels(database, { networkId: before.id })
-    return {
-      json: { name: after.name, linkTemplate: after.linkTemplate },
-      line: `${after.name}  ${after.linkTemplate ?? '(no link template)'}`,
-      notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, networkChannels)],
-    }
+  { name, template: parsed }: Template & Readonly<{ name?: string }>,
+): Promise<Result> {
+  const { id, name: oldName } = await getNetwork(database, word)
+  if (name !== undefined && name !== oldName) await refuseTaken(database, name)
+  await updateNetwork(database, id, {
+    ...(name !== undefined && { name }),
+    ...(parsed !== undefined && { linkTemplate: parsed.template }),
   })
+  const after = await getNetwork(database, name ?? oldName)
+  const networkChannels = await fetchNetworkChannels(database, { networkId: id })
+  return {
+    json: { name: after.name, linkTemplate: after.linkTemplate },
+    line: `${after.name}  ${after.linkTemplate ?? '(no link template)'}`,
+    notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, networkChannels)],
+  }
 }
 
 async function remove(
-  context: CommandContext,
+  { database }: Change,
   word: string,
   { yes = false }: Readonly<{ yes?: boolean }>,
-): Promise<void> {
-  await changeCatalog(context, async (database) => {
-    const { id: networkId, name } = await getNetwork(database, word)
-    const own = await fetchNetworkChannels(database, { networkId })
-    const approvals = (await fetchApprovals(database, { networkId })).length
-    const belongings = [pluralize(own.length, 'network channel'), pluralize(approvals, 'approval')]
-    if (!yes && (await hasNetworkOffers(database, networkId)))
-      throw new UsageError(
-        `${quote(name)} has offers; they would go with it, and with them ${belongings.join(' and ')}: add --yes`,
-      )
-    if (!yes && (own.length > 1 || own.some((one) => !isPlaceholder(one))))
-      throw new UsageError(`${quote(name)} would take ${belongings.join(' and ')} with it: add --yes`)
-    const { offers, products } = await removeNetworkOffers(database, networkId)
-    await removeNetwork(database, networkId)
-    const gone = [...belongings, pluralize(offers, 'offer'), pluralize(products, 'product')]
-    return {
-      json: { name, removed: true, networkChannels: own.length, approvals, offers, products },
-      line: `removed ${quote(name)}, with ${gone.join(', ')}`,
-    }
-  })
+): Promise<Result> {
+  const { id: networkId, name } = await getNetwork(database, word)
+  const own = await fetchNetworkChannels(database, { networkId })
+  const approvals = (await fetchApprovals(database, { networkId })).length
+  const belongings = [pluralize(own.length, 'network channel'), pluralize(approvals, 'approval')]
+  if (!yes && (await hasNetworkOffers(database, networkId)))
+    throw new UsageError(
+      `${quote(name)} has offers; they would go with it, and with them ${belongings.join(' and ')}: add --yes`,
+    )
+  if (!yes && (own.length > 1 || own.some((one) => !isPlaceholder(one))))
+    throw new UsageError(`${quote(name)} would take ${belongings.join(' and ')} with it: add --yes`)
+  const { offers, products } = await removeNetworkOffers(database, networkId)
+  await removeNetwork(database, networkId)
+  const gone = [...belongings, pluralize(offers, 'offer'), pluralize(products, 'product')]
+  return {
+    json: { name, removed: true, networkChannels: own.length, approvals, offers, products },
+    line: `removed ${quote(name)}, with ${gone.join(', ')}`,
+  }
 }
 
 /** `publisher`: what the network calls the publisher; `networkChannel`: the number of one that there is. */
 type AssignOptions = Readonly<{ channel: string; publisher?: string; networkChannel?: string }>
 
-/**
- * A channel, a network, the network channels that the channel's organization has there, and the one that serves the
- * channel. A channel has one network channel a network, and a network channel serves one channel.
- */
-type Assignment = Readonly<{
-  channel: OwnedChannel
-  network: Network
-  own: readonly NetworkChannel[]
-  current: NetworkChannel | undefined
-}>
-
-/** The channel shows what its network channel there is approved for. @throws UsageError when it is not clear which one is meant. */
-async function assign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
-  await changeCatalog(context, async (database) => {
-    const found = await findAssignment(database, word, options.channel)
-    const { channel, network, own } = found
-    const id = await choose(database, found, options)
-    const replaced = own.find((one) => one.channelId === channel.id && one.id !== id)
-    if (replaced !== undefined) await setChannel(database, replaced.id, null)
-    const moved = own.find((one) => one.channelId !== channel.id && one.id === id)
-    const movedFrom = moved?.channelId ?? null
-    await setChannel(database, id, channel.id)
-    const after = await fetchNetworkChannels(database, { networkId: network.id, channelId: channel.id })
-    const notes = [
-      replaced && `Network channel ${replaced.id} served it before, and now serves none.`,
-      movedFrom && `Before, it served the channel ${movedFrom}, which has none of it now.`,
-      network.linkTemplate === null &&
-        `${quote(network.name)} has no link template: only offers with links of their own are shown.`,
+async function assign({ database }: Change, word: string, options: AssignOptions): Promise<Result> {
+  const found = await findAssignment(database, word, options.channel)
+  const { channel, network, own } = found
+  const id = await choose(database, found, options)
+  const replaced = own.find((one) => one.channelId === channel.id && one.id !== id)
+  if (replaced !== undefined) await setChannel(database, replaced.id, null)
+  const movedFrom = own.find((one) => one.channelId !== channel.id && one.id === id)?.channelId ?? null
+  await setChannel(database, id, channel.id)
+  const after = await fetchNetworkChannels(database, { networkId: network.id, channelId: channel.id })
+  return {
+    json: {
+      network: network.name,
+      networkChannelId: id,
+      channelId: channel.id,
+      replacedNetworkChannelId: replaced?.id ?? null,
+      movedFromChannelId: movedFrom,
+    },
+    line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
+    notes: [
+      ...(replaced ? [`Network channel ${replaced.id} served it before, and now serves none.`] : []),
+      ...(movedFrom ? [`Before, it served the channel ${movedFrom}, which has none of it now.`] : []),
+      ...warnOfNoTemplate(network),
       ...warnOfNameless(network, after),
       `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
-    ]
-    return {
-      json: {
-        network: network.name,
-        networkChannelId: id,
-        channelId: channel.id,
-        replacedNetworkChannelId: replaced?.id ?? null,
-        movedFromChannelId: movedFrom,
-      },
-      line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
-      notes: notes.filter((note) => typeof note === 'string'),
-    }
-  })
+    ],
+  }
 }
 
-/** The channel shows nothing of the network any more. @throws UsageError when nothing is assigned. */
-async function unassign(context: CommandContext, word: string, options: AssignOptions): Promise<void> {
-  await changeCatalog(context, async (database) => {
-    const { channel, network, current } = await findAssignment(database, word, options.channel)
-    const name = quote(network.name)
-    if (current === undefined)
-      throw new UsageError(
-        `the channel ${channel.id} has no network channel of ${name}; "vitrine catalog networks" lists them`,
-      )
-    await setChannel(database, current.id, null)
-    return {
-      json: { network: network.name, networkChannelId: current.id, channelId: channel.id, assigned: false },
-      line: `took network channel ${current.id} of ${name} from ${channel.id}; its approvals stay`,
-    }
-  })
+function warnOfNoTemplate({ name, linkTemplate }: Network): readonly string[] {
+  if (linkTemplate !== null) return []
+  return [`${quote(name)} has no link template: only offers with links of their own are shown.`]
 }
 
-async function findAssignment(
-  database: Catalog,
-  networkName: string,
-  channelId: string,
-): Promise<Assignment> {
+async function unassign(
+  { database }: Change,
+  word: string,
+  options: Readonly<{ channel: string }>,
+): Promise<Result> {
+  const { channel, network, current } = await findAssignment(database, word, options.channel)
+  const name = quote(network.name)
+  if (current === undefined)
+    throw new UsageError(
+      `the channel ${channel.id} has no network channel of ${name}; "vitrine catalog networks" lists them`,
+    )
+  await setChannel(database, current.id, null)
+  return {
+    json: { network: network.name, networkChannelId: current.id, channelId: channel.id, assigned: false },
+    line: `took network channel ${current.id} of ${name} from ${channel.id}; its approvals stay`,
+  }
+}
+
+type Assignment = Awaited<ReturnType<typeof findAssignment>>
+
+/** `own`: what the channel's organization has there; `current`: the only one of them that serves the channel. */
+async function findAssignment(database: Catalog, networkName: string, channelId: string) {
   const channel = await getChannel(database, channelId)
   const network = await getNetwork(database, networkName)
-  const { organizationId } = channel
-  const own = await fetchNetworkChannels(database, { networkId: network.id, organizationId })
-  return { channel, network, own, current: own.find((one) => one.channelId === channel.id) }
+  const key = { networkId: network.id, organizationId: channel.organizationId }
+  const own = await fetchNetworkChannels(database, key)
+  return { channel, network, key, own, current: own.find((one) => one.channelId === channel.id) }
 }
 
-/** The number of the network channel that is meant; it is made, or its reference set, where that is what was asked. */
+/** Return the number of the network channel that is meant; it is made, or its reference set, where that was asked. */
 async function choose(
   database: Catalog,
   found: Assignment,
@@ -292,7 +275,8 @@ async function chooseByReference(database: Catalog, found: Assignment, publisher
   const known = found.own.find(({ reference }) => reference === publisher)
   if (known !== undefined) return known.id
   // What an import made for this channel knows no reference yet: it is this one, and keeps approvals and links.
-  if (found.current === undefined || !isPlaceholder(found.current)) return create(database, found, publisher)
+  if (found.current === undefined || !isPlaceholder(found.current))
+    return insertNetworkChannel(database, { ...found.key, reference: publisher })
   await setReference(database, found.current.id, publisher)
   return found.current.id
 }
@@ -301,16 +285,12 @@ async function chooseOnly(database: Catalog, found: Assignment): Promise<number>
   const { network, own, current } = found
   if (current !== undefined) return current.id
   const [only, ...others] = own
-  if (only === undefined && !network.linkTemplate?.includes('{publisher}')) return create(database, found, '')
+  if (only === undefined && !network.linkTemplate?.includes('{publisher}'))
+    return insertNetworkChannel(database, { ...found.key, reference: '' })
   if (only !== undefined && only.channelId === null && others.length === 0) return only.id
   throw new UsageError(
     `say what ${quote(network.name)} calls the publisher with --publisher REF, or which network channel with --network-channel; ${describeOwn(own)}`,
   )
-}
-
-function create(database: Catalog, { channel, network }: Assignment, reference: string): Promise<number> {
-  const { organizationId } = channel
-  return insertNetworkChannel(database, { organizationId, networkId: network.id, reference })
 }
 
 function describeOwn(own: readonly NetworkChannel[]): string {

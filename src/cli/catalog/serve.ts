@@ -5,12 +5,11 @@ import { fetchApiKeys } from '../../catalog-service/store/keys.ts'
 import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
 import type { DatabaseAddress } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
-import { isLoopback } from '../../http/local-demo.ts'
+import { isLoopback } from '../../http/client-address.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
 import { toPlain } from '../output.ts'
 import { toStoreError } from './store.ts'
 
-/** Declare `vitrine catalog serve`. */
 export function addServe(catalog: Command, run: Runner): void {
   const command = catalog
     .command('serve')

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import type { Kysely } from 'kysely'
 import { type CatalogStore, CATALOG_HELD } from '../../catalog-service/store/catalog-store.ts'
 import { type OwnedChannel, fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { type Merchant, findMerchant, findSimilarMerchant } from '../../catalog-service/store/merchants.ts'
@@ -11,19 +10,13 @@ import {
   getOrMakeOrganizationId,
 } from '../../catalog-service/store/organizations.ts'
 import { isSampleOnly, removeSampleData } from '../../catalog-service/store/meta.ts'
-import type { CatalogTables } from '../../catalog-service/store/schema.ts'
+import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { findErrorCode } from '../../database/open-failure.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { describeStoreFailure } from '../../storage/unavailable.ts'
 import type { CommandContext } from '../command.ts'
 import { type Listing, type Result, printList, printResult, quote } from '../output.ts'
-
-/** The catalog as a command reads or changes it. */
-export type Catalog = Kysely<CatalogTables>
-
-/** SQLITE_BUSY and SQLITE_LOCKED. */
-const LOCKED_CODES: ReadonlySet<unknown> = new Set([5, 6])
 
 /**
  * Open the catalog for one command, and close it whatever happens.
@@ -45,33 +38,55 @@ export async function withCatalog<T>(
   }
 }
 
-/** Change the catalog in one transaction, all of it or nothing, and print what was done. */
-export async function changeCatalog(
-  context: CommandContext,
-  change: (database: Catalog, nowMs: number) => Promise<Result>,
-): Promise<void> {
-  const result = await withCatalog(context, (store) =>
-    store.write((database) => change(database, store.clock.nowMs())),
-  )
-  printResult(context, result)
+type Action<Given extends unknown[]> = (context: CommandContext, ...given: Given) => Promise<void>
+
+/** Make a command of `work`: open the catalog for it, and print what it did. */
+export function act<Given extends unknown[]>(
+  work: (store: CatalogStore, ...given: Given) => Promise<Result>,
+): Action<Given> {
+  return async (context, ...given) =>
+    printResult(context, await withCatalog(context, (store) => work(store, ...given)))
 }
 
-/** What is listed; `filter`: options that name something of the catalog. */
-export type ListRequest = Readonly<{ group: string; filter?: Readonly<Record<string, unknown>> }>
+/** What a change works with: a transaction, and its time in Unix milliseconds. */
+export type Change = Readonly<{ database: Catalog; nowMs: number }>
 
-/** Print a list. It creates no catalog: where the path is mistyped, an empty one would hide that. */
-export async function listCatalog(
-  context: CommandContext,
-  { group, filter = {} }: ListRequest,
-  read: (store: CatalogStore) => Promise<Listing>,
-): Promise<void> {
-  const { catalogDatabase: database } = context.config
-  if (database.kind === 'postgres' || existsSync(database.path))
-    return printList(context, await withCatalog(context, read))
-  const added = group === 'approvals' ? 'channels' : group
-  const missing = `there is no catalog at ${database.path} yet; "vitrine catalog ${added} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
-  if (Object.values(filter).some((value) => value !== undefined)) throw new UsageError(missing)
-  printList(context, { rows: [], lines: [], ifNone: missing })
+/** Make a command of `work`, which runs in one transaction; `check` refuses what needs no look into the catalog. */
+export function change<Given extends unknown[]>(
+  work: (change: Change, ...given: Given) => Promise<Result>,
+  check: (...given: Given) => void = () => {},
+): Action<Given> {
+  const changeNow = act((store, ...given: Given) =>
+    store.write((database) => work({ database, nowMs: store.clock.nowMs() }, ...given)),
+  )
+  return async (context, ...given) => {
+    check(...given)
+    await changeNow(context, ...given)
+  }
+}
+
+/** A check of `set`: it needs an option. */
+export function needsOption(expected: string): (word: string, options: object) => void {
+  return (_word, options) => {
+    if (Object.keys(options).length === 0) throw new UsageError(`nothing to set: name ${expected}`)
+  }
+}
+
+/** Make a command that lists. It creates no catalog: where the path is mistyped, an empty one would hide that. */
+export function list<Options extends object>(
+  group: string,
+  read: (store: CatalogStore, options: Options) => Promise<Listing>,
+): Action<[Options]> {
+  return async (context, options) => {
+    const { catalogDatabase: database } = context.config
+    if (database.kind === 'postgres' || existsSync(database.path))
+      return printList(context, await withCatalog(context, (store) => read(store, options)))
+    const added = group === 'approvals' ? 'channels' : group
+    const ifNone = `there is no catalog at ${database.path} yet; "vitrine catalog ${added} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
+    // An option that is a text names something of the catalog.
+    if (Object.values(options).some((value) => typeof value === 'string')) throw new UsageError(ifNone)
+    printList(context, { rows: [], lines: [], ifNone })
+  }
 }
 
 /** Remove sample data before the first thing of the owner's own, as an import does. Tells whether there were any. */
@@ -86,7 +101,8 @@ export async function removeSample(
 /** Say in plain words why a catalog cannot be used: that another process holds it, or what its database said. */
 export function toStoreError(error: unknown): unknown {
   const code = findErrorCode(error)
-  if (LOCKED_CODES.has(code)) return new StoreError(CATALOG_HELD, { cause: error })
+  // SQLITE_BUSY and SQLITE_LOCKED.
+  if (code === 5 || code === 6) return new StoreError(CATALOG_HELD, { cause: error })
   if (error instanceof VitrineError) return error
   if (typeof code === 'number')
     return new StoreError(`${UNUSABLE}: ${describeStoreFailure(error)}`, { cause: error })
@@ -97,7 +113,7 @@ export function toStoreError(error: unknown): unknown {
 
 const UNUSABLE = 'the catalog cannot be read or written'
 
-/** The organization of this id or exact name. @throws UsageError when there is none, or several have the name. */
+/** By id or exact name. @throws UsageError when there is none, or several have the name. */
 export async function getOrganization(database: Catalog, word: string): Promise<NamedOrganization> {
   const all = await fetchOrganizations(database)
   const byId = all.find(({ id }) => id === word.trim().toLowerCase())
@@ -132,7 +148,7 @@ function describeAll(organizations: readonly NamedOrganization[]): string {
   return organizations.map(({ id, name }) => `${quote(name)} (${id})`).join(', ')
 }
 
-/** The channel of this id, in any case of its letters. @throws UsageError when there is none. */
+/** By id, in any case of its letters. @throws UsageError when there is none. */
 export async function getChannel(database: Catalog, word: string): Promise<OwnedChannel> {
   const id = word.trim().toLowerCase()
   const found = (await fetchOwnedChannels(database)).find((channel) => channel.id === id)
@@ -142,7 +158,7 @@ export async function getChannel(database: Catalog, word: string): Promise<Owned
   )
 }
 
-/** The network of exactly this name. @throws UsageError that names those that there are. */
+/** By exact name. @throws UsageError that names those that there are. */
 export async function getNetwork(database: Catalog, name: string): Promise<Network> {
   const all = await fetchNetworks(database)
   const found = all.find((network) => network.name === name) ?? all.find((one) => one.name === name.trim())
@@ -154,7 +170,7 @@ export async function getNetwork(database: Catalog, name: string): Promise<Netwo
   throw new UsageError(`there is no network ${quote(name)}; ${known}`)
 }
 
-/** The merchant of exactly this name. @throws UsageError that names one whose letters differ in case, if there is. */
+/** By exact name. @throws UsageError that names one whose letters differ in case, if there is. */
 export async function getMerchant(database: Catalog, name: string): Promise<Merchant> {
   const found = (await findMerchant(database, name)) ?? (await findMerchant(database, name.trim()))
   if (found !== undefined) return found

@@ -11,7 +11,7 @@ import { warnOfNameless } from '../catalog/networks.ts'
 import { withCatalog } from '../catalog/store.ts'
 import type { CommandContext } from '../command.ts'
 import { LOST_CATALOG, findCopiedCatalog, toLostRemedy } from '../open-catalog.ts'
-import { type Finding, bad, good } from './findings.ts'
+import type { Report } from './findings.ts'
 
 /** What is compared. `catalogAheadMs`: by how much the catalog's clock is ahead of this machine's; `undefined`: it did not say. */
 type Clocks = Readonly<{
@@ -21,23 +21,23 @@ type Clocks = Readonly<{
 }>
 
 /** Compare the clocks of this machine, the catalog and a database server. No finding where none tells its time. */
-export async function checkClocks({ clock, store, catalogAheadMs }: Clocks): Promise<readonly Finding[]> {
+export async function checkClocks(report: Report, { clock, store, catalogAheadMs }: Clocks): Promise<void> {
   const databaseAheadMs = store && (await readDatabaseDifference(store, clock).catch(() => null))
   const others = [
     { name: 'the catalog', aheadMs: catalogAheadMs },
     { name: 'the database', aheadMs: databaseAheadMs ?? undefined },
   ].flatMap(({ name, aheadMs }) => (aheadMs === undefined ? [] : [{ name, aheadMs }]))
-  if (others.length === 0) return []
+  if (others.length === 0) return
   const wrong = others.filter(({ aheadMs }) => isClockWrong(aheadMs))
   if (wrong.length === 0) {
     const names = others.map(({ name }) => name).join(' and ')
-    return [good('clock', `it agrees with that of ${names} within a minute`)]
+    return report.good('clock', `it agrees with that of ${names} within a minute`)
   }
   const found = wrong.map(({ name, aheadMs }) => {
     const seconds = Math.round(Math.abs(aheadMs) / SECOND_MS).toLocaleString('en')
     return `that of ${name} is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of this machine`
   })
-  return [bad('clock', found.join(', '), findClockRemedy(others, wrong))]
+  report.bad('clock', found.join(', '), findClockRemedy(others, wrong))
 }
 
 type Other = Readonly<{ name: string; aheadMs: number }>
@@ -56,20 +56,20 @@ function findClockRemedy([first, second]: readonly Other[], wrong: readonly Othe
 const SHARE_NAMES = { walk: 'walks', refresh: 'refreshes', lookup: 'first look-ups' } as const
 
 /** How much of the catalog's request limit is used, and whether it is reached. */
-export function checkQuota({ quota, limit, left }: GateState, nowMs: number): Finding {
+export function checkQuota(report: Report, { quota, limit, left }: GateState, nowMs: number): void {
   const used = SHARES.map((share) => {
     const of = left === undefined ? '' : ` of ${(quota.calls[share] + left[share]).toLocaleString('en')}`
     return `${SHARE_NAMES[share]} ${quota.calls[share].toLocaleString('en')}${of}`
   }).join(', ')
   if (nowMs < quota.limitedUntilMs)
-    return bad(
+    return report.bad(
       'request limit',
       `reached: no call leaves until ${formatTime(quota.limitedUntilMs, 'en')}; calls today: ${used}`,
       'Readers see the stored copy meanwhile. A larger plan, or a rarer walk (VITRINE_SYNC_CRON), prevents it; VITRINE_CATALOG_DAILY_LIMIT lets the server divide the day.',
     )
   const spent = SHARES.filter((share) => left?.[share] === 0).map((share) => SHARE_NAMES[share])
   const cure = spent.length === 0 ? null : `Spent until 00:00 UTC: what ${spent.join(' and ')} may use.`
-  return good('request limit', `${describeLimit(limit)}; calls today: ${used}`, cure)
+  report.good('request limit', `${describeLimit(limit)}; calls today: ${used}`, cure)
 }
 
 function describeLimit(limit: GateState['limit']): string {
@@ -83,29 +83,27 @@ function describeLimit(limit: GateState['limit']): string {
  * nothing. Neither is a failure: a catalog is built step by step.
  * @throws StoreError when the catalog cannot be read.
  */
-export async function checkEmbeddedCatalog(context: CommandContext): Promise<readonly Finding[]> {
-  return withCatalog(context, async ({ reader }) => {
-    if (await isCatalogEmpty(reader)) return checkLost(context)
+export async function checkEmbeddedCatalog(context: CommandContext, report: Report): Promise<void> {
+  await withCatalog(context, async ({ reader }) => {
+    if (await isCatalogEmpty(reader)) return checkLost(report)
     const networkChannels = await fetchNetworkChannels(reader)
     const assigned = new Set(networkChannels.map(({ channelId }) => channelId))
-    const findings: Finding[] = []
     for (const { id, name } of await fetchOwnedChannels(reader)) {
       const cure = `vitrine catalog networks assign NETWORK --channel ${id}`
       if (!assigned.has(id))
-        findings.push(good(`channel ${name} (${id})`, 'it has no network, and shows nothing', cure))
+        report.good(`channel ${name} (${id})`, 'it has no network, and shows nothing', cure)
     }
     for (const network of await fetchNetworks(reader)) {
       const own = networkChannels.filter(({ networkId }) => networkId === network.id)
       for (const cure of warnOfNameless(network, own))
-        findings.push(good(`network ${network.name}`, 'its links lack the publisher', cure))
+        report.good(`network ${network.name}`, 'its links lack the publisher', cure)
     }
-    return findings
   })
 }
 
 /** An empty catalog was lost where the stored copy knows one. A copy that cannot be read is a finding of its own. */
-async function checkLost({ config }: CommandContext): Promise<readonly Finding[]> {
-  const copied = await findCopiedCatalog(config.database).catch(() => undefined)
-  const cure = toLostRemedy(config.catalogDatabase, config.database)
-  return copied === undefined ? [] : [bad('catalog', LOST_CATALOG, cure)]
+async function checkLost(report: Report): Promise<void> {
+  const { catalogDatabase, database } = report.config
+  const copied = await findCopiedCatalog(database).catch(() => undefined)
+  if (copied !== undefined) report.bad('catalog', LOST_CATALOG, toLostRemedy(catalogDatabase, database))
 }

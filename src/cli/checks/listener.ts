@@ -5,7 +5,7 @@ import { PROXY_NOT_TRUSTED } from '../../http/admin-gate.ts'
 import { SERVER_NAME, listenHttp } from '../../http/server.ts'
 import type { CommandContext } from '../command.ts'
 import { toLocalUrl } from '../open-catalog.ts'
-import { type Finding, bad, good } from './findings.ts'
+import type { Report } from './findings.ts'
 
 /** A server on this machine answers within this, or is not counted as one of ours; one at its public address takes longer. */
 const LOCAL_WITHIN_MS: number = SECOND_MS
@@ -19,17 +19,17 @@ const PROXY_REMEDY =
   'Set VITRINE_TRUST_PROXY to the number of proxies in front of the server, or to their addresses, and restart it.'
 
 /** Tell whether `serve` could listen on its address, or runs there already. */
-export async function checkListener({ config, clock }: CommandContext): Promise<Finding> {
+export async function checkListener({ config, clock }: CommandContext, report: Report): Promise<void> {
   const { host, port } = config
   const address = `${host}:${port}`
   if (port !== 0 && (await isVitrineAt(toLocalUrl(host, port))))
-    return good('listener', `Vitrine is running on ${address}`)
+    return report.good('listener', `Vitrine is running on ${address}`)
   try {
     await (await listenHttp(host, port, clock)).stop()
-    return good('listener', `would listen on ${port === 0 ? `a free port of ${host}` : address}`)
+    report.good('listener', `would listen on ${port === 0 ? `a free port of ${host}` : address}`)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    return bad(
+    report.bad(
       'listener',
       `${error.message} (${error.code})`,
       'Set VITRINE_HOST and VITRINE_PORT to a free address of this machine, or stop the other program.',
@@ -51,12 +51,12 @@ function isVitrineAt(url: string): Promise<boolean> {
  * Warn about proxies that the server believes blindly, or does not know; neither is a failure. For the second, ask the running
  * server at its public address, as visitors do, for `/metrics` without a password: the refusal says when a header was ignored.
  */
-export async function checkProxy({ config, secrets }: CommandContext): Promise<readonly Finding[]> {
-  if (config.trustProxy === true) return [good('proxy', TRUST_ALL_WARNING, PROXY_REMEDY)]
+export async function checkProxy({ config, secrets }: CommandContext, report: Report): Promise<void> {
+  if (config.trustProxy === true) return report.good('proxy', TRUST_ALL_WARNING, PROXY_REMEDY)
   // Addresses of visitors matter to the limit of wrong passwords alone.
-  if (secrets.adminPassword === null || config.publicUrl === null) return []
+  if (secrets.adminPassword === null || config.publicUrl === null) return
   const refusal = await readRefusal(`${config.publicUrl}/metrics`)
-  return refusal.includes(PROXY_NOT_TRUSTED) ? [good('proxy', PROXY_NOT_TRUSTED, PROXY_REMEDY)] : []
+  if (refusal.includes(PROXY_NOT_TRUSTED)) report.good('proxy', PROXY_NOT_TRUSTED, PROXY_REMEDY)
 }
 
 /** Empty where nothing answers: the server need not run while it is checked. */

@@ -1,7 +1,7 @@
 import type { Channel } from '../../catalog/contract.ts'
 import { countMalformedOffers } from '../../catalog/parse.ts'
 import { isFuture } from '../../clock.ts'
-import type { Config } from '../../config/config.ts'
+import { type Config, isServed } from '../../config/config.ts'
 import { labelDatabase } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
 import { listShown } from '../../freshness/age.ts'
@@ -13,15 +13,7 @@ import { adviseNoChannels } from '../../studio/explain.ts'
 import { HOLD_REMEDY, describeHold } from '../../sync/held-walk.ts'
 import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalked } from '../../widgets/format.ts'
-import {
-  type Finding,
-  type Report,
-  attempt,
-  bad,
-  findRemedyByCode,
-  findUnframedHint,
-  good,
-} from './findings.ts'
+import { type Report, findRemedyByCode, findUnframedHint } from './findings.ts'
 
 /** A larger share of malformed products or offers is a broken feed, and not a few bad rows. */
 const MAX_MALFORMED_SHARE = 0.2
@@ -41,39 +33,36 @@ type KnownChannels = Readonly<{
 
 /** Check the served channels and their copies. Without a list of the catalog, those of the copy. */
 export async function checkChannels(report: Report, known: KnownChannels): Promise<void> {
-  const { config, findings } = report
+  const { config } = report
   const channels = selectKnown(report, known)
   if (channels === undefined) return
   const ids = new Set(channels.map(({ id }) => id))
   const served = config.channels ?? [...ids]
-  if (served.length === 0) findings.push(describeNone(config, known))
+  if (served.length === 0) reportNone(report, known)
   for (const id of served)
-    if (!ids.has(id)) findings.push(bad(`channel ${id}`, 'the catalog does not list it', UNLISTED_REMEDY))
-  for (const channel of channels)
-    if (served.includes(channel.id)) findings.push(...(await checkChannel(report, known, channel)))
+    if (!ids.has(id)) report.bad(`channel ${id}`, 'the catalog does not list it', UNLISTED_REMEDY)
+  for (const channel of channels) if (isServed(config, channel.id)) await checkChannel(report, known, channel)
 }
 
 /** The channels of the catalog, else those of the copy, also where the catalog lists none any more. */
-function selectKnown(
-  { findings }: Report,
-  { listed, stored }: KnownChannels,
-): readonly Channel[] | undefined {
+function selectKnown(report: Report, { listed, stored }: KnownChannels): readonly Channel[] | undefined {
   const keptCount = stored?.channels.length ?? 0
   if (listed?.length !== 0 || keptCount === 0) return listed ?? stored?.channels
   const kept =
     keptCount === 1
       ? 'the channel that it listed before is'
       : `the ${keptCount} channels that it listed before are`
-  findings.push(bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY))
+  report.bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY)
   return stored?.channels
 }
 
-function describeNone(config: Config, { stored, nowMs }: KnownChannels): Finding {
+function reportNone(report: Report, { stored, nowMs }: KnownChannels): void {
+  const { config } = report
   const isAnyGone = stored !== undefined && listShown(stored, nowMs, config.freshness).length > 0
   const shown = isAnyGone
     ? '; boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed'
     : ', so nothing is shown'
-  return bad('channels', `the catalog lists none for this key${shown}`, adviseNoChannels(config))
+  report.bad('channels', `the catalog lists none for this key${shown}`, adviseNoChannels(config))
 }
 
 /** No finding where reading its copy failed, which is one already, or where nothing is worth a line. */
@@ -81,22 +70,26 @@ async function checkChannel(
   report: Report,
   { listed, store, nowMs }: KnownChannels,
   channel: Channel,
-): Promise<readonly Finding[]> {
+): Promise<void> {
   const subject = `channel ${channel.name} (${channel.id})`
-  const read = await attempt(report, subject, async () => {
+  const read = await report.attempt(subject, async () => {
     const copy = await store?.getCopyState(channel.id)
     const isCounted = copy !== undefined && countMalformedOffers(copy.drops) > 0
     return { copy, offerCount: isCounted ? ((await store?.countOffers(channel.id)) ?? 0) : 0 }
   })
-  if (read === undefined) return []
+  if (read === undefined) return
   const { copy, offerCount } = read
   const hint = findUnframedHint(report.config, channel)
-  if (copy === undefined) return listed === undefined ? [] : [good(subject, 'listed', hint)]
+  if (copy === undefined) {
+    if (listed !== undefined) report.good(subject, 'listed', hint)
+    return
+  }
   // Where the catalog did not answer, only a channel that was walked is worth a line.
-  if (listed === undefined && copy.completedAtMs === null && copy.failure === null) return []
+  if (listed === undefined && copy.completedAtMs === null && copy.failure === null) return
   const fault = findFault(report.config, copy, { offerCount, nowMs })
   const walked = describeCopy(copy, nowMs)
-  return [fault === null ? good(subject, walked, hint) : bad(subject, `${walked}${fault.found}`, fault.cure)]
+  if (fault === null) report.good(subject, walked, hint)
+  else report.bad(subject, `${walked}${fault.found}`, fault.cure)
 }
 
 function describeCopy({ completedAtMs, productCount, dealCount }: CopyState, nowMs: number): string {
@@ -147,17 +140,17 @@ const READ_ONLY_REMEDY =
   'Fail over, or point VITRINE_DATABASE_URL to the primary. What is stored is shown meanwhile; nothing is refreshed or walked.'
 
 /** Look for damage, and whether the database takes writes. @throws StoreError when it cannot be read. */
-export async function checkStoredCopy({ config }: Report, store: SqlStore): Promise<Finding> {
-  const { database } = config
+export async function checkStoredCopy(report: Report, store: SqlStore): Promise<void> {
+  const { database } = report.config
   const label = labelDatabase(database)
   const damage = await store.findDamage()
-  if (damage !== null)
-    return bad(SUBJECT, `${label} is damaged: ${damage}`, findRemedyByCode(StoreError.code, config) ?? '')
+  const remedy = findRemedyByCode(StoreError.code, report.config) ?? ''
+  if (damage !== null) return report.bad(SUBJECT, `${label} is damaged: ${damage}`, remedy)
   if (await isOnlyRead(store))
-    return bad(SUBJECT, `${label} opens, but it only reads, as a standby does`, READ_ONLY_REMEDY)
+    return report.bad(SUBJECT, `${label} opens, but it only reads, as a standby does`, READ_ONLY_REMEDY)
   const hasContent = (await store.findChannelList()) !== undefined
   const isOpen = database.kind === 'postgres' && database.tls === 'disable' && !isLocal(database.host)
-  return good(
+  report.good(
     SUBJECT,
     `${label} opens${hasContent ? '' : '; it has nothing of this catalog yet'}`,
     isOpen ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.' : null,

@@ -1,5 +1,5 @@
-import type { Product } from '../../catalog/contract.ts'
-import { ON_SALE, PRODUCTS } from './fixtures.ts'
+import { readFileSync } from 'node:fs'
+import type { Offer, Product } from '../../catalog/contract.ts'
 
 /** One hard case: what it is called, what it tries, and the options and data that make it. */
 export type GalleryCase = Readonly<{
@@ -18,97 +18,94 @@ export type GalleryCase = Readonly<{
   isPaged: boolean
 }>
 
-type CaseSketch = Pick<GalleryCase, 'id' | 'title' | 'note'> &
-  Partial<Pick<GalleryCase, 'query' | 'isNarrow' | 'isOld' | 'isPaged'>> &
-  Readonly<{ data?: keyof typeof PRODUCTS }>
+/** When the gallery's prices were checked: fixed, so that a screenshot of it is the same tomorrow. */
+export const CHECKED_AT_MS: number = Date.UTC(2026, 10, 21, 5, 12)
 
-/** The accent that a case wears; the page links its rules. */
+/** The accent that a case has; the page links its rules. */
 export const GALLERY_ACCENT = 'ffd400'
 
-const SKETCHES: readonly CaseSketch[] = [
-  { id: 'usual', title: 'The usual case', note: 'Some shops on sale, one sold out, two that fold.' },
-  { id: 'one', title: 'One offer', note: 'Nothing to compare: no offer is called the best.', data: 'one' },
-  {
-    id: 'thirty',
-    title: 'Thirty offers',
-    note: 'All at once, none folded.',
-    query: { box: 'limit=30', grid: 'limit=30' },
-    data: 'thirty',
-  },
-  {
-    id: 'no-picture',
-    title: 'No picture, no brand',
-    note: 'A quiet stand-in keeps the place.',
-    data: 'bare',
-  },
-  {
-    id: 'broken-picture',
-    title: 'Broken picture',
-    note: 'The shop has taken the file away.',
-    data: 'broken',
-  },
-  {
-    id: 'long',
-    title: 'Long words',
-    note: 'A title of 200 characters, a shop without a place to break, prices of nine digits.',
-    data: 'long',
-  },
-  {
-    id: 'currencies',
-    title: 'Three currencies',
-    note: 'Only one of them is shown: currency=GBP.',
-    query: { box: 'currency=GBP', grid: 'currency=GBP' },
-    data: 'currencies',
-  },
-  {
-    id: 'sold-out',
-    title: 'All out of stock',
-    note: 'Shown, and said; a grid shows them with stock=any only.',
-    query: { box: '', grid: 'stock=any' },
-    data: 'soldOut',
-  },
-  {
-    id: 'old-prices',
-    title: 'Prices too old',
-    note: 'No number is shown that may be wrong; the links stay.',
-    isOld: true,
-  },
-  {
-    id: 'right-to-left',
-    title: 'Right to left',
-    note: 'Arabic words, names in two scripts.',
-    query: { box: 'locale=ar', grid: 'locale=ar' },
-    data: 'arabic',
-  },
-  { id: 'narrow', title: 'A column of 280 px', note: 'The narrowest that is promised.', isNarrow: true },
-  {
-    id: 'accent',
-    title: 'An accent',
-    note: `accent=${GALLERY_ACCENT}: the text on it and in it keeps its contrast.`,
-    query: { box: `accent=${GALLERY_ACCENT}`, grid: `accent=${GALLERY_ACCENT}` },
-  },
-  {
-    id: 'shadow',
-    title: 'Isolated',
-    note: 'isolate=shadow: no style of the page reaches it.',
-    query: { box: 'isolate=shadow', grid: 'isolate=shadow' },
-  },
-  {
-    id: 'paged',
-    title: 'As a frame',
-    note: 'A page in the middle: links to the pages before and after.',
-    query: { box: 'limit=2', grid: 'page=2&limit=2' },
-    isPaged: true,
-  },
-]
+/** A shop's offer in short: price, former price and what differs from an offer in stock for euros. */
+type OfferSketch = Readonly<{
+  shop: string
+  price: string
+  was?: string
+  currency?: string
+  availability?: string
+}>
+
+type ProductFields = Omit<Product, 'offers'>
+
+/** `cases.json`: the cases, and by name the data of those that have their own; the others have the usual data. */
+type GalleryData = Readonly<{
+  cases: readonly (Partial<GalleryCase> &
+    Pick<GalleryCase, 'id' | 'title' | 'note'> &
+    Readonly<{ data?: string }>)[]
+  /** The product of every box, but for the fields that its data name. */
+  product: ProductFields
+  /** What is on sale, one card each; a longer grid repeats them. */
+  deals: readonly (Omit<ProductFields, 'gtin'> & Readonly<{ offer: OfferSketch }>)[]
+  data: Readonly<
+    Record<'usual', CaseData & Required<Pick<CaseData, 'offers'>>> & Partial<Record<string, CaseData>>
+  >
+}>
+
+type CaseData = Partial<ProductFields> &
+  Readonly<{ offers?: readonly OfferSketch[]; deals: readonly DealRun[] }>
+
+/** Cards of a grid from number `from` on, with what differs from the list of deals. */
+type DealRun = Readonly<{
+  from?: number
+  count: number
+  product?: Partial<ProductFields>
+  offer?: Partial<OfferSketch>
+}>
+
+const DATA = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as GalleryData
 
 /** Every case, the usual one first. */
-export const GALLERY_CASES: readonly GalleryCase[] = SKETCHES.map(({ data = 'usual', ...sketch }) => ({
-  query: { box: '', grid: '' },
-  isNarrow: false,
-  isOld: false,
-  isPaged: false,
-  ...sketch,
-  product: PRODUCTS[data],
-  onSale: ON_SALE[data],
-}))
+export const GALLERY_CASES: readonly GalleryCase[] = DATA.cases.map(({ data = 'usual', ...fields }) => {
+  const { offers = DATA.data.usual.offers, deals, ...product } = DATA.data[data] ?? DATA.data.usual
+  return {
+    query: { box: '', grid: '' },
+    isNarrow: false,
+    isOld: false,
+    isPaged: false,
+    ...fields,
+    product: { ...DATA.product, ...product, offers: offers.map(toOffer) },
+    onSale: deals.flatMap(toDeals),
+  }
+})
+
+function toOffer({ shop, price, was, currency, availability }: OfferSketch): Offer {
+  return {
+    merchant: shop,
+    network: 'awin',
+    price,
+    oldPrice: was ?? null,
+    currency: currency ?? 'EUR',
+    availability: availability ?? 'in_stock',
+    affiliateUrl: `https://tracking.example/click?shop=${encodeURIComponent(shop)}&to=https%3A%2F%2Fshop.example%2Flamp`,
+  }
+}
+
+function toDeals({ from = 0, count, product, offer }: DealRun): readonly Product[] {
+  const { length } = DATA.deals
+  const rounds = Array.from({ length: Math.ceil((from + count) / length) }, (_, round) => round)
+  const repeated = rounds.flatMap((round) =>
+    DATA.deals.map((deal) => (round === 0 ? deal : { ...deal, title: `${deal.title}, no. ${round + 1}` })),
+  )
+  return repeated.slice(from, from + count).map(({ offer: usual, ...fields }, index) => ({
+    gtin: String(from + index + 1).padStart(14, '0'),
+    ...fields,
+    ...product,
+    offers: [toOffer({ ...usual, ...offer })],
+  }))
+}
+
+const PICTURES: ReadonlySet<string> = new Set(['square.svg', 'tall.svg', 'wide.svg', 'broken.svg'])
+
+/** Find the SVG document of an invented product. `broken.svg` is empty: its shop has taken the file away. */
+export function findGalleryPicture(name: string): string | undefined {
+  if (!PICTURES.has(name)) return undefined
+  return readFileSync(new URL(`pictures/${name}`, import.meta.url), 'utf8')
+}

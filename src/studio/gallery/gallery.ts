@@ -2,21 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import { THEMES, type Theme } from '../../widgets/options.ts'
 import { LANGUAGE_TAGS } from '../../widgets/locales/index.ts'
 import { createParameterReader, readOr, toGivenFields } from '../../widgets/parameters.ts'
-import type { GalleryGroupView, GalleryView } from '../../widgets/view-models.ts'
 import { GALLERY_ACCENT, GALLERY_CASES, type GalleryCase } from './cases.ts'
 import { LAYOUTS, type Layout, type Specimen, makeSpecimen, toLayoutId } from './specimens.ts'
 
 /** Columns that a specimen can stand in. */
 const WIDTHS = ['phone', 'article', 'page'] as const
-
-/** What of the gallery is shown; `null`: all of it. */
-export type GalleryChoice = Readonly<{
-  layout: string | null
-  theme: Theme | null
-  caseId: string | null
-  locale: string
-  width: (typeof WIDTHS)[number]
-}>
 
 /** What the gallery is made with. */
 export type GalleryDetails = Readonly<{
@@ -25,13 +15,13 @@ export type GalleryDetails = Readonly<{
   stylePath: string
   pageStylePath: string
   scriptPath: string
-  choice: GalleryChoice
+  choice: ReturnType<typeof parseGalleryChoice>
   /** A specimen as a fragment. */
   render(specimen: Specimen): string
 }>
 
-/** Reads the gallery's own query; what cannot be read counts as not given. */
-export function parseGalleryChoice(query: URLSearchParams): GalleryChoice {
+/** Parse what of the gallery is shown; `null`: all of it. What cannot be read counts as not given. */
+export function parseGalleryChoice(query: URLSearchParams) {
   const reader = createParameterReader(toGivenFields(query))
   const find = <T extends string>(name: string, words: readonly T[]): T | null => {
     const word = readOr(() => reader.word<T | ''>(name, ['', ...words], ''), '')
@@ -49,15 +39,17 @@ export function parseGalleryChoice(query: URLSearchParams): GalleryChoice {
   }
 }
 
-/**
- * The view of the gallery: for each chosen layout and case one specimen a theme. Between two cases whoever else waits for
- * the process has a turn: all of them together take a second.
- */
-export async function toGalleryView(details: GalleryDetails): Promise<GalleryView> {
+/** What the template of the gallery takes. */
+export type GalleryView = Awaited<ReturnType<typeof toGalleryView>>
+
+/** Build the view of the gallery: for each chosen layout and case one specimen for each theme. */
+export async function toGalleryView(details: GalleryDetails) {
   const { publicUrl, stylePath, pageStylePath, choice } = details
-  const layouts = LAYOUTS.filter((layout) => isChosen(choice.layout, toLayoutId(layout)))
-  const groups: GalleryGroupView[] = []
-  for (const layout of layouts) groups.push(await toGroup(layout, details))
+  const groups = []
+  for (const layout of LAYOUTS.filter((layout) => isChosen(choice.layout, toLayoutId(layout)))) {
+    const title = `${layout.widget === 'deals' ? 'Deals' : 'Where to buy'}, ${layout.name}`
+    groups.push({ id: toLayoutId(layout), title, cases: await makeCases(layout, details) })
+  }
   return {
     styles: [
       `${publicUrl}${pageStylePath}`,
@@ -76,65 +68,60 @@ function isChosen(chosen: string | null, id: string): boolean {
   return chosen === null || chosen === id
 }
 
-async function toGroup(layout: Layout, details: GalleryDetails): Promise<GalleryGroupView> {
-  const id = toLayoutId(layout)
+async function makeCases(layout: Layout, details: GalleryDetails) {
   const { choice } = details
-  const cases: GalleryGroupView['cases'][number][] = []
-  for (const entry of GALLERY_CASES.filter((entry) => isChosen(choice.caseId, entry.id))) {
+  const cases = []
+  for (const entry of GALLERY_CASES.filter(({ id }) => isChosen(choice.caseId, id))) {
+    // All specimens take a second: other requests have a turn between two cases.
     await setImmediate()
     cases.push({
-      id: `${id}-${entry.id}`,
+      id: `${toLayoutId(layout)}-${entry.id}`,
       title: entry.title,
       note: entry.note,
       isNarrow: entry.isNarrow,
       specimens: THEMES.filter((theme) => isChosen(choice.theme, theme)).map((theme) =>
-        toSpecimenView({ layout, entry, theme }, details),
+        renderSpecimen({ layout, entry, theme }, details),
       ),
     })
   }
-  return { id, title: `${layout.widget === 'deals' ? 'Deals' : 'Where to buy'}, ${layout.name}`, cases }
+  return cases
 }
 
-function toSpecimenView(
+function renderSpecimen(
   { layout, entry, theme }: Readonly<{ layout: Layout; entry: GalleryCase; theme: Theme }>,
   { publicUrl, stylePath, choice, render }: GalleryDetails,
-): GalleryGroupView['cases'][number]['specimens'][number] {
+) {
   const id = toLayoutId(layout)
   const query = new URLSearchParams({ layout: id, theme, case: entry.id })
   if (choice.locale !== 'en') query.set('locale', choice.locale)
   if (choice.width !== 'phone') query.set('width', choice.width)
-  const specimen = makeSpecimen(layout, entry, { publicUrl, stylePath, theme, locale: choice.locale })
   return {
     id: `${id}-${entry.id}-${theme}`,
     theme,
     href: `${publicUrl}/studio/gallery?${query.toString()}`,
-    html: render(specimen),
+    html: render(makeSpecimen(layout, entry, { publicUrl, stylePath, theme, locale: choice.locale })),
   }
 }
 
-type Value = Readonly<{ value: string; text: string }>
+type Word = Readonly<{ value: string; text: string }>
 
-const ALL: Value = { value: '', text: 'All' }
+const ALL: Word = { value: '', text: 'All' }
 
-function listControls(choice: GalleryChoice): GalleryView['controls'] {
-  const layouts = LAYOUTS.map((layout) => toPlain(toLayoutId(layout)))
+function listControls(choice: GalleryDetails['choice']) {
   const cases = GALLERY_CASES.map(({ id, title }) => ({ value: id, text: title }))
   return [
-    { name: 'layout', label: 'Layout', options: toOptions([ALL, ...layouts], choice.layout) },
-    { name: 'theme', label: 'Theme', options: toOptions([ALL, ...THEMES.map(toPlain)], choice.theme) },
-    { name: 'case', label: 'Case', options: toOptions([ALL, ...cases], choice.caseId) },
-    { name: 'locale', label: 'Language', options: toOptions(LANGUAGE_TAGS.map(toPlain), choice.locale) },
-    { name: 'width', label: 'Column', options: toOptions(WIDTHS.map(toPlain), choice.width) },
+    toControl('layout', 'Layout', [ALL, ...LAYOUTS.map(toLayoutId).map(toWord)], choice.layout),
+    toControl('theme', 'Theme', [ALL, ...THEMES.map(toWord)], choice.theme),
+    toControl('case', 'Case', [ALL, ...cases], choice.caseId),
+    toControl('locale', 'Language', LANGUAGE_TAGS.map(toWord), choice.locale),
+    toControl('width', 'Column', WIDTHS.map(toWord), choice.width),
   ]
 }
 
-function toOptions(
-  values: readonly Value[],
-  chosen: string | null,
-): GalleryView['controls'][number]['options'] {
-  return values.map(({ value, text }) => ({ value, text, isChosen: value === (chosen ?? '') }))
+function toControl(name: string, label: string, words: readonly Word[], chosen: string | null) {
+  return { name, label, options: words.map((word) => ({ ...word, isChosen: word.value === (chosen ?? '') })) }
 }
 
-function toPlain(value: string): Value {
+function toWord(value: string): Word {
   return { value, text: value }
 }

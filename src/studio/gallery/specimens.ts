@@ -3,14 +3,14 @@ import type { Product } from '../../catalog/contract.ts'
 import type { DealEntry } from '../../storage/store.ts'
 import { collectDeals } from '../../offers/deals.ts'
 import { compareTexts } from '../../offers/ranking.ts'
-import { type GridPages, toGridView } from '../../widgets/deals.ts'
+import { toGridView } from '../../widgets/deals.ts'
 import {
   BOX_LAYOUTS,
   type BoxLayout,
+  type BoxOptions,
   GRID_LAYOUTS,
   type GridLayout,
   type GridOptions,
-  type OptionDefaults,
   type Theme,
   parseBoxOptions,
   parseGridOptions,
@@ -19,7 +19,7 @@ import type { Presentation } from '../../widgets/presentation.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
 import type { GalleryCase } from './cases.ts'
-import { CHECKED_AT_MS } from './fixtures.ts'
+import { CHECKED_AT_MS } from './cases.ts'
 
 /** A layout of either widget. */
 export type Layout =
@@ -36,14 +36,8 @@ export function toLayoutId({ widget, name }: Layout): string {
   return `${widget}-${name}`
 }
 
-/** What a specimen is made with, beside its case. */
-export type SpecimenDetails = Readonly<{
-  publicUrl: string
-  stylePath: string
-  theme: Theme
-  /** For cases that name no language of their own. */
-  locale: string
-}>
+/** What a specimen is made with, beside its case; `locale` is for cases that name no language of their own. */
+type SpecimenDetails = Readonly<{ publicUrl: string; stylePath: string; theme: Theme; locale: string }>
 
 /** A widget as the gallery shows it, ready for its template. */
 export type Specimen =
@@ -68,49 +62,41 @@ export function makeSpecimen(layout: Layout, entry: GalleryCase, details: Specim
     nowMs: CHECKED_AT_MS + (entry.isOld ? TOO_OLD_MS : MINUTE_MS),
     surface: 'fragment',
   }
-  return layout.widget === 'deals'
-    ? { widget: 'deals', view: makeGridView(entry, query, { defaults, presentation }) }
-    : { widget: 'where-to-buy', view: makeBoxView(entry, query, { defaults, presentation }) }
+  if (layout.widget === 'deals') {
+    const pages = entry.isPaged ? { path: `${details.publicUrl}/studio/gallery`, defaults } : null
+    const options = parseGridOptions(query, defaults, 'fragment')
+    return { widget: 'deals', view: makeGridView(entry, options, { presentation, pages }) }
+  }
+  const options = parseBoxOptions(query, defaults, 'fragment')
+  return { widget: 'where-to-buy', view: makeBoxView(entry, options, presentation) }
 }
 
-type Surroundings = Readonly<{ defaults: OptionDefaults; presentation: Presentation }>
-
-function makeBoxView(
-  { product }: GalleryCase,
-  query: URLSearchParams,
-  { defaults, presentation }: Surroundings,
-): BoxView {
-  const options = parseBoxOptions(query, defaults, 'fragment')
+function makeBoxView({ product }: GalleryCase, options: BoxOptions, presentation: Presentation): BoxView {
   const data = { product: toPictured(product, presentation.publicUrl), asOfMs: CHECKED_AT_MS }
   return toBoxView(data, options, presentation) ?? fail('a box')
 }
 
 function makeGridView(
-  { onSale, isPaged }: GalleryCase,
-  query: URLSearchParams,
-  { defaults, presentation }: Surroundings,
+  { onSale }: GalleryCase,
+  options: GridOptions,
+  surroundings: Parameters<typeof toGridView>[2],
 ): GridView {
-  const options = parseGridOptions(query, defaults, 'fragment')
-  const { publicUrl } = presentation
+  const { publicUrl } = surroundings.presentation
   const deals = onSale
     .flatMap((product) => findDeal(toPictured(product, publicUrl), options))
-    .sort(byDiscount)
+    .sort((a, b) => compareTexts(a.ratioKey, b.ratioKey))
   const start = (options.page - 1) * options.limit
   const shown = deals.slice(start, start + options.limit).map(({ entry }) => entry)
   const hasNext = deals.length > start + options.limit
-  const pages: GridPages | null = isPaged ? { path: `${publicUrl}/studio/gallery`, defaults } : null
   const data = { deals: shown, hasNext, asOfMs: CHECKED_AT_MS }
-  return toGridView(data, options, { presentation, pages }) ?? fail('a grid')
-}
-
-type Found = Readonly<{ entry: DealEntry; ratioKey: string }>
-
-function byDiscount(a: Found, b: Found): number {
-  return compareTexts(a.ratioKey, b.ratioKey)
+  return toGridView(data, options, surroundings) ?? fail('a grid')
 }
 
 /** A product's best deal in the currency that the case names, euros without one. */
-function findDeal(product: Product, options: GridOptions): readonly Found[] {
+function findDeal(
+  product: Product,
+  options: GridOptions,
+): readonly Readonly<{ entry: DealEntry; ratioKey: string }>[] {
   const { gtin, title, brand, images, offers } = product
   const own = offers.filter(({ currency }) => currency === (options.currency ?? 'EUR'))
   const deal = collectDeals(own).find(({ isBest, isBestInStock }) =>

@@ -1,46 +1,154 @@
-import { readdirSync } from 'node:fs'
-import { type Messages, toMessages } from './messages.ts'
-import type { Locale } from './words.ts'
+import { readFileSync, readdirSync } from 'node:fs'
+import { LRUCache } from 'lru-cache'
+import type { DealSort } from '../../offers/deals.ts'
 
-/** Words, the language that they are in, and the direction that it is written in. */
-export type FoundMessages = Readonly<{ lang: string; dir: 'ltr' | 'rtl'; messages: Messages }>
+/** How a shop says that it has the product; `other` covers unknown words. */
+export type AvailabilityWord =
+  'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'other'
 
-/** `fr.ts`, `zh-hant-tw.ts`, `es-419.js`: a file that is named after a tag is a language. */
-const LOCALE_FILE = /^([a-z]{2,3}(?:-[a-z\d]{2,8})*)\.[jt]s$/
+/**
+ * All words that a reader sees or hears, as data. A word in braces is filled in: names of shops and products as they
+ * are (no sentence bends them), numbers, prices and dates already formatted.
+ */
+export type Words = Readonly<{
+  boxHeading: string
+  boxName: string
+  gridHeading: string
+  toShop: string
+  /** Completes the accessible name of a link to an offer with a price: `{merchant}`, `{price}`. */
+  linkWithPrice: string
+  /** Completes the accessible name of a link to an offer whose price is too old: `{merchant}`. */
+  linkWithoutPrice: string
+  seePrice: string
+  /** Spoken before the price when there is a former one. */
+  priceNow: string
+  /** Shown and spoken before the former price: the shop's own, not the maker's. */
+  formerPrice: string
+  /** Marks the lowest price of those in stock. */
+  bestPrice: string
+  /** Heads of a table's columns; the last one is only heard. */
+  columns: Readonly<Record<'shop' | 'availability' | 'price' | 'link', string>>
+  availability: Readonly<Record<AvailabilityWord, string>>
+  /** The line that opens the folded offers, with `{count}`: one form for each plural category of the language. */
+  moreShops: Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>
+  atMerchant: string
+  /** When the prices were checked, with `{time}`: a date and a time of day. */
+  pricesChecked: string
+  shippingNotIncluded: string
+  coverage: string
+  boxOrder: string
+  gridOrder: Readonly<Record<DealSort, string>>
+  disclosure: string
+  pages: string
+  previousPage: string
+  nextPage: string
+  /** Accessible names of the buttons that move a carousel. */
+  previousDeals: string
+  nextDeals: string
+}>
+
+/** A file of this folder, named after its BCP 47 tag. */
+type LocaleFile = Readonly<{
+  /** For translators. */
+  note: string
+  dir: 'ltr' | 'rtl'
+  /** Other tags, in lower case, whose readers read this language. */
+  alsoFor?: readonly string[]
+  words: Words
+}>
+
+/** Sentences with places that a call fills in. */
+type Messages = Readonly<{
+  nameBox(names: Readonly<{ title: string }>): string
+  nameLinkWithPrice(names: Readonly<{ merchant: string; price: string }>): string
+  nameLinkWithoutPrice(names: Readonly<{ merchant: string }>): string
+  placeAt(names: Readonly<{ merchant: string }>): string
+  /** `count` chooses the plural form, `shown` is printed. */
+  countMoreShops(number: Readonly<{ count: number; shown: string }>): string
+  /** A date inside a sentence: the time stands between the two, spaces included. */
+  pricesChecked: Readonly<{ before: string; after: string }>
+}>
+
+/** A language, by its tag. */
+export type Language = Readonly<{ lang: string; dir: 'ltr' | 'rtl'; words: Words; messages: Messages }>
+
+/** A language, and the locale that prices and dates are formatted for: the reader's own where it is of that language. */
+export type Speech = Language & Readonly<{ locale: string }>
+
+/** `fr.json`, `zh-hant-tw.json`, `es-419.json`: a file that is named after a tag is a language. */
+const LOCALE_FILE = /^([a-z]{2,3}(?:-[a-z\d]{2,8})*)\.json$/
 
 const FALLBACK_TAG = 'en'
 
 /** Every language of this folder by tag, in lower case; the tags that it is also for come last, so that they take no other's place. */
-const LANGUAGES: ReadonlyMap<string, FoundMessages> = await loadLanguages()
+const LANGUAGES: ReadonlyMap<string, Language> = loadLanguages()
 
 /** Tags of all languages, sorted; without those that a language is also for. */
 export const LANGUAGE_TAGS: readonly string[] = [
   ...new Set([...LANGUAGES.values()].map(({ lang }) => lang)),
 ].sort()
 
+/** Locales that are kept ready: every answer needs one, and finding it costs more than using it. */
+const speeches = new LRUCache<string, Speech>({ max: 500 })
+
 /**
- * The words for a BCP 47 tag, whatever it is: those of the tag itself, else of the tag without its last part and so
- * on down to the language, else English. `lang` is the tag of the words found, not the one asked for.
+ * Find the words for a reader's locale, a BCP 47 tag: those of the tag itself, else of the tag without its last part and so on down
+ * to the language, else English.
  */
-export function findMessages(tag: string): FoundMessages {
+export function findSpeech(locale: string): Speech {
+  const kept = speeches.get(locale)
+  if (kept !== undefined) return kept
+  const language = findLanguage(locale)
+  const { lang } = language
+  const isSameLanguage = locale.split('-', 1)[0] === lang.split('-', 1)[0]
+  const speech = { ...language, locale: isSameLanguage ? locale : lang }
+  speeches.set(locale, speech)
+  return speech
+}
+
+function findLanguage(tag: string): Language {
   const parts = tag.toLowerCase().split('-')
   for (let length = parts.length; length > 0; length -= 1) {
     const found = LANGUAGES.get(parts.slice(0, length).join('-'))
     if (found) return found
   }
-  return LANGUAGES.get(FALLBACK_TAG) as FoundMessages
+  return LANGUAGES.get(FALLBACK_TAG) as Language
 }
 
-async function loadLanguages(): Promise<ReadonlyMap<string, FoundMessages>> {
-  const languages = new Map<string, FoundMessages>()
-  const others = new Map<string, FoundMessages>()
+function loadLanguages(): ReadonlyMap<string, Language> {
+  const languages = new Map<string, Language>()
+  const others = new Map<string, Language>()
   for (const file of readdirSync(new URL('.', import.meta.url))) {
     const [, lang] = LOCALE_FILE.exec(file) ?? []
     if (lang === undefined) continue
-    const { locale } = (await import(new URL(file, import.meta.url).href)) as { locale: Locale }
-    const found = { lang, dir: locale.dir, messages: toMessages(lang, locale.words) }
+    const text = readFileSync(new URL(file, import.meta.url), 'utf8')
+    const { alsoFor = [], dir, words } = JSON.parse(text) as LocaleFile
+    const found = { lang, dir, words, messages: toMessages(lang, words) }
     languages.set(lang, found)
-    for (const tag of locale.alsoFor ?? []) others.set(tag, found)
+    for (const tag of alsoFor) others.set(tag, found)
   }
   return new Map([...others, ...languages])
+}
+
+/** Plurals are those of `Intl` for the tag. */
+function toMessages(tag: string, words: Words): Messages {
+  const plurals = new Intl.PluralRules(tag)
+  const moreShops = new Map(Object.entries(words.moreShops).map(([form, text]) => [form, toFiller(text)]))
+  const moreOther = toFiller(words.moreShops.other)
+  const [before = '', after = ''] = words.pricesChecked.split('{time}')
+  return {
+    nameBox: toFiller(words.boxName),
+    nameLinkWithPrice: toFiller(words.linkWithPrice),
+    nameLinkWithoutPrice: toFiller(words.linkWithoutPrice),
+    placeAt: toFiller(words.atMerchant),
+    countMoreShops: ({ count, shown }) =>
+      (moreShops.get(plurals.select(count)) ?? moreOther)({ count: shown }),
+    pricesChecked: { before, after },
+  }
+}
+
+/** A shop may be named `{price}`: what is filled in is not looked at again. */
+function toFiller(text: string): (names: Readonly<Record<string, string>>) => string {
+  const parts = text.split(/\{(\w+)\}/)
+  return (names) => parts.map((part, index) => (index % 2 === 0 ? part : names[part])).join('')
 }

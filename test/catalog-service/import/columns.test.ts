@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { findTableKind, readTableHead } from '../../../src/catalog-service/import/formats.ts'
-import { detectFormat, parseFeedFormat } from '../../../src/catalog-service/import/formats.ts'
-import { toColumnName } from '../../../src/catalog-service/import/source-row.ts'
+import { detectFormat, parseFeedFormat, readTableHead } from '../../../src/catalog-service/import/formats.ts'
+import { toColumnName } from '../../../src/catalog-service/import/feed-row.ts'
 
 const utf16 = (text: string, isBig = false): Buffer => {
   const bytes = Buffer.from(`\ufeff${text}`, 'utf16le')
@@ -21,13 +20,6 @@ describe('column names', () => {
     expect(readTableHead(names.slice(0, 3).join(delimiter)).delimiter).toBe(delimiter)
     expect(readTableHead(names.map((name) => `"${name}"`).join(delimiter)).delimiter).toBe(delimiter)
   })
-
-  it('kind - by names of which one alone says nothing', () => {
-    expect(findTableKind(['title', 'link'])).toBe('google')
-    expect(findTableKind(['title'])).toBeUndefined()
-    expect(findTableKind(['product_name', 'price'])).toBe('awin')
-    expect(findTableKind(['product_name', 'shoe'])).toBeUndefined()
-  })
 })
 
 describe('format', () => {
@@ -41,6 +33,8 @@ describe('format', () => {
     ['\ufeffid,title,link', 'google-csv'],
     ['\n"ID";"Title";"Link"', 'google-csv'],
     ['aw_deep_link,product_name', 'awin-csv'],
+    ['title,link', 'google-csv'],
+    ['product_name,price', 'awin-csv'],
     ['product_id|product_name|price', 'awin-csv'],
     ['product_id\tproduct_name\tprice\tdeep_link', 'awin-csv'],
   ])('%j - is %s', (text, format) => {
@@ -52,7 +46,7 @@ describe('format', () => {
     expect(detectFormat(utf16('<rss/>', true), 'feed')).toBe('google-xml')
   })
 
-  it.each(['', '\n\n', 'hello', 'a,b,c\n1,2,3', '%PDF-1.7'])(
+  it.each(['', '\n\n', 'hello', 'title', 'product_name,shoe', 'a,b,c\n1,2,3', '%PDF-1.7'])(
     '%j - ImportError that says what it looked for',
     (text) => {
       const detect = (): string => detectFormat(Buffer.from(text), 'a/feed')

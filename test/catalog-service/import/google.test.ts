@@ -192,3 +192,35 @@ describe('google row that cannot be used', () => {
     expect(rejects[0]?.raw).toContain(changes['title'] ?? 'Arne 2 headphones')
   })
 })
+
+describe('dates of a sale, at noon of 1 May 2026', () => {
+  it.each([
+    ['2026-04-30T13:00-0800/2026-05-02T15:30-0800', '12.00'],
+    ['2026-05-01T12:00Z/2026-05-01T12:00:00.000Z', '12.00'],
+    ['2026-05-01T13:30+01:30/2026-05-02', '12.00'],
+    ['2026-05-01/2026-05-01', '12.00'],
+    [' 2026-04-01 / 2026-06-01 ', '12.00'],
+    ['2026-05-01T05:00-0800/2026-05-02T00:00-0800', '15.00'],
+    ['2026-04-01/2026-04-30', '15.00'],
+    ['2026-04-01T00:00/2026-05-01T11:59', '15.00'],
+    ['2026-05-02/2026-05-01', '15.00', 'sale_price_effective_date'],
+    ['2026-13-01/2026-14-01', '15.00', 'sale_price_effective_date'],
+    ['2026-05-01', '15.00', 'sale_price_effective_date'],
+    ['2026-05-01/2026-05-02/2026-05-03', '15.00', 'sale_price_effective_date'],
+    ['soon/later', '15.00', 'sale_price_effective_date'],
+    ['2026-05-01T09/2026-05-01T13+01', '12.00'],
+    ['2026-05-01T13/2026-05-01T14', '15.00'],
+    ['2026-05-01/', '12.00'],
+    ['2026-05-02/', '15.00'],
+    ['/', '15.00', 'sale_price_effective_date'],
+    ['2026-02-30/2026-06-01', '15.00', 'sale_price_effective_date'],
+    ['2026-04-01/2026-06-31', '15.00', 'sale_price_effective_date'],
+    ['2026-04-01T00:00+99:99/2026-06-01', '15.00', 'sale_price_effective_date'],
+    ['2026-04-01T24:00/2026-06-01', '15.00', 'sale_price_effective_date'],
+    ['2026-04-01T10:60/2026-06-01', '15.00', 'sale_price_effective_date'],
+  ])('%j - the price is %s', async (sale_price_effective_date, price, ...faults) => {
+    const { products, rejects } = await read({ sale_price: '12.00 EUR', sale_price_effective_date })
+    expect(products[0]?.offers[0]?.price).toBe(price)
+    expect(rejects.map(({ field }) => field)).toEqual(faults)
+  })
+})

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import type { Reject } from '../../../src/catalog-service/import/feed-product.ts'
+import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
 import { importText, openTestStore } from '../harness.ts'
 
 const TABLE =

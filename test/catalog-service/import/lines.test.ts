@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, integer, stringMatching } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readLines } from '../../../src/catalog-service/import/json-rows.ts'
+import { readJsonRows } from '../../../src/catalog-service/import/json-rows.ts'
 
 async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
   let start = 0
@@ -11,10 +11,15 @@ async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buf
   yield bytes.subarray(start)
 }
 
-async function collect(bytes: Buffer, sizes: readonly number[]): Promise<string[]> {
+/** Each line with its number; a line that is no JSON is shown by its reject. */
+async function collect(bytes: Buffer, sizes: readonly number[], maxRowBytes = 100): Promise<string[]> {
   const lines: string[] = []
-  for await (const read of readLines(cut(bytes, sizes)))
-    lines.push(...read.map(({ row, bytes }) => `${row}:${bytes.toString('latin1')}`))
+  const options = { names: {}, salt: '', maxRowBytes }
+  for await (const rows of readJsonRows(cut(bytes, sizes), options))
+    for (const { row, parse } of rows) {
+      const [reject] = parse().rejects
+      lines.push(`${row}:${reject?.raw ?? ''}${reject?.reason === 'the line is too long' ? ' too long' : ''}`)
+    }
   return lines
 }
 
@@ -34,9 +39,10 @@ describe('lines', () => {
   })
 
   it('line - exactly the limit - is whole; one byte more - only its head', async () => {
-    const lines = []
-    for await (const read of readLines(cut(Buffer.from('1234\n12345\n1'), [2, 2, 5]), 4)) lines.push(...read)
-    expect(lines.map(({ isTooLong }) => isTooLong)).toEqual([false, true, false])
-    expect(lines.map(({ row }) => row)).toEqual([1, 2, 3])
+    expect(await collect(Buffer.from('abcd\nabcde\na'), [2, 2, 5], 4)).toEqual([
+      '1:abcd',
+      '2:abcde too long',
+      '3:a',
+    ])
   })
 })

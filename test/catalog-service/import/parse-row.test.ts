@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ParsedRow, RowNames } from '../../../src/catalog-service/import/feed-product.ts'
+import type { ParsedRow, RowNames } from '../../../src/catalog-service/import/feed-row.ts'
 import { parseRow } from '../../../src/catalog-service/import/json-rows.ts'
 import { makeOffer, makeProduct } from '../harness.ts'
 

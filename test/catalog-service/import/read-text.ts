@@ -1,5 +1,5 @@
 import { type ReadFeedOptions, readFeed } from '../../../src/catalog-service/import/read-feed.ts'
-import type { FeedProduct, Reject } from '../../../src/catalog-service/import/feed-product.ts'
+import type { FeedProduct, Reject } from '../../../src/catalog-service/import/feed-row.ts'
 
 /** What a feed gave, all of it. */
 export type ReadText = {

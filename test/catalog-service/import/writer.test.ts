@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { FeedOffer, FeedProduct } from '../../../src/catalog-service/import/feed-product.ts'
+import type { FeedOffer, FeedProduct } from '../../../src/catalog-service/import/feed-row.ts'
 import { type Offer, parseOffer } from '../../../src/catalog/contract.ts'
 import { compareForBox, pickOnePerMerchant } from '../../../src/offers/ranking.ts'
 import { removeOlder } from '../../../src/catalog-service/import/batch.ts'

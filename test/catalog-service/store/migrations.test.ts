@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Kysely, SqliteDialect } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { CATALOG_MIGRATIONS } from '../../../src/catalog-service/store/sqlite-migrations.ts'
+import { CATALOG_MIGRATIONS } from '../../../src/catalog-service/store/migrations.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { migrateDatabase } from '../../../src/database/migrate.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'

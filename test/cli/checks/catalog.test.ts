@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { checkClocks } from '../../../src/cli/checks/catalog.ts'
+import { Report } from '../../../src/cli/checks/findings.ts'
+import { parseConfig } from '../../../src/config/config.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 
@@ -11,8 +13,9 @@ const judge = async (
 ): Promise<string[]> => {
   const readTime = (): Promise<number | null> =>
     Promise.resolve(databaseAheadMs === null ? null : NOON_MS + databaseAheadMs)
-  const findings = await checkClocks({ clock: createFakeClock(NOON_MS), store: { readTime }, catalogAheadMs })
-  return findings.map(
+  const report = new Report(parseConfig({}).config)
+  await checkClocks(report, { clock: createFakeClock(NOON_MS), store: { readTime }, catalogAheadMs })
+  return report.findings.map(
     ({ isGood, found, cure }) => `${isGood ? 'good' : 'WRONG'}: ${found}: ${cure?.slice(0, 32)}`,
   )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
-import type { GalleryView } from '../../../src/widgets/view-models.ts'
+import type { GalleryView } from '../../../src/studio/gallery/gallery.ts'
 import { makeGalleryView } from '../../helpers/gallery-view.ts'
 
 const toView = (query: string): Promise<GalleryView> =>

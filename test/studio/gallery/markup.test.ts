@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { GalleryView } from '../../../src/widgets/view-models.ts'
+import type { GalleryView } from '../../../src/studio/gallery/gallery.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { makeGalleryView } from '../../helpers/gallery-view.ts'
 import { findHtmlFaults } from '../../helpers/html-faults.ts'

@@ -25,7 +25,11 @@ beforeAll(async () => {
   page = await browser.newPage({ bypassCSP: true, viewport: { width: 700, height: 900 } })
   server = await startPageServer()
   for (const name of ['vitrine.css', 'studio.css', 'studio.js', 'embed.js'] as const) {
-    const { path, contentType, body } = assets.get(name)
+    const {
+      path,
+      contentType,
+      bodies: { identity: body },
+    } = assets.get(name)
     server.answers.set(path, { type: contentType, body })
   }
   for (const hex of ['ffee00', '000080', 'ff6600']) {

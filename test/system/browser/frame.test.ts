@@ -19,7 +19,7 @@ beforeAll(async () => {
   const assets = loadAssets(BUILT_FOLDER)
   for (const name of ['vitrine.css', 'frame.js'] as const) {
     const asset = assets.get(name)
-    widgets.answers.set(asset.path, { type: asset.contentType, body: asset.body })
+    widgets.answers.set(asset.path, { type: asset.contentType, body: asset.bodies.identity })
   }
   const renderer = createRenderer()
   for (const state of ['shown', 'hidden'] as const) {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
-import { findGalleryPicture } from '../../../src/studio/gallery/pictures.ts'
+import { findGalleryPicture } from '../../../src/studio/gallery/cases.ts'
 import { LAYOUTS, type Layout, makeSpecimen, toLayoutId } from '../../../src/studio/gallery/specimens.ts'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
@@ -50,7 +50,7 @@ const style = loadAssets(BUILT_FOLDER).get('vitrine.css')
 
 beforeAll(async () => {
   host = await startPageServer()
-  host.answers.set(style.path, { type: style.contentType, body: style.body })
+  host.answers.set(style.path, { type: style.contentType, body: style.bodies.identity })
   host.answers.set('/studio/gallery/pictures/square.svg', {
     type: 'image/svg+xml',
     body: findGalleryPicture('square.svg') ?? '',

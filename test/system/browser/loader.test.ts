@@ -78,10 +78,10 @@ function serveWidgets(): void {
   widgets.answers.set(`${PREFIX}/embeds/${CHANNEL}/where-to-buy/3`, null)
   for (const name of ['vitrine.css', 'frame.js'] as const) {
     const asset = assets.get(name)
-    widgets.answers.set(PREFIX + asset.path, { type: asset.contentType, body: asset.body })
+    widgets.answers.set(PREFIX + asset.path, { type: asset.contentType, body: asset.bodies.identity })
   }
   const embed = assets.get('embed.js')
-  widgets.answers.set(`${PREFIX}/embed.js`, { type: embed.contentType, body: embed.body })
+  widgets.answers.set(`${PREFIX}/embed.js`, { type: embed.contentType, body: embed.bodies.identity })
 }
 
 function toPlaceholder(kind: string, attributes = ''): string {

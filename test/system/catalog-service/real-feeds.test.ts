@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { Reject } from '../../../src/catalog-service/import/feed-product.ts'
+import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
 import { fetchAll, openTestStore } from '../../catalog-service/harness.ts'
 

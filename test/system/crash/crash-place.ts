@@ -7,7 +7,7 @@ import { HOUR_MS, systemClock } from '../../../src/clock.ts'
 import type { Environment } from '../../../src/config/config.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
-import { runWalk } from '../../../src/sync/walk-run.ts'
+import { runWalk } from '../../../src/sync/walk.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
 import { type Running, makeFolder, startBuilt, startRemote } from '../../cli/cli-harness.ts'
 import {

@@ -46,7 +46,7 @@ type Moment = readonly [string, RegExp, number, string]
 
 const MOMENTS: readonly Moment[] = [
   ['the end of a page', /^insert into "walk_pages"/, 5, OLD],
-  ['the switch to the new walk', /"current_walk" = \?, "running_walk"/, 1, OLD],
+  ['the switch to the new walk', /update copies set current_walk = \?, running_walk/, 1, OLD],
   ['the removal of the old', /^delete from "products"/, 1, NEW],
   ['the middle of that removal', /^delete from "products"/, 3, NEW],
 ]

@@ -2,7 +2,7 @@ import { type DefaultTreeAdapterTypes, parse, parseFragment } from 'parse5'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
-import { OPTION_LIST } from '../../../src/widgets/option-list.ts'
+import { OPTION_LIST } from '../../../src/widgets/options.ts'
 import type { ServedAddresses } from '../../helpers/built-server.ts'
 import type { RequestType } from './filter-lists.ts'
 

@@ -1,0 +1,116 @@
+import { HOUR_MS, MINUTE_MS } from '../../clock.ts'
+import { comparePrices } from '../../offers/money.ts'
+import { type FeedPrice, describeNoPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
+import type { RowTask } from './feed-row.ts'
+
+export type Prices = Readonly<{ price: string; oldPrice: string | null; currency: string }>
+
+/** The dates of a sale: a row that has them gives another price on another day. */
+export const SALE_DATES = 'sale_price_effective_date'
+
+const AWIN_PRICES = ['search_price', 'price', 'store_price'] as const
+
+/** A sale price that is on now is the price, and the price is the former one then. */
+export function findGooglePrices(task: RowTask): Prices | undefined {
+  const { row } = task
+  const text = row.read('price')
+  if (isNoPrice(text)) return findOnlySale(task, describeNoPrice(text))
+  const price = findPrice(task, 'price', { currency: row.read('currency') })
+  if (price === undefined) return undefined
+  const regular = { price: price.amount, oldPrice: null, currency: price.currency }
+  const sale = findPrice(task, 'sale_price', { currency: price.currency, note: '; the price is kept' })
+  const fault = { field: 'sale_price', reason: 'the sale price is not below the price' }
+  if (sale === undefined || !isFormerPrice(task, fault, { price: sale, former: price })) return regular
+  if (isOnNow(task) !== true) return regular
+  return { price: sale.amount, oldPrice: price.amount, currency: price.currency }
+}
+
+/** A row with a sale price only has that price, and no former one. */
+function findOnlySale(task: RowTask, noPrice: string): Prices | undefined {
+  const { row, refuse } = task
+  if (isNoPrice(row.read('sale_price'))) return refuse('price', noPrice)
+  const sale = findPrice(task, 'sale_price', { currency: row.read('currency') })
+  if (sale === undefined) return undefined
+  const isOn = isOnNow(task)
+  if (isOn === false) return refuse('price', `${noPrice}, and the sale is not on now`)
+  return isOn && { price: sale.amount, oldPrice: null, currency: sale.currency }
+}
+
+/** A recommended price (`rrp_price`) is no former one, and `base_price` is that of a unit. */
+export function findAwinPrices(task: RowTask): Prices | undefined {
+  const { row, refuse } = task
+  const field = AWIN_PRICES.find((name) => !isNoPrice(row.read(name)))
+  if (field === undefined) {
+    const text = AWIN_PRICES.map((name) => row.read(name)).find((cell) => cell !== '')
+    return refuse('price', describeNoPrice(text ?? ''))
+  }
+  const price = findPrice(task, field, { currency: row.read('currency') })
+  if (price === undefined) return undefined
+  const { amount, currency } = price
+  const former = findPrice(task, 'product_price_old', { currency, note: '; the offer is kept without it' })
+  const fault = { field: 'product_price_old', reason: 'the former price is not above the price' }
+  const hasFormer = former !== undefined && isFormerPrice(task, fault, { price, former })
+  return { price: amount, oldPrice: hasFormer ? former.amount : null, currency }
+}
+
+/** `note`: what becomes of the row without the price. */
+type PriceOptions = Readonly<{ currency: string; note?: string }>
+
+function findPrice(
+  { row, refuse }: RowTask,
+  field: string,
+  { currency, note = '' }: PriceOptions,
+): FeedPrice | undefined {
+  const text = row.read(field)
+  if (isNoPrice(text)) return undefined
+  const price = parseFeedPrice(text, currency)
+  return typeof price === 'string' ? refuse(field, price + note) : price
+}
+
+/** An equal former price is no fault. One below the price has a line, for it may be the price that readers were to see. */
+function isFormerPrice(
+  { refuse }: RowTask,
+  fault: Readonly<{ field: string; reason: string }>,
+  { price, former }: Readonly<{ price: FeedPrice; former: FeedPrice }>,
+): boolean {
+  const difference = comparePrices(former.amount, price.amount)
+  if (difference < 0) refuse(fault.field, `${fault.reason}; it is left out`)
+  return difference > 0
+}
+
+/** `undefined` when it has said by a reject that nobody can know. */
+function isOnNow({ row, nowMs, refuse }: RowTask): boolean | undefined {
+  const dates = row.read(SALE_DATES)
+  const isOn = dates === '' || isWithinSale(dates, nowMs)
+  return isOn ?? refuse(SALE_DATES, 'not two dates with a / between; the sale price is left out')
+}
+
+/** A day of ISO 8601, perhaps with a time, perhaps with its distance from UTC (`-0800`, `+01:00`, `+01`, `Z`). */
+const MOMENT =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?) ?(?:Z|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)?)?$/i
+
+/**
+ * Is a moment within `start/end`? A time without a zone is taken for UTC, a last day without a time lasts to its end, and
+ * without a last day the sale goes on. `undefined` when the text is not such a span.
+ */
+function isWithinSale(text: string, nowMs: number): boolean | undefined {
+  const [start, end, ...more] = text.split('/', 3)
+  const startMs = parseMoment(start ?? '', '00:00')
+  const endMs = end?.trim() === '' ? Number.POSITIVE_INFINITY : parseMoment(end ?? '', '23:59:59.999')
+  if (startMs === undefined || endMs === undefined || more.length > 0 || endMs < startMs) return undefined
+  return startMs <= nowMs && nowMs <= endMs
+}
+
+function parseMoment(text: string, defaultTime: string): number | undefined {
+  const [, day, time = defaultTime, sign, hours, minutes] = MOMENT.exec(text.trim()) ?? []
+  if (day === undefined || !isDay(day)) return undefined
+  const utcMs = Date.parse(`${day}T${time.includes(':') ? time : `${time}:00`}Z`)
+  const aheadMs = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS
+  return sign === '-' ? utcMs + aheadMs : utcMs - aheadMs
+}
+
+/** Some readers of dates take 30 February for 2 March. */
+function isDay(day: string): boolean {
+  const dateMs = Date.parse(`${day}T00:00Z`)
+  return !Number.isNaN(dateMs) && new Date(dateMs).toISOString().startsWith(day)
+}

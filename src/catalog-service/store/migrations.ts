@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto'
+import { type Kysely, type Migration, sql } from 'kysely'
+import { ID, TEXT, runStatements } from '../../database/postgres-statements.ts'
+
+type Migrations = Readonly<Record<string, Migration>>
+
+function toMigration(statements: readonly string[]): Migration {
+  return {
+    async up(database: Kysely<unknown>) {
+      for (const statement of statements) await sql.raw(statement).execute(database)
+    },
+  }
+}
+
+function toMigrations(steps: Readonly<Record<string, readonly string[]>>): Migrations {
+  return Object.fromEntries(Object.entries(steps).map(([name, list]) => [name, toMigration(list)]))
+}
+
+/** The catalog's tables in SQLite, by the name of the step that makes them. */
+export const CATALOG_MIGRATIONS: Migrations = toMigrations({
+  '0001-accounts': [
+    `create table organizations (
+      id text primary key not null, name text not null, daily_limit integer, created_at_ms integer not null)`,
+    `create table api_keys (
+      id text primary key not null, organization_id text not null references organizations (id) on delete cascade,
+      name text not null, prefix text not null, hash text not null unique,
+      created_at_ms integer not null, revoked_at_ms integer)`,
+    `create table channels (
+      id text primary key not null, organization_id text not null references organizations (id) on delete cascade,
+      name text not null, kind text not null, url text, created_at_ms integer not null)`,
+    `create index channels_organization on channels (organization_id)`,
+    `create table networks (id integer primary key, name text not null unique, link_template text)`,
+    `create table network_channels (
+      id integer primary key, organization_id text not null references organizations (id) on delete cascade,
+      network_id integer not null references networks (id) on delete cascade, reference text not null,
+      channel_id text references channels (id) on delete set null)`,
+    // The contract's "one per network": NULLs are distinct, so an organization may keep unassigned ones.
+    `create unique index network_channels_assigned on network_channels (network_id, channel_id)`,
+    `create table merchants (id integer primary key, name text not null unique)`,
+    `create table approvals (
+      network_channel_id integer not null references network_channels (id) on delete cascade,
+      merchant_id integer not null references merchants (id) on delete cascade, revoked_at_ms integer,
+      primary key (network_channel_id, merchant_id)) without rowid`,
+    `create table meta (key text primary key not null, value text not null)`,
+  ],
+  '0002-offers': [
+    `create table products (
+      gtin text primary key not null, title text not null, brand text, images text not null) without rowid`,
+    // No foreign keys here: an import writes millions of rows and keeps the two tables together itself.
+    `create table offers (
+      id integer primary key, gtin text not null, merchant_id integer not null, network_id integer not null,
+      network_channel_id integer, price text not null, old_price text, currency text not null,
+      availability text not null, merchant_url text, feed_url text, import_id integer)`,
+    `create index offers_gtin on offers (gtin)`,
+    `create unique index offers_feed
+      on offers (network_channel_id, merchant_id, gtin, currency, feed_url) where network_channel_id is not null`,
+  ],
+  // Offers of a product lie side by side, and a shop's are found in the order of their GTINs: docs/adr/0020.
+  '0003-offers-by-gtin': [
+    `alter table offers rename to former_offers`,
+    `create table offers (
+      gtin text not null, network_id integer not null, merchant_id integer not null,
+      network_channel_id integer not null, currency text not null, variant integer not null,
+      price text not null, old_price text, availability text not null, url text not null, import_id integer,
+      primary key (gtin, network_id, merchant_id, network_channel_id, currency, variant)) without rowid`,
+    // An offer of the former table that no import brings again goes with the next import of its shop.
+    `insert into offers
+      select gtin, network_id, merchant_id, coalesce(network_channel_id, 0), currency, id, price, old_price, availability,
+        coalesce(feed_url, merchant_url), import_id
+      from former_offers where coalesce(feed_url, merchant_url) is not null order by gtin`,
+    `drop table former_offers`,
+    `create index offers_merchant on offers (merchant_id, network_id, network_channel_id, gtin)`,
+    `create index api_keys_prefix on api_keys (prefix)`,
+    // An import put the channel's id where it did not know the publisher's reference.
+    `update network_channels set reference = '' where reference = channel_id`,
+    `create index network_channels_channel on network_channels (channel_id)`,
+    `delete from products where not exists (select 1 from offers where offers.gtin = products.gtin)`,
+  ],
+  '0004-network-merchants': [
+    `create table network_merchants (
+      network_id integer not null references networks (id) on delete cascade,
+      merchant_id integer not null references merchants (id) on delete cascade, reference text not null,
+      primary key (network_id, merchant_id)) without rowid`,
+  ],
+  // Imports skip rows that they know: docs/adr/0039.
+  '0005-sources': [
+    `alter table products add column import_id integer`,
+    `alter table products add column source text`,
+    `create table import_shops (
+      network_id integer not null, merchant_id integer not null, network_channel_id integer not null,
+      primary key (network_id, merchant_id, network_channel_id)) without rowid`,
+    `create table unchanged_products (gtin text primary key not null, import_id integer not null) without rowid`,
+  ],
+  '0006-touched-gtins': [`create table touched_gtins (gtin text primary key not null) without rowid`],
+})
+
+/** The usage database's tables in SQLite. */
+export const USAGE_MIGRATIONS: Migrations = toMigrations({
+  '0001-usage': [
+    `create table usage (
+      organization_id text not null, day text not null, requests integer not null,
+      primary key (organization_id, day)) without rowid`,
+  ],
+  '0002-key-uses': [
+    `create table key_uses (key_id text primary key not null, used_at_ms integer not null) without rowid`,
+  ],
+})
+
+/** The catalog's tables on a server that speaks PostgreSQL's protocol, by the name of the step that makes them. */
+export const POSTGRES_CATALOG_MIGRATIONS: Migrations = {
+  'postgres-0001-first': {
+    async up(database: Kysely<unknown>) {
+      await runStatements(database, [...ACCOUNTS, ...NETWORKS, ...PRODUCTS, ...USAGE, ...WRITING])
+      await sql`insert into meta (key, value) values ('catalog_id', ${randomUUID()})`.execute(database)
+    },
+  },
+  'postgres-0002-sources': { up: (database: Kysely<unknown>) => runStatements(database, SOURCES) },
+}
+
+const ACCOUNTS = [
+  `create table organizations (
+    id ${TEXT} primary key, name ${TEXT} not null, daily_limit bigint, created_at_ms bigint not null)`,
+  `create table api_keys (
+    id ${TEXT} primary key, organization_id ${TEXT} not null references organizations (id) on delete cascade,
+    name text not null, prefix ${TEXT} not null, hash ${TEXT} not null unique, created_at_ms bigint not null,
+    revoked_at_ms bigint)`,
+  `create index api_keys_prefix on api_keys (prefix)`,
+  `create index api_keys_organization on api_keys (organization_id)`,
+  `create table channels (
+    id ${TEXT} primary key, organization_id ${TEXT} not null references organizations (id) on delete cascade,
+    name text not null, kind text not null, url text, created_at_ms bigint not null)`,
+  `create index channels_organization on channels (organization_id)`,
+]
+
+const NETWORKS = [
+  `create table networks (id ${ID}, name ${TEXT} not null unique, link_template text)`,
+  `create table network_channels (
+    id ${ID}, organization_id ${TEXT} not null references organizations (id) on delete cascade,
+    network_id bigint not null references networks (id) on delete cascade, reference text not null,
+    channel_id ${TEXT} references channels (id) on delete set null)`,
+  // One per network and channel; of unassigned ones an organization may have several.
+  `create unique index network_channels_assigned on network_channels (network_id, channel_id)`,
+  `create index network_channels_channel on network_channels (channel_id)`,
+  `create index network_channels_organization on network_channels (organization_id)`,
+  `create table merchants (id ${ID}, name ${TEXT} not null unique)`,
+  `create table network_merchants (
+    network_id bigint not null references networks (id) on delete cascade,
+    merchant_id bigint not null references merchants (id) on delete cascade, reference text not null,
+    primary key (network_id, merchant_id))`,
+  `create index network_merchants_merchant on network_merchants (merchant_id)`,
+  `create table approvals (
+    network_channel_id bigint not null references network_channels (id) on delete cascade,
+    merchant_id bigint not null references merchants (id) on delete cascade, revoked_at_ms bigint,
+    primary key (network_channel_id, merchant_id))`,
+  `create index approvals_merchant on approvals (merchant_id)`,
+]
+
+/** No foreign keys here, as in SQLite: an import writes millions of rows and keeps the two tables together itself. */
+const PRODUCTS = [
+  `create table products (gtin ${TEXT} primary key, title text not null, brand text, images text not null)`,
+  `create table offers (
+    gtin ${TEXT} not null, network_id bigint not null, merchant_id bigint not null, network_channel_id bigint not null,
+    currency ${TEXT} not null, variant bigint not null, price text not null, old_price text, availability text not null,
+    url text not null, import_id bigint,
+    primary key (gtin, network_id, merchant_id, network_channel_id, currency, variant))`,
+  `create index offers_merchant on offers (merchant_id, network_id, network_channel_id, gtin)`,
+]
+
+const USAGE = [
+  `create table usage (
+    organization_id ${TEXT} not null, day ${TEXT} not null, requests bigint not null,
+    primary key (organization_id, day))`,
+  `create table key_uses (key_id ${TEXT} primary key, used_at_ms bigint not null)`,
+]
+
+const WRITING = [
+  `create table meta (key ${TEXT} primary key, value text not null)`,
+  // Whoever writes changes this row first, and so waits for the one who writes. Nobody else reads it.
+  `create table writer_turns (id integer primary key, turns bigint not null)`,
+  `insert into writer_turns (id, turns) values (1, 0)`,
+  // What one writer notes for itself; empty for everybody else. Temporary tables are not to be had everywhere.
+  `create table import_shops (
+    network_id bigint not null, merchant_id bigint not null, network_channel_id bigint not null,
+    primary key (network_id, merchant_id, network_channel_id))`,
+  `create table touched_gtins (gtin ${TEXT} primary key)`,
+]
+
+/** Imports skip rows that they know: docs/adr/0039. */
+const SOURCES = [
+  `alter table products add column import_id bigint`,
+  `alter table products add column source text`,
+  `create table unchanged_products (gtin ${TEXT} primary key, import_id bigint not null)`,
+]

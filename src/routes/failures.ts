@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http'
+import type { ErrorRequestHandler, RequestHandler } from 'express'
+import type { Context } from '../context.ts'
+import {
+  type VitrineError,
+  BadOptionError,
+  InvalidGtinError,
+  OfferGoneError,
+  StoreError,
+  UnavailableError,
+  UnknownAddressError,
+  UnknownChannelError,
+} from '../errors.ts'
+import { toRefusalHeaders } from '../http/refusals.ts'
+import { createOwnPageHeaders } from '../http/security-headers.ts'
+import { isUnreached } from '../storage/unavailable.ts'
+import { getRequestId, logFailure } from './request-log.ts'
+
+/** Where an answer goes: into an article, into a frame, or to somebody who looks at this server itself. */
+export type FailureSurface = 'fragment' | 'embed' | 'page'
+
+/**
+ * How a failure is answered.
+ * - `empty`: nothing at all (200, zero bytes; a frame gets an empty document that reports `hidden`)
+ * - `mistake`: somebody who builds a template reads why: a comment in a fragment, a short page elsewhere
+ */
+export type FailureForm = Readonly<{
+  status: number
+  form: 'empty' | 'mistake'
+  state: 'invalid' | 'unavailable'
+  /** `null`: may not be stored; else as long as a box. */
+  isCacheable: boolean
+  /** Words for `Vitrine-Error` and for a mistake; `null` where the visitor is told nothing. */
+  message: string | null
+}>
+
+const UNAVAILABLE = {
+  status: 200,
+  form: 'empty',
+  state: 'unavailable',
+  isCacheable: false,
+  message: null,
+} as const
+
+/**
+ * The one table of surface and error: a reader of an article never sees an error; a mistake in a template is named.
+ * Anything without a row is a bug: nothing in an article, 500 on a page of our own.
+ */
+export function toFailureForm(error: unknown, surface: FailureSurface): FailureForm {
+  if (error instanceof InvalidGtinError) {
+    return { status: 200, form: 'empty', state: 'invalid', isCacheable: true, message: error.publicMessage }
+  }
+  if (isMistake(error)) {
+    const { statusCode: status, publicMessage: message } = error
+    return { status, form: 'mistake', state: 'invalid', isCacheable: false, message }
+  }
+  if (surface !== 'page') return UNAVAILABLE
+  const isKnown = error instanceof UnavailableError || error instanceof StoreError
+  const message = isKnown ? error.publicMessage : 'Something went wrong on this server. Its log says what.'
+  return { status: isKnown ? 503 : 500, form: 'mistake', state: 'unavailable', isCacheable: false, message }
+}
+
+/** By this header a proxy says that it has other servers, and would ask one of them in place of one without its database. */
+const REQUIRE_HEADER = 'vitrine-require'
+
+/**
+ * The status of a failure: 503 where a proxy requires the database and it cannot be reached. One that is only slow is so for
+ * every server: asking all of them would make it slower. Readers never see it.
+ */
+export function toFailureStatus(
+  form: FailureForm,
+  error: unknown,
+  { headers }: Pick<IncomingMessage, 'headers'>,
+): number {
+  const isRefused = headers[REQUIRE_HEADER] === 'database' && form.state === 'unavailable'
+  return isRefused && isUnreached(error) ? 503 : form.status
+}
+
+/**
+ * Express reports an address that is no valid percent-encoding as an error with status 400 and without a code. In the
+ * place of a GTIN it was typed in a CMS ("50%"), like any other text that is none.
+ */
+export function toKnownError(error: unknown, path: string): unknown {
+  const isMalformed = error instanceof URIError || (error as { status?: unknown } | null)?.status === 400
+  if (!isMalformed) return error
+  return path.includes('/where-to-buy/')
+    ? new InvalidGtinError('the address holds no GTIN')
+    : new UnknownAddressError('the address is no valid percent-encoding')
+}
+
+function isMistake(error: unknown): error is VitrineError {
+  return (
+    error instanceof BadOptionError ||
+    error instanceof UnknownChannelError ||
+    error instanceof OfferGoneError ||
+    error instanceof UnknownAddressError
+  )
+}
+
+/** Refuse an address that no router knows. */
+export const throwUnknownAddress: RequestHandler = () => {
+  throw new UnknownAddressError('no such address')
+}
+
+/** The last handler: a short readable page for everything outside of fragments and embeds. */
+export function createErrorHandler(context: Context): ErrorRequestHandler {
+  const ownPageHeaders = createOwnPageHeaders(context.ownOrigin)
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  return (failure: unknown, request, response, _next) => {
+    const error = toKnownError(failure, '')
+    const form = toFailureForm(error, 'page')
+    logFailure(context, { error, surface: 'page', state: form.state, request, response })
+    // Express's own handler would print on standard error, past the log.
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    ownPageHeaders(request, response, () => {
+      const styles = [`${context.publicUrl}${context.assets.get('studio.css').path}`]
+      const view = { title: 'Nothing here', message: form.message ?? '', styles, frameScript: null }
+      response.status(form.status).set(toRefusalHeaders(view.message))
+      response.set({ 'Vitrine-State': form.state, 'Vitrine-Request-Id': getRequestId(response) })
+      response.type('html').send(context.renderer.renderMistake(view))
+    })
+  }
+}

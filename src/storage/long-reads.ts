@@ -1,0 +1,134 @@
+import { Worker } from 'node:worker_threads'
+import { sql } from 'kysely'
+import { SECOND_MS, systemClock } from '../clock.ts'
+import { isPostgres } from '../database/is-postgres.ts'
+import { UnavailableError } from '../errors.ts'
+import type { ReadCopy } from './sql-copies.ts'
+import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
+import { findDeals } from './sql-deals.ts'
+import { searchProducts } from './sql-search.ts'
+import type { CopyStore } from './store.ts'
+import { isTooLong } from './unavailable.ts'
+
+/** Reads that may go through a whole copy, so that they must not run on a thread that answers visitors. */
+export type LongReads = Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>
+
+/** Open what makes the long reads of a catalog's copy in the SQLite file at `path`. */
+export type OpenLongReads = (
+  place: Readonly<{ path: string; catalog: string }>,
+) => LongReads & Readonly<{ close(): Promise<void> }>
+
+/**
+ * Create the long reads of a connection. SQLite runs them on the calling thread, to their end; a server ends each statement of
+ * `findDeals` after its time.
+ */
+export function createLongReads(readCopy: ReadCopy): LongReads {
+  return {
+    findDeals: (query, withinMs) =>
+      readCopy(query.channelId, [], async (view, copy) => {
+        if (withinMs === undefined || !isPostgres(view)) return findDeals(view, copy, query)
+        await sql`set local statement_timeout = ${sql.lit(Math.max(1, Math.ceil(withinMs)))}`.execute(view)
+        return findDeals(view, copy, query).catch((error: unknown) => {
+          throw isTooLong(error) ? createLateError(error) : error
+        })
+      }),
+    countDeals: (query) => readCopy(query.channelId, NO_DEALS, (view, copy) => countDeals(view, copy, query)),
+    searchProducts: (channelId, text, limit) =>
+      readCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
+  }
+}
+
+/** One read, as it goes to a thread. `withinMs`: it is ended after that. */
+export type ReadRequest = Readonly<{
+  id: number
+  method: keyof LongReads
+  parameters: readonly unknown[]
+  withinMs: number
+}>
+
+/** What a thread is told: a read, or to end after those that it has. */
+export type ToReadThread = ReadRequest | 'close'
+
+/** What a thread answers; `failure`: in the words of the database, or `null` when the time was over. */
+export type ReadResponse =
+  Readonly<{ id: number; value: unknown }> | Readonly<{ id: number; failure: string | null }>
+
+/** What a thread is made with. */
+export type ReadThreadData = Parameters<OpenLongReads>[0]
+
+/** How long a thread may take to end its reads at a stop. */
+const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
+
+/** Open a thread that makes the long reads of a SQLite file, with a connection of its own. It starts with its first read. */
+export const openReadThread: OpenLongReads = (place) => {
+  const thread = new ReadThread(place)
+  return {
+    findDeals: (query, withinMs = Infinity) =>
+      thread.read({ method: 'findDeals', parameters: [query], withinMs }),
+    countDeals: (query) => thread.read({ method: 'countDeals', parameters: [query], withinMs: Infinity }),
+    searchProducts: (...parameters) =>
+      thread.read({ method: 'searchProducts', parameters, withinMs: Infinity }),
+    close: () => thread.close(),
+  }
+}
+
+function createLateError(cause?: unknown): UnavailableError {
+  return new UnavailableError('the deals were not read in time', { cause })
+}
+
+type Waiting = Readonly<{ resolve(value: unknown): void; reject(error: unknown): void }>
+
+/** A thread that starts with its first read, and again after it has failed. */
+class ReadThread {
+  readonly #place: ReadThreadData
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #lastId = 0
+
+  constructor(place: ReadThreadData) {
+    this.#place = place
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#place })
+    let cause: unknown
+    worker.on('message', (response: ReadResponse) => this.#settle(response))
+    worker.once('error', (error) => (cause = error))
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined
+      const ended = new Error('the thread that reads grids has ended', { cause })
+      for (const { reject } of this.#waiting.values()) reject(ended)
+      this.#waiting.clear()
+    })
+    worker.unref()
+    this.#worker = worker
+    return worker
+  }
+
+  read<T>(request: Omit<ReadRequest, 'id'>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const id = (this.#lastId += 1)
+      this.#waiting.set(id, { resolve, reject })
+      const worker = this.#worker ?? this.#start()
+      worker.postMessage({ ...request, id } satisfies ToReadThread)
+    })
+  }
+
+  async close(): Promise<void> {
+    const ending = this.#worker
+    if (ending === undefined) return
+    const ended = new AbortController()
+    ending.once('exit', () => ended.abort())
+    ending.ref()
+    ending.postMessage('close' satisfies ToReadThread)
+    await systemClock.wait(CLOSE_TIMEOUT_MS, ended.signal)
+    if (!ended.signal.aborted) await ending.terminate()
+  }
+
+  #settle(response: ReadResponse): void {
+    const request = this.#waiting.get(response.id)
+    this.#waiting.delete(response.id)
+    if ('value' in response) request?.resolve(response.value)
+    else request?.reject(response.failure === null ? createLateError() : new Error(response.failure))
+  }
+}

@@ -1,0 +1,59 @@
+import type { Product } from '../catalog/contract.ts'
+import { isNewer } from '../clock.ts'
+import type { Context } from '../context.ts'
+import { findCompleteWalkTime } from '../freshness/products.ts'
+import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
+import { computePeriodMs } from '../sync/walk-schedule.ts'
+
+/** What the catalog says of the product now, or why it was not asked. */
+export type CatalogAnswer =
+  | Readonly<{ kind: 'product'; product: Product }>
+  | Readonly<{ kind: 'absent' }>
+  | Readonly<{ kind: 'failed'; text: string; remedy: string | null }>
+  | Readonly<{ kind: 'not-asked'; why: string }>
+
+/** Everything that a box depends on beside its options. */
+export type Known = Readonly<{
+  channelId: string
+  /** 14 digits. */
+  gtin: string
+  /** `undefined`: no list was ever fetched. */
+  list: ChannelList | undefined
+  state: CopyState
+  entry: CopyEntry | undefined
+  /** Is the last complete walk recent enough to believe that the copy knows every product? */
+  isCopyComplete: boolean
+  catalog: CatalogAnswer
+}>
+
+/** Read what a visit of a box would find in memory and in the stored copy. Nothing is called. */
+export async function readKnown(
+  { store, memories, clock, config }: Context,
+  { channelId, gtin }: Readonly<{ channelId: string; gtin: string }>,
+  catalog: CatalogAnswer,
+): Promise<Known> {
+  const nowMs = clock.nowMs()
+  const walkPeriodMs = computePeriodMs(config.syncCron, nowMs)
+  const details = { store, clock, walkPeriodMs, config: config.freshness }
+  const patientUntilMs = nowMs + config.freshness.visitorTimeoutMs
+  const remembered = memories.products.get([channelId, gtin].join(' '))
+  const stored = await store.findProduct(channelId, gtin)
+  return {
+    channelId,
+    gtin,
+    list: await store.findChannelList(),
+    state: await store.getCopyState(channelId),
+    entry: findNewer(stored, remembered, nowMs),
+    isCopyComplete: (await findCompleteWalkTime(details, { channelId, patientUntilMs })) !== undefined,
+    catalog,
+  }
+}
+
+function findNewer(
+  stored: CopyEntry | undefined,
+  remembered: CopyEntry | undefined,
+  nowMs: number,
+): CopyEntry | undefined {
+  if (stored === undefined || remembered === undefined) return stored ?? remembered
+  return isNewer(remembered.asOfMs, stored.asOfMs, nowMs) ? remembered : stored
+}

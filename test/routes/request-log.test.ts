@@ -1,0 +1,287 @@
+import type { Request, Response } from 'express'
+import { describe, expect, test } from 'vitest'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { BadOptionError, CatalogDeadlineError } from '../../src/errors.ts'
+import type { LogLevel } from '../../src/config/settings.ts'
+import { createLogger } from '../../src/observability/logger.ts'
+import { logFailure } from '../../src/routes/request-log.ts'
+import { BOX, BOX_EMBED, GRID, startHarness, startStocked, visit } from '../app/visit.ts'
+import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+
+type Line = Readonly<Record<string, unknown> & { err?: Readonly<{ message: string; stack: string }> }>
+
+const DEBUG = 20
+const INFO = 30
+const WARN = 40
+const ERROR = 50
+
+/** Lines about failures of an answer, without time and process. */
+function listLines(harness: Harness): Line[] {
+  const lines = harness
+    .logs()
+    .split('\n')
+    .filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line) as Line).filter(({ surface }) => surface !== undefined)
+}
+
+type Exchange = Readonly<{ request: Request; response: Response }>
+
+/** A request for a path and its response, with what is read of them; the visitor waits unless `socket` says otherwise. */
+function toExchange(path: string, socket: object = {}, isDestroyed = false): Exchange {
+  const present = { remoteAddress: '192.0.2.1', destroyed: false }
+  return {
+    request: { originalUrl: path, socket: { ...present, ...socket } } as unknown as Request,
+    response: { locals: {}, destroyed: isDestroyed } as unknown as Response,
+  }
+}
+
+async function countAnswers({ context }: Harness): Promise<string[]> {
+  const { text } = await context.metrics.print()
+  return text.split('\n').filter((line) => line.startsWith('vitrine_answers_total'))
+}
+
+describe('failure of an answer', () => {
+  test('error of ours - a warning with its code, without a stack', async () => {
+    const harness = await startHarness()
+    const error = new CatalogDeadlineError('no answer in time')
+    logFailure(harness.context, { error, surface: 'embed', state: 'unavailable', ...toExchange('/c/deals') })
+    const [line] = listLines(harness)
+    expect(line).toMatchObject({
+      level: WARN,
+      code: 'VITRINE_CATALOG_DEADLINE',
+      surface: 'embed',
+      path: '/c/deals',
+      msg: 'no answer in time',
+    })
+    expect(JSON.stringify(line)).not.toContain('stack')
+  })
+
+  test.each([
+    [new TypeError('x is not a function'), 'x is not a function'],
+    [Object.assign(new Error('half an error'), { code: 'VITRINE_FAKE' }), 'half an error'],
+  ])('%s - is a bug: an error with its stack', async (error, message) => {
+    const harness = await startHarness()
+    logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/studio') })
+    const [line] = listLines(harness)
+    expect(line).toMatchObject({
+      level: ERROR,
+      msg: 'an error without a code: a bug',
+      surface: 'page',
+      path: '/studio',
+    })
+    expect(line?.err?.message).toBe(message)
+    expect(line?.err?.stack).toContain('request-log.test.ts')
+  })
+
+  test.each([
+    ['address is lost', toExchange('/studio', { remoteAddress: undefined })],
+    ['connection is closed', toExchange('/studio', { destroyed: true })],
+    ['response is closed', toExchange('/studio', {}, true)],
+  ])('any error of a request whose %s - is no bug: a debug line with its stack', async (_case, exchange) => {
+    const harness = await startHarness()
+    const error = new TypeError('x is not a function')
+    logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...exchange })
+    const [line] = listLines(harness)
+    expect(line).toMatchObject({ level: DEBUG, msg: 'an error after the visitor had closed the connection' })
+    expect(line?.err?.stack).toContain('request-log.test.ts')
+  })
+
+  test.each([undefined, null, 'a text', { status: 500 }])(
+    'thrown %j - is counted and logged',
+    async (error) => {
+      const harness = await startHarness()
+      logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
+      expect(listLines(harness)).toHaveLength(1)
+      expect(await countAnswers(harness)).toHaveLength(1)
+    },
+  )
+
+  test('several - are counted by surface and state, never as from a cache', async () => {
+    const harness = await startHarness()
+    const error = new BadOptionError('limit', 'a number')
+    const note = (surface: string, state: string): void =>
+      logFailure(harness.context, { error, surface, state, ...toExchange('/') })
+    note('fragment', 'invalid')
+    note('fragment', 'invalid')
+    note('embed', 'unavailable')
+    expect(await countAnswers(harness)).toEqual([
+      'vitrine_answers_total{surface="fragment",state="invalid",cache="none"} 2',
+      'vitrine_answers_total{surface="embed",state="unavailable",cache="none"} 1',
+    ])
+  })
+
+  test('request with a secret in its query - the path alone is logged', async () => {
+    const harness = await startHarness()
+    for (const path of [`${BOX}?limit=0&token=secret-7f3a`, '/nothing?token=secret-7f3a'])
+      await visit(harness, path)
+    expect(listLines(harness).map(({ surface }) => surface)).toEqual(['fragment', 'page'])
+    expect(harness.logs()).not.toContain('secret-7f3a')
+  })
+})
+
+/** Every call is answered by the catalog with a 500, after so long. */
+function failCalls({ catalog, clock }: Harness, afterMs = 0): void {
+  catalog.fault = {
+    matches: /./,
+    does: (_request, response) => {
+      clock.advance(afterMs)
+      sendJson(response, 500, {})
+    },
+  }
+}
+
+describe('line about an answer', () => {
+  test('fetched for this visitor - one line with everything, the time from our clock', async () => {
+    const harness = await startHarness()
+    harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    harness.catalog.fault = {
+      matches: /\/products\//,
+      does: (_request, response) => {
+        harness.clock.advance(120)
+        sendJson(response, 200, makeWireProduct())
+      },
+    }
+    await visit(harness, `${BOX}?limit=3&token=secret-7f3a`)
+    const lines = listLines(harness)
+    expect(lines).toEqual([
+      {
+        level: INFO,
+        time: expect.any(String),
+        requestId: expect.stringMatching(/^[0-9a-f]{16}$/),
+        surface: 'fragment where-to-buy',
+        state: 'shown',
+        cache: 'miss',
+        durationMs: 120,
+        path: BOX,
+        msg: 'answered',
+      },
+    ])
+  })
+
+  test.each([
+    ['box', BOX, 'fragment where-to-buy'],
+    ['embed', BOX_EMBED, 'embed where-to-buy'],
+  ])(
+    '%s from a copy that is an hour past stale, calls failing - rescued: info',
+    async (...[, path, surface]) => {
+      const harness = await startStocked()
+      harness.clock.advance(2 * HOUR_MS)
+      failCalls(harness)
+      await visit(harness, path)
+      expect(listLines(harness)).toMatchObject([
+        { level: INFO, surface, state: 'shown', cache: 'rescued', path },
+      ])
+    },
+  )
+
+  test('stale - debug: it is refreshed behind', async () => {
+    const harness = await startStocked()
+    harness.clock.advance(10 * MINUTE_MS)
+    await visit(harness, BOX)
+    expect(listLines(harness)).toMatchObject([{ level: DEBUG, cache: 'stale', state: 'shown' }])
+  })
+
+  test('warm - none, however often', async () => {
+    const harness = await startStocked()
+    for (const path of [BOX, BOX, BOX_EMBED, GRID, `${BOX}?theme=dark`]) await visit(harness, path)
+    expect(listLines(harness)).toEqual([])
+  })
+
+  test('nothing to show - a warning with the code and how long it took', async () => {
+    const harness = await startHarness()
+    failCalls(harness, 70)
+    await visit(harness, BOX)
+    expect(listLines(harness)).toMatchObject([
+      { level: WARN, surface: 'fragment', state: 'unavailable', cache: 'none', durationMs: 70, path: BOX },
+    ])
+    expect(listLines(harness)[0]?.['code']).toMatch(/^VITRINE_/)
+  })
+
+  test.each([
+    ['info', ['miss']],
+    ['debug', ['miss', 'stale']],
+    ['warn', []],
+  ] as const)('level %s - a fetched and a stale answer - lines %j', async (level: LogLevel, expected) => {
+    const lines: string[] = []
+    const logger = createLogger({ level, stream: { write: (line) => void lines.push(line) } })
+    const harness = await startHarness({ over: { logger } })
+    harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    await visit(harness, BOX)
+    harness.clock.advance(10 * MINUTE_MS)
+    await visit(harness, BOX)
+    const caches = lines.map((line) => (JSON.parse(line) as Line)['cache'])
+    expect(caches.filter((cache) => cache !== undefined)).toEqual(expected)
+  })
+
+  test('page of our own - its line is found by the id in the answer', async () => {
+    const harness = await startHarness()
+    const seen = [await visit(harness, '/nothing'), await visit(harness, '/nothing')]
+    const ids = listLines(harness).map(({ requestId }) => requestId)
+    expect(seen.map(({ headers }) => headers['vitrine-request-id'])).toEqual(ids)
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  test.each([{}, { VITRINE_TRUST_PROXY: 'loopback' }])(
+    'visitor behind a proxy, settings %j - no address, agent or cookie of theirs is in any line',
+    async (settings) => {
+      const harness = await startHarness({ settings })
+      harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+      const headers = {
+        'X-Forwarded-For': '198.51.100.77',
+        Forwarded: 'for=198.51.100.77',
+        'User-Agent': 'agent-of-the-visitor',
+        Cookie: 'session=cookie-of-the-visitor',
+        Referer: 'https://magazine.example/page-of-the-visitor',
+      }
+      for (const path of [BOX, '/nothing', `${BOX}?limit=0`]) await visit(harness, path, headers)
+      expect(listLines(harness)).toHaveLength(3)
+      expect(JSON.stringify(listLines(harness))).not.toMatch(/198\.51|127\.0\.0\.1|::ffff|of-the-visitor/)
+    },
+  )
+})
+
+describe('flood of failing visits', () => {
+  test('two hundred in a second - fifty lines, and the next one tells of the others', async () => {
+    const harness = await startHarness()
+    for (let index = 0; index < 200; index += 1) await visit(harness, `/nothing/${index}`)
+    expect(listLines(harness)).toHaveLength(50)
+    expect(listLines(harness).some(({ leftOut }) => leftOut !== undefined)).toBe(false)
+    harness.clock.advance(SECOND_MS)
+    await visit(harness, '/nothing/more')
+    await visit(harness, '/nothing/again')
+    expect(listLines(harness).slice(50)).toMatchObject([{ path: '/nothing/more', leftOut: 150 }, {}])
+    expect(listLines(harness).at(-1)).not.toHaveProperty('leftOut')
+    expect(await countAnswers(harness)).toEqual([
+      'vitrine_answers_total{surface="page",state="invalid",cache="none"} 202',
+    ])
+  })
+
+  test('lines of a level that is not written - cost the others nothing', async () => {
+    const lines: string[] = []
+    const logger = createLogger({ level: 'warn', stream: { write: (line) => void lines.push(line) } })
+    const harness = await startHarness({ over: { logger } })
+    for (let index = 0; index < 60; index += 1) await visit(harness, '/nothing')
+    expect(lines).toEqual([])
+    failCalls(harness)
+    await visit(harness, BOX)
+    const surfaces = lines.map((line) => (JSON.parse(line) as Line)['surface'])
+    expect(surfaces.filter((surface) => surface !== undefined)).toEqual(['fragment'])
+  })
+
+  test('errors that are bugs - are written beside a flood of others', async () => {
+    const harness = await startHarness()
+    for (let index = 0; index < 60; index += 1) await visit(harness, '/nothing')
+    const error = new TypeError('a bug')
+    logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
+    expect(listLines(harness).at(-1)).toMatchObject({ level: ERROR, err: { message: 'a bug' } })
+  })
+
+  test('fetched and failing answers - share the budget', async () => {
+    const harness = await startHarness()
+    harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    for (let index = 0; index < 50; index += 1) await visit(harness, '/nothing')
+    await visit(harness, BOX)
+    expect(listLines(harness)).toHaveLength(50)
+  })
+})

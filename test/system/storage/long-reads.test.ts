@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { OpenLongReads } from '../../../src/storage/long-reads.ts'
+import { type SqlStore, openSqlStore } from '../../../src/storage/sql-store.ts'
+import { isShortRead } from '../../../src/storage/store.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import { CHANNEL, makeQuery, walkAll } from '../../storage/conformance/subject.ts'
+
+/** The built thread: it needs JavaScript. */
+const BUILT_THREAD = new URL('../../../dist/storage/long-reads.js', import.meta.url).href
+
+const products = Array.from({ length: 600 }, (_, index) =>
+  makeProduct({
+    gtin: toGtin(index),
+    title: `Lamp ${index}`,
+    offers: [makeParsedOffer({ price: `${20 + index}.00`, oldPrice: '900.00' })],
+  }),
+)
+
+let store: SqlStore
+let path: string
+let openReadThread: OpenLongReads
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'vitrine-threads-'))
+  path = join(folder, 'copy.db')
+  ;({ openReadThread } = (await import(BUILT_THREAD)) as { openReadThread: OpenLongReads })
+  store = await openSqlStore({
+    database: { kind: 'sqlite', path },
+    catalog: 'c',
+    openLongReads: openReadThread,
+  })
+  onTestFinished(async () => {
+    await store.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  await walkAll(store, products, 100)
+})
+
+describe('long reads in a thread of their own', () => {
+  test('grids, counts and searches - are what the calling thread reads', async () => {
+    const here = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+    onTestFinished(() => here.close())
+    const short = makeQuery({ limit: 5 })
+    const long = makeQuery({ words: 'lamp 5', excluded: ['nobody'], sort: 'saving' })
+    expect(await store.findDeals(short)).toHaveLength(5)
+    for (const query of [short, long]) {
+      expect(await store.findDeals(query)).toEqual(await here.findDeals(query))
+      expect(await store.countDeals(query)).toEqual(await here.countDeals(query))
+    }
+    expect(await store.searchProducts(CHANNEL, 'lamp 599', 8)).toEqual(
+      await here.searchProducts(CHANNEL, 'lamp 599', 8),
+    )
+  })
+
+  test('time is over - the read is ended, and the thread goes on with the next one', async () => {
+    const reads = openReadThread({ path, catalog: 'c' })
+    onTestFinished(() => reads.close())
+    for (const over of [
+      { excluded: ['kopje'] },
+      { excluded: ['kopje'], sort: 'saving' },
+      { words: 'lamp' },
+      { brand: 'lumen' },
+    ] as const) {
+      const query = makeQuery(over)
+      await expect(reads.findDeals(query, 0)).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+      expect(await reads.findDeals(makeQuery({ limit: 3 }), 60_000)).toHaveLength(3)
+    }
+  })
+
+  test('read that fails - is an error of the store in the words of the database', async () => {
+    const reads = openReadThread({ path: join(path, 'no-folder', 'copy.db'), catalog: 'c' })
+    onTestFinished(() => reads.close())
+    await expect(reads.findDeals(makeQuery())).rejects.toThrow(/Cannot open the database/)
+    // The same thread is asked again.
+    await expect(reads.findDeals(makeQuery())).rejects.toThrow(/Cannot open the database/)
+  })
+
+  test('end of the store - ends the thread after the reads that it has', async () => {
+    const reads = openReadThread({ path, catalog: 'c' })
+    const read = reads.findDeals(makeQuery({ words: 'lamp' }))
+    await reads.close()
+    expect(await read).toHaveLength(61)
+  })
+})
+
+test('short reads - pages near the beginning without a filter that has to be searched for', () => {
+  expect(isShortRead(makeQuery({ minDiscountPercent: 20, offset: 960 }))).toBe(true)
+  for (const over of [
+    { words: 'x' },
+    { brand: 'x' },
+    { merchants: ['x'] },
+    { excluded: ['x'] },
+    { maxPrice: '5' },
+    { offset: 1_020 },
+    { offset: 204, sort: 'price' },
+    { minDiscountPercent: 20, sort: 'newest' },
+  ] as const)
+    expect(isShortRead(makeQuery(over))).toBe(false)
+})
