@@ -298,23 +298,20 @@ class Trouble {
 /** Let a read fail when the database has answered nothing for `silentMs`; a database that is only slow is waited for. */
 function createSilenceLimit(): <T>(call: Promise<T>, silentMs: number) => Promise<T> {
   let answeredAtMs = -Infinity
-  return async (call, silentMs) => {
+  return <T>(call: Promise<T>, silentMs: number) => {
     const sinceMs = performance.now()
-    let cancel = (): void => {}
-    const silence = new Promise<never>((_resolve, reject) => {
+    return new Promise<T>((resolve, reject) => {
       const failIfSilent = async (): Promise<void> => {
         // Read first what arrived while this process was busy.
         await yieldToEventLoop()
         if (answeredAtMs <= sinceMs) reject(new StoreError(`the database said nothing for ${silentMs} ms`))
       }
-      cancel = systemClock.startTimer(silentMs, () => void failIfSilent())
+      const cancel = systemClock.startTimer(silentMs, () => void failIfSilent())
+      const end = (result: T): void => {
+        answeredAtMs = performance.now()
+        resolve(result)
+      }
+      void call.then(end, reject).finally(cancel)
     })
-    try {
-      const result = await Promise.race([call, silence])
-      answeredAtMs = performance.now()
-      return result
-    } finally {
-      cancel()
-    }
   }
 }
