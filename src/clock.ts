@@ -25,12 +25,6 @@ export type Clock = {
   startTimer(delayMs: number, run: () => void): () => void
 }
 
-/**
- * Reason for ending a wait whose end nobody asks about: without one of its own, each abort makes an error with a stack,
- * which costs more than the wait.
- */
-export const ENOUGH = 'enough'
-
 /** The machine's clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

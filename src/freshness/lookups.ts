@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { type Clock, ENOUGH, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { CallNotMadeError, StoreError } from '../errors.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 
@@ -114,7 +114,7 @@ export function createLookups(details: LookupsDetails): Lookups {
     settle: writes.settle,
     async stop() {
       await writes.settle()
-      stopping.abort(ENOUGH)
+      stopping.abort()
       while (running.size > 0) await Promise.allSettled(running)
     },
   }

@@ -1,4 +1,4 @@
-import { type Clock, ENOUGH } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 
 /** Requests that may wait, all together and of one visitor: beyond, they are refused at once. */
@@ -32,30 +32,24 @@ export function createFairQueue(clock: Clock): FairQueue {
     isRunning = false
   }
   return {
-    async run<T>(
-      { visitor, withinMs }: Readonly<{ visitor: string; withinMs: number }>,
-      task: (leftMs: number) => Promise<T>,
-    ) {
+    async run({ visitor, withinMs }, task) {
       const own = waiting.get(visitor) ?? []
       if (count >= MAX_WAITING || own.length >= MAX_WAITING_OF_ONE)
         throw new UnavailableError('too many grids wait to be read')
       const untilMs = clock.nowMs() + withinMs
-      const done = new AbortController()
-      const outcome = new Promise<T>((resolve, reject) => {
+      return new Promise((resolve, reject) => {
+        const cancel = clock.startTimer(withinMs, () =>
+          reject(new UnavailableError('the grid was not read in time')),
+        )
         own.push(async () => {
           const leftMs = Math.min(withinMs, untilMs - clock.nowMs())
           if (leftMs > 0) await task(leftMs).then(resolve, reject)
+          cancel()
         })
-        const rejectWhenLate = async (): Promise<void> => {
-          await clock.wait(withinMs, done.signal)
-          if (!done.signal.aborted) reject(new UnavailableError('the grid was not read in time'))
-        }
-        void rejectWhenLate()
+        waiting.set(visitor, own)
+        count += 1
+        if (!isRunning) void runAll()
       })
-      waiting.set(visitor, own)
-      count += 1
-      if (!isRunning) void runAll()
-      return outcome.finally(() => done.abort(ENOUGH))
     },
   }
 }

@@ -19,13 +19,15 @@ export function createRpcChannel({ clock, timeoutMs, ended }: RpcChannelOptions)
     async call(send) {
       if (ended?.aborted) return undefined
       const id = (lastId += 1)
-      const done = new AbortController()
       const reply = new Promise<unknown>((resolve) => pending.set(id, resolve))
-      send(id)
-      const value = await Promise.race([reply, clock.wait(timeoutMs, done.signal)])
-      done.abort()
-      pending.delete(id)
-      return value
+      const cancel = clock.startTimer(timeoutMs, () => pending.get(id)?.(undefined))
+      try {
+        send(id)
+        return await reply
+      } finally {
+        cancel()
+        pending.delete(id)
+      }
     },
     resolve: (id, value) => pending.get(id)?.(value),
   }

@@ -1,4 +1,4 @@
-import { type Clock, ENOUGH } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 
 /** Limits how many calls run at the same time; the others wait in the order in which they came. */
 export type Semaphore = Readonly<{
@@ -16,18 +16,22 @@ export function createSemaphore(count: number, clock: Clock): Semaphore {
     else next()
   }
   return {
-    async acquire(timeoutMs) {
+    acquire(timeoutMs) {
       if (free > 0) {
         free--
-        return release
+        return Promise.resolve(release)
       }
-      const passed = new AbortController()
-      const pass = (): void => passed.abort(ENOUGH)
-      waiting.push(pass)
-      await clock.wait(timeoutMs, passed.signal)
-      if (passed.signal.aborted) return release
-      waiting.splice(waiting.indexOf(pass), 1)
-      return undefined
+      return new Promise((resolve) => {
+        const pass = (): void => {
+          cancel()
+          resolve(release)
+        }
+        const cancel = clock.startTimer(timeoutMs, () => {
+          waiting.splice(waiting.indexOf(pass), 1)
+          resolve(undefined)
+        })
+        waiting.push(pass)
+      })
     },
   }
 }

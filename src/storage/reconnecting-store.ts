@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { type Clock, ENOUGH, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
 import type { BusyTimeouts } from './dialects.ts'
@@ -298,23 +298,20 @@ class Trouble {
 /** Let a read fail when the database has answered nothing for `silentMs`; a database that is only slow is waited for. */
 function createSilenceLimit(): <T>(call: Promise<T>, silentMs: number) => Promise<T> {
   let answeredAtMs = -Infinity
-  return async (call, silentMs) => {
+  return <T>(call: Promise<T>, silentMs: number) => {
     const sinceMs = performance.now()
-    const answered = new AbortController()
-    const waitForSilence = async (): Promise<void> => {
-      await systemClock.wait(silentMs, answered.signal)
-      // Read first what arrived while this process was busy.
-      await yieldToEventLoop()
-      if (!answered.signal.aborted && answeredAtMs <= sinceMs)
-        throw new StoreError(`the database said nothing for ${silentMs} ms`)
-    }
-    try {
-      await Promise.race([call, waitForSilence()])
-      const result = await call
-      answeredAtMs = performance.now()
-      return result
-    } finally {
-      answered.abort(ENOUGH)
-    }
+    return new Promise<T>((resolve, reject) => {
+      const failIfSilent = async (): Promise<void> => {
+        // Read first what arrived while this process was busy.
+        await yieldToEventLoop()
+        if (answeredAtMs <= sinceMs) reject(new StoreError(`the database said nothing for ${silentMs} ms`))
+      }
+      const cancel = systemClock.startTimer(silentMs, () => void failIfSilent())
+      const end = (result: T): void => {
+        answeredAtMs = performance.now()
+        resolve(result)
+      }
+      void call.then(end, reject).finally(cancel)
+    })
   }
 }
