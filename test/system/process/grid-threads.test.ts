@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { useServer } from '../use-server.ts'
 
-/** Makes the threads that read grids stand still while the file `fuse` exists. */
+/** Makes the thread of the long reads stand still while the file `fuse` exists. */
 const HOLD = `
 import { existsSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
@@ -38,13 +38,15 @@ describe.each(['1', '2'])('%s workers', (workers) => {
     NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
   })
 
-  test('a read of a grid that does not end - holds up no box', async () => {
-    for (const query of ['', '?q=lamp', '?sort=newest&page=200&limit=60']) {
-      const grid = getState(`${server.addresses.grid}${query}`)
+  test('a read of a grid that does not end - holds up no box, and no grid without a filter', async () => {
+    const searched = `${server.addresses.grid}?q=headphones`
+    for (const url of [searched, `${server.addresses.grid}?sort=newest&page=200&limit=60`]) {
+      const grid = getState(url)
       expect(await getState(server.addresses.box)).toBe('shown')
+      expect(await getState(server.addresses.grid)).toBe('shown')
       expect(await grid).toBe('unavailable')
     }
     rmSync(fuse)
-    await vi.waitFor(async () => expect(await getState(server.addresses.grid)).toBe('shown'))
+    await vi.waitFor(async () => expect(await getState(searched)).toBe('shown'))
   })
 })
