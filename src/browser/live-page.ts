@@ -1,4 +1,4 @@
-/** What the server says of a choice; see `StudioLive` in src/studio/views.ts. */
+/** What the server says of a choice; see `StudioLive` in src/studio/live.ts. */
 export type Live = Readonly<{
   texts: Readonly<Record<string, string>>
   links: Readonly<Record<string, string>>

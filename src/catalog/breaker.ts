@@ -3,7 +3,7 @@ import { CallNotMadeError, CatalogDeadlineError, CatalogUnreachableError } from 
 import { createPause } from '../lib/backoff.ts'
 
 /** Failures of the connection in a row, of whatever products, that open the breaker. */
-export const BREAKING_FAILURES = 5
+const BREAKING_FAILURES = 5
 /** The jitter keeps several processes from probing together. */
 const PAUSES = { firstMs: 5 * SECOND_MS, longestMs: MINUTE_MS, jitterShare: 0.2 } as const
 

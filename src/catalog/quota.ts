@@ -83,7 +83,7 @@ export function createQuotaState(nowMs: number): QuotaState {
 }
 
 /** The share that pays for a call. */
-export function toShare(purpose: CallPurpose): Share {
+function toShare(purpose: CallPurpose): Share {
   return purpose === 'channels' ? 'lookup' : purpose
 }
 

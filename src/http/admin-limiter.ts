@@ -5,7 +5,7 @@ import { type Clock, MINUTE_MS, isPauseOn } from '../clock.ts'
 const MAX_WRONG = 10
 
 /** Starts with the first wrong password; no address is locked for longer. */
-export const WINDOW_MS: number = 15 * MINUTE_MS
+const WINDOW_MS: number = 15 * MINUTE_MS
 
 /** Addresses that are remembered, the least recently seen are dropped first. */
 const MAX_ADDRESSES = 10_000

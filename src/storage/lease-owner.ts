@@ -11,7 +11,7 @@ export function createLeaseOwner(): string {
  * What tells this machine from others: machines that were cloned, and containers, may have the same name, and a number of a
  * process means something only among those that count together.
  */
-export const MACHINE: string = [
+const MACHINE = [
   hostname(),
   tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
   tryRead(() => readlinkSync('/proc/self/ns/pid')),

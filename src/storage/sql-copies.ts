@@ -20,7 +20,7 @@ export type CopyRow = Readonly<{
 export type CopyView = CopyRow & Readonly<{ nowMs: number }>
 
 /** Find the copy's row; `undefined` while nothing was ever stored of the channel. */
-export async function findCopy(
+async function findCopy(
   database: Kysely<CopyTables>,
   catalog: string,
   channelId: string,

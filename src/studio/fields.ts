@@ -151,10 +151,10 @@ export function formatDeals(count: number, { isBounded }: Pick<DealCounts, 'isBo
   return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
 }
 
-/** How many deals there are under the chosen filters, and would be under others. */
-export type DealsPanelView = ReturnType<typeof toDealsPanel>
-
-/** Counts as filters: each entry leads to the choice that has it, a chosen one to the choice without. */
+/**
+ * Build counts as filters: how many deals there are under the chosen filters and would be under others. Each entry leads to
+ * the choice that has it, a chosen one to the choice without.
+ */
 export function toDealsPanel(
   counts: DealCounts,
   typed: URLSearchParams,

@@ -142,6 +142,6 @@ export function describeDrops(drops: Readonly<Drops>): readonly string[] {
 }
 
 /** How many products or offers were left out. */
-export function countDrops(drops: Readonly<Drops>): number {
+function countDrops(drops: Readonly<Drops>): number {
   return Object.values(drops).reduce((sum, dropped) => sum + dropped, 0)
 }

@@ -55,13 +55,13 @@ export type Surface = 'fragment' | 'embed'
 export const THEMES = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 /** Only what is in stock, or everything. */
-export const STOCKS = ['in', 'any'] as const
+const STOCKS = ['in', 'any'] as const
 /** How a fragment stands against the styles of its page. */
-export const ISOLATIONS = ['none', 'shadow'] as const
+const ISOLATIONS = ['none', 'shadow'] as const
 /** Who brings a fragment's style sheet. */
-export const STYLE_SHEETS = ['link', 'none'] as const
+const STYLE_SHEETS = ['link', 'none'] as const
 /** What a fragment tells search engines beside its words. */
-export const MARKUPS = ['none', 'schema'] as const
+const MARKUPS = ['none', 'schema'] as const
 
 /** What one option of a widget's address is, for documentation and studio; `parseBoxOptions` and `parseGridOptions` carry it out. */
 export type OptionRow = Readonly<{

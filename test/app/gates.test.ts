@@ -1,11 +1,7 @@
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import {
-  SAMPLE_SHOWCASE,
-  findSampleListing,
-  findSamplePicture,
-} from '../../src/catalog-service/sample/sample-data.ts'
+import { createDemo } from '../../src/catalog-service/sample/sample-data.ts'
 import type { Demo } from '../../src/context.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
@@ -24,12 +20,8 @@ const PAGES = [
 ]
 
 /** The demonstration as `serve` makes it, without its catalog. */
-const DEMO: Demo = {
-  findPicture: findSamplePicture,
-  findListing: (pageUrl) => findSampleListing(pageUrl, PUBLIC_URL),
-  showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' },
-  readContent: () => Promise.resolve('sample'),
-}
+const SAMPLE = createDemo(PUBLIC_URL, (): ReturnType<Demo['readContent']> => Promise.resolve('sample'))
+const DEMO: Demo = { ...SAMPLE, showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' } }
 
 /** A harness whose settings say that the catalog is the embedded one; its address stays the fake's. */
 async function startDemo(settings: Record<string, string> = {}): Promise<Harness> {
@@ -249,7 +241,7 @@ describe('demonstration', () => {
 
   test('/demo/shop - what the link names, and the tracking that arrived, as text', async () => {
     const harness = await startDemo()
-    const url = `https://novabrueck.example/p/${SAMPLE_SHOWCASE.gtin}`
+    const url = `https://novabrueck.example/p/${SAMPLE.showcase.gtin}`
     const query = new URLSearchParams({ url, 'click<b>': '<script>alert(1)</script>' }).toString()
     const seen = await visit(harness, `/demo/shop?${query}`)
     expect(seen.status).toBe(200)

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { BREAKING_FAILURES, type Breaker, createBreaker } from '../../src/catalog/breaker.ts'
+import { type Breaker, createBreaker } from '../../src/catalog/breaker.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import {
   CallNotMadeError,
@@ -15,6 +15,9 @@ import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toRuns } from '../helpers/property-runs.ts'
+
+/** Failures in a row that open the breaker. */
+const BREAKING_FAILURES = 5
 
 type Under = Readonly<{ breaker: Breaker; clock: FakeClock }>
 

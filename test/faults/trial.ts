@@ -29,7 +29,7 @@ export const BEGINNINGS = [
 
 export type Beginning = (typeof BEGINNINGS)[number]
 
-export const OLD_TITLE = 'Before the fault'
+const OLD_TITLE = 'Before the fault'
 const NEW_TITLE = 'After the fault'
 const PASSWORD = 'metrics-password'
 const LOOK_UP = /\/products\//

@@ -95,7 +95,7 @@ const BOX: Shown = {
 const GRID: Shown = { kind: 'deals', size: { layout: 'grid', cardCount: 7 } }
 
 /** Why a box with one of two offers shows what it shows. */
-export const EXPLANATION: ExplanationView = {
+const EXPLANATION: ExplanationView = {
   isShown: true,
   verdict: 'A box is shown: 1 offer.',
   remedy: null,

@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { MACHINE, createLeaseOwner, isOwnerGone } from '../../src/storage/lease-owner.ts'
+import { createLeaseOwner, isOwnerGone } from '../../src/storage/lease-owner.ts'
+
+/** The part of an owner's name that tells its machine. */
+const MACHINE = createLeaseOwner().split(' ').slice(2).join(' ')
 
 /** The number of a process that has just ended. */
 const endedPid = spawnSync(process.execPath, ['-e', '']).pid

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { DealCounts } from '../../src/storage/store.ts'
-import { type DealsPanelView, toDealsPanel } from '../../src/studio/fields.ts'
+import { toDealsPanel } from '../../src/studio/fields.ts'
 import { COUNTS } from '../helpers/studio-view.ts'
+
+type DealsPanelView = ReturnType<typeof toDealsPanel>
 
 const toPanel = (typed = '', over: Partial<DealCounts> = {}): DealsPanelView =>
   toDealsPanel({ ...COUNTS, ...over }, new URLSearchParams(typed), (query) => `?${query.toString()}`)

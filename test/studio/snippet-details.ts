@@ -4,7 +4,7 @@ import { type SnippetDetails, listSnippets } from '../../src/studio/snippets.ts'
 export const HOSTILE = '"><script>alert(1)</script>&amp; \\ [/vitrine] \' <?php ?> --> #'
 
 /** Options of an address with that text. */
-export const QUERY = new URLSearchParams({ theme: 'dark', q: HOSTILE }).toString()
+const QUERY = new URLSearchParams({ theme: 'dark', q: HOSTILE }).toString()
 
 /** A widget whose every value is hostile. */
 export const DETAILS: SnippetDetails = {

@@ -43,7 +43,7 @@ export type Sample = Readonly<{
 }>
 
 /** The box that the studio shows first: the channel that has every offer, a product with a picture and eight shops. */
-export const SAMPLE_SHOWCASE = {
+const SAMPLE_SHOWCASE = {
   channelId: '952a0000-0000-4000-8000-000000000001',
   gtin: '09520001001024',
 } as const
@@ -99,7 +99,7 @@ let pages: ReadonlyMap<string, Listed> | undefined
  * Find what a fictional shop shows at `pageUrl`, the address that the sample's links carry. `base` is the public address
  * of the server that has the pictures, without a slash at its end.
  */
-export function findSampleListing(pageUrl: string, base: string): SampleListing | undefined {
+function findSampleListing(pageUrl: string, base: string): SampleListing | undefined {
   pages ??= new Map(
     getSample().products.flatMap((product) =>
       product.offers.map((offer) => [toPageUrl(product.gtin, offer), { product, offer }]),
@@ -129,7 +129,7 @@ type Pictures = Readonly<{ drawings: ReadonlyMap<string, string>; tones: readonl
 let pictures: Pictures | undefined
 
 /** Find the SVG document of a name such as `headphones-3.svg`: the drawing of headphones in the third tone. */
-export function findSamplePicture(name: string): string | undefined {
+function findSamplePicture(name: string): string | undefined {
   pictures ??= readPictures()
   const { drawings, tones } = pictures
   const [, kind = '', number] = /^([a-z-]+)-(\d)\.svg$/.exec(name) ?? []

@@ -10,7 +10,7 @@ export type ReadText = {
 }
 
 /** 1 May 2026, noon, UTC. */
-export const NOW_MS: number = Date.UTC(2026, 4, 1, 12)
+const NOW_MS: number = Date.UTC(2026, 4, 1, 12)
 
 /** Reads a feed from memory, in pieces of `pieceBytes` (default: all at once). */
 export async function readText(

@@ -2,13 +2,7 @@ import { readdirSync } from 'node:fs'
 import { parseFragment } from 'parse5'
 import { describe, expect, it } from 'vitest'
 import { putSampleData, refreshSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
-import {
-  SAMPLE_SHOWCASE,
-  findSampleListing,
-  findSamplePicture,
-  getSample,
-  toPageUrl,
-} from '../../../src/catalog-service/sample/sample-data.ts'
+import { createDemo, getSample, toPageUrl } from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
 import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { parseProduct } from '../../../src/catalog/parse.ts'
@@ -26,6 +20,7 @@ import {
 
 const BASE = 'http://127.0.0.1:3000'
 const SAMPLE = getSample()
+const DEMO = createDemo(BASE, null)
 const OFFERS = SAMPLE.products.flatMap(({ gtin, offers }) => offers.map((offer) => ({ gtin, ...offer })))
 
 /** The product that all ten shops sell, each three times. */
@@ -74,7 +69,7 @@ describe('sample data, as the catalog gives it', () => {
 
   it('showcase - the start page - a picture, at least seven euro offers in stock, three on sale', async () => {
     const under = await openWithSample()
-    const product = await findProduct(under, SAMPLE_SHOWCASE.channelId, SAMPLE_SHOWCASE.gtin)
+    const product = await findProduct(under, DEMO.showcase.channelId, DEMO.showcase.gtin)
     const euros = product?.offers.filter((offer) => offer.currency === 'EUR') ?? []
     expect(product?.images).toHaveLength(1)
     expect(euros).toHaveLength(8)
@@ -91,7 +86,7 @@ describe('sample data, as the catalog gives it', () => {
     )
     for (const link of links) {
       expect(`${link.origin}${link.pathname}`).toBe(`${BASE}/demo/shop`)
-      expect(findSampleListing(link.searchParams.get('url') ?? '', BASE)).toBeDefined()
+      expect(DEMO.findListing(link.searchParams.get('url') ?? '')).toBeDefined()
     }
   })
 })
@@ -171,11 +166,11 @@ describe('sample pictures', () => {
   it('products - with a picture - all drawn; some have none', () => {
     const names = SAMPLE.products.map((product) => product.picture)
     expect(names.filter((name) => name === undefined).length).toBeGreaterThan(3)
-    expect(names.every((name) => name === undefined || findSamplePicture(name) !== undefined)).toBe(true)
+    expect(names.every((name) => name === undefined || DEMO.findPicture(name) !== undefined)).toBe(true)
   })
 
   it.each(PICTURE_NAMES)('picture - %s - well-formed, without script, text or references', (name) => {
-    const svg = findSamplePicture(name) ?? ''
+    const svg = DEMO.findPicture(name) ?? ''
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 480 480"/)
     expect(svg).not.toMatch(/<script|<text|<image|<use|href|url\(|on\w+=|style=|undefined|NaN/i)
     expect(findImbalance(svg)).toBeUndefined()
@@ -187,15 +182,15 @@ describe('sample pictures', () => {
   it.each(['headphones-0.svg', 'headphones-7.svg', 'headphones-1', '../x.svg', '__proto__-1.svg', ''])(
     'picture - "%s" - undefined',
     (name) => {
-      expect(findSamplePicture(name)).toBeUndefined()
+      expect(DEMO.findPicture(name)).toBeUndefined()
     },
   )
 })
 
 describe('sample listing', () => {
   it('page of a shop - usual currency - price, title and picture', () => {
-    const page = `https://novabrueck.example/p/${SAMPLE_SHOWCASE.gtin}`
-    expect(findSampleListing(page, BASE)).toEqual({
+    const page = `https://novabrueck.example/p/${DEMO.showcase.gtin}`
+    expect(DEMO.findListing(page)).toEqual({
       shop: 'Novabrück',
       title: 'Sonderby Arne 2 Wireless Over-Ear Headphones, Sand',
       price: '199.00',
@@ -208,7 +203,7 @@ describe('sample listing', () => {
   it.each(['', 'https://novabrueck.example/p/1', 'https://example.com/', 'javascript:1'])(
     'page - "%s" - undefined',
     (page) => {
-      expect(findSampleListing(page, BASE)).toBeUndefined()
+      expect(DEMO.findListing(page)).toBeUndefined()
     },
   )
 })

@@ -18,7 +18,7 @@ export type Fleet = Readonly<{
 }>
 
 /** Processes that this one started, and that live. */
-export function listChildren(pid: number): readonly number[] {
+function listChildren(pid: number): readonly number[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' })
     .split('\n')
     .map((line) => line.trim().split(/\s+/))

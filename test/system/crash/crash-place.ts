@@ -150,7 +150,7 @@ function countStoredPages({ path }: CrashPlace): number {
 }
 
 /** Answers a page, as the catalog does. */
-export function sendPage({ catalog }: CrashPlace, page: number, response: ServerResponse): void {
+function sendPage({ catalog }: CrashPlace, page: number, response: ServerResponse): void {
   const products = catalog.products.get(CHANNEL_ID) ?? []
   const items = products.slice((page - 1) * PAGE_PRODUCTS, page * PAGE_PRODUCTS)
   const isLast = page * PAGE_PRODUCTS >= products.length

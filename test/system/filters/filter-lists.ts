@@ -97,7 +97,7 @@ export function findRules(engine: FiltersEngine, { url, type, pageUrl }: SeenReq
 }
 
 /** Edition of the lists, with the day of its package, for the names of tests. */
-export const EDITION: string = PLACE === undefined ? 'uBlock Origin is not installed' : readEdition(PLACE)
+const EDITION: string = PLACE === undefined ? 'uBlock Origin is not installed' : readEdition(PLACE)
 
 function readEdition(place: string): string {
   const { version } = JSON.parse(readFileSync(join(place, 'manifest.json'), 'utf8')) as { version: string }

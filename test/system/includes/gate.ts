@@ -57,7 +57,7 @@ export type Gate = Lane &
 export const ERROR_PAGE = '<html><body><h1>500 GATE-ERROR-PAGE</h1></body></html>'
 
 /** A well-formed GTIN that the sample data does not have. */
-export const HIDDEN_GTIN = '09521234500005'
+const HIDDEN_GTIN = '09521234500005'
 
 /** What the gate stands before, and the path below which it answers, as if a proxy had put it there. */
 export type GateDetails = Readonly<{ target: string; prefix?: string }>

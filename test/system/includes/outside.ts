@@ -5,7 +5,7 @@ import type { Gate } from './gate.ts'
 import type { See } from './cases.ts'
 
 /** What lies beside the fragments, and spellings that a proxy might take for a fragment. */
-export const BESIDE_FRAGMENTS: readonly string[] = [
+const BESIDE_FRAGMENTS: readonly string[] = [
   '/studio',
   '/metrics',
   '/healthz',

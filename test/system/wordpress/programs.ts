@@ -24,7 +24,7 @@ export function findProgram(name: string): string {
 }
 
 /** Programs of these tests that this machine lacks. */
-export function listMissingPrograms(): string[] {
+function listMissingPrograms(): string[] {
   const missing = ['php', 'mariadb', 'mariadbd', 'mariadb-install-db'].filter(
     (name) => lookUp(name) === undefined,
   )
