@@ -1,11 +1,10 @@
 /**
  * `npm run docs`: writes docs/configuration.md and .env.example from the table of settings, docs/options.md from the list
- * of options, docs/openapi.json from the schemas of the catalog service. `npm run docs:check`: exit 1 when they are not in
+ * of options, docs/openapi.json from the file that the catalog service sends. `npm run docs:check`: exit 1 when they are not in
  * step with them.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { createOpenApiDocument } from '../dist/catalog-service/openapi/document.js'
 import { SETTINGS } from '../dist/config/settings.js'
 import { OPTION_LIST } from '../dist/widgets/options.js'
 import { describeAccepted } from '../dist/widgets/parameters.js'
@@ -79,7 +78,10 @@ for (const [file, text] of [
   ['docs/configuration.md', configuration],
   ['.env.example', env],
   ['docs/options.md', options],
-  ['docs/openapi.json', `${JSON.stringify(createOpenApiDocument(), null, 2)}\n`],
+  [
+    'docs/openapi.json',
+    await readFile(new URL('../src/catalog-service/openapi/openapi.json', import.meta.url), 'utf8'),
+  ],
 ]) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
   const before = await readFile(path, 'utf8').catch(() => '')

@@ -110,9 +110,6 @@ export type WireProduct = Readonly<{
   offers: readonly WireOffer[]
 }>
 
-/** One page of a list as the service sends it. */
-export type WireProductPage = Readonly<{ items: readonly WireProduct[]; next_cursor: string | null }>
-
 /** A channel of the key's organization. */
 export type Channel = Readonly<{ id: string; name: string; kind: ChannelKind; url: string | null }>
 

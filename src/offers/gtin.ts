@@ -2,7 +2,7 @@
 const GTIN_DIGITS = 14
 
 /** A GTIN as it may be asked for: EAN and UPC codes are shorter than 14 digits. */
-export const GTIN_PATTERN: RegExp = /^\d{1,14}$/
+const GTIN_PATTERN = /^\d{1,14}$/
 
 /** `01234567890128` from a code of 1 to 14 digits, padded with zeros; `undefined` for anything else. */
 export function findGtin(text: string): string | undefined {

@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import request from 'supertest'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createOpenApiDocument } from '../../src/catalog-service/openapi/document.ts'
-import type { ResponseObject } from '../../src/catalog-service/openapi/responses.ts'
+import type { ResponseObject } from '../../src/catalog-service/openapi/pages.ts'
+import { CHANNEL_KINDS, MAX_PAGE_PRODUCTS } from '../../src/catalog/contract.ts'
+import { PRICE_PATTERN } from '../../src/offers/money.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { findHtmlFaults } from '../helpers/html-faults.ts'
 import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
+import { DOCUMENT } from './document.ts'
 import { type SeenAnswer, ask, findAnswerFaults, findOperation } from './valid-answers.ts'
 
-const DOCUMENT = createOpenApiDocument()
 const PUBLIC = [
   ['/openapi.json', 'application/json; charset=utf-8'],
   ['/docs', 'text/html; charset=utf-8'],
@@ -36,6 +37,13 @@ describe('document', () => {
     expect((await new Validator().validate(toText(changed))).valid).toBe(false)
   })
 
+  test('what it says of kinds, prices and pages - is what the code does', () => {
+    const { schemas, parameters } = DOCUMENT.components
+    expect(schemas['Channel']).toMatchObject({ properties: { kind: { enum: CHANNEL_KINDS } } })
+    expect(schemas['Offer']).toMatchObject({ properties: { price: { pattern: PRICE_PATTERN.source } } })
+    expect(parameters['Limit']?.schema).toMatchObject({ minimum: 1, maximum: MAX_PAGE_PRODUCTS, default: 50 })
+  })
+
   test('docs/openapi.json - is the document', () => {
     expect(JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/openapi.json'), 'utf8'))).toEqual(DOCUMENT)
   })
@@ -43,8 +51,8 @@ describe('document', () => {
   test('every reference - leads to a component, and every component is used', () => {
     const text = JSON.stringify(DOCUMENT)
     const used = new Set([...text.matchAll(/"\$ref":"#\/components\/([\w/-]+)"/g)].map(([, name]) => name))
-    const { securitySchemes: _, ...components } = DOCUMENT.components
-    const there = Object.entries(components).flatMap(([kind, all]) =>
+    const { parameters, headers, responses, schemas } = DOCUMENT.components
+    const there = Object.entries({ parameters, headers, responses, schemas }).flatMap(([kind, all]) =>
       Object.keys(all).map((name) => `${kind}/${name}`),
     )
     expect(used).toEqual(new Set(there.filter((name) => name !== 'responses/AddressNotFound')))
@@ -58,6 +66,15 @@ describe('document', () => {
     }
   })
 })
+
+const OFFER = {
+  merchant: { name: 'Kopje' },
+  network: 'brightlink',
+  price: '49.90',
+  currency: 'EUR',
+  availability: 'in_stock',
+  affiliate_url: 'https://links.example/c',
+}
 
 /** A good answer to change. */
 const GOOD: SeenAnswer = {
@@ -106,6 +123,21 @@ describe('answers, held to the document', () => {
     ['an error that is no text', { status: 500, text: '{"error":5}' }, 'error must be string'],
   ])('%s - is a fault', (_name, change, fault) => {
     expect(findAnswerFaults({ ...GOOD, ...change }).join()).toContain(fault)
+  })
+
+  test.each([
+    ['a field that nobody knows', { colour: 'red' }],
+    ['a GTIN of 13 digits', { gtin: '9520001001024' }],
+    ['nothing as a brand', { brand: null }],
+    ['a price that is a number', { offers: [{ ...OFFER, price: 49.9 }] }],
+    ['a link of another kind', { offers: [{ ...OFFER, affiliate_url: 'ftp://a' }] }],
+  ])('product with %s - is a fault', (_name, change) => {
+    const good = { ...product, offers: [OFFER] }
+    const [before, after] = [good, { ...good, ...change }].map((answer) =>
+      findAnswerFaults({ ...GOOD, path: `${list}/17`, text: JSON.stringify(answer) }),
+    )
+    expect(before).toEqual([])
+    expect(after).not.toEqual([])
   })
 
   test('requests of a test - with an answer that is none of the document - fail', async () => {

@@ -1,9 +1,14 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import request, { type Response, type Test } from 'supertest'
-import { createOpenApiDocument } from '../../src/catalog-service/openapi/document.ts'
-import type { OperationObject } from '../../src/catalog-service/openapi/document.ts'
-import type { HeaderObject, Reference, ResponseObject } from '../../src/catalog-service/openapi/responses.ts'
+import type {
+  OpenApiDocument,
+  OperationObject,
+  ResponseObject,
+} from '../../src/catalog-service/openapi/pages.ts'
+import { DOCUMENT } from './document.ts'
+
+type Reference = OperationObject['parameters'][number]
 
 /** An answer of the service, however it was asked for. */
 export type SeenAnswer = Readonly<{
@@ -17,7 +22,6 @@ export type SeenAnswer = Readonly<{
   text: string
 }>
 
-const DOCUMENT = createOpenApiDocument()
 const { components } = DOCUMENT
 
 /** Surfaces that the document does not describe: itself, and its page. */
@@ -113,7 +117,9 @@ function checkResponse(response: Response): void {
 
 function findHeaderFaults({ headers }: SeenAnswer, response: ResponseObject): string[] {
   return Object.entries(response.headers).flatMap(([name, reference]) => {
-    const { schema } = components.headers[getName(reference)] as HeaderObject
+    const { schema } = components.headers[
+      getName(reference)
+    ] as OpenApiDocument['components']['headers'][string]
     const value = headers[name.toLowerCase()]
     if (value === undefined) return [`header ${name} is missing`]
     const read = schema['type'] === 'integer' ? Number(value) : value

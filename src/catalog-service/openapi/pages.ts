@@ -3,14 +3,50 @@ import { STATUS_CODES } from 'node:http'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import { CATALOG_STYLE_FILE, VIEWS_FOLDER } from '../../lib/paths.ts'
-import { DECISIONS, INTRODUCTION } from './decisions.ts'
-import {
-  type OpenApiDocument,
-  type OperationObject,
-  type ParameterObject,
-  createOpenApiDocument,
-} from './document.ts'
-import type { JsonSchema, ResponseObject } from './responses.ts'
+
+/** The file that describes the interface; tests hold every answer of the service to it. */
+const DOCUMENT_FILE = new URL('openapi.json', import.meta.url)
+
+/** Comes before the decisions in the description, which are a list. */
+const BEFORE_DECISIONS = '\n\nWhat this service decides:\n\n- '
+
+type JsonSchema = Readonly<Record<string, unknown>>
+type Reference = Readonly<{ $ref: string }>
+
+/** What the page shows of an OpenAPI 3.1 document. */
+export type OpenApiDocument = Readonly<{
+  info: Readonly<{ title: string; version: string; description: string }>
+  paths: Readonly<Record<string, Readonly<{ get: OperationObject }>>>
+  components: Readonly<{
+    parameters: Readonly<Record<string, ParameterObject>>
+    headers: Readonly<Record<string, Readonly<{ schema: JsonSchema }>>>
+    responses: Readonly<Record<string, ResponseObject>>
+    schemas: Readonly<Record<string, JsonSchema>>
+  }>
+}>
+
+export type OperationObject = Readonly<{
+  operationId: string
+  summary: string
+  description: string
+  parameters: readonly Reference[]
+  responses: Readonly<Record<string, ResponseObject | Reference>>
+  'x-codeSamples': readonly Readonly<{ source: string }>[]
+}>
+
+export type ResponseObject = Readonly<{
+  description: string
+  headers: Readonly<Record<string, Reference>>
+  content?: Readonly<{ 'application/json': Readonly<{ schema: Reference; example: unknown }> }>
+}>
+
+type ParameterObject = Readonly<{
+  name: string
+  in: 'path' | 'query' | 'header'
+  required: boolean
+  description: string
+  schema: JsonSchema
+}>
 
 export type Pages = Readonly<{ document: string; page: string; style: string }>
 
@@ -20,15 +56,15 @@ const TEMPLATES = {
   '@catalog-rows': join('partials', 'catalog-rows.eta'),
 } as const
 
-/** Makes the document, and the page from it. Throws when a template or the style sheet is missing. */
+/** Read the document and make the page of it. Throws when a template or the style sheet is missing. */
 export function createPages(): Pages {
-  const document = createOpenApiDocument()
+  const text = readFileSync(DOCUMENT_FILE, 'utf8')
   const eta = new Eta({ autoEscape: true, rmWhitespace: true, useWith: false })
   for (const [name, file] of Object.entries(TEMPLATES))
     eta.loadTemplate(name, eta.compile(readFileSync(join(VIEWS_FOLDER, file), 'utf8')))
   return {
-    document: `${JSON.stringify(document, null, 2)}\n`,
-    page: eta.render('@catalog', toPageView(document)),
+    document: text,
+    page: eta.render('@catalog', toPageView(JSON.parse(text) as OpenApiDocument)),
     style: readFileSync(CATALOG_STYLE_FILE, 'utf8'),
   }
 }
@@ -39,10 +75,12 @@ type Words = readonly Readonly<{ text: string; isCode: boolean }>[]
 type Row = Readonly<{ name: string; note: string; words: Words; more: Words }>
 
 function toPageView(document: OpenApiDocument) {
+  const { title, version, description } = document.info
+  const [introduction = '', decisions = ''] = description.split(BEFORE_DECISIONS)
   return {
-    title: document.info.title,
-    version: document.info.version,
-    introduction: INTRODUCTION.map(toWords),
+    title,
+    version,
+    introduction: introduction.split('\n\n').map(toWords),
     operations: Object.entries(document.paths).map(([path, { get }]) => toOperation(document, path, get)),
     schemas: Object.entries(document.components.schemas).map(([title, schema]) => ({
       id: `schema-${title.toLowerCase()}`,
@@ -51,7 +89,7 @@ function toPageView(document: OpenApiDocument) {
       rows: toFieldRows(schema),
     })),
     statuses: toStatusRows(document),
-    decisions: DECISIONS.map((decision) => {
+    decisions: decisions.split('\n- ').map((decision) => {
       const [, about = '', text = ''] = /^\*\*(.+?)\.\*\* (.*)$/.exec(decision) ?? []
       return { about, words: toWords(text) }
     }),
