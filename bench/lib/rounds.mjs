@@ -1,8 +1,8 @@
 import { readCpuSeconds } from './proc.mjs'
 import { computeMedian, summarize } from './statistics.mjs'
 
-/** The part of a round that comes before the first, so that everything is compiled and connected. */
-const WARM_UP_SHARE = 0.5
+/** Rounds before the first: in its first seconds V8 compiles what is used often, which costs more than the requests themselves. */
+const WARM_UP_ROUNDS = 3
 
 /**
  * Measure each subject once a round, one after the other. Each round begins with another subject: what disturbs the
@@ -16,7 +16,7 @@ export async function runRounds(run, subjects, { warmUp = true } = {}) {
   const { rounds, seconds } = run.options
   const names = Object.keys(subjects)
   const results = Object.fromEntries(names.map((name) => [name, []]))
-  if (warmUp) for (const name of names) await subjects[name](seconds * WARM_UP_SHARE)
+  if (warmUp) for (const name of names) await subjects[name](seconds * WARM_UP_ROUNDS)
   for (let round = 0; round < rounds; round += 1) {
     for (const place of names.keys()) {
       const name = names[(place + round) % names.length]

@@ -15,8 +15,8 @@ import {
 const DELAY_MS = 20
 const VISITORS = 50
 const PRODUCTS = 1_000_000
-/** More than any server sends in a round. */
-const PATHS = 20_000
+/** More than any server sends before the first round. */
+const PATHS = 40_000
 
 /** Boxes that nobody has asked for, over a catalog that takes its time. */
 export const cold = {

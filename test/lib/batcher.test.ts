@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { createBatcher } from '../../src/lib/batcher.ts'
+
+/** A batcher of words that notes its batches and returns each word twice. */
+function createWordBatcher(options?: Parameters<typeof createBatcher>[1]) {
+  const batches: (readonly string[])[] = []
+  const add = createBatcher(async (words: readonly string[]) => {
+    batches.push(words)
+    if (words.includes('bad')) throw new Error('a bad word')
+    return words.map((word) => word + word)
+  }, options)
+  return { batches, add }
+}
+
+test('item that comes alone - is processed at once, and has its own result', async () => {
+  const { batches, add } = createWordBatcher()
+  expect([await add('a'), await add('b')]).toEqual(['aa', 'bb'])
+  expect(batches).toEqual([['a'], ['b']])
+})
+
+test('items that come while a batch is under way - form the next one', async () => {
+  const { batches, add } = createWordBatcher()
+  expect(await Promise.all(['a', 'b', 'c'].map((word) => add(word)))).toEqual(['aa', 'bb', 'cc'])
+  expect(batches).toEqual([['a'], ['b', 'c']])
+})
+
+test('items that come in the pause after a batch - form the next one', async () => {
+  const { batches, add } = createWordBatcher({ pauseMs: 20 })
+  await add('a')
+  expect(await Promise.all(['b', 'c'].map((word) => add(word)))).toEqual(['bb', 'cc'])
+  expect(batches).toEqual([['a'], ['b', 'c']])
+})
+
+test('batch that fails - fails each of its items, and not those that come later', async () => {
+  const { add } = createWordBatcher()
+  const failures = await Promise.allSettled(['a', 'bad', 'b'].map((word) => add(word)))
+  expect(failures.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  expect(await add('c')).toBe('cc')
+})
