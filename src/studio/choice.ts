@@ -1,6 +1,12 @@
 import { BadOptionError } from '../errors.ts'
-import { OPTION_LIST, type OptionRow } from '../widgets/options.ts'
-import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../widgets/options.ts'
+import {
+  OPTION_LIST,
+  type OptionDefaults,
+  type OptionRow,
+  parseBoxOptions,
+  parseGridOptions,
+  toQuery,
+} from '../widgets/options.ts'
 import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
 
 /** The pages of the studio. */
@@ -21,12 +27,6 @@ export type StudioChoice = Readonly<{
   /** Options of the tab's widget as they were typed, right or wrong; other parameters are dropped. */
   typed: URLSearchParams
 }>
-
-/**
- * The options that a widget takes from a choice. `query`: what is right and not as by default, in the order of the list. `errors`:
- * what is wrong, by name, in the words of the response that its address would get.
- */
-export type JudgedOptions = Readonly<{ query: URLSearchParams; errors: ReadonlyMap<string, string> }>
 
 /** Reads the studio's query. A form sends empty fields: they count as not given. */
 export function parseStudioChoice(query: URLSearchParams): StudioChoice {
@@ -56,12 +56,11 @@ export function listOptions(tab: StudioTab): readonly OptionRow[] {
   return tab === 'health' ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
 }
 
-/** Try each option by itself with the widget's own parser. The health tab has none. */
-export function judgeOptions(
-  kind: StudioTab,
-  typed: URLSearchParams,
-  defaults: OptionDefaults,
-): JudgedOptions {
+/**
+ * Try each option by itself with the widget's own parser; the health tab has none. `query`: what is right and not as by default, in
+ * the order of the list. `errors`: what is wrong, by name, in the words of the response that its address would get.
+ */
+export function judgeOptions(kind: StudioTab, typed: URLSearchParams, defaults: OptionDefaults) {
   const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
   /** As every other address of the same frame writes them; names of shops stay as they are read best. */
   const toValues = (name: string, alone: URLSearchParams): readonly string[] => {

@@ -2,13 +2,14 @@ import type { DealCounts } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import { type OptionDefaults, type OptionRow, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import { type JudgedOptions, type StudioKind, listOptions } from './choice.ts'
+import { type StudioKind, listOptions } from './choice.ts'
 
 /** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
 export type FieldDetails = Readonly<{
   kind: StudioKind
   typed: URLSearchParams
-  errors: JudgedOptions['errors']
+  /** What is wrong, by the name of the option. */
+  errors: ReadonlyMap<string, string>
   defaults: OptionDefaults
   /** Shops that can be chosen, in the order of the list, with the number of deals where that is known. */
   shops: readonly Choosable[]
