@@ -16,7 +16,7 @@ import {
   formatWhen,
 } from '../widgets/format.ts'
 import { GONE_REASON, describeDrops, explainHiddenBox, formatFilter } from '../widgets/hidden-reasons.ts'
-import { FILTERS, type JudgedOffer, judgeOffers, selectOffers } from '../widgets/offer-choice.ts'
+import { type JudgedOffer, judgeOffers, listFilters, selectOffers } from '../widgets/offer-choice.ts'
 import type { CommonOptions, OptionDefaults } from '../widgets/options.ts'
 import { isPriceShown } from '../widgets/presentation.ts'
 import { formatAge } from './health.ts'
@@ -281,15 +281,7 @@ function describeCatalog({ catalog }: Known): string {
 }
 
 function describeOptions({ options, defaults, ignored }: ExplainRules): string {
-  const isSet = {
-    stock: options.stock === 'in',
-    merchant: options.merchants.length > 0,
-    exclude: options.excluded.length > 0,
-    currency: options.currency !== null,
-  }
-  const set = FILTERS.filter((filter) => isSet[filter]).map((filter) =>
-    formatFilter(filter, options, defaults),
-  )
+  const set = listFilters(options).map((filter) => formatFilter(filter, options, defaults))
   const unknown = ignored.length === 0 ? '' : `; ignored, as it is no option of a box: ${ignored.join(', ')}`
   return `${set.length === 0 ? 'none' : set.join(', ')}${unknown}`
 }

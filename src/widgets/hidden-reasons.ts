@@ -3,7 +3,7 @@ import type { Drops } from '../catalog/parse.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { formatCount } from './format.ts'
-import { FILTERS, type Filter, LEAVES_OUT } from './offer-choice.ts'
+import { type Filter, LEAVES_OUT, listFilters } from './offer-choice.ts'
 import type { CommonOptions, GridOptions, OptionDefaults } from './options.ts'
 
 /** Why nothing of a channel is shown that was served and is not listed any more. */
@@ -56,8 +56,9 @@ function explainNoOffers({ drops }: Product): string {
 function explainFiltered(offers: readonly Offer[], options: CommonOptions, defaults: OptionDefaults): string {
   const count = (filter: Filter): number =>
     offers.filter((offer) => LEAVES_OUT[filter](offer, options)).length
-  const alone = FILTERS.filter((filter) => count(filter) === offers.length)
-  const filters = alone.length > 0 ? alone : FILTERS.filter((filter) => count(filter) > 0)
+  const set = listFilters(options)
+  const alone = set.filter((filter) => count(filter) === offers.length)
+  const filters = alone.length > 0 ? alone : set.filter((filter) => count(filter) > 0)
   const names = AND.format(filters.map((filter) => nameKind(formatFilter(filter, options, defaults))))
   const all = offers.length === 1 ? 'the only offer' : `all ${offers.length} offers`
   const how = filters.length === 1 ? 'hides' : alone.length > 1 ? 'each hide' : 'together hide'
@@ -97,11 +98,10 @@ function nameKind(filter: string): string {
 }
 
 function listGridFilters(options: GridOptions, defaults: OptionDefaults): readonly string[] {
-  const { currency, merchants, excluded, minDiscountPercent, maxPrice, brand, words } = options
+  const { minDiscountPercent, maxPrice, brand, words } = options
+  const common = listFilters(options).filter((filter) => filter !== 'stock')
   return [
-    ...(merchants.length > 0 ? [formatFilter('merchant', options, defaults)] : []),
-    ...(excluded.length > 0 ? [formatFilter('exclude', options, defaults)] : []),
-    ...(currency === null ? [] : [formatFilter('currency', options, defaults)]),
+    ...common.map((filter) => formatFilter(filter, options, defaults)),
     ...(minDiscountPercent > 1 ? [`min_discount=${minDiscountPercent}`] : []),
     ...(maxPrice === null ? [] : [`max_price=${maxPrice}`]),
     ...(brand === null ? [] : [`brand=${brand}`]),
