@@ -21,8 +21,7 @@ export function createRenderer() {
   return {
     /** A fragment: first byte `<`, no document tags. */
     renderBox(view: BoxView): string {
-      // JSON stays the same JSON without a raw `<`; nothing in it can then end the script element or open an include.
-      const schema = view.schema?.replaceAll('<', String.raw`\u003c`) ?? null
+      const schema = view.schema === null ? null : toInertJson(view.schema)
       return eta.render('@fragment', { kind: 'box', view, schema }).trim()
     },
     /** A fragment: first byte `<`, no document tags. */
@@ -48,4 +47,12 @@ class Templates extends Eta {
     if (template === undefined) throw new TypeError(`there is no template "${String(name)}"`)
     return template.call(this, data)
   }
+}
+
+/** JSON that can stand in a script element: nothing in it ends the element, opens an include or breaks a line. */
+function toInertJson(value: object): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

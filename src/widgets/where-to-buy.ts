@@ -48,18 +48,15 @@ export function toBoxView(
       shown: formatCount(more.length, speech.locale),
     }),
     honesty: toHonesty(asOfMs, words.boxOrder, speech, presentation),
-    /** JSON-LD text, already safe inside a script element; `null` without `markup=schema`. */
-    schema: options.markup === 'schema' && isPriced ? toSchemaText(product, offers) : null,
+    /** JSON-LD; `null` without `markup=schema`. */
+    schema: options.markup === 'schema' && isPriced ? toSchema(product, offers) : null,
   }
 }
 
-/**
- * schema.org `Product` with `AggregateOffer` as JSON-LD, equal to what the box shows: one currency, its shops, its
- * prices. Safe inside a script element: `<`, `>`, `&` and line separators are escaped.
- */
-export function toSchemaText(product: Product, offers: readonly Offer[]): string {
+/** schema.org `Product` with `AggregateOffer`, equal to what the box shows: one currency, its shops, its prices. */
+export function toSchema(product: Product, offers: readonly Offer[]): object {
   const prices = offers.map((offer) => offer.price).sort(comparePrices)
-  const markup = {
+  return {
     '@context': 'https://schema.org',
     '@type': 'Product',
     name: product.title,
@@ -74,8 +71,4 @@ export function toSchemaText(product: Product, offers: readonly Offer[]): string
       offerCount: offers.length,
     },
   }
-  return JSON.stringify(markup).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }
