@@ -4,7 +4,7 @@ import { UnavailableError, VitrineError } from '../errors.ts'
 import { findGtin } from '../offers/gtin.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
 import { toDealQuery } from '../widgets/deals.ts'
-import { type BoxSize, type GridSize, toSize } from '../widgets/heights.ts'
+import { type WidgetSize, toSize } from '../widgets/heights.ts'
 import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
@@ -18,7 +18,7 @@ const MAX_MATCHES = 8
 
 /** What the widget of a choice shows now, as far as its height depends on it; or why it is hidden. */
 export type Shown =
-  Readonly<{ kind: 'shown'; size: BoxSize | GridSize }> | Readonly<{ kind: 'hidden'; reason: string }>
+  Readonly<{ kind: 'shown'; size: WidgetSize }> | Readonly<{ kind: 'hidden'; reason: string }>
 
 /** What the studio shows of a channel. */
 type ChannelData = Readonly<{

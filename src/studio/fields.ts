@@ -162,38 +162,33 @@ export function toDealsPanel(
   toHref: (typed: URLSearchParams) => string,
 ) {
   const count = (value: number): string => formatDeals(value, counts)
-  const toFacet = (title: string, name: string, entries: readonly Entry[]) => ({
+  const toFacet = (title: string, option: string, facets: DealCounts['brands'], suffix = '') => ({
     title,
-    entries: entries.slice(0, MAX_ENTRIES).map((entry) => {
-      const isChosen = typed.getAll(name).some((value) => value.toLowerCase() === entry.value.toLowerCase())
+    entries: facets.slice(0, MAX_ENTRIES).map((facet) => {
+      const { name } = facet
+      const isChosen = typed.getAll(option).some((value) => value.toLowerCase() === name.toLowerCase())
       return {
-        key: toCountKey(name, entry.value),
-        text: entry.text,
-        count: count(entry.count),
-        href: toHref(isChosen ? withoutValue(typed, name, entry.value) : withValue(typed, name, entry.value)),
+        key: toCountKey(option, name),
+        text: `${name}${suffix}`,
+        count: count(facet.count),
+        href: toHref(isChosen ? withoutValue(typed, option, name) : withValue(typed, option, name)),
         isChosen,
       }
     }),
   })
-  const discounts = counts.discounts.map(({ minPercent, count: value }) => ({
-    value: String(minPercent),
-    text: `${minPercent} % or more`,
-    count: value,
+  const discounts = counts.discounts.map(({ minPercent, ...facet }) => ({
+    ...facet,
+    name: String(minPercent),
   }))
+  const brands = counts.brands.filter(({ name }) => name !== '')
   return {
     total: count(counts.total),
     facets: [
-      toFacet('Discount', 'min_discount', discounts),
-      toFacet('Brand', 'brand', toEntries(counts.brands.filter(({ name }) => name !== ''))),
-      toFacet('Shop', 'merchant', toEntries(counts.merchants)),
+      toFacet('Discount', 'min_discount', discounts, ' % or more'),
+      toFacet('Brand', 'brand', brands),
+      toFacet('Shop', 'merchant', counts.merchants),
     ].filter(({ entries }) => entries.length > 0),
   }
-}
-
-type Entry = Readonly<{ value: string; text: string; count: number }>
-
-function toEntries(names: DealCounts['brands']): readonly Entry[] {
-  return names.map(({ name, count }) => ({ value: name, text: name, count }))
 }
 
 /** The choice with this value of a filter instead of others. Another filter means another first page. */

@@ -9,8 +9,8 @@ export type StudioLive = ReturnType<typeof toStudioLive>
 
 /** Build what of a view changes with an option (ADR 0013). */
 export function toStudioLive(view: StudioView) {
-  const { widget, deals } = view
-  const facetEntries = deals === null ? [] : deals.facets.flatMap(({ entries }) => entries)
+  const { widget } = view
+  const facetEntries = view.deals?.facets.flatMap(({ entries }) => entries) ?? []
   return {
     texts: Object.fromEntries<string>([
       ...listTexts(view),

@@ -1,5 +1,5 @@
 import { cleanText } from '../offers/text.ts'
-import type { BoxSize, GridSize } from '../widgets/heights.ts'
+import type { WidgetSize } from '../widgets/heights.ts'
 import { findSpeech } from '../widgets/locales/index.ts'
 import { withQuery } from '../widgets/options.ts'
 import { STUDIO_TABS, type StudioChoice, type StudioTab } from './choice.ts'
@@ -127,8 +127,8 @@ function toWidget(data: StudioData): StudioWidgetView | null {
   return toStudioWidget({ ...common, ...box }, data)
 }
 
-const NO_CARDS: GridSize = { layout: 'grid', cardCount: 0 }
-const NO_SHOPS: BoxSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
+const NO_CARDS: WidgetSize = { layout: 'grid', cardCount: 0 }
+const NO_SHOPS: WidgetSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
 
 function findNotice(data: StudioData): string | null {
   const { channel, choice } = data

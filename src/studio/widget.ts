@@ -1,4 +1,4 @@
-import { type BoxSize, type GridSize, estimateHeightPx } from '../widgets/heights.ts'
+import { type WidgetSize, estimateHeightPx } from '../widgets/heights.ts'
 import { withQuery } from '../widgets/options.ts'
 import { type StudioKind, toFrameQuery } from './choice.ts'
 import { type FrameAttribute, listSnippets } from './snippets.ts'
@@ -14,7 +14,7 @@ export type EmbeddedWidget = Readonly<{
   gtin: string | null
   query: URLSearchParams
   title: string
-  size: BoxSize | GridSize
+  size: WidgetSize
 }>
 
 /** Where the server is, and the loader under its hashed name. */

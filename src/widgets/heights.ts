@@ -2,7 +2,7 @@ import type { BoxLayout, GridLayout } from './options.ts'
 import type { BoxView, GridView } from './view-models.ts'
 
 /** A box as far as its height depends on it. */
-export type BoxSize = Readonly<{
+type BoxSize = Readonly<{
   layout: BoxLayout
   /** Shops that are shown. */
   shownCount: number
@@ -13,10 +13,13 @@ export type BoxSize = Readonly<{
 }>
 
 /** A grid as far as its height depends on it. */
-export type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
+type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 
-/** What the height of a widget depends on, of its view. */
-export function toSize(view: BoxView | GridView): BoxSize | GridSize {
+/** What the height of a widget depends on. */
+export type WidgetSize = BoxSize | GridSize
+
+/** Take it from a view. */
+export function toSize(view: BoxView | GridView): WidgetSize {
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
   const { layout, offers, more } = view
   const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
@@ -24,7 +27,7 @@ export function toSize(view: BoxView | GridView): BoxSize | GridSize {
 }
 
 /** A height in which a widget fits, in pixels: a grid with paging; very long titles and some languages need a line more. */
-export function estimateHeightPx(size: BoxSize | GridSize, widthPx: number): number {
+export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
   return 'cardCount' in size ? estimateGridHeightPx(size, widthPx) : estimateBoxHeightPx(size, widthPx)
 }
 

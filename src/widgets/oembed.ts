@@ -1,6 +1,6 @@
 import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
-import { type BoxSize, type GridSize, estimateHeightPx, toSize } from './heights.ts'
+import { type WidgetSize, estimateHeightPx, toSize } from './heights.ts'
 import { findSpeech } from './locales/index.ts'
 import { type ParameterReader, createParameterReader, findQuery } from './parameters.ts'
 import type { BoxView, GridView } from './view-models.ts'
@@ -17,25 +17,22 @@ const MAX_SIZE_PX = 100_000
 const CACHE_AGE_SECONDS = 86_400
 
 /** What a frame is made high for while nothing is known of it. */
-const USUAL_BOX: BoxSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
-const USUAL_GRID: GridSize = { layout: 'grid', cardCount: 12 }
+const USUAL_BOX: WidgetSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
+const USUAL_GRID: WidgetSize = { layout: 'grid', cardCount: 12 }
 
 /** What answers are written in. */
 export type OembedFormat = 'json' | 'xml'
 
-/** A question to the oEmbed address: which embed, in which format, and how large at most (pixels; `null`: no bound). */
-export type OembedQuestion = Readonly<{
+/** Which embed, in which format, and how large at most (pixels; `null`: no bound). */
+type OembedQuestion = Readonly<{
   url: string
   format: OembedFormat
   maxWidthPx: number | null
   maxHeightPx: number | null
 }>
 
-/** `isKnown`: the catalog could say whether there is something to show. Else nobody is told to keep the answer. */
-export type OembedAnswer = Readonly<{ text: string; isKnown: boolean }>
-
 /**
- * Parse a question. Other parameters, such as the `dnt` of WordPress, are passed over.
+ * Parse a request to the oEmbed address. Other parameters, such as the `dnt` of WordPress, are passed over.
  * @throws OembedError
  */
 export function parseOembedQuestion(query: URLSearchParams): OembedQuestion {
@@ -63,13 +60,14 @@ function readSize(reader: ParameterReader, name: string): number | null {
 
 /**
  * Answer with the frame of an address that is right, whether or not there is something to show in it now. `visitor`: who waits.
+ * `isKnown`: the catalog could say whether there is something to show; else the answer must not be kept.
  * @throws OembedError where there is no such embed.
  */
 export async function answerOembed(
   widgets: Widgets,
   question: OembedQuestion,
   { publicUrl, visitor }: Readonly<{ publicUrl: string; visitor: string }>,
-): Promise<OembedAnswer> {
+): Promise<Readonly<{ text: string; isKnown: boolean }>> {
   const address = findEmbedAddress(question.url, publicUrl)
   if (address === undefined)
     throw new OembedError(404, `url is not the address of an embed: they begin with ${publicUrl}/embeds/`)

@@ -50,7 +50,7 @@ export function createParameterReader(query: URLSearchParams) {
     return value
   }
   return {
-    word: <T extends string>(name: string, words: readonly T[], fallback: T): T =>
+    word: <T extends string, F extends T | null>(name: string, words: readonly T[], fallback: F): T | F =>
       read(name, words, (text) => words.find((word) => word === text)) ?? fallback,
     number: (name: string, bounds: Readonly<{ min: number; max: number }>, fallback: number): number =>
       read(name, bounds, (text) => parseNumber(text, bounds)) ?? fallback,

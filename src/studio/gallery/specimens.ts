@@ -6,10 +6,8 @@ import { compareTexts } from '../../offers/ranking.ts'
 import { toGridView } from '../../widgets/deals.ts'
 import {
   BOX_LAYOUTS,
-  type BoxLayout,
   type BoxOptions,
   GRID_LAYOUTS,
-  type GridLayout,
   type GridOptions,
   type Theme,
   parseBoxOptions,
@@ -21,15 +19,14 @@ import { toBoxView } from '../../widgets/where-to-buy.ts'
 import type { GalleryCase } from './cases.ts'
 import { CHECKED_AT_MS } from './cases.ts'
 
-/** A layout of either widget. */
-export type Layout =
-  Readonly<{ widget: 'where-to-buy'; name: BoxLayout }> | Readonly<{ widget: 'deals'; name: GridLayout }>
-
 /** Every layout of both widgets. */
-export const LAYOUTS: readonly Layout[] = [
+export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
   ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
 ]
+
+/** A layout of either widget. */
+export type Layout = (typeof LAYOUTS)[number]
 
 /** `where-to-buy-list`: both widgets have a list. */
 export function toLayoutId({ widget, name }: Layout): string {
