@@ -62,21 +62,15 @@ export function listOptions(tab: StudioTab): readonly OptionRow[] {
  */
 export function judgeOptions(kind: StudioTab, typed: URLSearchParams, defaults: OptionDefaults) {
   const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
-  /** As every other address of the same frame writes them; names of shops stay as they are read best. */
-  const toValues = (name: string, alone: URLSearchParams): readonly string[] => {
-    const same = new URLSearchParams(toQuery(parse(alone, defaults, 'embed'), defaults)).getAll(name)
-    return same.length === 1 && name !== 'merchant' && name !== 'exclude' ? same : alone.getAll(name)
-  }
-  const toKey = (query: URLSearchParams): string =>
-    toQuery(parse(query, defaults, 'fragment'), defaults, 'fragment')
-  const plainKey = toKey(new URLSearchParams())
   const query = new URLSearchParams()
   const errors = new Map<string, string>()
   for (const { name } of listOptions(kind)) {
     const alone = new URLSearchParams(typed.getAll(name).map((value): [string, string] => [name, value]))
     try {
-      if (alone.size > 0 && toKey(alone) !== plainKey)
-        for (const value of toValues(name, alone)) query.append(name, value)
+      const normal = new URLSearchParams(toQuery(parse(alone, defaults, 'fragment'), defaults, 'fragment'))
+      // Names of shops stay as they are read best.
+      const kept = name === 'merchant' || name === 'exclude' ? alone : normal
+      for (const value of kept.getAll(name)) query.append(name, value)
     } catch (error) {
       if (!(error instanceof BadOptionError)) throw error
       errors.set(name, error.publicMessage)

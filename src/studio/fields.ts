@@ -82,7 +82,7 @@ function toControl(row: OptionRow, values: readonly string[], details: FieldDeta
       suggestions: [],
     } as const
   }
-  // A word that is none stays to be seen, beside what is wrong with it.
+  // An invalid word stays visible, beside what is wrong with it.
   const words = value === '' || control.includes(value) ? control : [...control, value]
   return {
     kind: 'select' as const,

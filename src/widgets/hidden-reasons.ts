@@ -15,7 +15,7 @@ const AND = new Intl.ListFormat('en-GB')
 /** Names of one list that are said; the rest is counted. */
 const MAX_NAMES = 5
 
-/** Why a grid may be empty, for whoever builds the page. */
+/** Why a grid may be empty, for the author of the page. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
   const offers = options.stock === 'in' ? 'offer that is on sale and in stock' : 'offer that is on sale'
   const set = listGridFilters(options, defaults).map(nameKind)

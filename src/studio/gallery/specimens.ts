@@ -6,7 +6,6 @@ import { compareTexts } from '../../offers/ranking.ts'
 import { toGridView } from '../../widgets/deals.ts'
 import {
   BOX_LAYOUTS,
-  type BoxOptions,
   GRID_LAYOUTS,
   type GridOptions,
   type Theme,
@@ -16,8 +15,7 @@ import {
 import type { Presentation } from '../../widgets/presentation.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
-import type { GalleryCase } from './cases.ts'
-import { CHECKED_AT_MS } from './cases.ts'
+import { CHECKED_AT_MS, type GalleryCase } from './cases.ts'
 
 /** Every layout of both widgets. */
 export const LAYOUTS = [
@@ -65,12 +63,8 @@ export function makeSpecimen(layout: Layout, entry: GalleryCase, details: Specim
     return { widget: 'deals', view: makeGridView(entry, options, { presentation, pages }) }
   }
   const options = parseBoxOptions(query, defaults, 'fragment')
-  return { widget: 'where-to-buy', view: makeBoxView(entry, options, presentation) }
-}
-
-function makeBoxView({ product }: GalleryCase, options: BoxOptions, presentation: Presentation): BoxView {
-  const data = { product: toPictured(product, presentation.publicUrl), asOfMs: CHECKED_AT_MS }
-  return toBoxView(data, options, presentation) ?? fail('a box')
+  const data = { product: toPictured(entry.product, details.publicUrl), asOfMs: CHECKED_AT_MS }
+  return { widget: 'where-to-buy', view: toBoxView(data, options, presentation) ?? fail('a box') }
 }
 
 function makeGridView(
