@@ -18,7 +18,7 @@ type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 /** What the height of a widget depends on. */
 export type WidgetSize = BoxSize | GridSize
 
-/** Take it from a view. */
+/** Read it from a view. */
 export function toSize(view: BoxView | GridView): WidgetSize {
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
   const { layout, offers, more } = view
@@ -26,7 +26,7 @@ export function toSize(view: BoxView | GridView): WidgetSize {
   return { layout, shownCount: offers.length, saleCount, isFolded: more.length > 0 }
 }
 
-/** A height in which a widget fits, in pixels: a grid with paging; very long titles and some languages need a line more. */
+/** Estimate a height in which a widget fits, in pixels. Very long titles and some languages need a line more. */
 export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
   return 'cardCount' in size ? estimateGridHeightPx(size, widthPx) : estimateBoxHeightPx(size, widthPx)
 }

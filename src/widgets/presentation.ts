@@ -53,16 +53,11 @@ export function isPriceShown(
   return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS && !isFuture(asOfMs, nowMs)
 }
 
-/** An offer as boxes and grids show it, `isPriced`: unless its price is too old to be shown. */
-export function toOfferView(
-  offer: Offer,
-  {
-    gtin,
-    isPriced,
-    speech,
-    surface,
-  }: Readonly<{ gtin: string; isPriced: boolean; speech: Speech; surface: Surface }>,
-) {
+/** `isPriced`: is the price young enough to be shown? */
+type OfferDetails = Readonly<{ gtin: string; isPriced: boolean; speech: Speech; surface: Surface }>
+
+/** An offer as boxes and grids show it. */
+export function toOfferView(offer: Offer, { gtin, isPriced, speech, surface }: OfferDetails) {
   const { messages, words } = speech
   const { merchant } = offer
   const price = isPriced ? toPriceView(offer, speech) : null
