@@ -19,9 +19,9 @@ export function isCheckDigitRight(gtin: string): boolean {
 
 /** A padded GTIN with the check digit that its other digits ask for; `undefined` where it has it. */
 export function findCorrectedGtin(gtin: string): string | undefined {
-  if (isCheckDigitRight(gtin)) return undefined
   const first13Digits = gtin.slice(0, -1)
-  return `${first13Digits}${computeCheckDigit(first13Digits)}`
+  const corrected = `${first13Digits}${computeCheckDigit(first13Digits)}`
+  return corrected === gtin ? undefined : corrected
 }
 
 /** The check digit for the first 13 digits of a padded GTIN. */

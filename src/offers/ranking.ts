@@ -47,13 +47,10 @@ export function compareForBox(a: Rankable, b: Rankable): number {
     Number(isOnSale(b)) - Number(isOnSale(a)) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.affiliateUrl, b.affiliateUrl) ||
-    compareClaims(a, b)
+    // The smaller claim of a discount, then the wording: no order ever depends on that of the answer.
+    comparePrices(a.oldPrice ?? '0', b.oldPrice ?? '0') ||
+    compareTexts(toWording(a), toWording(b))
   )
-}
-
-/** The smaller claim of a discount first, then by wording, so that no order ever depends on that of the answer. */
-function compareClaims(a: Rankable, b: Rankable): number {
-  return comparePrices(a.oldPrice ?? '0', b.oldPrice ?? '0') || compareTexts(toWording(a), toWording(b))
 }
 
 function toWording({ availability, merchant, price, oldPrice }: Rankable): string {

@@ -6,7 +6,7 @@
 const SEPARATING = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffc\ufffd\p{Noncharacter_Code_Point}]+/gu
 
 /**
- * Zero-width spaces, byte order marks, and every control of direction (marks, overrides, isolates): nobody sees them, so
+ * Zero-width spaces, byte order marks, and every control of direction (marks, overrides, isolates): they are not seen, so
  * nothing takes their place. Joiners stay: Persian words and families of emoji fall apart without them.
  */
 const INVISIBLE = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/g

@@ -10,7 +10,7 @@ import type { Specimen } from '../studio/gallery/specimens.ts'
 import { readStudioData } from '../studio/data.ts'
 import { toStudioLive } from '../studio/live.ts'
 import { type StudioView, toStudioView } from '../studio/studio.ts'
-import { toSuffix } from '../studio/widget.ts'
+import { withQuery } from '../widgets/options.ts'
 import type { AdminGate } from '../http/admin-gate.ts'
 import { getParameter, parseQuery } from './requests.ts'
 
@@ -28,7 +28,7 @@ export function createStudioRouter(context: Context, gate: AdminGate): Router {
   })
   router.get('/studio', gate.protect, headers, async (request: Request, response: Response) => {
     // The page's addresses are relative to its own.
-    if (request.path.endsWith('/')) return response.redirect(302, `../studio${toSuffix(parseQuery(request))}`)
+    if (request.path.endsWith('/')) return response.redirect(302, withQuery('../studio', parseQuery(request)))
     await sendPage(request, response, context.renderer.renderStudio(await getView(request)))
   })
   // What the page's script puts in place after a change: texts and attributes, never markup.

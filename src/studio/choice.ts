@@ -1,6 +1,12 @@
 import { BadOptionError } from '../errors.ts'
-import { OPTION_LIST, type OptionRow } from '../widgets/options.ts'
-import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../widgets/options.ts'
+import {
+  OPTION_LIST,
+  type OptionDefaults,
+  type OptionRow,
+  parseBoxOptions,
+  parseGridOptions,
+  toQuery,
+} from '../widgets/options.ts'
 import { createParameterReader, readOr, toGivenFields } from '../widgets/parameters.ts'
 
 /** The pages of the studio. */
@@ -21,12 +27,6 @@ export type StudioChoice = Readonly<{
   /** Options of the tab's widget as they were typed, right or wrong; other parameters are dropped. */
   typed: URLSearchParams
 }>
-
-/**
- * The options that a widget takes from a choice. `query`: what is right and not as by default, in the order of the list. `errors`:
- * what is wrong, by name, in the words of the response that its address would get.
- */
-export type JudgedOptions = Readonly<{ query: URLSearchParams; errors: ReadonlyMap<string, string> }>
 
 /** Reads the studio's query. A form sends empty fields: they count as not given. */
 export function parseStudioChoice(query: URLSearchParams): StudioChoice {
@@ -56,28 +56,21 @@ export function listOptions(tab: StudioTab): readonly OptionRow[] {
   return tab === 'health' ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
 }
 
-/** Try each option by itself with the widget's own parser. The health tab has none. */
-export function judgeOptions(
-  kind: StudioTab,
-  typed: URLSearchParams,
-  defaults: OptionDefaults,
-): JudgedOptions {
+/**
+ * Try each option by itself with the widget's own parser; the health tab has none. `query`: what is right and not as by default, in
+ * the order of the list. `errors`: what is wrong, by name, in the words of the response that its address would get.
+ */
+export function judgeOptions(kind: StudioTab, typed: URLSearchParams, defaults: OptionDefaults) {
   const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
-  /** As every other address of the same frame writes them; names of shops stay as they are read best. */
-  const toValues = (name: string, alone: URLSearchParams): readonly string[] => {
-    const same = new URLSearchParams(toQuery(parse(alone, defaults, 'embed'), defaults)).getAll(name)
-    return same.length === 1 && name !== 'merchant' && name !== 'exclude' ? same : alone.getAll(name)
-  }
-  const toKey = (query: URLSearchParams): string =>
-    toQuery(parse(query, defaults, 'fragment'), defaults, 'fragment')
-  const plainKey = toKey(new URLSearchParams())
   const query = new URLSearchParams()
   const errors = new Map<string, string>()
   for (const { name } of listOptions(kind)) {
     const alone = new URLSearchParams(typed.getAll(name).map((value): [string, string] => [name, value]))
     try {
-      if (alone.size > 0 && toKey(alone) !== plainKey)
-        for (const value of toValues(name, alone)) query.append(name, value)
+      const normal = new URLSearchParams(toQuery(parse(alone, defaults, 'fragment'), defaults, 'fragment'))
+      // Names of shops stay as they are read best.
+      const kept = name === 'merchant' || name === 'exclude' ? alone : normal
+      for (const value of kept.getAll(name)) query.append(name, value)
     } catch (error) {
       if (!(error instanceof BadOptionError)) throw error
       errors.set(name, error.publicMessage)

@@ -4,8 +4,10 @@ import { UnavailableError, VitrineError } from '../errors.ts'
 import { findGtin } from '../offers/gtin.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
 import { toDealQuery } from '../widgets/deals.ts'
-import { type BoxSize, type GridSize, toBoxSize, toGridSize } from '../widgets/heights.ts'
+import { type WidgetSize, toSize } from '../widgets/heights.ts'
 import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
+import type { BoxView, GridView } from '../widgets/view-models.ts'
+import type { Widget } from '../widgets/widgets.ts'
 import { type StudioChoice, judgeOptions, parseStudioChoice } from './choice.ts'
 import { type ExplanationView, explainBox } from './explain.ts'
 import { readHealth } from './health.ts'
@@ -16,9 +18,7 @@ const MAX_MATCHES = 8
 
 /** What the widget of a choice shows now, as far as its height depends on it; or why it is hidden. */
 export type Shown =
-  | Readonly<{ kind: 'where-to-buy'; size: BoxSize }>
-  | Readonly<{ kind: 'deals'; size: GridSize }>
-  | Readonly<{ kind: 'hidden'; reason: string }>
+  Readonly<{ kind: 'shown'; size: WidgetSize }> | Readonly<{ kind: 'hidden'; reason: string }>
 
 /** What the studio shows of a channel. */
 type ChannelData = Readonly<{
@@ -73,11 +73,14 @@ type Chosen = Readonly<{ choice: StudioChoice; judged: ReturnType<typeof judgeOp
 
 async function readChannelData(context: Context, channelId: string, chosen: Chosen): Promise<ChannelData> {
   const state = await context.store.getCopyState(channelId)
-  const { tab } = chosen.choice
-  if (tab === 'health') return { ...NOTHING, state }
-  const query = chosen.judged.query
-  const data = tab === 'deals' ? readDeals(context, channelId, query) : readBox(context, channelId, chosen)
-  return { ...NOTHING, state, ...(await data) }
+  switch (chosen.choice.tab) {
+    case 'where-to-buy':
+      return { ...NOTHING, state, ...(await readBox(context, channelId, chosen)) }
+    case 'deals':
+      return { ...NOTHING, state, ...(await readDeals(context, channelId, chosen.judged.query)) }
+    default:
+      return { ...NOTHING, state }
+  }
 }
 
 async function readBox(
@@ -85,10 +88,15 @@ async function readBox(
   channelId: string,
   { choice, judged: { query } }: Chosen,
 ): Promise<Partial<ChannelData>> {
-  const found = await context.store.searchProducts(channelId, choice.find, MAX_MATCHES)
+  const { store, widgets } = context
+  const found = await store.searchProducts(channelId, choice.find, MAX_MATCHES)
   const matches = found.flatMap(({ product }) => product ?? [])
-  const product = await findProduct(context, channelId, { choice, matches })
-  const shown = product === null ? null : await describeBox(context, { channelId, gtin: product.gtin, query })
+  const product = (await findProduct(context, channelId, { choice, matches })) ?? null
+  const parts = { surface: 'fragment', channelId, query: query.toString() } as const
+  const shown =
+    product === null
+      ? null
+      : await describe(() => widgets.getBox(widgets.parseBoxAddress({ ...parts, gtin: product.gtin })))
   const gtin = product?.gtin ?? findGtin(choice.find === '' ? (choice.gtin ?? '') : choice.find.trim())
   // After the preview, which has made the calls that a visit makes.
   const why = gtin === undefined ? null : await explain(context, { channelId, gtin, query })
@@ -100,36 +108,18 @@ async function findProduct(
   { store, demo }: Context,
   channelId: string,
   { choice, matches }: Readonly<{ choice: StudioChoice; matches: readonly Product[] }>,
-): Promise<Product | null> {
+): Promise<Product | undefined> {
   const wanted = findGtin(choice.gtin ?? demo?.showcase.gtin ?? '')
-  const match = matches.find(({ gtin }) => gtin === wanted) ?? matches[0] ?? null
+  const match = matches.find(({ gtin }) => gtin === wanted) ?? matches[0]
   if (choice.find !== '') return match
-  return (await findStored(store, channelId, wanted)) ?? (choice.gtin === null ? match : null)
+  const stored = wanted === undefined ? undefined : await store.findProduct(channelId, wanted)
+  return stored?.product ?? (choice.gtin === null ? match : undefined)
 }
 
-async function findStored(
-  store: Context['store'],
-  channelId: string,
-  gtin: string | undefined,
-): Promise<Product | null> {
-  const entry = gtin === undefined ? undefined : await store.findProduct(channelId, gtin)
-  return entry?.product ?? null
-}
-
-type BoxRequest = Readonly<{ channelId: string; gtin: string; query: URLSearchParams }>
-
-function describeBox({ widgets }: Context, { channelId, gtin, query }: BoxRequest): Promise<Shown> {
-  return describe(async () => {
-    const address = { surface: 'fragment', channelId, gtin, query: query.toString() } as const
-    const box = await widgets.getBox(widgets.parseBoxAddress(address))
-    const view = box.getView()
-    return view === undefined
-      ? { kind: 'hidden', reason: box.hiddenReason }
-      : { kind: 'where-to-buy', size: toBoxSize(view) }
-  })
-}
-
-async function explain(context: Context, { query, ...product }: BoxRequest): Promise<ExplanationView> {
+async function explain(
+  context: Context,
+  { query, ...product }: Readonly<{ channelId: string; gtin: string; query: URLSearchParams }>,
+): Promise<ExplanationView> {
   const { config, clock } = context
   const { defaults } = context.widgets
   const options = parseBoxOptions(query, defaults, 'fragment')
@@ -143,14 +133,8 @@ async function readDeals(
   channelId: string,
   query: URLSearchParams,
 ): Promise<Partial<ChannelData>> {
-  const shown = await describe(async () => {
-    const address = { surface: 'fragment', channelId, query: query.toString() } as const
-    const grid = await widgets.getGrid(widgets.parseGridAddress(address), 'studio')
-    const view = grid.getView()
-    return view === undefined
-      ? { kind: 'hidden', reason: grid.hiddenReason }
-      : { kind: 'deals', size: toGridSize(view) }
-  })
+  const parts = { surface: 'fragment', channelId, query: query.toString() } as const
+  const shown = await describe(() => widgets.getGrid(widgets.parseGridAddress(parts), 'studio'))
   const options = parseGridOptions(query, widgets.defaults, 'fragment')
   const currency = options.currency ?? (await store.findDealCurrency(channelId))
   const counts =
@@ -159,9 +143,13 @@ async function readDeals(
 }
 
 /** A widget that cannot be made now is hidden, in the words of its error. */
-async function describe(look: () => Promise<Shown>): Promise<Shown> {
+async function describe(getWidget: () => Promise<Widget<BoxView | GridView>>): Promise<Shown> {
   try {
-    return await look()
+    const widget = await getWidget()
+    const view = widget.getView()
+    return view === undefined
+      ? { kind: 'hidden', reason: widget.hiddenReason }
+      : { kind: 'shown', size: toSize(view) }
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
     const reason = error instanceof UnavailableError ? 'Nothing is known of it yet.' : error.publicMessage

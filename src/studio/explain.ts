@@ -15,8 +15,8 @@ import {
   formatWalked,
   formatWhen,
 } from '../widgets/format.ts'
-import { GONE_REASON, describeDrops, explainHiddenBox, nameFilter } from '../widgets/hidden-reasons.ts'
-import { FILTERS, type JudgedOffer, judgeOffers, selectOffers } from '../widgets/offer-choice.ts'
+import { GONE_REASON, describeDrops, explainHiddenBox, formatFilter } from '../widgets/hidden-reasons.ts'
+import { type JudgedOffer, judgeOffers, listFilters, selectOffers } from '../widgets/offer-choice.ts'
 import type { CommonOptions, OptionDefaults } from '../widgets/options.ts'
 import { isPriceShown } from '../widgets/presentation.ts'
 import { formatAge } from './health.ts'
@@ -281,21 +281,9 @@ function describeCatalog({ catalog }: Known): string {
 }
 
 function describeOptions({ options, defaults, ignored }: ExplainRules): string {
-  const isSet = {
-    stock: options.stock === 'in',
-    merchant: options.merchants.length > 0,
-    exclude: options.excluded.length > 0,
-    currency: options.currency !== null,
-  }
-  const set = FILTERS.filter((filter) => isSet[filter]).map((filter) =>
-    toShortName(nameFilter(filter, options, defaults)),
-  )
+  const set = listFilters(options).map((filter) => formatFilter(filter, options, defaults))
   const unknown = ignored.length === 0 ? '' : `; ignored, as it is no option of a box: ${ignored.join(', ')}`
   return `${set.length === 0 ? 'none' : set.join(', ')}${unknown}`
-}
-
-function toShortName(name: string): string {
-  return name.replace(/^the (?:option|setting) /, '')
 }
 
 /** Every offer of a product with what a box does with it, those that are shown first. */
@@ -321,5 +309,5 @@ function describeOutcome(
   if (leftOutBy === null) return isOld ? 'shown, without its price' : 'shown'
   if (leftOutBy === 'better-offer') return 'left out: the same shop has a better offer'
   if (leftOutBy === 'other-currency') return `left out: the box shows the offers in ${currency}`
-  return `left out by ${leftOutBy.map((filter) => toShortName(nameFilter(filter, options, defaults))).join(' and ')}`
+  return `left out by ${leftOutBy.map((filter) => formatFilter(filter, options, defaults)).join(' and ')}`
 }

@@ -2,13 +2,14 @@ import type { DealCounts } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import { type OptionDefaults, type OptionRow, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import { type JudgedOptions, type StudioKind, listOptions } from './choice.ts'
+import { type StudioKind, listOptions } from './choice.ts'
 
 /** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
 export type FieldDetails = Readonly<{
   kind: StudioKind
   typed: URLSearchParams
-  errors: JudgedOptions['errors']
+  /** What is wrong, by the name of the option. */
+  errors: ReadonlyMap<string, string>
   defaults: OptionDefaults
   /** Shops that can be chosen, in the order of the list, with the number of deals where that is known. */
   shops: readonly Choosable[]
@@ -81,7 +82,7 @@ function toControl(row: OptionRow, values: readonly string[], details: FieldDeta
       suggestions: [],
     } as const
   }
-  // A word that is none stays to be seen, beside what is wrong with it.
+  // An invalid word stays visible, beside what is wrong with it.
   const words = value === '' || control.includes(value) ? control : [...control, value]
   return {
     kind: 'select' as const,
@@ -161,38 +162,33 @@ export function toDealsPanel(
   toHref: (typed: URLSearchParams) => string,
 ) {
   const count = (value: number): string => formatDeals(value, counts)
-  const toFacet = (title: string, name: string, entries: readonly Entry[]) => ({
+  const toFacet = (title: string, option: string, facets: DealCounts['brands'], suffix = '') => ({
     title,
-    entries: entries.slice(0, MAX_ENTRIES).map((entry) => {
-      const isChosen = typed.getAll(name).some((value) => value.toLowerCase() === entry.value.toLowerCase())
+    entries: facets.slice(0, MAX_ENTRIES).map((facet) => {
+      const { name } = facet
+      const isChosen = typed.getAll(option).some((value) => value.toLowerCase() === name.toLowerCase())
       return {
-        key: toCountKey(name, entry.value),
-        text: entry.text,
-        count: count(entry.count),
-        href: toHref(isChosen ? withoutValue(typed, name, entry.value) : withValue(typed, name, entry.value)),
+        key: toCountKey(option, name),
+        text: `${name}${suffix}`,
+        count: count(facet.count),
+        href: toHref(isChosen ? withoutValue(typed, option, name) : withValue(typed, option, name)),
         isChosen,
       }
     }),
   })
-  const discounts = counts.discounts.map(({ minPercent, count: value }) => ({
-    value: String(minPercent),
-    text: `${minPercent} % or more`,
-    count: value,
+  const discounts = counts.discounts.map(({ minPercent, ...facet }) => ({
+    ...facet,
+    name: String(minPercent),
   }))
+  const brands = counts.brands.filter(({ name }) => name !== '')
   return {
     total: count(counts.total),
     facets: [
-      toFacet('Discount', 'min_discount', discounts),
-      toFacet('Brand', 'brand', toEntries(counts.brands.filter(({ name }) => name !== ''))),
-      toFacet('Shop', 'merchant', toEntries(counts.merchants)),
+      toFacet('Discount', 'min_discount', discounts, ' % or more'),
+      toFacet('Brand', 'brand', brands),
+      toFacet('Shop', 'merchant', counts.merchants),
     ].filter(({ entries }) => entries.length > 0),
   }
-}
-
-type Entry = Readonly<{ value: string; text: string; count: number }>
-
-function toEntries(names: DealCounts['brands']): readonly Entry[] {
-  return names.map(({ name, count }) => ({ value: name, text: name, count }))
 }
 
 /** The choice with this value of a filter instead of others. Another filter means another first page. */

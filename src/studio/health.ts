@@ -36,8 +36,8 @@ export async function readHealth(context: Context, channels: readonly Channel[])
   }
 }
 
-/** A fact for the operator; one that is not good says what to do. */
-type HealthLine = Readonly<{ label: string; value: string; isGood: boolean; advice: string | null }>
+/** A fact for the operator, and what to do about one that is not good. */
+type Finding = Readonly<{ value: string; advice: string | null }>
 
 /** The health tab; `moreChannels`: those beyond the table. */
 export type HealthView = ReturnType<typeof toHealth>
@@ -45,76 +45,79 @@ export type HealthView = ReturnType<typeof toHealth>
 /** Build what an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
 export function toHealth(data: HealthData) {
   return {
-    lines: [toCatalogLine(data), toQuotaLine(data), toStoreLine(data), toChannelsLine(data)],
+    lines: [
+      toLine('Catalog', checkCatalog(data)),
+      toLine('Calls today', checkQuota(data)),
+      toLine('Stored copy', checkStore(data)),
+      toLine('Channels', checkChannels(data)),
+    ],
     channels: data.channels.map((entry) => toChannelRow(entry, data)),
     moreChannels: Math.max(0, data.channelCount - data.channels.length),
   }
 }
 
-function toCatalogLine({ gate, isCatalogEmpty, nowMs }: HealthData): HealthLine {
-  const label = 'Catalog'
+function toLine(label: string, { value, advice }: Finding) {
+  return { label, value, advice, isGood: advice === null }
+}
+
+function checkCatalog({ gate, isCatalogEmpty, nowMs }: HealthData): Finding {
   if (isCatalogEmpty)
-    return bad(
-      label,
-      'is empty',
-      'Readers get the copy, where there is one. Restore the catalog’s database from its backup, or import your feeds: "vitrine check" says how.',
-    )
+    return {
+      value: 'is empty',
+      advice:
+        'Readers get the copy, where there is one. Restore the catalog’s database from its backup, or import your feeds: "vitrine check" says how.',
+    }
   if (gate.keyRefusedUntilMs > nowMs)
-    return bad(
-      label,
-      'refused the key',
-      'Give this server a key that is valid: VITRINE_CATALOG_KEY or its file.',
-    )
+    return {
+      value: 'refused the key',
+      advice: 'Give this server a key that is valid: VITRINE_CATALOG_KEY or its file.',
+    }
   if (gate.breaker !== 'closed')
-    return bad(
-      label,
-      'does not answer',
-      'Readers get the copy. "vitrine check" says what is wrong with the connection.',
-    )
-  return good(label, 'answers')
+    return {
+      value: 'does not answer',
+      advice: 'Readers get the copy. "vitrine check" says what is wrong with the connection.',
+    }
+  return { value: 'answers', advice: null }
 }
 
-function toQuotaLine({ gate, nowMs }: HealthData): HealthLine {
-  const label = 'Calls today'
-  const { walk, refresh, lookup } = gate.quota.calls
-  const made = walk + refresh + lookup
-  if (gate.quota.limitedUntilMs > nowMs) {
-    const until = formatTime(gate.quota.limitedUntilMs, 'en')
-    return bad(
-      label,
-      `${formatCount(made, 'en')} made, none left until ${until}`,
-      'Readers get the copy until then.',
-    )
-  }
-  const { limit } = gate
-  if (limit === undefined) return good(label, `${formatCount(made, 'en')} made; no daily limit is known`)
-  const left = formatCount(Math.max(0, limit.calls - made), 'en')
+function checkQuota({ gate: { quota, limit }, nowMs }: HealthData): Finding {
+  const calls = quota.calls.walk + quota.calls.refresh + quota.calls.lookup
+  const made = `${formatCount(calls, 'en')} made`
+  if (quota.limitedUntilMs > nowMs)
+    return {
+      value: `${made}, none left until ${formatTime(quota.limitedUntilMs, 'en')}`,
+      advice: 'Readers get the copy until then.',
+    }
+  if (limit === undefined) return { value: `${made}; no daily limit is known`, advice: null }
+  const left = formatCount(Math.max(0, limit.calls - calls), 'en')
   const of = `${formatCount(limit.calls, 'en')}${limit.isLearned ? ' (learned)' : ''}`
-  return good(label, `${formatCount(made, 'en')} made, ${left} left of ${of}`)
+  return { value: `${made}, ${left} left of ${of}`, advice: null }
 }
 
-function toStoreLine({ storeFailure, isStoreReadOnly }: HealthData): HealthLine {
-  const label = 'Stored copy'
+function checkStore({ storeFailure, isStoreReadOnly }: HealthData): Finding {
   if (isStoreReadOnly)
-    return bad(
-      label,
-      'can be read and not written',
-      'Readers get what is stored. Point VITRINE_DATABASE_URL to the database that takes writes.',
-    )
-  return storeFailure === null
-    ? good(label, 'can be read and written')
-    : bad(label, `failed: ${storeFailure}`, 'Boxes go on from memory and catalog. "vitrine check" says why.')
+    return {
+      value: 'can be read and not written',
+      advice: 'Readers get what is stored. Point VITRINE_DATABASE_URL to the database that takes writes.',
+    }
+  if (storeFailure !== null)
+    return {
+      value: `failed: ${storeFailure}`,
+      advice: 'Boxes go on from memory and catalog. "vitrine check" says why.',
+    }
+  return { value: 'can be read and written', advice: null }
 }
 
-function toChannelsLine({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): HealthLine {
-  const label = 'Channels'
+function checkChannels({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): Finding {
   if (channelsHeldSinceMs !== null) {
     const since = formatSince(channelsHeldSinceMs, nowMs)
-    return bad(label, `the catalog lists none ${since}; the copies stay`, HOLD_REMEDY)
+    return { value: `the catalog lists none ${since}; the copies stay`, advice: HOLD_REMEDY }
   }
-  return channelCount > 0
-    ? good(label, formatCount(channelCount, 'en'))
-    : bad(label, 'none', 'The catalog lists no channel for this key, or has not answered yet.')
+  if (channelCount > 0) return { value: formatCount(channelCount, 'en'), advice: null }
+  return {
+    value: 'none',
+    advice: 'The catalog lists no channel for this key, or has not answered yet.',
+  }
 }
 
 function toChannelRow(
@@ -160,12 +163,4 @@ export function formatAge(ageMs: number): string {
   if (days > 0) return `${days} d ${hours} h`
   if (hours > 0) return `${hours} h ${minutes} min`
   return minutes > 0 ? `${minutes} min` : 'less than a minute'
-}
-
-function good(label: string, value: string): HealthLine {
-  return { label, value, isGood: true, advice: null }
-}
-
-function bad(label: string, value: string, advice: string): HealthLine {
-  return { label, value, isGood: false, advice }
 }

@@ -1,7 +1,6 @@
 import type { ExplanationView } from './explain.ts'
 import type { FieldView } from './fields.ts'
 import type { StudioView } from './studio.ts'
-import type { StudioWidgetView } from './widget.ts'
 
 type Entry = readonly [key: string, text: string]
 
@@ -10,8 +9,8 @@ export type StudioLive = ReturnType<typeof toStudioLive>
 
 /** Build what of a view changes with an option (ADR 0013). */
 export function toStudioLive(view: StudioView) {
-  const { widget, deals } = view
-  const facetEntries = deals === null ? [] : deals.facets.flatMap(({ entries }) => entries)
+  const { widget } = view
+  const facetEntries = view.deals?.facets.flatMap(({ entries }) => entries) ?? []
   return {
     texts: Object.fromEntries<string>([
       ...listTexts(view),
@@ -22,7 +21,13 @@ export function toStudioLive(view: StudioView) {
       ...view.tabs.map(({ text, href }): Entry => [`tab ${text}`, href]),
       ...view.matches.map(({ gtin, href }): Entry => [`match ${gtin}`, href]),
       ...facetEntries.map(({ key, href }): Entry => [key, href]),
-      ...(widget === null ? [] : listAddresses(widget)),
+      ...(widget === null
+        ? []
+        : ([
+            ['embed', widget.embedUrl],
+            ['fragment', widget.fragmentUrl],
+            ['oembed', widget.oembedUrl],
+          ] as const)),
     ]),
     /** Keys of the entries of filters that are chosen. */
     chosen: facetEntries.filter(({ isChosen }) => isChosen).map(({ key }) => key),
@@ -60,13 +65,5 @@ function listReasons({ verdict, remedy, facts, offers }: ExplanationView): reado
       [`why offer ${index}`, text],
       [`why outcome ${index}`, outcome],
     ]),
-  ]
-}
-
-function listAddresses({ embedUrl, fragmentUrl, oembedUrl }: StudioWidgetView): readonly Entry[] {
-  return [
-    ['embed', embedUrl],
-    ['fragment', fragmentUrl],
-    ['oembed', oembedUrl],
   ]
 }

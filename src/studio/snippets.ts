@@ -1,8 +1,6 @@
 /** An attribute of the loader's placeholder. */
 export type FrameAttribute = Readonly<{ name: string; value: string }>
 
-type Snippet = Readonly<{ id: string; label: string; code: string; note: string }>
-
 /** What a snippet is made of: addresses of one widget, and the options that are not as by default. */
 export type SnippetDetails = Readonly<{
   publicUrl: string
@@ -23,13 +21,11 @@ export type SnippetDetails = Readonly<{
 }>
 
 /** The ways to embed one widget, the easiest first. */
-export function listSnippets(details: SnippetDetails): readonly Snippet[] {
-  return [...listFrameSnippets(details), ...listSiteSnippets(details), ...listIncludeSnippets(details)]
-}
-
-function listFrameSnippets(details: SnippetDetails): readonly Snippet[] {
-  const { publicUrl, pinnedScript, title } = details
+export function listSnippets(details: SnippetDetails) {
+  const { publicUrl, fragmentUrl, embedUrl, title, shortcode, pinnedScript } = details
   const placeholder = toPlaceholder(details)
+  const path = fragmentUrl.slice(publicUrl.length)
+  const values = shortcode.attributes.map(({ name, value }) => ` ${name}="${escapeShortcode(value)}"`)
   return [
     {
       id: 'loader',
@@ -41,7 +37,7 @@ function listFrameSnippets(details: SnippetDetails): readonly Snippet[] {
       id: 'iframe',
       label: 'Plain iframe (no script)',
       note: 'For editors that strip scripts. Its height is fixed: the one here fits a phone.',
-      code: `<iframe src="${escapeAttribute(details.embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0"></iframe>`,
+      code: `<iframe src="${escapeAttribute(embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0"></iframe>`,
     },
     {
       id: 'pinned',
@@ -49,17 +45,11 @@ function listFrameSnippets(details: SnippetDetails): readonly Snippet[] {
       note: 'The same script under a name that never changes its bytes; the browser refuses any other. It is kept for ever, and gets no mends.',
       code: `${placeholder}\n<script async src="${escapeAttribute(pinnedScript.url)}" integrity="${pinnedScript.integrity}" crossorigin="anonymous"></script>`,
     },
-  ]
-}
-
-function listSiteSnippets({ embedUrl, shortcode }: SnippetDetails): readonly Snippet[] {
-  const attributes = shortcode.attributes.map(({ name, value }) => ` ${name}="${escapeShortcode(value)}"`)
-  return [
     {
       id: 'wordpress',
       label: 'WordPress shortcode',
       note: 'With the plugin of integrations/wordpress: rendered on your server and kept there, so that an article never waits. The block editor has blocks with the same options.',
-      code: `[${shortcode.name}${attributes.join('')}]`,
+      code: `[${shortcode.name}${values.join('')}]`,
     },
     {
       id: 'oembed',
@@ -67,12 +57,6 @@ function listSiteSnippets({ embedUrl, shortcode }: SnippetDetails): readonly Sni
       note: 'On a line of its own: WordPress, and other programs that know oEmbed, make a frame of it without any plugin.',
       code: embedUrl,
     },
-  ]
-}
-
-function listIncludeSnippets({ fragmentUrl, publicUrl }: SnippetDetails): readonly Snippet[] {
-  const path = fragmentUrl.slice(publicUrl.length)
-  return [
     {
       id: 'ssi',
       label: 'nginx include (SSI)',

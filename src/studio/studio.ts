@@ -1,11 +1,12 @@
 import { cleanText } from '../offers/text.ts'
-import type { BoxSize, GridSize } from '../widgets/heights.ts'
+import type { WidgetSize } from '../widgets/heights.ts'
 import { findSpeech } from '../widgets/locales/index.ts'
+import { withQuery } from '../widgets/options.ts'
 import { STUDIO_TABS, type StudioChoice, type StudioTab } from './choice.ts'
 import type { StudioData } from './data.ts'
 import { formatDeals, listFields, toDealsPanel } from './fields.ts'
 import { toHealth } from './health.ts'
-import { type StudioWidgetView, toStudioWidget, toSuffix } from './widget.ts'
+import { type StudioWidgetView, toStudioWidget } from './widget.ts'
 
 /** Longest address of a channel that the studio prints; it comes as the catalog has it. */
 const MAX_SHOWN_URL_CHARACTERS = 100
@@ -59,7 +60,7 @@ export function toStudioView(data: StudioData) {
     widget: toWidget(data),
     notice: findNotice(data),
     /** This choice without what is as by default: an address to share. */
-    address: `${data.studioUrl}${toSuffix(toChoiceQuery(data, { ...chosen, typed: judged.query }))}`,
+    address: withQuery(data.studioUrl, toChoiceQuery(data, { ...chosen, typed: judged.query })),
     deals: data.counts === null ? null : toDealsPanel(data.counts, choice.typed, toHref),
     health: data.health === null ? null : toHealth(data.health),
   }
@@ -67,7 +68,7 @@ export function toStudioView(data: StudioData) {
 
 /** The way to a choice from the page itself, wherever it was opened. */
 function toAddress(data: StudioData, choice: StudioChoice): string {
-  return `studio${toSuffix(toChoiceQuery(data, choice))}`
+  return withQuery('studio', toChoiceQuery(data, choice))
 }
 
 /** The query of a choice, without what is as by default. */
@@ -113,20 +114,21 @@ function toWidget(data: StudioData): StudioWidgetView | null {
   const { query } = data.judged
   if (channel === null || shown === null) return null
   const common = { channelId: channel.id, query }
+  const size = shown.kind === 'shown' ? shown.size : null
   // Frames are named in the language of what they show.
   const { messages, words } = findSpeech(query.get('locale') ?? data.defaults.locale)
   if (choice.tab === 'deals') {
-    const size = shown.kind === 'deals' ? shown.size : NO_CARDS
-    return toStudioWidget({ ...common, kind: 'deals', title: words.gridHeading, size }, data)
+    const grid = { kind: choice.tab, gtin: null, title: words.gridHeading, size: size ?? NO_CARDS }
+    return toStudioWidget({ ...common, ...grid }, data)
   }
-  if (product === null) return null
-  const size = shown.kind === 'where-to-buy' ? shown.size : NO_SHOPS
-  const title = messages.nameBox({ title: product.title })
-  return toStudioWidget({ ...common, kind: 'where-to-buy', gtin: product.gtin, title, size }, data)
+  if (choice.tab === 'health' || product === null) return null
+  const { gtin, title } = product
+  const box = { kind: choice.tab, gtin, title: messages.nameBox({ title }), size: size ?? NO_SHOPS }
+  return toStudioWidget({ ...common, ...box }, data)
 }
 
-const NO_CARDS: GridSize = { layout: 'grid', cardCount: 0 }
-const NO_SHOPS: BoxSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
+const NO_CARDS: WidgetSize = { layout: 'grid', cardCount: 0 }
+const NO_SHOPS: WidgetSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
 
 function findNotice(data: StudioData): string | null {
   const { channel, choice } = data

@@ -1,20 +1,25 @@
-import { type BoxSize, type GridSize, estimateBoxHeightPx, estimateGridHeightPx } from '../widgets/heights.ts'
-import type { OptionDefaults } from '../widgets/options.ts'
-import { toFrameQuery } from './choice.ts'
+import { type WidgetSize, estimateHeightPx } from '../widgets/heights.ts'
+import { withQuery } from '../widgets/options.ts'
+import { type StudioKind, toFrameQuery } from './choice.ts'
 import { type FrameAttribute, listSnippets } from './snippets.ts'
 
 /** Width of a phone's and of an article's column, in pixels. */
 const PHONE_PX = 360
 const ARTICLE_PX = 680
 
-/** What is embedded, with the options that are right and not as by default. */
-export type EmbeddedWidget = Readonly<{ channelId: string; query: URLSearchParams; title: string }> &
-  Readonly<{ kind: 'where-to-buy'; gtin: string; size: BoxSize } | { kind: 'deals'; size: GridSize }>
+/** What is embedded, with the options that are right and not as by default. `gtin` is `null` for a grid. */
+export type EmbeddedWidget = Readonly<{
+  kind: StudioKind
+  channelId: string
+  gtin: string | null
+  query: URLSearchParams
+  title: string
+  size: WidgetSize
+}>
 
-/** Where the server is and what it serves. */
-export type EmbeddingPlace = Readonly<{
+/** Where the server is, and the loader under its hashed name. */
+type EmbeddingPlace = Readonly<{
   publicUrl: string
-  defaults: OptionDefaults
   pinnedScript: Readonly<{ url: string; integrity: string }>
 }>
 
@@ -22,48 +27,42 @@ export type EmbeddingPlace = Readonly<{
 export type StudioWidgetView = ReturnType<typeof toStudioWidget>
 
 /** Build addresses, previews and snippets of a widget. */
-export function toStudioWidget(widget: EmbeddedWidget, place: EmbeddingPlace) {
-  const { publicUrl } = place
-  const path =
-    widget.kind === 'deals' ? `${widget.channelId}/deals` : `${widget.channelId}/where-to-buy/${widget.gtin}`
-  const frameQuery = toFrameQuery(widget.query)
-  const fragmentUrl = `${publicUrl}/fragments/${path}${toSuffix(widget.query)}`
-  const embedUrl = `${publicUrl}/embeds/${path}${toSuffix(frameQuery)}`
+export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript }: EmbeddingPlace) {
+  const { kind, channelId, gtin, query, title, size } = widget
+  const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
+  const frameQuery = toFrameQuery(query)
+  const fragmentUrl = withQuery(`${publicUrl}/fragments/${path}`, query)
+  const embedUrl = withQuery(`${publicUrl}/embeds/${path}`, frameQuery)
   const attributes = [...toIdentity(widget), ...toOptionAttributes(frameQuery, 'data-')]
   const snippets = listSnippets({
     publicUrl,
     fragmentUrl,
     embedUrl,
-    title: widget.title,
-    frameHeightPx: estimate(widget, PHONE_PX),
-    reservedHeightPx: estimate(widget, ARTICLE_PX),
+    title,
+    frameHeightPx: estimateHeightPx(size, PHONE_PX),
+    reservedHeightPx: estimateHeightPx(size, ARTICLE_PX),
     attributes,
     shortcode: toShortcode(widget),
-    pinnedScript: place.pinnedScript,
+    pinnedScript,
   })
-  const theme = widget.query.get('theme')
+  const theme = query.get('theme')
   return {
-    kind: widget.kind,
-    title: widget.title,
+    kind,
+    title,
     fragmentUrl,
     embedUrl,
     oembedUrl: `${publicUrl}/oembed?${new URLSearchParams({ url: embedUrl, format: 'json' }).toString()}`,
-    stages: listStages(attributes, { theme, title: widget.title }),
+    stages: listStages(attributes, { theme, title }),
     snippets,
     ground: theme === 'dark' ? ('dark' as const) : ('light' as const),
   }
 }
 
-/** A query with its question mark, if there is anything in it. */
-export function toSuffix(query: URLSearchParams): string {
-  return query.size === 0 ? '' : `?${query.toString()}`
-}
-
-function toIdentity(widget: EmbeddedWidget): readonly FrameAttribute[] {
+function toIdentity({ kind, channelId, gtin }: EmbeddedWidget): readonly FrameAttribute[] {
   return [
-    { name: 'data-vitrine', value: widget.kind },
-    { name: 'data-channel', value: widget.channelId },
-    ...(widget.kind === 'deals' ? [] : [{ name: 'data-gtin', value: widget.gtin }]),
+    { name: 'data-vitrine', value: kind },
+    { name: 'data-channel', value: channelId },
+    ...(gtin === null ? [] : [{ name: 'data-gtin', value: gtin }]),
   ]
 }
 
@@ -75,14 +74,11 @@ function toOptionAttributes(query: URLSearchParams, prefix: string): readonly Fr
   }))
 }
 
-function toShortcode(
-  widget: EmbeddedWidget,
-): Readonly<{ name: string; attributes: readonly FrameAttribute[] }> {
-  const options = toOptionAttributes(widget.query, '')
-  const channel = { name: 'channel', value: widget.channelId }
-  return widget.kind === 'deals'
-    ? { name: 'vitrine_deals', attributes: [channel, ...options] }
-    : { name: 'vitrine', attributes: [{ name: 'gtin', value: widget.gtin }, channel, ...options] }
+function toShortcode({ channelId, gtin, query }: EmbeddedWidget) {
+  const attributes = [{ name: 'channel', value: channelId }, ...toOptionAttributes(query, '')]
+  return gtin === null
+    ? { name: 'vitrine_deals', attributes }
+    : { name: 'vitrine', attributes: [{ name: 'gtin', value: gtin }, ...attributes] }
 }
 
 /** Both widths on both grounds. A theme that follows the reader is shown as the reader of that ground sees it. */
@@ -103,10 +99,4 @@ function listStages(
       ],
     })),
   )
-}
-
-function estimate(widget: EmbeddedWidget, widthPx: number): number {
-  return widget.kind === 'deals'
-    ? estimateGridHeightPx(widget.size, widthPx)
-    : estimateBoxHeightPx(widget.size, widthPx)
 }

@@ -30,25 +30,23 @@ export type BoxAddress = WidgetAddress<BoxOptions, string>
 export type GridAddress = WidgetAddress<GridOptions, null>
 
 /** The parts of an address as a request has them; `query` without its `?`. */
-export type AddressParts = Readonly<{ surface: Surface; channelId: string; query: string }>
-
-/** Parsers of addresses. Each throws `BadOptionError`. */
-export type AddressParsers = Readonly<{
-  /** @throws InvalidGtinError */
-  parseBoxAddress(parts: AddressParts & Readonly<{ gtin: string }>): BoxAddress
-  parseGridAddress(parts: AddressParts): GridAddress
-}>
+type AddressParts = Readonly<{ surface: Surface; channelId: string; query: string }>
+type BoxAddressParts = AddressParts & Readonly<{ gtin: string }>
 
 /** Most addresses end in one of a few query strings: their options are kept. */
 const MAX_QUERIES = 500
 const MAX_QUERY_CHARACTERS = 200
 
-/** Create the parsers of one server. */
-export function createAddressParsers(defaults: OptionDefaults): AddressParsers {
+/** Parsers of addresses. */
+export type AddressParsers = ReturnType<typeof createAddressParsers>
+
+/** Create the parsers of one server. Each throws `BadOptionError`. */
+export function createAddressParsers(defaults: OptionDefaults) {
   const parseBoxQuery = createQueryParser(parseBoxOptions, defaults)
   const parseGridQuery = createQueryParser(parseGridOptions, defaults)
   return {
-    parseBoxAddress({ surface, channelId, gtin, query }) {
+    /** @throws InvalidGtinError */
+    parseBoxAddress({ surface, channelId, gtin, query }: BoxAddressParts): BoxAddress {
       const { options, normal } = parseBoxQuery(query, surface)
       const padded = findGtin(gtin)
       if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
@@ -56,7 +54,7 @@ export function createAddressParsers(defaults: OptionDefaults): AddressParsers {
       const path = withQuery(`${id}/where-to-buy/${padded}`, normal)
       return { surface, channelId: id, gtin: padded, options, path }
     },
-    parseGridAddress({ surface, channelId, query }) {
+    parseGridAddress({ surface, channelId, query }: AddressParts): GridAddress {
       const { options, normal } = parseGridQuery(query, surface)
       const id = channelId.toLowerCase()
       return { surface, channelId: id, gtin: null, options, path: withQuery(`${id}/deals`, normal) }
@@ -64,14 +62,12 @@ export function createAddressParsers(defaults: OptionDefaults): AddressParsers {
   }
 }
 
-type ParsedQuery<Options> = Readonly<{ options: Options; normal: string }>
-
 function createQueryParser<Options extends BoxOptions | GridOptions>(
   parse: (query: URLSearchParams, defaults: OptionDefaults, surface: Surface) => Options,
   defaults: OptionDefaults,
-): (query: string, surface: Surface) => ParsedQuery<Options> {
-  const known = new LRUCache<string, ParsedQuery<Options>>({ max: MAX_QUERIES })
-  return (query, surface) => {
+) {
+  const known = new LRUCache<string, Readonly<{ options: Options; normal: string }>>({ max: MAX_QUERIES })
+  return (query: string, surface: Surface) => {
     const key = `${surface} ${query}`
     const found = known.get(key)
     if (found !== undefined) return found

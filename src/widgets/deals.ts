@@ -1,17 +1,7 @@
 import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
-import { type Speech, findSpeech } from './locales/index.ts'
-import {
-  type Presentation,
-  isPriceShown,
-  toAvailabilityView,
-  toFrame,
-  toGo,
-  toHonesty,
-  toLinkLabel,
-  toPriceView,
-} from './presentation.ts'
-import type { DealView, GridView } from './view-models.ts'
+import { type Speech, type Words, findSpeech } from './locales/index.ts'
+import { type Presentation, isPriceShown, toFrame, toHonesty, toOfferView } from './presentation.ts'
 
 /** A page of deals; `asOfMs` is the age of the oldest price on it, Unix milliseconds. */
 export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; asOfMs: number }>
@@ -45,52 +35,48 @@ export function toDealQuery<Currency extends string | null>(
 export function toGridView(
   data: GridData,
   options: GridOptions,
-  details: Readonly<{ presentation: Presentation; pages: GridPages | null }>,
-): GridView | undefined {
+  { presentation, pages }: Readonly<{ presentation: Presentation; pages: GridPages | null }>,
+) {
+  if (data.deals.length === 0) return undefined
   const speech = findSpeech(options.locale)
-  const deals = data.deals.map((entry) => toDealView(entry, speech, details.presentation))
-  if (deals.length === 0) return undefined
   const { words } = speech
-  const { presentation } = details
   return {
     frame: toFrame(options, speech, presentation),
     layout: options.layout,
     label: words.gridHeading,
     heading: words.gridHeading,
-    deals,
+    deals: data.deals.map((entry) => toDealView(entry, speech, presentation)),
+    /** Accessible names of the buttons that move a carousel. */
     scrolling: { previous: words.previousDeals, next: words.nextDeals },
-    honesty: toHonesty(data.asOfMs, words.gridOrder[options.sort], { speech, presentation }),
-    paging: details.pages === null ? null : toPaging(data, options, { speech, pages: details.pages }),
+    honesty: toHonesty(data.asOfMs, words.gridOrder[options.sort], speech, presentation),
+    paging: pages === null ? null : toPaging(data, options, { words, pages }),
   }
 }
 
-function toDealView(entry: DealEntry, speech: Speech, presentation: Presentation): DealView {
-  const { offer } = entry
-  const price = isPriceShown(entry.asOfMs, presentation) ? toPriceView(offer, speech) : null
+function toDealView(
+  { gtin, title, brand, imageUrl, offer, asOfMs }: DealEntry,
+  speech: Speech,
+  presentation: Presentation,
+) {
+  const isPriced = isPriceShown(asOfMs, presentation)
   return {
-    title: entry.title,
-    brand: entry.brand,
-    imageUrl: entry.imageUrl,
-    merchant: offer.merchant,
+    title,
+    brand,
+    imageUrl,
     merchantText: speech.messages.placeAt({ merchant: offer.merchant }),
-    href: offer.affiliateUrl,
-    price,
-    seePrice: speech.words.seePrice,
-    availability: toAvailabilityView(offer, speech),
-    linkLabel: toLinkLabel(offer, price, speech),
-    go: toGo(offer, { gtin: entry.gtin, surface: presentation.surface }),
+    ...toOfferView(offer, { gtin, isPriced, speech, surface: presentation.surface }),
   }
 }
 
+/** Links to the pages before and after; `null` without any. */
 function toPaging(
   data: GridData,
   options: GridOptions,
-  details: Readonly<{ speech: Speech; pages: GridPages }>,
-): GridView['paging'] {
-  const { words } = details.speech
+  { words, pages }: Readonly<{ words: Words; pages: GridPages }>,
+) {
   const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
-    const query = toQuery({ ...options, page }, details.pages.defaults)
-    return { href: withQuery(details.pages.path, query), text }
+    const query = toQuery({ ...options, page }, pages.defaults)
+    return { href: withQuery(pages.path, query), text }
   }
   const previous = options.page > 1 ? toLink(options.page - 1, words.previousPage) : null
   const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, words.nextPage) : null

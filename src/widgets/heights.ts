@@ -2,7 +2,7 @@ import type { BoxLayout, GridLayout } from './options.ts'
 import type { BoxView, GridView } from './view-models.ts'
 
 /** A box as far as its height depends on it. */
-export type BoxSize = Readonly<{
+type BoxSize = Readonly<{
   layout: BoxLayout
   /** Shops that are shown. */
   shownCount: number
@@ -13,7 +13,23 @@ export type BoxSize = Readonly<{
 }>
 
 /** A grid as far as its height depends on it. */
-export type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
+type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
+
+/** What the height of a widget depends on. */
+export type WidgetSize = BoxSize | GridSize
+
+/** Read it from a view. */
+export function toSize(view: BoxView | GridView): WidgetSize {
+  if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
+  const { layout, offers, more } = view
+  const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
+  return { layout, shownCount: offers.length, saleCount, isFolded: more.length > 0 }
+}
+
+/** Estimate a height in which a widget fits, in pixels. Very long titles and some languages need a line more. */
+export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
+  return 'cardCount' in size ? estimateGridHeightPx(size, widthPx) : estimateBoxHeightPx(size, widthPx)
+}
 
 /** Pixels of the fold under the shops. */
 const FOLD_PX = 46
@@ -52,8 +68,7 @@ const BOXES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   ],
 }
 
-/** A height in which a where-to-buy box fits, in pixels; very long titles and some languages need a line more. */
-export function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
+function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   const measures = BOXES[size.layout]
   const measure = measures.findLast(({ fromPx }) => widthPx >= fromPx) ?? NARROWEST
   const { basePx, rowPx, saleRowPx, columns } = measure
@@ -73,23 +88,11 @@ const CAROUSEL_PX = 574
 const NARROW_CAROUSEL_PX = 606
 const NARROW_CAROUSEL_BELOW_PX = 340
 
-/** A height in which a grid with paging fits, in pixels. */
-export function estimateGridHeightPx({ layout, cardCount }: GridSize, widthPx: number): number {
+function estimateGridHeightPx({ layout, cardCount }: GridSize, widthPx: number): number {
   if (layout === 'carousel') return widthPx < NARROW_CAROUSEL_BELOW_PX ? NARROW_CAROUSEL_PX : CAROUSEL_PX
   const columns = Math.max(1, Math.floor(widthPx / CARD_WIDTH_PX))
   if (layout === 'list' || columns === 1) return widthPx < 560 ? 262 + cardCount * 171 : 204 + cardCount * 109
   const pictureHeightPx = 0.8 * ((widthPx - 32) / columns - 16)
   const rowPx = Math.ceil(218 + pictureHeightPx)
   return (widthPx < WIDE_GRID_PX ? 244 : 220) + Math.ceil(cardCount / columns) * rowPx
-}
-
-/** What the height of a box depends on, of its view. */
-export function toBoxSize({ layout, offers, more }: BoxView): BoxSize {
-  const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
-  return { layout, shownCount: offers.length, saleCount, isFolded: more.length > 0 }
-}
-
-/** What the height of a grid depends on, of its view. */
-export function toGridSize({ layout, deals }: GridView): GridSize {
-  return { layout, cardCount: deals.length }
 }

@@ -3,20 +3,23 @@ import type { Drops } from '../catalog/parse.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { formatCount } from './format.ts'
-import { FILTERS, type Filter, LEAVES_OUT } from './offer-choice.ts'
+import { type Filter, LEAVES_OUT, listFilters } from './offer-choice.ts'
 import type { CommonOptions, GridOptions, OptionDefaults } from './options.ts'
 
 /** Why nothing of a channel is shown that was served and is not listed any more. */
 export const GONE_REASON = 'The catalog no longer lists this channel.'
 
+/** `a, b and c`: in British English without a comma before the last. */
+const AND = new Intl.ListFormat('en-GB')
+
 /** Names of one list that are said; the rest is counted. */
 const MAX_NAMES = 5
 
-/** Why a grid may be empty, for whoever builds the page. */
+/** Why a grid may be empty, for the author of the page. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
   const offers = options.stock === 'in' ? 'offer that is on sale and in stock' : 'offer that is on sale'
-  const set = listGridFilters(options, defaults)
-  const fits = set.length === 0 ? '' : ` fits ${joinAll(set)}`
+  const set = listGridFilters(options, defaults).map(nameKind)
+  const fits = set.length === 0 ? '' : ` fits ${AND.format(set)}`
   if (options.page > 1)
     return `There is no page ${options.page}: too few products have an ${offers}${fits && ` and${fits}`}.`
   return set.length === 0 ? `No product of this channel has an ${offers}.` : `No ${offers}${fits}.`
@@ -44,7 +47,7 @@ export function explainHiddenBox(
 function explainNoOffers({ drops }: Product): string {
   if (drops === undefined)
     return 'The catalog lists this product, and no shop of this channel has an offer of it.'
-  const count = countDrops(drops)
+  const count = Object.values(drops).reduce((sum, dropped) => sum + dropped, 0)
   const sent =
     count === 1 ? 'one offer of this product, and it is' : `${count} offers of this product, all of them`
   return `The catalog sent ${sent} malformed: ${describeDrops(drops).join(', ')}.`
@@ -53,9 +56,10 @@ function explainNoOffers({ drops }: Product): string {
 function explainFiltered(offers: readonly Offer[], options: CommonOptions, defaults: OptionDefaults): string {
   const count = (filter: Filter): number =>
     offers.filter((offer) => LEAVES_OUT[filter](offer, options)).length
-  const alone = FILTERS.filter((filter) => count(filter) === offers.length)
-  const filters = alone.length > 0 ? alone : FILTERS.filter((filter) => count(filter) > 0)
-  const names = joinAll(filters.map((filter) => nameFilter(filter, options, defaults)))
+  const set = listFilters(options)
+  const alone = set.filter((filter) => count(filter) === offers.length)
+  const filters = alone.length > 0 ? alone : set.filter((filter) => count(filter) > 0)
+  const names = AND.format(filters.map((filter) => nameKind(formatFilter(filter, options, defaults))))
   const all = offers.length === 1 ? 'the only offer' : `all ${offers.length} offers`
   const how = filters.length === 1 ? 'hides' : alone.length > 1 ? 'each hide' : 'together hide'
   return [`${capitalize(names)} ${how} ${all} of this product.`, ...listChoices(filters, offers)].join(' ')
@@ -72,33 +76,36 @@ function listChoices(filters: readonly Filter[], offers: readonly Offer[]): read
   ]
 }
 
-/** A filter as an address writes it, or the setting that stands in for it. */
-export function nameFilter(filter: Filter, options: CommonOptions, defaults: OptionDefaults): string {
+/** A filter as an address writes it, or as the setting that stands in for it. */
+export function formatFilter(filter: Filter, options: CommonOptions, defaults: OptionDefaults): string {
   switch (filter) {
     case 'stock':
-      return 'the option stock=in'
+      return 'stock=in'
     case 'merchant':
-      return `the option merchant=${joinSome(options.merchants)}`
+      return `merchant=${joinSome(options.merchants)}`
     case 'exclude':
-      return `the option exclude=${joinSome(options.excluded)}`
+      return `exclude=${joinSome(options.excluded)}`
     default:
       // The same address with the option is the same answer.
       return options.currency === defaults.currency
-        ? `the setting VITRINE_CURRENCY=${options.currency ?? ''}`
-        : `the option currency=${options.currency ?? ''}`
+        ? `VITRINE_CURRENCY=${options.currency ?? ''}`
+        : `currency=${options.currency ?? ''}`
   }
 }
 
+function nameKind(filter: string): string {
+  return `the ${filter.startsWith('VITRINE_') ? 'setting' : 'option'} ${filter}`
+}
+
 function listGridFilters(options: GridOptions, defaults: OptionDefaults): readonly string[] {
-  const { currency, merchants, excluded, minDiscountPercent, maxPrice, brand, words } = options
+  const { minDiscountPercent, maxPrice, brand, words } = options
+  const common = listFilters(options).filter((filter) => filter !== 'stock')
   return [
-    ...(merchants.length > 0 ? [nameFilter('merchant', options, defaults)] : []),
-    ...(excluded.length > 0 ? [nameFilter('exclude', options, defaults)] : []),
-    ...(currency === null ? [] : [nameFilter('currency', options, defaults)]),
-    ...(minDiscountPercent > 1 ? [`the option min_discount=${minDiscountPercent}`] : []),
-    ...(maxPrice === null ? [] : [`the option max_price=${maxPrice}`]),
-    ...(brand === null ? [] : [`the option brand=${brand}`]),
-    ...(words === null ? [] : [`the option q=${words}`]),
+    ...common.map((filter) => formatFilter(filter, options, defaults)),
+    ...(minDiscountPercent > 1 ? [`min_discount=${minDiscountPercent}`] : []),
+    ...(maxPrice === null ? [] : [`max_price=${maxPrice}`]),
+    ...(brand === null ? [] : [`brand=${brand}`]),
+    ...(words === null ? [] : [`q=${words}`]),
   ]
 }
 
@@ -109,10 +116,6 @@ function listDistinct(names: readonly string[]): readonly string[] {
 function joinSome(names: readonly string[]): string {
   const more = names.length - MAX_NAMES
   return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ')
-}
-
-function joinAll(texts: readonly string[]): string {
-  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1) ?? ''}`
 }
 
 function capitalize(text: string): string {
@@ -139,9 +142,4 @@ export function describeDrops(drops: Readonly<Drops>): readonly string[] {
       ? `${formatCount(dropped, 'en')} left out: ${reason}`
       : `${pluralize(dropped, noun)} ${why}`
   })
-}
-
-/** How many products or offers were left out. */
-function countDrops(drops: Readonly<Drops>): number {
-  return Object.values(drops).reduce((sum, dropped) => sum + dropped, 0)
 }

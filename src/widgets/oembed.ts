@@ -1,15 +1,9 @@
 import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
-import {
-  type BoxSize,
-  type GridSize,
-  estimateBoxHeightPx,
-  estimateGridHeightPx,
-  toBoxSize,
-  toGridSize,
-} from './heights.ts'
+import { type WidgetSize, estimateHeightPx, toSize } from './heights.ts'
 import { findSpeech } from './locales/index.ts'
 import { type ParameterReader, createParameterReader, findQuery } from './parameters.ts'
+import type { BoxView, GridView } from './view-models.ts'
 import type { Widget, Widgets } from './widgets.ts'
 
 /** Width of a frame where the consumer names none, and the widest that a widget fills well. */
@@ -23,25 +17,22 @@ const MAX_SIZE_PX = 100_000
 const CACHE_AGE_SECONDS = 86_400
 
 /** What a frame is made high for while nothing is known of it. */
-const USUAL_BOX: BoxSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
-const USUAL_GRID: GridSize = { layout: 'grid', cardCount: 12 }
+const USUAL_BOX: WidgetSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
+const USUAL_GRID: WidgetSize = { layout: 'grid', cardCount: 12 }
 
 /** What answers are written in. */
 export type OembedFormat = 'json' | 'xml'
 
-/** A question to the oEmbed address: which embed, in which format, and how large at most (pixels; `null`: no bound). */
-export type OembedQuestion = Readonly<{
+/** Which embed, in which format, and how large at most (pixels; `null`: no bound). */
+type OembedQuestion = Readonly<{
   url: string
   format: OembedFormat
   maxWidthPx: number | null
   maxHeightPx: number | null
 }>
 
-/** `isKnown`: the catalog could say whether there is something to show. Else nobody is told to keep the answer. */
-export type OembedAnswer = Readonly<{ text: string; isKnown: boolean }>
-
 /**
- * Parse a question. Other parameters, such as the `dnt` of WordPress, are passed over.
+ * Parse a request to the oEmbed address. Other parameters, such as the `dnt` of WordPress, are passed over.
  * @throws OembedError
  */
 export function parseOembedQuestion(query: URLSearchParams): OembedQuestion {
@@ -69,13 +60,14 @@ function readSize(reader: ParameterReader, name: string): number | null {
 
 /**
  * Answer with the frame of an address that is right, whether or not there is something to show in it now. `visitor`: who waits.
+ * `isKnown`: the catalog could say whether there is something to show; else the answer must not be kept.
  * @throws OembedError where there is no such embed.
  */
 export async function answerOembed(
   widgets: Widgets,
   question: OembedQuestion,
   { publicUrl, visitor }: Readonly<{ publicUrl: string; visitor: string }>,
-): Promise<OembedAnswer> {
+): Promise<Readonly<{ text: string; isKnown: boolean }>> {
   const address = findEmbedAddress(question.url, publicUrl)
   if (address === undefined)
     throw new OembedError(404, `url is not the address of an embed: they begin with ${publicUrl}/embeds/`)
@@ -91,13 +83,11 @@ export async function answerOembed(
   }
 }
 
-type EmbedAddress = Readonly<{ channelId: string; gtin: string | null; query: string }>
-
 /** Channel ids are UUIDs; what stands for the GTIN is judged later. */
 const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-to-buy\/([^/]+))\/?$/i
 
 /** Take an embed's address apart; `undefined` for any other address. http and https are the same. */
-function findEmbedAddress(url: string, publicUrl: string): EmbedAddress | undefined {
+function findEmbedAddress(url: string, publicUrl: string) {
   const address = parseUrl(url)
   if (address === undefined) return undefined
   const own = new URL(publicUrl)
@@ -106,37 +96,28 @@ function findEmbedAddress(url: string, publicUrl: string): EmbedAddress | undefi
   if (!/^https?:$/.test(protocol) || host !== own.host || !pathname.startsWith(prefix)) return undefined
   const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []
   if (channelId === '') return undefined
-  return { channelId: channelId.toLowerCase(), gtin, query: findQuery(search) }
+  return { surface: 'embed' as const, channelId, gtin, query: findQuery(search) }
 }
 
-/** `path`: the normal form of the address. */
-type Frame = Readonly<{ title: string; path: string; isKnown: boolean; toHeightPx(widthPx: number): number }>
+type EmbedAddress = NonNullable<ReturnType<typeof findEmbedAddress>>
 
-async function findFrame(widgets: Widgets, asked: EmbedAddress, visitor: string): Promise<Frame> {
-  const { gtin, ...parts } = { ...asked, surface: 'embed' as const }
-  if (gtin === null) {
-    const address = widgets.parseGridAddress(parts)
-    const { view, isKnown } = await findView(widgets.getGrid(address, visitor))
-    const size = view === undefined ? USUAL_GRID : toGridSize(view)
-    const title = view?.label ?? findSpeech(address.options.locale).words.gridHeading
-    return {
-      title,
-      path: address.path,
-      isKnown,
-      toHeightPx: (widthPx) => estimateGridHeightPx(size, widthPx),
-    }
-  }
-  const address = widgets.parseBoxAddress({ ...parts, gtin })
-  const { view, isKnown } = await findView(widgets.getBox(address))
-  const size = view === undefined ? USUAL_BOX : toBoxSize(view)
-  const title = view?.label ?? findSpeech(address.options.locale).words.boxHeading
-  return { title, path: address.path, isKnown, toHeightPx: (widthPx) => estimateBoxHeightPx(size, widthPx) }
+async function findFrame(widgets: Widgets, { gtin, ...parts }: EmbedAddress, visitor: string) {
+  const address =
+    gtin === null ? widgets.parseGridAddress(parts) : widgets.parseBoxAddress({ ...parts, gtin })
+  const { view, isKnown } = await findView(
+    address.gtin === null ? widgets.getGrid(address, visitor) : widgets.getBox(address),
+  )
+  const { words } = findSpeech(address.options.locale)
+  const usual =
+    address.gtin === null
+      ? { title: words.gridHeading, size: USUAL_GRID }
+      : { title: words.boxHeading, size: USUAL_BOX }
+  const { title, size } = view === undefined ? usual : { title: view.label, size: toSize(view) }
+  return { title, size, path: address.path, isKnown }
 }
 
 /** `view` is `undefined` where nothing is shown, or where the catalog cannot say so: a consumer would keep a failure as long as a frame. */
-async function findView<View>(
-  widget: Promise<Widget<View>>,
-): Promise<Readonly<{ view: View | undefined; isKnown: boolean }>> {
+async function findView(widget: Promise<Widget<BoxView | GridView>>) {
   try {
     return { view: (await widget).getView(), isKnown: true }
   } catch (error) {
@@ -151,12 +132,12 @@ async function findView<View>(
  * frame only when it has spoken, and only then an empty box takes no room; it stores the HTML with the post, so no price is in it.
  */
 function toFields(
-  { title, path, isKnown, toHeightPx }: Frame,
+  { title, size, path, isKnown }: Awaited<ReturnType<typeof findFrame>>,
   { maxWidthPx, maxHeightPx }: OembedQuestion,
   publicUrl: string,
 ): Readonly<Record<string, string | number>> {
   const width = Math.min(maxWidthPx ?? WIDTH_PX, MAX_WIDTH_PX)
-  const height = Math.min(toHeightPx(width), maxHeightPx ?? Infinity)
+  const height = Math.min(estimateHeightPx(size, width), maxHeightPx ?? Infinity)
   const src = escapeMarkup(`${publicUrl}/embeds/${path}`)
   return {
     version: '1.0',

@@ -8,20 +8,32 @@ import type { CommonOptions } from './options.ts'
 type Filters = Pick<CommonOptions, 'stock' | 'merchants' | 'excluded' | 'currency'>
 
 /** Options that leave out offers. */
-export const FILTERS = ['stock', 'merchant', 'exclude', 'currency'] as const
+const FILTERS = ['stock', 'merchant', 'exclude', 'currency'] as const
 export type Filter = (typeof FILTERS)[number]
 
-/** Does an option leave out an offer? `currency` without the option depends on the other offers, too. */
+/** List the filters that are set; any other leaves out nothing. */
+export function listFilters({ stock, merchants, excluded, currency }: Filters): readonly Filter[] {
+  const isSet = {
+    stock: stock === 'in',
+    merchant: merchants.length > 0,
+    exclude: excluded.length > 0,
+    currency: currency !== null,
+  }
+  return FILTERS.filter((filter) => isSet[filter])
+}
+
+/** Does a filter that is set leave out an offer? `currency` without the option depends on the other offers, too. */
 export const LEAVES_OUT: Readonly<Record<Filter, (offer: Offer, filters: Filters) => boolean>> = {
-  stock: (offer, { stock }) => stock === 'in' && !isInStock(offer),
-  merchant: ({ merchant }, { merchants }) => merchants.length > 0 && !merchants.includes(foldCase(merchant)),
+  stock: (offer) => !isInStock(offer),
+  merchant: ({ merchant }, { merchants }) => !merchants.includes(foldCase(merchant)),
   exclude: ({ merchant }, { excluded }) => excluded.includes(foldCase(merchant)),
-  currency: (offer, { currency }) => currency !== null && offer.currency !== currency,
+  currency: (offer, { currency }) => offer.currency !== currency,
 }
 
 /** The offers of a box in the order in which they are shown; empty when nothing is left after the filters. */
 export function selectOffers(offers: readonly Offer[], filters: Filters): readonly Offer[] {
-  const filtered = offers.filter((offer) => !FILTERS.some((filter) => LEAVES_OUT[filter](offer, filters)))
+  const set = listFilters(filters)
+  const filtered = offers.filter((offer) => !set.some((filter) => LEAVES_OUT[filter](offer, filters)))
   const currency = findMainCurrency(filtered)
   return pickOnePerMerchant(filtered.filter((offer) => offer.currency === currency)).sort(compareForBox)
 }
@@ -34,9 +46,10 @@ export type JudgedOffer = Readonly<{
 
 /** Every offer with why it is left out: those that are shown first, in their order. */
 export function judgeOffers(offers: readonly Offer[], filters: Filters): readonly JudgedOffer[] {
+  const set = listFilters(filters)
   const shown = selectOffers(offers, filters)
   const judge = (offer: Offer): JudgedOffer => {
-    const leftOutBy = FILTERS.filter((filter) => LEAVES_OUT[filter](offer, filters))
+    const leftOutBy = set.filter((filter) => LEAVES_OUT[filter](offer, filters))
     if (leftOutBy.length > 0) return { offer, leftOutBy }
     return { offer, leftOutBy: offer.currency === shown[0]?.currency ? 'better-offer' : 'other-currency' }
   }

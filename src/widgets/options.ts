@@ -1,23 +1,6 @@
-import { DEAL_SORTS, type DealSort } from '../offers/deals.ts'
+import { DEAL_SORTS } from '../offers/deals.ts'
 import { foldCase } from '../offers/text.ts'
 import { type OptionControl, type ParameterReader, createParameterReader } from './parameters.ts'
-
-/** Options of both widgets, parsed and normal: what the answer depends on beside its address. */
-export type CommonOptions = Readonly<{
-  theme: Theme
-  /** Six hex digits in lower case; `null`: the theme's own. */
-  accent: string | null
-  /** Language with script and region, without variants and extensions. */
-  locale: string
-  /** `null`: the currency that most of the offers have. */
-  currency: string | null
-  stock: 'in' | 'any'
-  /** Merchants' names without case, sorted; empty: all. */
-  merchants: readonly string[]
-  excluded: readonly string[]
-  isolate: 'none' | 'shadow'
-  css: 'link' | 'none'
-}>
 
 /** How a where-to-buy box can be laid out. */
 export const BOX_LAYOUTS = ['list', 'table', 'card', 'button'] as const
@@ -26,24 +9,6 @@ export type BoxLayout = (typeof BOX_LAYOUTS)[number]
 /** How a deal grid can be laid out. */
 export const GRID_LAYOUTS = ['grid', 'list', 'carousel'] as const
 export type GridLayout = (typeof GRID_LAYOUTS)[number]
-
-/** Options of a where-to-buy box. */
-export type BoxOptions = CommonOptions &
-  Readonly<{ layout: BoxLayout; limit: number; markup: 'none' | 'schema' }>
-
-/** Options of a deal grid. */
-export type GridOptions = CommonOptions &
-  Readonly<{
-    layout: GridLayout
-    limit: number
-    page: number
-    sort: DealSort
-    minDiscountPercent: number
-    /** Decimal text in the grid's currency. */
-    maxPrice: string | null
-    brand: string | null
-    words: string | null
-  }>
 
 /** What stands where a widget names nothing. */
 export type OptionDefaults = Readonly<{ locale: string; currency: string | null }>
@@ -271,34 +236,30 @@ export const OPTION_LIST: readonly OptionRow[] = [
   },
 ]
 
+/** Options of a where-to-buy box, parsed and normal: what the response depends on besides its address. */
+export type BoxOptions = ReturnType<typeof parseBoxOptions>
+
 /**
- * Reads the options of a where-to-buy box; parameters that are not its own are passed over.
+ * Read the options of a where-to-buy box; parameters that are not its own are passed over.
  * @throws BadOptionError
  */
-export function parseBoxOptions(
-  query: URLSearchParams,
-  defaults: OptionDefaults,
-  surface: Surface,
-): BoxOptions {
+export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
   const reader = createParameterReader(query)
   const layout = reader.word('layout', BOX_LAYOUTS, 'list')
   const limit = reader.number('limit', { min: 1, max: 50 }, 5)
   const markup = reader.word('markup', MARKUPS, 'none')
-  const common = readCommon(reader, defaults, 'any')
-  return surface === 'embed'
-    ? { ...common, isolate: 'none', css: 'none', layout, limit, markup: 'none' }
-    : { ...common, layout, limit, markup }
+  const common = readCommon(reader, { defaults, surface, stock: 'any' })
+  return { ...common, layout, limit, markup: surface === 'embed' ? 'none' : markup }
 }
 
+/** Options of a deal grid, parsed and normal. */
+export type GridOptions = ReturnType<typeof parseGridOptions>
+
 /**
- * Reads the options of a deal grid; parameters that are not its own are passed over.
+ * Read the options of a deal grid; parameters that are not its own are passed over.
  * @throws BadOptionError
  */
-export function parseGridOptions(
-  query: URLSearchParams,
-  defaults: OptionDefaults,
-  surface: Surface,
-): GridOptions {
+export function parseGridOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
   const reader = createParameterReader(query)
   const own = {
     layout: reader.word('layout', GRID_LAYOUTS, 'grid'),
@@ -306,12 +267,43 @@ export function parseGridOptions(
     page: reader.number('page', { min: 1, max: 1_000 }, 1),
     sort: reader.word('sort', DEAL_SORTS, 'discount'),
     minDiscountPercent: reader.number('min_discount', { min: 1, max: 99 }, 1),
+    /** Decimal text in the grid's currency. */
     maxPrice: reader.price('max_price'),
     brand: reader.text('brand'),
     words: reader.text('q'),
-  } as const
-  const common = readCommon(reader, defaults, 'in')
-  return surface === 'embed' ? { ...common, isolate: 'none', css: 'none', ...own } : { ...common, ...own }
+  }
+  return { ...readCommon(reader, { defaults, surface, stock: 'in' }), ...own }
+}
+
+/** Options of both widgets. */
+export type CommonOptions = ReturnType<typeof readCommon>
+
+type CommonDefaults = Readonly<{ defaults: OptionDefaults; surface: Surface; stock: 'in' | 'any' }>
+
+function readCommon(reader: ParameterReader, { defaults, surface, stock }: CommonDefaults) {
+  const isolate = reader.word('isolate', ISOLATIONS, 'none')
+  const css = reader.word('css', STYLE_SHEETS, 'link')
+  const own = {
+    theme: reader.word('theme', THEMES, 'auto'),
+    /** `null`: the theme's own. */
+    accent: reader.color('accent'),
+    /** Language with script and region, without variants and extensions. */
+    locale: reader.locale('locale', defaults.locale),
+    /** `null`: the currency that most of the offers have. */
+    currency: reader.currency('currency') ?? defaults.currency,
+    stock: reader.word('stock', STOCKS, stock),
+    /** Merchants' names without case, sorted; empty: all. */
+    merchants: toNames(reader.names('merchant')),
+    excluded: toNames(reader.names('exclude')),
+  }
+  // A frame has no host page to isolate from, and brings its own styles.
+  if (surface === 'embed') return { ...own, isolate: 'none' as const, css: 'none' as const }
+  // No style of the page reaches into a shadow root: without a link of its own nothing would style it.
+  return { ...own, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
+}
+
+function toNames(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map(foldCase))].sort()
 }
 
 /** Parameters whose options have another name. */
@@ -353,27 +345,7 @@ export function toQuery(
 }
 
 /** An address with its query, if there is one. */
-export function withQuery(address: string, query: string): string {
-  return query === '' ? address : `${address}?${query}`
-}
-
-function readCommon(reader: ParameterReader, defaults: OptionDefaults, stock: 'in' | 'any'): CommonOptions {
-  const isolate = reader.word('isolate', ISOLATIONS, 'none')
-  const css = reader.word('css', STYLE_SHEETS, 'link')
-  return {
-    theme: reader.word('theme', THEMES, 'auto'),
-    accent: reader.color('accent'),
-    locale: reader.locale('locale', defaults.locale),
-    currency: reader.currency('currency') ?? defaults.currency,
-    stock: reader.word('stock', STOCKS, stock),
-    merchants: toNames(reader.names('merchant')),
-    excluded: toNames(reader.names('exclude')),
-    isolate,
-    // No style of the page reaches into a shadow root: without a link of its own nothing would style it.
-    css: isolate === 'shadow' ? 'link' : css,
-  }
-}
-
-function toNames(names: readonly string[]): readonly string[] {
-  return [...new Set(names.map(foldCase))].sort()
+export function withQuery(address: string, query: string | URLSearchParams): string {
+  const text = String(query)
+  return text === '' ? address : `${address}?${text}`
 }

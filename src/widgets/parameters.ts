@@ -28,26 +28,14 @@ export function describeAccepted(control: OptionControl): string {
 /** C0, DEL and C1. PostgreSQL refuses a text with NUL, and SQLite ends one there. */
 const CONTROL = /\p{Cc}/u
 
-/** Reads query parameters one by one. Each method throws `BadOptionError` for a bad value, or one given twice. */
-export type ParameterReader = Readonly<{
-  word<T extends string>(name: string, words: readonly T[], fallback: T): T
-  number(name: string, bounds: Readonly<{ min: number; max: number }>, fallback: number): number
-  /** Six hex digits, in lower case; `null` when not given. */
-  color(name: string): string | null
-  /** A tag as `language-Script-REGION`. */
-  locale(name: string, fallback: string): string
-  /** An ISO 4217 code; `null` when not given. */
-  currency(name: string): string | null
-  /** A decimal above zero; `null` when not given. */
-  price(name: string): string | null
-  /** Trimmed text without control characters; `null` when empty or not given. */
-  text(name: string): string | null
-  /** Every value of a parameter that may be repeated. */
-  names(name: string): readonly string[]
-}>
+/** Reads query parameters one by one. */
+export type ParameterReader = ReturnType<typeof createParameterReader>
 
-/** Makes a reader over a query string; what it is not asked for is never looked at. */
-export function createParameterReader(query: URLSearchParams): ParameterReader {
+/**
+ * Create a reader of a query string; what it is not asked for is never looked at. Each method throws `BadOptionError` for a bad
+ * value, or one given twice; `null`: not given.
+ */
+export function createParameterReader(query: URLSearchParams) {
   const read = <T>(
     name: string,
     control: OptionControl,
@@ -62,16 +50,28 @@ export function createParameterReader(query: URLSearchParams): ParameterReader {
     return value
   }
   return {
-    word: (name, words, fallback) =>
+    word: <T extends string, F extends T | null>(name: string, words: readonly T[], fallback: F): T | F =>
       read(name, words, (text) => words.find((word) => word === text)) ?? fallback,
-    number: (name, bounds, fallback) => read(name, bounds, (text) => parseNumber(text, bounds)) ?? fallback,
-    color: (name) =>
+    number: (name: string, bounds: Readonly<{ min: number; max: number }>, fallback: number): number =>
+      read(name, bounds, (text) => parseNumber(text, bounds)) ?? fallback,
+    /** Six hex digits, in lower case. */
+    color: (name: string): string | null =>
       read(name, 'color', (text) => (/^[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : undefined)),
-    locale: (name, fallback) => read(name, 'language', parseLocale) ?? fallback,
-    currency: (name) => read(name, 'currency', findCurrency),
-    price: (name) => read(name, 'price', (text) => (isPrice(text) ? text : undefined)),
-    text: (name) => read(name, 'text', parseText) || null,
-    names: (name) => readNames(query.getAll(name), name),
+    /** A tag as `language-Script-REGION`. */
+    locale: (name: string, fallback: string): string => read(name, 'language', parseLocale) ?? fallback,
+    /** An ISO 4217 code. */
+    currency: (name: string): string | null => read(name, 'currency', findCurrency),
+    /** A decimal above zero. */
+    price: (name: string): string | null => read(name, 'price', (text) => (isPrice(text) ? text : undefined)),
+    /** Trimmed text without control characters; `null` when empty, too. */
+    text: (name: string): string | null => read(name, 'text', parseText) || null,
+    /** Every value of a parameter that may be repeated. */
+    names(name: string): readonly string[] {
+      const texts = query.getAll(name)
+      const names = texts.flatMap((text) => parseName(text) ?? [])
+      if (texts.length > MAX_NAMES || names.length < texts.length) throw new BadOptionError(name, TEXTS.shops)
+      return names
+    },
   }
 }
 
@@ -112,16 +112,10 @@ function parseText(text: string): string | undefined {
   return text.toWellFormed().trim()
 }
 
-/** Lower case can be longer than what was given, and links to other pages carry it. */
-function isName(text: string): boolean {
-  return text !== '' && foldCase(text).length <= MAX_TEXT_CHARACTERS
-}
-
-function readNames(texts: readonly string[], name: string): readonly string[] {
-  const names = texts.map((text) => parseText(text))
-  const isEvery = names.length <= MAX_NAMES && names.every((text) => text !== undefined && isName(text))
-  if (!isEvery) throw new BadOptionError(name, TEXTS.shops)
-  return names.filter((text) => text !== undefined)
+function parseName(text: string): string | undefined {
+  const name = parseText(text)
+  // Lower case can be longer than what was given, and links to other pages carry it.
+  return name && foldCase(name).length <= MAX_TEXT_CHARACTERS ? name : undefined
 }
 
 /** Return what follows the first `?` of a request target. */

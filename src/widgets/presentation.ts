@@ -8,7 +8,6 @@ import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'
 import type { AvailabilityWord, Speech, Words } from './locales/index.ts'
 import type { CommonOptions, Surface } from './options.ts'
-import type { Frame, HonestyView, OfferView, PriceView } from './view-models.ts'
 
 /** What every view needs beside its data. */
 export type Presentation = Readonly<{
@@ -22,23 +21,16 @@ export type Presentation = Readonly<{
   surface: Surface
 }>
 
-/** An offer as the views need it. */
-type ShownOffer = Readonly<{
-  merchant: string
-  price: string
-  oldPrice: string | null
-  currency: string
-  availability: string
-}>
-
 /** The outside of a fragment. */
-export function toFrame(options: CommonOptions, speech: Speech, presentation: Presentation): Frame {
+export function toFrame(options: CommonOptions, speech: Speech, presentation: Presentation) {
   return {
     lang: speech.lang,
     dir: speech.dir,
     theme: options.theme,
+    /** Absolute addresses of the style sheets to link, in order; empty with `css=none`. */
     styles: options.css === 'link' ? listStyles(options.accent, presentation) : [],
     isolate: options.isolate,
+    /** Six hex digits; `null`: the theme's own. The rules are in `/accents/{hex}.css`. */
     accent: options.accent,
   }
 }
@@ -61,52 +53,52 @@ export function isPriceShown(
   return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS && !isFuture(asOfMs, nowMs)
 }
 
-/** A price with its former price and discount. */
-export function toPriceView(offer: ShownOffer, speech: Speech): PriceView {
-  const { words: labels, locale } = speech
-  const price = formatPrice(offer.price, offer.currency, locale)
-  const words = { price, priceHint: labels.priceNow, oldPriceHint: labels.formerPrice }
-  if (!isOnSale(offer)) return { ...words, oldPrice: null, discount: null }
-  const percent = computeDiscountPercent(offer.price, offer.oldPrice)
+/** `isPriced`: is the price young enough to be shown? */
+type OfferDetails = Readonly<{ gtin: string; isPriced: boolean; speech: Speech; surface: Surface }>
+
+/** An offer as boxes and grids show it. */
+export function toOfferView(offer: Offer, { gtin, isPriced, speech, surface }: OfferDetails) {
+  const { messages, words } = speech
+  const { merchant } = offer
+  const price = isPriced ? toPriceView(offer, speech) : null
   return {
-    ...words,
-    oldPrice: formatPrice(offer.oldPrice, offer.currency, locale),
-    discount: percent > 0 ? formatDiscount(percent, locale) : null,
+    merchant,
+    href: offer.affiliateUrl,
+    price,
+    /** Stands in the place of a price that is not shown. */
+    seePrice: words.seePrice,
+    availability: toAvailabilityView(offer, words),
+    /** The accessible name of the link: it names shop and price. */
+    linkLabel:
+      price === null
+        ? messages.nameLinkWithoutPrice({ merchant })
+        : messages.nameLinkWithPrice({ merchant, price: price.price }),
+    /** The place of its link below `/go/{channel}/`, which sandboxed frames need; `null` outside of frames. */
+    go: surface === 'embed' ? `${gtin}/${computeOfferId(offer)}` : null,
   }
 }
 
-/** The accessible name of a link: it names shop and price. */
-export function toLinkLabel(offer: ShownOffer, price: PriceView | null, { messages }: Speech): string {
-  return price === null
-    ? messages.nameLinkWithoutPrice({ merchant: offer.merchant })
-    : messages.nameLinkWithPrice({ merchant: offer.merchant, price: price.price })
+/** A price with the words that a screen reader needs to tell it from the shop's former one. */
+function toPriceView(offer: Offer, { words, locale }: Speech) {
+  const oldPrice = isOnSale(offer) ? offer.oldPrice : null
+  const percent = oldPrice === null ? 0 : computeDiscountPercent(offer.price, oldPrice)
+  return {
+    price: formatPrice(offer.price, offer.currency, locale),
+    priceHint: words.priceNow,
+    /** `null` when not on sale. */
+    oldPrice: oldPrice === null ? null : formatPrice(oldPrice, offer.currency, locale),
+    oldPriceHint: words.formerPrice,
+    /** `−20%`; `null` when not on sale or below one per cent. */
+    discount: percent > 0 ? formatDiscount(percent, locale) : null,
+  }
 }
-
-/** What makes an offer the same one over time: prices and links change. */
-type OfferIdentity = Pick<Offer, 'network' | 'merchant' | 'currency'>
 
 /** Characters of an offer's id. */
 const ID_CHARACTERS = 16
 
 /** The offer in `/go/{channel}/{gtin}/{offer}`: the beginning of a SHA-256 over network, merchant and currency. */
-export function computeOfferId(offer: OfferIdentity): string {
+export function computeOfferId(offer: Pick<Offer, 'network' | 'merchant' | 'currency'>): string {
   return hash('sha256', toOfferKey(offer)).slice(0, ID_CHARACTERS)
-}
-
-/** The place of an offer's link below `/go/{channel}/`; `null` outside of frames, which alone need it. */
-export function toGo(
-  offer: OfferIdentity,
-  { gtin, surface }: Readonly<{ gtin: string; surface: Surface }>,
-): string | null {
-  return surface === 'embed' ? `${gtin}/${computeOfferId(offer)}` : null
-}
-
-/** Words for `availability`; unknown ones send the reader to the shop. */
-export function toAvailabilityView(offer: ShownOffer, { words }: Speech): OfferView['availability'] {
-  if (isInStock(offer)) return { text: words.availability.in_stock, kind: 'in' }
-  const word = AVAILABILITY_WORDS.get(offer.availability.toLowerCase().replace(/[^a-z]/g, '')) ?? 'other'
-  const isOut = word === 'out_of_stock' || word === 'discontinued'
-  return { text: words.availability[word], kind: isOut ? 'out' : 'other' }
 }
 
 /** Spellings of feeds, without case and punctuation. */
@@ -120,26 +112,38 @@ const AVAILABILITY_WORDS: ReadonlyMap<string, AvailabilityWord> = new Map([
   ['discontinued', 'discontinued'],
 ])
 
+/** Words for `availability`; unknown ones send the reader to the shop. */
+function toAvailabilityView(
+  offer: Offer,
+  { availability }: Words,
+): Readonly<{ text: string; kind: 'in' | 'out' | 'other' }> {
+  if (isInStock(offer)) return { text: availability.in_stock, kind: 'in' }
+  const word = AVAILABILITY_WORDS.get(offer.availability.toLowerCase().replace(/[^a-z]/g, '')) ?? 'other'
+  const isOut = word === 'out_of_stock' || word === 'discontinued'
+  return { text: availability[word], kind: isOut ? 'out' : 'other' }
+}
+
 /** The small print, at `nowMs`. `order` says how the offers are sorted. */
 export function toHonesty(
   asOfMs: number,
   order: string,
-  details: Readonly<{ speech: Speech; presentation: Pick<Presentation, 'disclosure' | 'nowMs'> }>,
-): HonestyView {
-  const { words } = details.speech
-  const { disclosure, nowMs } = details.presentation
+  { words, messages, locale }: Speech,
+  { disclosure, nowMs }: Pick<Presentation, 'disclosure' | 'nowMs'>,
+) {
   return {
-    checked: isFuture(asOfMs, nowMs) ? null : toChecked(asOfMs, details.speech),
+    /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` when it is unknown. */
+    checked: isFuture(asOfMs, nowMs)
+      ? null
+      : {
+          ...messages.pricesChecked,
+          iso: new Date(asOfMs).toISOString(),
+          time: formatTime(asOfMs, locale),
+        },
     order,
     shipping: words.shippingNotIncluded,
     coverage: words.coverage,
     disclosure: toDisclosureText(disclosure, words),
   }
-}
-
-function toChecked(asOfMs: number, { messages, locale }: Speech): HonestyView['checked'] {
-  const { before, after } = messages.pricesChecked
-  return { before, iso: new Date(asOfMs).toISOString(), time: formatTime(asOfMs, locale), after }
 }
 
 function toDisclosureText(disclosure: Disclosure, words: Words): string | null {

@@ -2,45 +2,37 @@ import type { Offer, Product } from '../catalog/contract.ts'
 import { comparePrices } from '../offers/money.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { formatCount } from './format.ts'
+import { findSpeech } from './locales/index.ts'
 import { selectOffers } from './offer-choice.ts'
-import type { BoxOptions, Surface } from './options.ts'
-import { type Speech, findSpeech } from './locales/index.ts'
-import {
-  type Presentation,
-  isPriceShown,
-  toAvailabilityView,
-  toFrame,
-  toGo,
-  toHonesty,
-  toLinkLabel,
-  toPriceView,
-} from './presentation.ts'
-import type { BoxView, OfferView } from './view-models.ts'
+import type { BoxOptions } from './options.ts'
+import { type Presentation, isPriceShown, toFrame, toHonesty, toOfferView } from './presentation.ts'
 
-/** A product and when the catalog gave it, Unix milliseconds. */
-export type BoxData = Readonly<{ product: Product; asOfMs: number }>
-
-/** The view of a where-to-buy box; `undefined` when there is nothing to show and the box hides. */
+/**
+ * The view of a where-to-buy box; `undefined` when there is nothing to show and the box hides. `asOfMs`: when the catalog gave the
+ * product, Unix milliseconds.
+ */
 export function toBoxView(
-  data: BoxData,
+  { product, asOfMs }: Readonly<{ product: Product; asOfMs: number }>,
   options: BoxOptions,
   presentation: Presentation,
-): BoxView | undefined {
-  const offers = selectOffers(data.product.offers, options)
+) {
+  const offers = selectOffers(product.offers, options)
   if (offers.length === 0) return undefined
+  const { title, brand, images, gtin } = product
   const speech = findSpeech(options.locale)
-  const isShown = isPriceShown(data.asOfMs, presentation)
-  const rows = toRows(offers, speech, {
-    isShown,
-    gtin: data.product.gtin,
-    surface: presentation.surface,
-  })
-  const { title, brand, images } = data.product
-  const { messages, words, locale } = speech
+  const { messages, words } = speech
+  const isPriced = isPriceShown(asOfMs, presentation)
+  const inStockCount = offers.filter((offer) => isInStock(offer)).length
+  const rows = offers.map((offer, index) => ({
+    isBest: index === 0 && isPriced && inStockCount > 1,
+    linkText: words.toShop,
+    ...toOfferView(offer, { gtin, isPriced, speech, surface: presentation.surface }),
+  }))
   const more = rows.slice(options.limit)
   return {
     frame: toFrame(options, speech, presentation),
     layout: options.layout,
+    /** Accessible name of the whole: `Where to buy Lumen Arc`. */
     label: messages.nameBox({ title }),
     heading: words.boxHeading,
     title,
@@ -49,42 +41,22 @@ export function toBoxView(
     bestLabel: words.bestPrice,
     columns: words.columns,
     offers: rows.slice(0, options.limit),
+    /** Folded offers; empty when all are shown. */
     more,
-    moreLabel: messages.countMoreShops({ count: more.length, shown: formatCount(more.length, locale) }),
-    honesty: toHonesty(data.asOfMs, words.boxOrder, { speech, presentation }),
-    schema: options.markup === 'schema' && isShown ? toSchemaText(data.product, offers) : null,
+    moreLabel: messages.countMoreShops({
+      count: more.length,
+      shown: formatCount(more.length, speech.locale),
+    }),
+    honesty: toHonesty(asOfMs, words.boxOrder, speech, presentation),
+    /** JSON-LD; `null` without `markup=schema`. */
+    schema: options.markup === 'schema' && isPriced ? toSchema(product, offers) : null,
   }
 }
 
-function toRows(
-  offers: readonly Offer[],
-  speech: Speech,
-  { isShown, ...place }: Readonly<{ isShown: boolean; gtin: string; surface: Surface }>,
-): OfferView[] {
-  const inStockCount = offers.filter((offer) => isInStock(offer)).length
-  return offers.map((offer, index) => {
-    const price = isShown ? toPriceView(offer, speech) : null
-    return {
-      merchant: offer.merchant,
-      href: offer.affiliateUrl,
-      price,
-      seePrice: speech.words.seePrice,
-      availability: toAvailabilityView(offer, speech),
-      isBest: index === 0 && isShown && inStockCount > 1,
-      linkLabel: toLinkLabel(offer, price, speech),
-      linkText: speech.words.toShop,
-      go: toGo(offer, place),
-    }
-  })
-}
-
-/**
- * schema.org `Product` with `AggregateOffer` as JSON-LD, equal to what the box shows: one currency, its shops, its
- * prices. Safe inside a script element: `<`, `>`, `&` and line separators are escaped.
- */
-export function toSchemaText(product: Product, offers: readonly Offer[]): string {
+/** schema.org `Product` with `AggregateOffer`, equal to what the box shows: one currency, its shops, its prices. */
+export function toSchema(product: Product, offers: readonly Offer[]): object {
   const prices = offers.map((offer) => offer.price).sort(comparePrices)
-  const markup = {
+  return {
     '@context': 'https://schema.org',
     '@type': 'Product',
     name: product.title,
@@ -99,8 +71,4 @@ export function toSchemaText(product: Product, offers: readonly Offer[]): string
       offerCount: offers.length,
     },
   }
-  return JSON.stringify(markup).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }

@@ -89,10 +89,10 @@ export const SICK: HealthData = makeHealthData({
 
 /** A box with one shop, and a grid with seven cards. */
 const BOX: Shown = {
-  kind: 'where-to-buy',
+  kind: 'shown',
   size: { layout: 'list', shownCount: 1, saleCount: 0, isFolded: false },
 }
-const GRID: Shown = { kind: 'deals', size: { layout: 'grid', cardCount: 7 } }
+const GRID: Shown = { kind: 'shown', size: { layout: 'grid', cardCount: 7 } }
 
 /** Why a box with one of two offers shows what it shows. */
 const EXPLANATION: ExplanationView = {

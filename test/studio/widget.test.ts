@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { judgeOptions } from '../../src/studio/choice.ts'
-import {
-  type EmbeddedWidget,
-  type StudioWidgetView,
-  toStudioWidget,
-  toSuffix,
-} from '../../src/studio/widget.ts'
-import { estimateBoxHeightPx, estimateGridHeightPx } from '../../src/widgets/heights.ts'
+import { type EmbeddedWidget, type StudioWidgetView, toStudioWidget } from '../../src/studio/widget.ts'
+import { estimateHeightPx } from '../../src/widgets/heights.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 
@@ -14,7 +9,6 @@ const GTIN = toGtin(1)
 const DEFAULTS = { locale: 'en', currency: null }
 const PLACE = {
   publicUrl: 'https://widgets.example',
-  defaults: DEFAULTS,
   pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
 }
 const BOX_SIZE = { layout: 'list', shownCount: 5, saleCount: 2, isFolded: true } as const
@@ -36,6 +30,7 @@ const makeBox = (typed = ''): EmbeddedWidget => ({
 const makeGrid = (typed = ''): EmbeddedWidget => ({
   kind: 'deals',
   channelId: CHANNEL_ID,
+  gtin: null,
   title: 'Deals',
   query: judgeOptions('deals', new URLSearchParams(typed), DEFAULTS).query,
   size: GRID_SIZE,
@@ -86,13 +81,6 @@ describe('addresses', () => {
       expect(getCode(view, id)).toContain('"/vitrine/fragments/')
       expect(getCode(view, id)).not.toContain('widgets/')
     }
-  })
-
-  test('query with its question mark - only where there is one', () => {
-    expect([toSuffix(new URLSearchParams()), toSuffix(new URLSearchParams('a=1&a=2'))]).toEqual([
-      '',
-      '?a=1&a=2',
-    ])
   })
 })
 
@@ -169,12 +157,12 @@ describe('previews', () => {
 describe('heights and shortcode', () => {
   test('heights - a frame fits a phone, the place that is reserved an article', () => {
     const box = toView(makeBox())
-    expect(getCode(box, 'iframe')).toContain(`height="${estimateBoxHeightPx(BOX_SIZE, 360)}"`)
-    expect(getCode(box, 'loader')).toContain(`data-height="${estimateBoxHeightPx(BOX_SIZE, 680)}"`)
+    expect(getCode(box, 'iframe')).toContain(`height="${estimateHeightPx(BOX_SIZE, 360)}"`)
+    expect(getCode(box, 'loader')).toContain(`data-height="${estimateHeightPx(BOX_SIZE, 680)}"`)
     const grid = toView(makeGrid())
-    expect(getCode(grid, 'iframe')).toContain(`height="${estimateGridHeightPx(GRID_SIZE, 360)}"`)
-    expect(getCode(grid, 'pinned')).toContain(`data-height="${estimateGridHeightPx(GRID_SIZE, 680)}"`)
-    expect(estimateGridHeightPx(GRID_SIZE, 360)).not.toBe(estimateGridHeightPx(GRID_SIZE, 680))
+    expect(getCode(grid, 'iframe')).toContain(`height="${estimateHeightPx(GRID_SIZE, 360)}"`)
+    expect(getCode(grid, 'pinned')).toContain(`data-height="${estimateHeightPx(GRID_SIZE, 680)}"`)
+    expect(estimateHeightPx(GRID_SIZE, 360)).not.toBe(estimateHeightPx(GRID_SIZE, 680))
   })
 
   test('shortcode - has every option, those of fragments too, and the name of its widget', () => {

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
-import {
-  estimateBoxHeightPx,
-  estimateGridHeightPx,
-  toBoxSize,
-  toGridSize,
-} from '../../src/widgets/heights.ts'
+import { estimateHeightPx, toSize } from '../../src/widgets/heights.ts'
 import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeOffer } from '../helpers/views.ts'
 
 /** test/system/browser/heights.test.ts compares them with what Chromium lays out. */
@@ -13,7 +8,7 @@ describe('heights', () => {
   test.each(BOX_LAYOUTS)('%s - each shop, a former price and the fold make a box higher', (layout) => {
     for (const widthPx of [360, 680]) {
       const estimate = (shownCount: number, saleCount: number, isFolded: boolean): number =>
-        estimateBoxHeightPx({ layout, shownCount, saleCount, isFolded }, widthPx)
+        estimateHeightPx({ layout, shownCount, saleCount, isFolded }, widthPx)
       expect(estimate(7, 0, false)).toBeGreaterThan(estimate(1, 0, false))
       expect(estimate(3, 3, false)).toBeGreaterThanOrEqual(estimate(3, 0, false))
       expect(estimate(3, 0, true) - estimate(3, 0, false)).toBe(46)
@@ -22,21 +17,21 @@ describe('heights', () => {
 
   test.each(GRID_LAYOUTS)('%s - no card makes a grid lower, and a wide one is not higher', (layout) => {
     const estimate = (cardCount: number, widthPx: number): number =>
-      estimateGridHeightPx({ layout, cardCount }, widthPx)
+      estimateHeightPx({ layout, cardCount }, widthPx)
     expect(estimate(12, 360)).toBeGreaterThanOrEqual(estimate(1, 360))
     expect(estimate(12, 680)).toBeLessThanOrEqual(estimate(12, 360))
   })
 
   test('sizes of views - shops shown, those on sale, and whether some are folded', () => {
     const offers = [makeOffer(), makeOffer({ price: SALE_PRICE }), makeOffer({ price: null })]
-    expect(toBoxSize(makeBox({ offers, more: [makeOffer()] }))).toEqual({
+    expect(toSize(makeBox({ offers, more: [makeOffer()] }))).toEqual({
       layout: 'list',
       shownCount: 3,
       saleCount: SALE_PRICE.oldPrice === null ? 0 : 1,
       isFolded: true,
     })
-    expect(toBoxSize(makeBox({ offers, more: [] })).isFolded).toBe(false)
-    expect(toGridSize(makeGrid({ deals: [makeDeal(), makeDeal()] }))).toEqual({
+    expect(toSize(makeBox({ offers, more: [] }))).toMatchObject({ isFolded: false })
+    expect(toSize(makeGrid({ deals: [makeDeal(), makeDeal()] }))).toEqual({
       layout: 'grid',
       cardCount: 2,
     })

@@ -5,16 +5,14 @@ import {
   type Presentation,
   isPriceShown,
   listStyles,
-  toAvailabilityView,
   toFrame,
   toHonesty,
-  toLinkLabel,
-  toPriceView,
+  toOfferView,
 } from '../../src/widgets/presentation.ts'
 import { findSpeech } from '../../src/widgets/locales/index.ts'
-import type { HonestyView } from '../../src/widgets/view-models.ts'
+import type { HonestyView, OfferView } from '../../src/widgets/view-models.ts'
 import { NOON_MS } from '../helpers/harness.ts'
-import { makeParsedOffer } from '../helpers/products.ts'
+import { makeParsedOffer, toGtin } from '../helpers/products.ts'
 
 const PRESENTATION: Presentation = {
   publicUrl: 'https://widgets.example/sub',
@@ -95,9 +93,15 @@ describe('age of a price', () => {
   })
 })
 
+const viewOffer = (
+  over: Parameters<typeof makeParsedOffer>[0] = {},
+  { isPriced = true, speech = english } = {},
+): Pick<OfferView, 'price' | 'availability' | 'linkLabel'> =>
+  toOfferView(makeParsedOffer(over), { gtin: toGtin(1), isPriced, speech, surface: 'fragment' })
+
 const viewPrice = (price: string, oldPrice: string | null): readonly unknown[] => {
-  const { discount, oldPrice: shown, ...rest } = toPriceView(makeParsedOffer({ price, oldPrice }), english)
-  return [rest.price, shown, discount]
+  const view = viewOffer({ price, oldPrice }).price
+  return [view?.price, view?.oldPrice, view?.discount]
 }
 
 describe('price', () => {
@@ -117,15 +121,15 @@ describe('price', () => {
   })
 
   test('words - tell the price now from the former one', () => {
-    expect(toPriceView(makeParsedOffer(), english)).toMatchObject({
+    expect(viewOffer().price).toMatchObject({
       priceHint: 'now',
       oldPriceHint: 'Shop’s former price',
     })
   })
 
   test('German - written as Germans write it', () => {
-    const shown = toPriceView(makeParsedOffer({ price: '1049.5', oldPrice: '1399' }), findSpeech('de'))
-    expect([shown.price, shown.oldPrice, shown.discount].map(toPlain)).toEqual([
+    const { price } = viewOffer({ price: '1049.5', oldPrice: '1399' }, { speech: findSpeech('de') })
+    expect([price?.price, price?.oldPrice, price?.discount].map((text) => toPlain(text ?? null))).toEqual([
       '1.049,50 €',
       '1.399,00 €',
       '−25 %',
@@ -135,14 +139,16 @@ describe('price', () => {
 
 describe('name of a link', () => {
   test('with and without a price - names the shop, and the price only when it is shown', () => {
-    const offer = makeParsedOffer()
-    expect(toLinkLabel(offer, toPriceView(offer, english), english)).toBe('Buy at Kopje for €49.90')
-    expect(toLinkLabel(offer, null, english)).toBe('See the price at Kopje')
+    expect(viewOffer().linkLabel).toBe('Buy at Kopje for €49.90')
+    expect(viewOffer({}, { isPriced: false })).toMatchObject({
+      price: null,
+      linkLabel: 'See the price at Kopje',
+    })
   })
 })
 
 const viewStock = (availability: string): string => {
-  const { kind, text } = toAvailabilityView(makeParsedOffer({ availability }), english)
+  const { kind, text } = viewOffer({ availability }).availability
   return `${kind}: ${text}`
 }
 
@@ -175,14 +181,10 @@ describe('availability', () => {
 })
 
 const disclose = (disclosure: Presentation['disclosure'], locale = 'en'): string | null =>
-  toHonesty(NOON_MS, 'x', { speech: findSpeech(locale), presentation: { disclosure, nowMs: NOON_MS } })
-    .disclosure
+  toHonesty(NOON_MS, 'x', findSpeech(locale), { disclosure, nowMs: NOON_MS }).disclosure
 
 const printSmall = (asOfMs: number): HonestyView =>
-  toHonesty(asOfMs, 'By price', {
-    speech: english,
-    presentation: { disclosure: { kind: 'off' }, nowMs: NOON_MS },
-  })
+  toHonesty(asOfMs, 'By price', english, { disclosure: { kind: 'off' }, nowMs: NOON_MS })
 
 describe('small print', () => {
   test('time more than a minute ahead - is not told; less - is', () => {

@@ -85,7 +85,7 @@ const box = makeBox({
   offers: [makeOffer({ isBest: true, price: SALE_PRICE }), makeOffer({ price: null })],
   more: [makeOffer()],
   moreLabel: '1 more shop',
-  schema: '{"@type":"Product"}',
+  schema: { '@type': 'Product' },
 })
 const grid = makeGrid({
   deals: [makeDeal(), makeDeal({ price: null, imageUrl: null, brand: null })],
@@ -153,7 +153,7 @@ describe('hostile texts', () => {
 
   test('JSON-LD that would end its element – stays the same JSON without a raw <', () => {
     const data = { name: '</script><script>alert(1)</script><!--' }
-    const html = renderer.renderBox(makeBox({ schema: JSON.stringify(data) }))
+    const html = renderer.renderBox(makeBox({ schema: data }))
     const scripts = findAll(html, 'script')
     expect(scripts).toHaveLength(1)
     expect(JSON.parse(getText(scripts[0] as Node))).toEqual(data)
@@ -230,7 +230,7 @@ describe('box', () => {
   })
 
   test('JSON-LD with shadow – outside the shadow root', () => {
-    const html = renderer.renderBox(makeBox({ frame: makeFrame({ isolate: 'shadow' }), schema: '{"a":1}' }))
+    const html = renderer.renderBox(makeBox({ frame: makeFrame({ isolate: 'shadow' }), schema: { a: 1 } }))
     expect(html).toMatch(/<\/template><\/div>\s*<script type="application\/ld\+json">\{"a":1\}<\/script>$/)
   })
 })

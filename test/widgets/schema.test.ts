@@ -2,13 +2,24 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
-import { toSchemaText } from '../../src/widgets/where-to-buy.ts'
+import { createRenderer } from '../../src/widgets/render.ts'
+import { toSchema } from '../../src/widgets/where-to-buy.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
+import { makeBox } from '../helpers/views.ts'
 
 type Markup = Readonly<Record<string, unknown> & { offers: Readonly<Record<string, unknown>> }>
 
+const renderer = createRenderer()
+
+/** The markup as the page has it: all that stands in the script element. */
+function render(product: Product, offers: readonly Offer[]): string {
+  const html = renderer.renderBox(makeBox({ schema: toSchema(product, offers) }))
+  const [, text = ''] = /<script type="application\/ld\+json">([^]*)<\/script>$/.exec(html) ?? []
+  return text
+}
+
 const parse = (product: Product, offers: readonly Offer[]): Markup =>
-  JSON.parse(toSchemaText(product, offers)) as Markup
+  JSON.parse(render(product, offers)) as Markup
 const sell = (price: string, over: Partial<Offer> = {}): Offer => makeParsedOffer({ price, ...over })
 
 /** What would end a script element, open a comment or an include, or break a line in a script. */
@@ -67,12 +78,12 @@ describe('schema.org markup', () => {
   ])('%j in every text - neither element nor include, and the same text when read', (hostile) => {
     const product = makeProduct({ title: hostile, brand: hostile, images: [hostile] })
     const markup = parse(product, [sell('1')])
-    expect(toSchemaText(product, [sell('1')])).not.toMatch(UNSAFE)
+    expect(render(product, [sell('1')])).not.toMatch(UNSAFE)
     expect(markup).toMatchObject({ name: hostile, brand: { name: hostile }, image: hostile })
   })
 
   test('escapes - four hex digits each', () => {
-    expect(toSchemaText(makeProduct({ title: '<>&\u2028\u2029' }), [sell('1')])).toContain(
+    expect(render(makeProduct({ title: '<>&\u2028\u2029' }), [sell('1')])).toContain(
       String.raw`"name":"\u003c\u003e\u0026\u2028\u2029"`,
     )
   })
@@ -81,7 +92,7 @@ describe('schema.org markup', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (title) => {
         const product = makeProduct({ title })
-        expect(toSchemaText(product, [sell('1')])).not.toMatch(UNSAFE)
+        expect(render(product, [sell('1')])).not.toMatch(UNSAFE)
         expect(parse(product, [sell('1')])['name']).toBe(title)
       }),
     )

@@ -216,7 +216,7 @@ describe('view of a box', () => {
   test('prices exactly at their age - are shown; one millisecond older - neither price, best nor markup', () => {
     const limit = view(five, 'markup=schema', { ageMs: 3_600_000 })
     expect(limit.offers[0]).toMatchObject({ isBest: true, price: { price: '€1.00' } })
-    expect(limit.schema).toContain('"lowPrice":"1"')
+    expect(limit.schema).toMatchObject({ offers: { lowPrice: '1' } })
     const old = view(five, 'markup=schema', { ageMs: 3_600_001 })
     for (const offer of old.offers)
       expect(offer).toMatchObject({
@@ -229,6 +229,6 @@ describe('view of a box', () => {
   })
 
   test('markup=schema - counts the folded offers too', () => {
-    expect(view(five, 'markup=schema&limit=1').schema).toContain('"offerCount":5')
+    expect(view(five, 'markup=schema&limit=1').schema).toMatchObject({ offers: { offerCount: 5 } })
   })
 })

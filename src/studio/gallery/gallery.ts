@@ -23,10 +23,8 @@ export type GalleryDetails = Readonly<{
 /** Parse what of the gallery is shown; `null`: all of it. What cannot be read counts as not given. */
 export function parseGalleryChoice(query: URLSearchParams) {
   const reader = createParameterReader(toGivenFields(query))
-  const find = <T extends string>(name: string, words: readonly T[]): T | null => {
-    const word = readOr(() => reader.word<T | ''>(name, ['', ...words], ''), '')
-    return word === '' ? null : word
-  }
+  const find = <T extends string>(name: string, words: readonly T[]): T | null =>
+    readOr(() => reader.word(name, words, null), null)
   return {
     layout: find('layout', LAYOUTS.map(toLayoutId)),
     theme: find('theme', THEMES),

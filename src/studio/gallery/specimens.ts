@@ -6,10 +6,7 @@ import { compareTexts } from '../../offers/ranking.ts'
 import { toGridView } from '../../widgets/deals.ts'
 import {
   BOX_LAYOUTS,
-  type BoxLayout,
-  type BoxOptions,
   GRID_LAYOUTS,
-  type GridLayout,
   type GridOptions,
   type Theme,
   parseBoxOptions,
@@ -18,18 +15,16 @@ import {
 import type { Presentation } from '../../widgets/presentation.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
-import type { GalleryCase } from './cases.ts'
-import { CHECKED_AT_MS } from './cases.ts'
-
-/** A layout of either widget. */
-export type Layout =
-  Readonly<{ widget: 'where-to-buy'; name: BoxLayout }> | Readonly<{ widget: 'deals'; name: GridLayout }>
+import { CHECKED_AT_MS, type GalleryCase } from './cases.ts'
 
 /** Every layout of both widgets. */
-export const LAYOUTS: readonly Layout[] = [
+export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
   ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
 ]
+
+/** A layout of either widget. */
+export type Layout = (typeof LAYOUTS)[number]
 
 /** `where-to-buy-list`: both widgets have a list. */
 export function toLayoutId({ widget, name }: Layout): string {
@@ -68,12 +63,8 @@ export function makeSpecimen(layout: Layout, entry: GalleryCase, details: Specim
     return { widget: 'deals', view: makeGridView(entry, options, { presentation, pages }) }
   }
   const options = parseBoxOptions(query, defaults, 'fragment')
-  return { widget: 'where-to-buy', view: makeBoxView(entry, options, presentation) }
-}
-
-function makeBoxView({ product }: GalleryCase, options: BoxOptions, presentation: Presentation): BoxView {
-  const data = { product: toPictured(product, presentation.publicUrl), asOfMs: CHECKED_AT_MS }
-  return toBoxView(data, options, presentation) ?? fail('a box')
+  const data = { product: toPictured(entry.product, details.publicUrl), asOfMs: CHECKED_AT_MS }
+  return { widget: 'where-to-buy', view: toBoxView(data, options, presentation) ?? fail('a box') }
 }
 
 function makeGridView(

@@ -57,20 +57,13 @@ type LocaleFile = Readonly<{
   words: Words
 }>
 
-/** Sentences with places that a call fills in. */
-type Messages = Readonly<{
-  nameBox(names: Readonly<{ title: string }>): string
-  nameLinkWithPrice(names: Readonly<{ merchant: string; price: string }>): string
-  nameLinkWithoutPrice(names: Readonly<{ merchant: string }>): string
-  placeAt(names: Readonly<{ merchant: string }>): string
-  /** `count` chooses the plural form, `shown` is printed. */
-  countMoreShops(number: Readonly<{ count: number; shown: string }>): string
-  /** A date inside a sentence: the time stands between the two, spaces included. */
-  pricesChecked: Readonly<{ before: string; after: string }>
-}>
-
 /** A language, by its tag. */
-export type Language = Readonly<{ lang: string; dir: 'ltr' | 'rtl'; words: Words; messages: Messages }>
+export type Language = Readonly<{
+  lang: string
+  dir: 'ltr' | 'rtl'
+  words: Words
+  messages: ReturnType<typeof toMessages>
+}>
 
 /** A language, and the locale that prices and dates are formatted for: the reader's own where it is of that language. */
 export type Speech = Language & Readonly<{ locale: string }>
@@ -88,22 +81,21 @@ export const LANGUAGE_TAGS: readonly string[] = [
   ...new Set([...LANGUAGES.values()].map(({ lang }) => lang)),
 ].sort()
 
-/** Locales that are kept ready: every answer needs one, and finding it costs more than using it. */
-const speeches = new LRUCache<string, Speech>({ max: 500 })
+/** Locales that are kept ready: every response needs one, and finding it costs more than using it. */
+const speeches = new LRUCache<string, Speech>({ max: 500, memoMethod: makeSpeech })
 
 /**
  * Find the words for a reader's locale, a BCP 47 tag: those of the tag itself, else of the tag without its last part and so on down
  * to the language, else English.
  */
 export function findSpeech(locale: string): Speech {
-  const kept = speeches.get(locale)
-  if (kept !== undefined) return kept
+  return speeches.memo(locale)
+}
+
+function makeSpeech(locale: string): Speech {
   const language = findLanguage(locale)
-  const { lang } = language
-  const isSameLanguage = locale.split('-', 1)[0] === lang.split('-', 1)[0]
-  const speech = { ...language, locale: isSameLanguage ? locale : lang }
-  speeches.set(locale, speech)
-  return speech
+  const isSameLanguage = locale.split('-', 1)[0] === language.lang.split('-', 1)[0]
+  return { ...language, locale: isSameLanguage ? locale : language.lang }
 }
 
 function findLanguage(tag: string): Language {
@@ -130,25 +122,27 @@ function loadLanguages(): ReadonlyMap<string, Language> {
   return new Map([...others, ...languages])
 }
 
-/** Plurals are those of `Intl` for the tag. */
-function toMessages(tag: string, words: Words): Messages {
+/** Sentences with places that a call fills in. */
+function toMessages(tag: string, words: Words) {
   const plurals = new Intl.PluralRules(tag)
-  const moreShops = new Map(Object.entries(words.moreShops).map(([form, text]) => [form, toFiller(text)]))
-  const moreOther = toFiller(words.moreShops.other)
   const [before = '', after = ''] = words.pricesChecked.split('{time}')
   return {
-    nameBox: toFiller(words.boxName),
-    nameLinkWithPrice: toFiller(words.linkWithPrice),
-    nameLinkWithoutPrice: toFiller(words.linkWithoutPrice),
-    placeAt: toFiller(words.atMerchant),
-    countMoreShops: ({ count, shown }) =>
-      (moreShops.get(plurals.select(count)) ?? moreOther)({ count: shown }),
+    nameBox: toMessage<'title'>(words.boxName),
+    nameLinkWithPrice: toMessage<'merchant' | 'price'>(words.linkWithPrice),
+    nameLinkWithoutPrice: toMessage<'merchant'>(words.linkWithoutPrice),
+    placeAt: toMessage<'merchant'>(words.atMerchant),
+    /** `count` chooses the plural form, `shown` is printed. */
+    countMoreShops({ count, shown }: Readonly<{ count: number; shown: string }>): string {
+      const text = words.moreShops[plurals.select(count)] ?? words.moreShops.other
+      return toMessage<'count'>(text)({ count: shown })
+    },
+    /** A date inside a sentence: the time stands between the two, spaces included. */
     pricesChecked: { before, after },
   }
 }
 
 /** A shop may be named `{price}`: what is filled in is not looked at again. */
-function toFiller(text: string): (names: Readonly<Record<string, string>>) => string {
+function toMessage<Place extends string>(text: string): (names: Readonly<Record<Place, string>>) => string {
   const parts = text.split(/\{(\w+)\}/)
-  return (names) => parts.map((part, index) => (index % 2 === 0 ? part : names[part])).join('')
+  return (names) => parts.map((part, index) => (index % 2 === 0 ? part : names[part as Place])).join('')
 }
