@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEPT_FOLDER } from '../lib/paths.ts'
 import type { Bodies } from './response.ts'
 
 /** What `npm run build` makes for browsers. */
-export type AssetName = 'vitrine.css' | 'frame.js' | 'embed.js' | 'studio.js' | 'studio.css'
+const NAMES = ['vitrine.css', 'frame.js', 'embed.js', 'studio.js', 'studio.css'] as const
+type AssetName = (typeof NAMES)[number]
 
 /** One built file, whole and in memory. */
 export type Asset = Readonly<{
@@ -15,7 +16,7 @@ export type Asset = Readonly<{
   path: string
   contentType: string
   bodies: Required<Bodies<Buffer>>
-  /** Strong, quotes included, of the uncompressed bytes; a compressed answer needs one of its own. */
+  /** Weak, quotes included: one for all encodings. */
   etag: string
   /** For `integrity=`: `sha384-…`. */
   integrity: string
@@ -31,19 +32,16 @@ export type Assets = Readonly<{
   findByFile(fileName: string): Readonly<{ asset: Asset; isLasting: boolean }> | undefined
 }>
 
-const NAMES: readonly AssetName[] = ['vitrine.css', 'frame.js', 'embed.js', 'studio.js', 'studio.css']
-
 const CONTENT_TYPES = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' } as const
 
 const HASHED_NAME = /^([a-z]+)\.[0-9a-f]{8}\.(css|js)$/
 
-type Manifest = Readonly<Record<string, Readonly<{ file: string; integrity: string }> | undefined>>
+type Manifest = Partial<Record<AssetName, Readonly<{ file: string; integrity: string }>>>
 
 /**
- * Reads every built file once, and every script that a release had: publishers pin those by their digest. The compressed
+ * Read every built file once, and every script that a release had: publishers pin those by their digest. The compressed
  * forms of both are built files, too.
- * Throws when `npm run build` has not run since a script was kept: what it did not make is not made here in its stead, which
- * nobody would see but in the time of every start.
+ * @throws Error when `npm run build` has not run since a script was kept. Compressing here would only slow every start down.
  */
 export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER): Assets {
   const manifest = JSON.parse(readBuilt(builtFolder, 'manifest.json').toString()) as Manifest
@@ -61,15 +59,11 @@ export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER
         return [file, loadAsset(builtFolder, { file, integrity: '', body })]
       }),
   )
-
-  const find = (fileName: string): Asset | undefined => {
-    const [, stem, ending] = HASHED_NAME.exec(fileName) ?? []
-    return assets.get(`${stem}.${ending}`)
-  }
   return {
     get: (name) => assets.get(name) as Asset,
     findByFile(fileName) {
-      const asset = kept.get(fileName) ?? find(fileName)
+      const [, stem, ending] = HASHED_NAME.exec(fileName) ?? []
+      const asset = kept.get(fileName) ?? assets.get(`${stem}.${ending}`)
       return asset && { asset, isLasting: asset.fileName === fileName }
     },
   }
@@ -88,7 +82,7 @@ function loadAsset(
       gzip: readBuilt(builtFolder, `${file}.gz`),
       br: readBuilt(builtFolder, `${file}.br`),
     },
-    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
+    etag: `W/"${hash('sha256', body, 'base64url').slice(0, 22)}"`,
     integrity,
   }
 }

@@ -54,10 +54,12 @@ export const takenInHeaderList: Readonly<Record<string, string>> = {
   'X-XSS-Protection': '0',
 }
 
-/** Set them. */
-export const takenInHeaders: RequestHandler = (_request, response, next) => {
-  response.set(takenInHeaderList)
-  next()
+/** Create the handler that sets them, and `more`. */
+export function createTakenInHeaders(more: Readonly<Record<string, string>> = {}): RequestHandler {
+  return (_request, response, next) => {
+    response.set({ ...takenInHeaderList, ...more })
+    next()
+  }
 }
 
 /** For this server's own pages (studio, demonstration shop, mistakes). */
