@@ -3,6 +3,7 @@ import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { MistakeError } from '../errors.ts'
 import { findClientAddress } from '../http/client-address.ts'
+import { toRefusalHeaders } from '../http/refusals.ts'
 import { createEtag, sendResponse } from '../http/response.ts'
 import { createTakenInHeaders } from '../http/security-headers.ts'
 import { type OembedFormat, answerOembed, parseOembedQuestion } from '../widgets/oembed.ts'
@@ -46,11 +47,7 @@ function createOembedErrorHandler(context: Context): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (!(error instanceof MistakeError)) return next(error)
     logFailure(context, { error, surface: 'oembed', state: 'invalid', request, response })
-    response.status(error.statusCode).set({
-      'Cache-Control': 'no-store',
-      'Vitrine-State': 'invalid',
-      'Vitrine-Error': error.publicMessage,
-    })
+    response.status(error.statusCode).set(toRefusalHeaders(error.publicMessage))
     response.type('text').send(`${error.publicMessage}\n`)
   }
 }
