@@ -23,14 +23,7 @@ export type Asset = Readonly<{
 }>
 
 /** The built files by name and by file name. */
-export type Assets = Readonly<{
-  get(name: AssetName): Asset
-  /**
-   * The file of a request. A name whose hash is neither the present one nor kept finds the present file with `isLasting`
-   * false: it must be short-lived in caches. `undefined` for a name that never was.
-   */
-  findByFile(fileName: string): Readonly<{ asset: Asset; isLasting: boolean }> | undefined
-}>
+export type Assets = ReturnType<typeof loadAssets>
 
 const CONTENT_TYPES = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' } as const
 
@@ -43,7 +36,7 @@ type Manifest = Partial<Record<AssetName, Readonly<{ file: string; integrity: st
  * forms of both are built files, too.
  * @throws Error when `npm run build` has not run since a script was kept. Compressing here would only slow every start down.
  */
-export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER): Assets {
+export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER) {
   const manifest = JSON.parse(readBuilt(builtFolder, 'manifest.json').toString()) as Manifest
   const assets = new Map<string, Asset>(
     NAMES.map((name) => {
@@ -60,8 +53,12 @@ export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER
       }),
   )
   return {
-    get: (name) => assets.get(name) as Asset,
-    findByFile(fileName) {
+    get: (name: AssetName): Asset => assets.get(name) as Asset,
+    /**
+     * The file of a request. A name whose hash is neither the present one nor kept finds the present file with `isLasting`
+     * false: it must be short-lived in caches. `undefined` for a name that never was.
+     */
+    findByFile(fileName: string): Readonly<{ asset: Asset; isLasting: boolean }> | undefined {
       const [, stem, ending] = HASHED_NAME.exec(fileName) ?? []
       const asset = kept.get(fileName) ?? assets.get(`${stem}.${ending}`)
       return asset && { asset, isLasting: asset.fileName === fileName }

@@ -40,7 +40,7 @@ export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string
   ].join('; ')
 }
 
-/** The policy of a fragment that somebody opens as a page: it may show itself, and nothing may run. */
+/** The policy of a fragment that is opened as a page: it may show itself, and nothing may run. */
 export function toFragmentPolicy(ownOrigin: string): string {
   const here = fromHere(ownOrigin).join(' ')
   return `default-src 'none'; style-src ${here}; img-src ${here} https:; frame-ancestors 'none'`

@@ -21,7 +21,7 @@ export function createFairQueue(clock: Clock) {
   }
   return {
     /**
-     * Run `task` when its turn comes. It is told how many milliseconds are left, and nobody waits for it longer than that.
+     * Run `task` when its turn comes. It gets the milliseconds that are left; no caller waits for it longer than that.
      * @throws UnavailableError when the queue is full, or `withinMs` passes first
      */
     async run<T>(

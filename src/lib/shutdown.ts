@@ -3,7 +3,7 @@ import { SECOND_MS } from '../clock.ts'
 /** A bug: sysexits.h calls it an internal software error. */
 const EXIT_SOFTWARE = 70
 
-/** A stop takes no longer than this, whatever hangs, unless whoever asks for it says how long it may take. */
+/** A stop takes no longer than this, whatever hangs, unless its caller says how long it may take. */
 const STOP_WITHIN_MS: number = 9.5 * SECOND_MS
 
 /** What a command ends with that was told to stop, and is not done when the time is over: 128 and the signal's number. */

@@ -13,13 +13,13 @@ import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { isUnreached } from '../storage/unavailable.ts'
 import { getRequestId, logFailure } from './request-log.ts'
 
-/** Where an answer goes: into an article, into a frame, or to somebody who looks at this server itself. */
+/** Where a response goes: into an article, into a frame, or to an operator who looks at this server itself. */
 export type FailureSurface = 'fragment' | 'embed' | 'page'
 
 /**
  * How a failure is answered.
  * - `empty`: nothing at all (200, zero bytes; a frame gets an empty document that reports `hidden`)
- * - `mistake`: somebody who builds a template reads why: a comment in a fragment, a short page elsewhere
+ * - `mistake`: the author of a template reads why: a comment in a fragment, a short page elsewhere
  */
 export type FailureForm = Readonly<{
   status: number
