@@ -1,41 +1,22 @@
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { CachedDeals } from './freshness/deals.ts'
-import { type ResponseCache, createResponseCache } from './http/response-cache.ts'
-import { type CacheBounds, type Memory, createMemory } from './lib/lru-cache.ts'
+import { createResponseCache } from './http/response-cache.ts'
+import { type CacheBounds, createMemory } from './lib/lru-cache.ts'
 import type { CopyEntry } from './storage/store.ts'
 
-/** The caches in memory of one process. */
-export type Memories = Readonly<{
-  products: Memory<CopyEntry>
-  deals: Memory<CachedDeals>
-  responses: ResponseCache
-}>
+export type Memories = ReturnType<typeof createMemories>
 
-/** Each cache has its share of the bounds of the settings. Responses have most: nobody asks for the data of a cached response. */
-const SHARES = {
-  products: { entries: 1 / 4, bytes: 1 / 16 },
-  deals: { entries: 1 / 8, bytes: 1 / 16 },
-  responses: { entries: 5 / 8, bytes: 7 / 8 },
-} as const
-
-/** Create the caches of one process within the bounds of the settings. */
-export function createMemories(config: Config, clock: Clock): Memories {
+/** Create the caches in memory of one process, together within the bounds of the settings. */
+export function createMemories({ cacheMaxEntries, cacheMaxBytes }: Config, clock: Clock) {
+  const share = (entriesShare: number, bytesShare: number): CacheBounds => ({
+    maxEntries: Math.max(1, Math.floor(cacheMaxEntries * entriesShare)),
+    maxBytes: Math.max(1, Math.floor(cacheMaxBytes * bytesShare)),
+  })
+  // Responses have most: nobody asks for the data of a cached response.
   return {
-    products: createMemory(shareBounds(config, 'products')),
-    deals: createMemory(shareBounds(config, 'deals')),
-    responses: createResponseCache(shareBounds(config, 'responses'), clock),
-  }
-}
-
-/** Entries and bytes that one of the caches may have of what the settings allow for all. */
-function shareBounds(
-  config: Pick<Config, 'cacheMaxEntries' | 'cacheMaxBytes'>,
-  name: keyof typeof SHARES,
-): CacheBounds {
-  const { entries, bytes } = SHARES[name]
-  return {
-    maxEntries: Math.max(1, Math.floor(config.cacheMaxEntries * entries)),
-    maxBytes: Math.max(1, Math.floor(config.cacheMaxBytes * bytes)),
+    products: createMemory<CopyEntry>(share(1 / 4, 1 / 16)),
+    deals: createMemory<CachedDeals>(share(1 / 8, 1 / 16)),
+    responses: createResponseCache(share(5 / 8, 7 / 8), clock),
   }
 }

@@ -1,35 +1,16 @@
-import type { GateState } from './catalog/call-gate.ts'
 import { SECOND_MS, isFuture } from './clock.ts'
 import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
 import { waitInTime } from './lib/in-time.ts'
-import type { HeldWalk } from './storage/store.ts'
 
 /** What an operator asks of the whole, by `/readyz` and by `/metrics`. */
-export type ServerState = Readonly<{
-  isStoreUp: boolean
-  /** Does it take writes? A server may only read, as a standby does. */
-  isStoreWritable: boolean
-  gate: GateState
-  /** Served channels of the list; `null` before there is one, and while it cannot be read. */
-  channelCount: number | null
-  /** Since when the catalog lists no channels and is not believed, Unix milliseconds. */
-  channelsHeldSinceMs: number | null
-  /** Of every channel that was walked whole. `ageMs: null`: the age is unknown, because a clock was wrong. */
-  copies: readonly Readonly<{
-    channel: string
-    ageMs: number | null
-    productCount: number
-    dealCount: number
-    held: HeldWalk | null
-  }>[]
-}>
+export type ServerState = Awaited<ReturnType<typeof readServerState>>
 
 /**
- * Looks the state up; nothing is called, and a failing store is part of the answer. A store that says nothing is waited for no
+ * Read the state; nothing is called, and a failing store is part of the result. A store that says nothing is waited for no
  * longer than visitors wait for it.
  */
-export async function readServerState(context: Context): Promise<ServerState> {
+export async function readServerState(context: Context) {
   const { store, gate, clock, config } = context
   const inTime = <T>(call: Promise<T>): Promise<T | undefined> =>
     waitInTime(clock, config.freshness.visitorTimeoutMs, call)
@@ -41,29 +22,33 @@ export async function readServerState(context: Context): Promise<ServerState> {
   ])
   return {
     isStoreUp,
+    /** Does it take writes? A server may only read, as a standby does. */
     isStoreWritable: isStoreUp && isStoreWritable,
     gate: state ?? gate.readSeenState(),
-    ...((isStoreUp && copies) || NO_COPIES),
+    ...((isStoreUp && copies) || { channelCount: null, channelsHeldSinceMs: null, copies: [] }),
   }
 }
 
-type Copies = Pick<ServerState, 'channelCount' | 'channelsHeldSinceMs' | 'copies'>
-
-const NO_COPIES: Copies = { channelCount: null, channelsHeldSinceMs: null, copies: [] }
-
-async function readCopies({ store, config, clock }: Context): Promise<Copies> {
+/** `undefined` before there is a list of channels. */
+async function readCopies({ store, config, clock }: Context) {
   const list = await store.findChannelList()
-  if (list === undefined) return NO_COPIES
+  if (list === undefined) return undefined
   const served = list.channels.filter(({ id }) => isServed(config, id))
   const states = await Promise.all(
     served.map(async ({ id }) => ({ channel: id, ...(await store.getCopyState(id)) })),
   )
-  const copies = states.flatMap(({ channel, completedAtMs, productCount, dealCount, held }) =>
-    completedAtMs === null
-      ? []
-      : [{ channel, ageMs: findAgeMs(completedAtMs, clock.nowMs()), productCount, dealCount, held }],
-  )
-  return { channelCount: served.length, channelsHeldSinceMs: list.heldSinceMs, copies }
+  return {
+    /** Served channels of the list. */
+    channelCount: served.length,
+    /** Since when the catalog lists no channels and is not believed, Unix milliseconds. */
+    channelsHeldSinceMs: list.heldSinceMs,
+    /** Of every channel that was walked whole. */
+    copies: states.flatMap(({ channel, completedAtMs, productCount, dealCount, held }) =>
+      completedAtMs === null
+        ? []
+        : [{ channel, ageMs: findAgeMs(completedAtMs, clock.nowMs()), productCount, dealCount, held }],
+    ),
+  }
 }
 
 /** The age of what was complete then; `null`: unknown, because a clock was wrong. */
@@ -71,7 +56,6 @@ function findAgeMs(completedAtMs: number, nowMs: number): number | null {
   return isFuture(completedAtMs, nowMs) ? null : Math.max(0, nowMs - completedAtMs)
 }
 
-/** How the breaker's state is written as a number. */
 const BREAKER_VALUES = { closed: 0, probing: 1, open: 2 } as const
 
 /** Read the state into the gauges of this process. */
@@ -110,9 +94,8 @@ export async function measureState(context: Context): Promise<void> {
   })
 }
 
-function byChannel(
-  copies: ServerState['copies'],
-  read: (copy: ServerState['copies'][number]) => number,
-): Readonly<Record<string, number>> {
+type Copies = ServerState['copies']
+
+function byChannel(copies: Copies, read: (copy: Copies[number]) => number): Record<string, number> {
   return Object.fromEntries(copies.map((copy) => [copy.channel, read(copy)]))
 }

@@ -14,6 +14,7 @@ import {
   ConfigError,
   ImportError,
   InvalidGtinError,
+  MistakeError,
   ServiceError,
   StoreError,
   StoreNewerError,
@@ -30,51 +31,45 @@ const DETAIL = 'connect ECONNREFUSED 10.0.0.7:443'
 const NO_ANSWER = 'The product catalog gave no usable answer.'
 const GENERIC = 'Something went wrong on this server.'
 
-/** Each failure of the catalog, its status as an answer, and what whoever asked is told. */
-const OF_THE_CATALOG: readonly (readonly [error: CatalogError, status: number, told: string])[] = [
-  [new CatalogUnreachableError(DETAIL), 502, NO_ANSWER],
-  [new CatalogDeadlineError(DETAIL), 504, NO_ANSWER],
-  [new CatalogKeyRefusedError(DETAIL), 502, 'The product catalog refused the key of this server.'],
-  [
-    new CatalogRateLimitedError(DETAIL, null),
-    502,
-    'The daily request limit of the product catalog is reached.',
-  ],
-  [new CatalogRedirectError(DETAIL), 502, NO_ANSWER],
-  [new CatalogStatusError(DETAIL, 500), 502, NO_ANSWER],
-  [new CatalogTooLargeError(DETAIL), 502, NO_ANSWER],
-  [new CatalogInvalidError(DETAIL), 502, NO_ANSWER],
-  [new CallNotMadeError(DETAIL), 503, NO_ANSWER],
+/** Each failure of the catalog, and its public message. */
+const OF_THE_CATALOG: readonly (readonly [error: CatalogError, message: string])[] = [
+  [new CatalogUnreachableError(DETAIL), NO_ANSWER],
+  [new CatalogDeadlineError(DETAIL), NO_ANSWER],
+  [new CatalogKeyRefusedError(DETAIL), 'The product catalog refused the key of this server.'],
+  [new CatalogRateLimitedError(DETAIL, null), 'The daily request limit of the product catalog is reached.'],
+  [new CatalogRedirectError(DETAIL), NO_ANSWER],
+  [new CatalogStatusError(DETAIL, 500), NO_ANSWER],
+  [new CatalogTooLargeError(DETAIL), NO_ANSWER],
+  [new CatalogInvalidError(DETAIL), NO_ANSWER],
+  [new CallNotMadeError(DETAIL), NO_ANSWER],
 ]
 
 /** The same for everything else whose message is free. */
-const OF_THIS_SERVER: readonly (readonly [error: VitrineError, status: number, told: string])[] = [
-  [new UnavailableError(DETAIL), 503, 'No usable data yet; this is tried again at the next visit.'],
-  [new InvalidGtinError(DETAIL), 200, 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
+const OF_THIS_SERVER: readonly (readonly [error: VitrineError, message: string])[] = [
+  [new UnavailableError(DETAIL), 'No usable data yet; this is tried again at the next visit.'],
+  [new InvalidGtinError(DETAIL), 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
   [
     new UnknownChannelError(DETAIL),
-    404,
     'This server serves no channel of that id. The ids are on its /studio page and in "vitrine check".',
   ],
-  [new UnknownAddressError(DETAIL), 404, 'This server has no such address.'],
+  [new UnknownAddressError(DETAIL), 'This server has no such address.'],
   [
     new StoreError(DETAIL),
-    503,
     'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.',
   ],
-  [new StoreNewerError(DETAIL), 500, GENERIC],
-  [new WalkError(DETAIL), 500, GENERIC],
-  [new ImportError(DETAIL), 500, GENERIC],
-  [new UsageError(DETAIL), 500, GENERIC],
-  [new ConfigError([DETAIL]), 500, GENERIC],
+  [new StoreNewerError(DETAIL), GENERIC],
+  [new WalkError(DETAIL), GENERIC],
+  [new ImportError(DETAIL), GENERIC],
+  [new UsageError(DETAIL), GENERIC],
+  [new ConfigError([DETAIL]), GENERIC],
 ]
 
 const named = <T extends readonly [VitrineError, ...unknown[]]>(rows: readonly T[]) =>
   rows.map((row) => [row[0].name, ...row] as const)
 
 describe('errors of the catalog', () => {
-  test.each(named(OF_THE_CATALOG))('%s - asked for - its status, constant words', (_name, error, ...row) => {
-    expect([error.statusCode, error.publicMessage]).toEqual(row)
+  test.each(named(OF_THE_CATALOG))('%s - public message - is constant words', (_name, error, message) => {
+    expect(error.publicMessage).toBe(message)
     expect(error).toBeInstanceOf(CatalogError)
     expect(error.message).toBe(DETAIL)
   })
@@ -83,18 +78,25 @@ describe('errors of the catalog', () => {
     expect(new CatalogRateLimitedError(DETAIL, retryAfterMs).retryAfterMs).toBe(retryAfterMs)
   })
 
-  test('status of the catalog - kept apart from the status of our answer', () => {
-    const { upstreamStatus, statusCode } = new CatalogStatusError(DETAIL, 404)
-    expect([upstreamStatus, statusCode]).toEqual([404, 502])
+  test('status of the catalog - is kept', () => {
+    expect(new CatalogStatusError(DETAIL, 404).upstreamStatus).toBe(404)
   })
 })
 
 describe('errors of this server', () => {
-  test.each(named(OF_THIS_SERVER))('%s - asked for - its status, constant words', (_name, error, ...row) => {
-    expect([error.statusCode, error.publicMessage]).toEqual(row)
+  test.each(named(OF_THIS_SERVER))('%s - public message - is constant words', (_name, error, message) => {
+    expect(error.publicMessage).toBe(message)
     expect(error).toBeInstanceOf(VitrineError)
     expect(error).not.toBeInstanceOf(CatalogError)
   })
+
+  test.each([new UnknownChannelError(DETAIL), new UnknownAddressError(DETAIL)])(
+    '%s - is a mistake in an address: 404',
+    (error) => {
+      expect(error).toBeInstanceOf(MistakeError)
+      expect(error.statusCode).toBe(404)
+    },
+  )
 
   test('bad option - names the parameter and what it accepts; a value is nowhere', () => {
     const error = new BadOptionError('theme', 'light or dark')

@@ -1,9 +1,8 @@
 import { StoreError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
-import type { Reader } from './readers.ts'
+import { type Reader, oneOf, wholeNumber } from './readers.ts'
 import { Secret } from './secrets.ts'
 
-/** A SQLite file. */
 export type SqliteAddress = Readonly<{ kind: 'sqlite'; path: string }>
 
 /** How the connection is protected, in the words of PostgreSQL's own clients; `verify-full` also checks the server's name. */
@@ -41,9 +40,6 @@ const DEFAULT_PORT = 5432
 const MAX_POOL_SIZE = 1_000
 const MAX_TIMEOUT_MS = 60_000
 
-/** Not a file: the walk's thread and other processes would each have a database of their own. */
-const IN_MEMORY = ':memory:'
-
 export const databaseAddress: Reader<DatabaseAddress> = {
   expects:
     'sqlite:PATH of a file, for example sqlite:data/vitrine.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)',
@@ -51,7 +47,8 @@ export const databaseAddress: Reader<DatabaseAddress> = {
     const server = readServer(text)
     if (server !== undefined) return typeof server === 'string' ? undefined : server
     const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
-    return path === undefined || path === IN_MEMORY ? undefined : { kind: 'sqlite', path }
+    // In memory, the walk's thread and other processes would each have a database of their own.
+    return path === undefined || path === ':memory:' ? undefined : { kind: 'sqlite', path }
   },
   explain(text) {
     const server = readServer(text)
@@ -66,7 +63,6 @@ export function toDatabaseText(address: DatabaseAddress): string {
 
 /** The address of such a text. @throws StoreError when the text is not an address. */
 export function parseDatabaseText(text: string): DatabaseAddress {
-  if (text === `sqlite:${IN_MEMORY}`) return { kind: 'sqlite', path: IN_MEMORY }
   const address = databaseAddress.read(text)
   if (address === undefined) throw new StoreError('the address of a database was lost on its way to a thread')
   return address
@@ -133,17 +129,17 @@ function findPartFault([database, user]: readonly string[], host: string): strin
 
 /** Can a parameter be that? */
 const PARAMETERS: Readonly<Record<string, (text: string) => boolean>> = {
-  sslmode: (text) => TLS_MODES.some((mode) => mode === text),
+  sslmode: accepts(oneOf(TLS_MODES)),
   sslrootcert: (text) => text !== '',
-  pool_size: isNumber(2, MAX_POOL_SIZE),
-  connect_timeout_ms: isNumber(1, MAX_TIMEOUT_MS),
-  statement_timeout_ms: isNumber(1, MAX_TIMEOUT_MS),
+  pool_size: accepts(wholeNumber(2, MAX_POOL_SIZE)),
+  connect_timeout_ms: accepts(wholeNumber(1, MAX_TIMEOUT_MS)),
+  statement_timeout_ms: accepts(wholeNumber(1, MAX_TIMEOUT_MS)),
   application_name: (text) => /^[\x21-\x7e]{1,63}$/.test(text),
   host: (text) => text.startsWith('/'),
 }
 
-function isNumber(min: number, max: number): (text: string) => boolean {
-  return (text) => /^\d{1,6}$/.test(text) && Number(text) >= min && Number(text) <= max
+function accepts({ read }: Reader<unknown>): (text: string) => boolean {
+  return (text) => read(text) !== undefined
 }
 
 function findParameterFault(given: URLSearchParams): string | undefined {

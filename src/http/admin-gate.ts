@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Request, RequestHandler, Response } from 'express'
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { Request, RequestHandler } from 'express'
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Secret, Secrets } from '../config/secrets.ts'
@@ -13,20 +13,20 @@ export const PROXY_NOT_TRUSTED =
   'X-Forwarded-For was ignored: VITRINE_TRUST_PROXY does not name the proxy that sent it. Everybody behind that proxy counts as one address.'
 
 /**
- * Who may see `/studio` and `/metrics`: with an admin password whoever knows it; without one only a local demonstration
+ * Who may see `/studio` and `/metrics`: with an admin password everybody who knows it; without one only a local demonstration
  * that is not reached through a proxy. To everybody else the address does not exist.
  */
 export type AdminGate = Readonly<{
-  /** Answers 401, 429 or 404 to everybody else. */
+  /** Pass the admin on. Everybody else gets 401 or 429, or 404 without an admin password. */
   protect: RequestHandler
-  /** The same question without an answer of its own; a wrong password counts here too, none at all never does. */
+  /** Pass on every request for which the studio exists, whatever its password; 404 for others. */
+  requireStudio: RequestHandler
+  /** Is it the admin who asks? A wrong password counts here, too; none at all never does. */
   isAdmin(request: Request): Promise<boolean>
-  /** Does the studio exist for this request? Passwords are not looked at. */
-  hasStudio(request: Request): boolean
 }>
 
-/** What a gate is made of: part of the context. */
-export type AdminGateDetails = Readonly<{
+/** The part of the context that a gate is made of. */
+type AdminGateDetails = Readonly<{
   config: Pick<Config, 'catalog' | 'host' | 'trustProxy'>
   secrets: Secrets
   adminLimiter: AdminLimiter
@@ -34,17 +34,30 @@ export type AdminGateDetails = Readonly<{
 }>
 
 /** Create the one gate of an app. */
-export function createAdminGate(context: AdminGateDetails): AdminGate {
-  const password = context.secrets.adminPassword
-  const hasStudio = (request: Request): boolean => password !== null || isOpen(context, request)
+export function createAdminGate({ config, secrets, adminLimiter, logger }: AdminGateDetails): AdminGate {
+  const password = secrets.adminPassword
   if (password === null) {
-    return {
-      protect: (request, _response, next) => next(hasStudio(request) ? undefined : createUnknown()),
-      isAdmin: (request) => Promise.resolve(hasStudio(request)),
-      hasStudio,
+    const isOpen = ({ headers }: Request): boolean => isLocalDemo(config) && isAskedLocally(headers)
+    const requireStudio: RequestHandler = (request, _response, next) => {
+      if (!isOpen(request)) throw new UnknownAddressError('closed without an admin password')
+      next()
     }
+    return { protect: requireStudio, requireStudio, isAdmin: (request) => Promise.resolve(isOpen(request)) }
   }
-  const authenticate = createAuthenticator(context, password)
+  let isProxyLogged = false
+  const refuse = async (request: Request): Promise<AdminRefusal | null> => {
+    const isIgnored = isProxyIgnored(config, request)
+    if (isIgnored && !isProxyLogged) {
+      isProxyLogged = true
+      logger.warn(PROXY_NOT_TRUSTED)
+    }
+    const { authorization } = request.headers
+    const address = findClientAddress(request, config.trustProxy)
+    const refusal = await refuseUnlessAdmin({ limiter: adminLimiter, password }, { authorization, address })
+    return refusal && isIgnored
+      ? { ...refusal, message: `${refusal.message}\n${PROXY_NOT_TRUSTED}` }
+      : refusal
+  }
   return {
     async protect(request, response, next) {
       // The peer has reset the connection: there is nobody to answer.
@@ -52,50 +65,30 @@ export function createAdminGate(context: AdminGateDetails): AdminGate {
         response.destroy()
         return
       }
-      const refusal = await authenticate(request)
-      if (refusal === null) next()
-      else refuse(context, { request, response }, refusal)
+      const refusal = await refuse(request)
+      if (refusal === null) return next()
+      response.status(refusal.status).set({ 'Cache-Control': 'no-store', ...refusal.headers })
+      response.type('text').send(`${refusal.message}\n`)
     },
-    async isAdmin(request) {
-      return request.get('authorization') ? (await authenticate(request)) === null : false
-    },
-    hasStudio,
+    requireStudio: (_request, _response, next) => next(),
+    isAdmin: async (request) => Boolean(request.get('authorization')) && (await refuse(request)) === null,
   }
 }
 
 /** Is the studio's address worth printing? */
-export function isStudioReachable(context: Pick<AdminGateDetails, 'config' | 'secrets'>): boolean {
-  return context.secrets.adminPassword !== null || isLocalDemo(context.config)
-}
-
-function isOpen({ config }: AdminGateDetails, { headers }: Request): boolean {
-  return isLocalDemo(config) && isAskedLocally(headers)
-}
-
-function createUnknown(): UnknownAddressError {
-  return new UnknownAddressError('closed without an admin password')
-}
-
-/** Logs once when a proxy is not trusted. */
-function createAuthenticator(
-  context: AdminGateDetails,
-  password: Secret,
-): (request: Request) => Promise<AdminRefusal | null> {
-  let isProxyLogged = false
-  return (request) => {
-    if (isProxyIgnored(context, request) && !isProxyLogged) {
-      isProxyLogged = true
-      context.logger.warn(PROXY_NOT_TRUSTED)
-    }
-    const { authorization } = request.headers
-    const address = findClientAddress(request, context.config.trustProxy)
-    return refuseUnlessAdmin({ limiter: context.adminLimiter, password }, { authorization, address })
-  }
+export function isStudioReachable({
+  config,
+  secrets,
+}: Pick<AdminGateDetails, 'config' | 'secrets'>): boolean {
+  return secrets.adminPassword !== null || isLocalDemo(config)
 }
 
 /** Did a proxy in this network say for whom it asks, without being trusted? A visitor from outside may send the header, too. */
-function isProxyIgnored({ config }: AdminGateDetails, { headers, ips, socket }: Request): boolean {
-  if (headers['x-forwarded-for'] === undefined || config.trustProxy === true) return false
+function isProxyIgnored(
+  { trustProxy }: Pick<Config, 'trustProxy'>,
+  { headers, ips, socket }: Request,
+): boolean {
+  if (headers['x-forwarded-for'] === undefined || trustProxy === true) return false
   // Express lists the addresses that trusted proxies name.
   return ips.length === 0 && !isPublicHost(toHost(socket.remoteAddress ?? ''))
 }
@@ -106,25 +99,8 @@ function toHost(address: string): string {
   return plain.includes(':') ? `[${plain}]` : plain
 }
 
-/** 429 while the address is locked, else 401, which makes browsers ask for the password. */
-function refuse(
-  context: AdminGateDetails,
-  { request, response }: Readonly<{ request: Request; response: Response }>,
-  { status, headers, message }: AdminRefusal,
-): void {
-  const lines = isProxyIgnored(context, request) ? [message, PROXY_NOT_TRUSTED] : [message]
-  response
-    .status(status)
-    .set({ 'Cache-Control': 'no-store', ...headers })
-    .type('text')
-    .send(`${lines.join('\n')}\n`)
-}
-
-/** What a request shows: its `Authorization` header, and its address as a key made by `toLimiterKey`. */
-export type AdminRequest = Readonly<{ authorization: string | undefined; address: string }>
-
-/** How a request that may not pass is refused. */
-export type AdminRefusal = Readonly<{ status: 401 | 429; headers: Record<string, string>; message: string }>
+/** How a request that may not pass is refused: 429 while its address is locked, else 401, which makes browsers ask for the password. */
+type AdminRefusal = Readonly<{ status: 401 | 429; headers: Record<string, string>; message: string }>
 
 const NO_PASSWORD: AdminRefusal = {
   status: 401,
@@ -134,20 +110,16 @@ const NO_PASSWORD: AdminRefusal = {
 
 /**
  * Compare the admin password and ask the limiter. A request without a password is a browser's first one, or a probe: it
- * guesses nothing and never counts.
+ * guesses nothing and never counts. `address` is a key made by `toLimiterKey`.
  * @returns `null` when the request may pass
  */
 export async function refuseUnlessAdmin(
   { limiter, password }: Readonly<{ limiter: AdminLimiter; password: Secret }>,
-  { authorization = '', address }: AdminRequest,
+  { authorization = '', address }: Readonly<{ authorization: string | undefined; address: string }>,
 ): Promise<AdminRefusal | null> {
   const isRight = isAdminPassword(authorization, password)
   const lockedMs = await limiter.admit({ address, isWrong: authorization !== '' && !isRight })
-  if (lockedMs > 0) return toLocked(lockedMs)
-  return isRight ? null : NO_PASSWORD
-}
-
-function toLocked(lockedMs: number): AdminRefusal {
+  if (lockedMs === 0) return isRight ? null : NO_PASSWORD
   return {
     status: 429,
     headers: { 'Retry-After': String(Math.ceil(lockedMs / SECOND_MS)) },
@@ -159,9 +131,8 @@ function toLocked(lockedMs: number): AdminRefusal {
 function isAdminPassword(authorization: string, password: Secret): boolean {
   const [scheme = '', encoded = ''] = authorization.split(' ')
   const given = scheme.toLowerCase() === 'basic' ? Buffer.from(encoded, 'base64').toString('utf8') : ''
-  return timingSafeEqual(digest(given), digest(`admin:${password.reveal()}`))
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return timingSafeEqual(
+    hash('sha256', given, 'buffer'),
+    hash('sha256', `admin:${password.reveal()}`, 'buffer'),
+  )
 }

@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEPT_FOLDER } from '../lib/paths.ts'
 import type { Bodies } from './response.ts'
 
 /** What `npm run build` makes for browsers. */
-export type AssetName = 'vitrine.css' | 'frame.js' | 'embed.js' | 'studio.js' | 'studio.css'
+const NAMES = ['vitrine.css', 'frame.js', 'embed.js', 'studio.js', 'studio.css'] as const
+type AssetName = (typeof NAMES)[number]
 
 /** One built file, whole and in memory. */
 export type Asset = Readonly<{
@@ -15,37 +16,27 @@ export type Asset = Readonly<{
   path: string
   contentType: string
   bodies: Required<Bodies<Buffer>>
-  /** Strong, quotes included, of the uncompressed bytes; a compressed answer needs one of its own. */
+  /** Weak, quotes included: one for all encodings. */
   etag: string
   /** For `integrity=`: `sha384-…`. */
   integrity: string
 }>
 
 /** The built files by name and by file name. */
-export type Assets = Readonly<{
-  get(name: AssetName): Asset
-  /**
-   * The file of a request. A name whose hash is neither the present one nor kept finds the present file with `isLasting`
-   * false: it must be short-lived in caches. `undefined` for a name that never was.
-   */
-  findByFile(fileName: string): Readonly<{ asset: Asset; isLasting: boolean }> | undefined
-}>
-
-const NAMES: readonly AssetName[] = ['vitrine.css', 'frame.js', 'embed.js', 'studio.js', 'studio.css']
+export type Assets = ReturnType<typeof loadAssets>
 
 const CONTENT_TYPES = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' } as const
 
 const HASHED_NAME = /^([a-z]+)\.[0-9a-f]{8}\.(css|js)$/
 
-type Manifest = Readonly<Record<string, Readonly<{ file: string; integrity: string }> | undefined>>
+type Manifest = Partial<Record<AssetName, Readonly<{ file: string; integrity: string }>>>
 
 /**
- * Reads every built file once, and every script that a release had: publishers pin those by their digest. The compressed
+ * Read every built file once, and every script that a release had: publishers pin those by their digest. The compressed
  * forms of both are built files, too.
- * Throws when `npm run build` has not run since a script was kept: what it did not make is not made here in its stead, which
- * nobody would see but in the time of every start.
+ * @throws Error when `npm run build` has not run since a script was kept. Compressing here would only slow every start down.
  */
-export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER): Assets {
+export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER) {
   const manifest = JSON.parse(readBuilt(builtFolder, 'manifest.json').toString()) as Manifest
   const assets = new Map<string, Asset>(
     NAMES.map((name) => {
@@ -61,15 +52,15 @@ export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER
         return [file, loadAsset(builtFolder, { file, integrity: '', body })]
       }),
   )
-
-  const find = (fileName: string): Asset | undefined => {
-    const [, stem, ending] = HASHED_NAME.exec(fileName) ?? []
-    return assets.get(`${stem}.${ending}`)
-  }
   return {
-    get: (name) => assets.get(name) as Asset,
-    findByFile(fileName) {
-      const asset = kept.get(fileName) ?? find(fileName)
+    get: (name: AssetName): Asset => assets.get(name) as Asset,
+    /**
+     * The file of a request. A name whose hash is neither the present one nor kept finds the present file with `isLasting`
+     * false: it must be short-lived in caches. `undefined` for a name that never was.
+     */
+    findByFile(fileName: string): Readonly<{ asset: Asset; isLasting: boolean }> | undefined {
+      const [, stem, ending] = HASHED_NAME.exec(fileName) ?? []
+      const asset = kept.get(fileName) ?? assets.get(`${stem}.${ending}`)
       return asset && { asset, isLasting: asset.fileName === fileName }
     },
   }
@@ -88,7 +79,7 @@ function loadAsset(
       gzip: readBuilt(builtFolder, `${file}.gz`),
       br: readBuilt(builtFolder, `${file}.br`),
     },
-    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
+    etag: `W/"${hash('sha256', body, 'base64url').slice(0, 22)}"`,
     integrity,
   }
 }

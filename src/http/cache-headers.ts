@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { MINUTE_SECONDS, SECOND_MS, isFuture } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import type { CacheTagHeader } from '../config/settings.ts'
@@ -28,14 +27,16 @@ export type Ages = Readonly<{
  * section 5.2.2.10). Both stale times are cut to what is left of the price age.
  */
 export function toCacheControl(ages: Ages, nowMs: number): string {
-  const { oldestPriceMs } = ages
-  const maxAgeSeconds = Math.min(
-    MAX_AGE_SECONDS,
-    Math.max(MIN_AGE_SECONDS, computeFreshLeftSeconds(ages, nowMs)),
-  )
+  const { oldestPriceMs, priceMaxAgeSeconds } = ages
+  const freshLeftSeconds = computeFreshLeftSeconds(ages, nowMs)
+  const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, freshLeftSeconds))
   const priceLeftSeconds =
-    oldestPriceMs === null ? Infinity : ages.priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs)
-  return toText(maxAgeSeconds, Math.max(0, priceLeftSeconds))
+    oldestPriceMs === null
+      ? Infinity
+      : Math.max(0, priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs))
+  const whileRevalidate = Math.min(WHILE_REVALIDATE_SECONDS, priceLeftSeconds)
+  const ifError = Math.min(IF_ERROR_SECONDS, priceLeftSeconds)
+  return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`
 }
 
 /** An answer of unknown age is asked for again soon, as one that is about to expire. */
@@ -44,66 +45,40 @@ function computeFreshLeftSeconds({ asOfMs, config, isGrid }: Ages, nowMs: number
   return isGrid ? MAX_AGE_SECONDS : config.freshSeconds - computeAgeSeconds(asOfMs, nowMs)
 }
 
-/** Answers are of few ages at a time: all of one age have one text. */
-const texts = new LRUCache<number, string>({ max: 1_000 })
-
-function toText(maxAgeSeconds: number, priceLeftSeconds: number): string {
-  const whileRevalidate = Math.min(WHILE_REVALIDATE_SECONDS, priceLeftSeconds)
-  const ifError = Math.min(IF_ERROR_SECONDS, priceLeftSeconds)
-  // Both stale times follow from the longer one.
-  const key = maxAgeSeconds * (IF_ERROR_SECONDS + 1) + ifError
-  const known = texts.get(key)
-  if (known !== undefined) return known
-  const text = `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`
-  texts.set(key, text)
-  return text
-}
-
 function computeAgeSeconds(asOfMs: number, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - asOfMs) / SECOND_MS))
 }
 
-/** `Cache-Status` in the terms of RFC 9211. */
-export function toCacheStatus(
-  status: 'hit' | 'miss' | 'stale' | 'rescued' | 'unavailable' | 'invalid',
-): string {
-  switch (status) {
-    case 'hit':
-      return 'vitrine; hit'
-    case 'miss':
-      return 'vitrine; fwd=miss; stored'
-    case 'stale':
-      return 'vitrine; fwd=stale; detail=stale'
-    case 'rescued':
-      return 'vitrine; fwd=stale; detail=rescued'
-    default:
-      return `vitrine; fwd=miss; detail=${status}`
-  }
-}
+const CACHE_STATUSES = {
+  hit: 'vitrine; hit',
+  miss: 'vitrine; fwd=miss; stored',
+  stale: 'vitrine; fwd=stale; detail=stale',
+  rescued: 'vitrine; fwd=stale; detail=rescued',
+  unavailable: 'vitrine; fwd=miss; detail=unavailable',
+  invalid: 'vitrine; fwd=miss; detail=invalid',
+} as const
 
-/** On every tagged answer: whoever purges it empties the cache of all widgets. */
-const EVERYTHING = 'vitrine'
+/** `Cache-Status` in the terms of RFC 9211. */
+export function toCacheStatus(status: keyof typeof CACHE_STATUSES): string {
+  return CACHE_STATUSES[status]
+}
 
 /**
- * Whose answer it is. Both come from what was looked up or checked and never from a visitor's text: `channelId` is a uuid in
+ * Whose response it is. Both come from what was looked up or checked and never from a visitor's text: `channelId` is a uuid in
  * lower case (`null`: of no channel), `gtin` has 14 digits (`null`: not of one product).
  */
-export type Tagged = Readonly<{ channelId: string | null; gtin: string | null; isGrid: boolean }>
+type Tagged = Readonly<{ channelId: string | null; gtin: string | null; isGrid: boolean }>
 
-/** The tags of an answer as a header; `Surrogate-Key` and `xkey` part tags by a space, the others by a comma. `null`: no header. */
-export function toCacheTags(header: CacheTagHeader | null, tagged: Tagged): Headers {
+/** The tags of a response as a header; `null`: no header. A purge by the tag `vitrine` empties the cache of all widgets. */
+export function toCacheTags(header: CacheTagHeader | null, { channelId, gtin, isGrid }: Tagged): Headers {
   if (header === null) return {}
-  const isSpaced = header === 'Surrogate-Key' || header === 'xkey'
-  return { [header]: listTags(tagged).join(isSpaced ? ' ' : ',') }
-}
-
-function listTags({ channelId, gtin, isGrid }: Tagged): readonly string[] {
-  const tags = [EVERYTHING]
+  const tags = ['vitrine']
   if (channelId !== null) tags.push(`channel-${channelId}`)
   if (gtin !== null) tags.push(`product-${gtin}`)
   if (channelId !== null && gtin !== null) tags.push(`box-${channelId}-${gtin}`)
   if (channelId !== null && isGrid) tags.push(`deals-${channelId}`)
-  return tags
+  const isSpaced = header === 'Surrogate-Key' || header === 'xkey'
+  return { [header]: tags.join(isSpaced ? ' ' : ',') }
 }
 
 /** A channel's id in the place where addresses have it. */

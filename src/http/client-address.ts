@@ -40,7 +40,7 @@ function listGroups(address: string): readonly string[] {
   return [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last]
 }
 
-/** Does nobody but this machine reach a listener of that name? The name as in settings or in an address. */
+/** Does only this machine reach a listener of that name? The name as in settings or in an address. */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|::1|\[::1\]|127(?:\.\d{1,3}){3})$/i.test(host)
 }
@@ -65,7 +65,7 @@ export function isAskedLocally(headers: IncomingHttpHeaders): boolean {
   return isOwnName && !FORWARDING_HEADERS.some((name) => headers[name] !== undefined)
 }
 
-/** The embedded catalog on a loopback listener: somebody is trying Vitrine on their own machine. */
+/** The embedded catalog on a loopback listener: a newcomer tries Vitrine on their own machine. */
 export function isLocalDemo(config: Pick<Config, 'catalog' | 'host'>): boolean {
   return config.catalog.kind === 'embedded' && isLoopback(config.host)
 }

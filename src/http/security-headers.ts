@@ -40,7 +40,7 @@ export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string
   ].join('; ')
 }
 
-/** The policy of a fragment that somebody opens as a page: it may show itself, and nothing may run. */
+/** The policy of a fragment that is opened as a page: it may show itself, and nothing may run. */
 export function toFragmentPolicy(ownOrigin: string): string {
   const here = fromHere(ownOrigin).join(' ')
   return `default-src 'none'; style-src ${here}; img-src ${here} https:; frame-ancestors 'none'`
@@ -54,10 +54,12 @@ export const takenInHeaderList: Readonly<Record<string, string>> = {
   'X-XSS-Protection': '0',
 }
 
-/** Set them. */
-export const takenInHeaders: RequestHandler = (_request, response, next) => {
-  response.set(takenInHeaderList)
-  next()
+/** Create the handler that sets them, and `more`. */
+export function createTakenInHeaders(more: Readonly<Record<string, string>> = {}): RequestHandler {
+  return (_request, response, next) => {
+    response.set({ ...takenInHeaderList, ...more })
+    next()
+  }
 }
 
 /** For this server's own pages (studio, demonstration shop, mistakes). */

@@ -9,14 +9,6 @@ export type BackoffOptions = Readonly<{
   random?: () => number
 }>
 
-/** Waits that double at each failure, up to the longest. */
-export type Backoff = Readonly<{
-  /** Milliseconds to wait after one more failure. */
-  nextMs(): number
-  /** Start with the first wait again, after a success. */
-  reset(): void
-}>
-
 /** Return the wait after `failures` earlier failures, in milliseconds, without jitter. */
 export function computeBackoffMs(
   { firstMs, longestMs }: Pick<BackoffOptions, 'firstMs' | 'longestMs'>,
@@ -25,46 +17,43 @@ export function computeBackoffMs(
   return Math.min(firstMs * 2 ** failures, longestMs)
 }
 
-/** Create a back-off before its first failure. */
-export function createBackoff(options: BackoffOptions): Backoff {
+/** Create waits that double at each failure, up to the longest. */
+export function createBackoff(options: BackoffOptions) {
   const { jitterShare = 0, random = Math.random } = options
   let failures = 0
   return {
-    nextMs() {
+    /** Milliseconds to wait after one more failure. */
+    nextMs(): number {
       const waitMs = computeBackoffMs(options, failures)
       failures += 1
       return waitMs * (1 + jitterShare * random())
     },
-    reset() {
+    /** Start with the first wait again, after a success. */
+    reset(): void {
       failures = 0
     },
   }
 }
 
 /** A time in which something is not tried, after each failure a longer one. */
-export type Pause = Readonly<{
-  isOn(): boolean
-  /** Unix milliseconds; 0 while there is no pause. */
-  untilMs(): number
-  /** Note a failure: the next pause begins now. */
-  start(): void
-  /** Note a success: no pause, and the next one is short again. */
-  end(): void
-}>
+export type Pause = ReturnType<typeof createPause>
 
 /** Create a pause that is not on. A clock that is set back ends it. */
-export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions): Pause {
+export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions) {
   const backoff = createBackoff(options)
   const longestMs = options.longestMs * (1 + (options.jitterShare ?? 0))
   let endMs = 0
   const isOn = (): boolean => isPauseOn({ untilMs: endMs, nowMs: clock.nowMs(), longestMs })
   return {
     isOn,
-    untilMs: () => (isOn() ? endMs : 0),
-    start() {
+    /** Unix milliseconds; 0 while there is no pause. */
+    untilMs: (): number => (isOn() ? endMs : 0),
+    /** Note a failure: the next pause begins now. */
+    start(): void {
       endMs = clock.nowMs() + backoff.nextMs()
     },
-    end() {
+    /** Note a success: no pause, and the next one is short again. */
+    end(): void {
       endMs = 0
       backoff.reset()
     },
@@ -76,23 +65,19 @@ const STABLE_MS: number = 10 * SECOND_MS
 const FIRST_RESTART_WAIT_MS: number = SECOND_MS / 2
 const LONGEST_RESTART_WAIT_MS: number = 30 * SECOND_MS
 
-/** When to restart something that ended by itself: at once, then after longer and longer waits. */
-export type RestartBackoff = Readonly<{
-  noteStart(): void
-  /** Milliseconds to wait. Call it once at each end. */
-  nextMs(): number
-}>
+/** When to restart a process or thread that ended by itself: at once, then after longer and longer waits. */
+export type RestartBackoff = ReturnType<typeof createRestartBackoff>
 
-/** Create the back-off of one process or thread. */
-export function createRestartBackoff(clock: Pick<Clock, 'nowMs'>): RestartBackoff {
+export function createRestartBackoff(clock: Pick<Clock, 'nowMs'>) {
   const backoff = createBackoff({ firstMs: FIRST_RESTART_WAIT_MS, longestMs: LONGEST_RESTART_WAIT_MS })
   let startedAtMs = clock.nowMs()
   let isFirst = true
   return {
-    noteStart() {
+    noteStart(): void {
       startedAtMs = clock.nowMs()
     },
-    nextMs() {
+    /** Milliseconds to wait. Call it once at each end. */
+    nextMs(): number {
       // A backwards clock step must not reset the counter.
       if (isFirst || clock.nowMs() - startedAtMs >= STABLE_MS) {
         isFirst = false

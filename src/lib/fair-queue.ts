@@ -5,20 +5,8 @@ import { UnavailableError } from '../errors.ts'
 const MAX_WAITING = 128
 const MAX_WAITING_OF_ONE = 32
 
-/** Runs one task at a time, and takes turns between the visitors that wait. */
-export type FairQueue = Readonly<{
-  /**
-   * Run `task` when its turn comes. It is told how many milliseconds are left, and nobody waits for it longer than that.
-   * @throws UnavailableError when the queue is full, or `withinMs` passes first
-   */
-  run<T>(
-    request: Readonly<{ visitor: string; withinMs: number }>,
-    task: (leftMs: number) => Promise<T>,
-  ): Promise<T>
-}>
-
-/** Create an empty queue. */
-export function createFairQueue(clock: Clock): FairQueue {
+/** Create a queue that runs one task at a time, and takes turns between the visitors that wait. */
+export function createFairQueue(clock: Clock) {
   /** Visitors in the order of their turns, each with tasks in the order of their coming. */
   const waiting = new Map<string, (() => Promise<void>)[]>()
   let count = 0
@@ -32,7 +20,14 @@ export function createFairQueue(clock: Clock): FairQueue {
     isRunning = false
   }
   return {
-    async run({ visitor, withinMs }, task) {
+    /**
+     * Run `task` when its turn comes. It gets the milliseconds that are left; no caller waits for it longer than that.
+     * @throws UnavailableError when the queue is full, or `withinMs` passes first
+     */
+    async run<T>(
+      { visitor, withinMs }: Readonly<{ visitor: string; withinMs: number }>,
+      task: (leftMs: number) => Promise<T>,
+    ): Promise<T> {
       const own = waiting.get(visitor) ?? []
       if (count >= MAX_WAITING || own.length >= MAX_WAITING_OF_ONE)
         throw new UnavailableError('too many grids wait to be read')

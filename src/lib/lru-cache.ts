@@ -6,28 +6,22 @@ const ENTRY_OVERHEAD_BYTES = 200
 /** Both bounds are required: memory is finite in entries and in bytes. */
 export type CacheBounds = Readonly<{ maxEntries: number; maxBytes: number }>
 
-/** A bounded cache; what was used longest ago goes first. The caller judges ages. */
-export type Memory<T> = Readonly<{
-  get(key: string): T | undefined
-  /** `bytes`: of the value alone. A value that is larger than the whole cache is not kept. */
-  set(key: string, value: T, bytes: number): void
-  delete(key: string): void
-  entryCount(): number
-  byteCount(): number
-}>
+/** A bounded cache; the least recently used entry goes first. The caller judges ages. */
+export type Memory<T extends object> = ReturnType<typeof createMemory<T>>
 
 /** Create a cache on lru-cache `get` and `set`; its `fetch` drops good values on failure and is not used. */
-export function createMemory<T extends object>(bounds: CacheBounds): Memory<T> {
-  const cache = new LRUCache<string, T>({ max: bounds.maxEntries, maxSize: bounds.maxBytes })
+export function createMemory<T extends object>({ maxEntries, maxBytes }: CacheBounds) {
+  const cache = new LRUCache<string, T>({ max: maxEntries, maxSize: maxBytes })
   return {
-    get: (key) => cache.get(key),
-    set(key, value, bytes) {
+    get: (key: string): T | undefined => cache.get(key),
+    /** `bytes`: of the value alone. A value that is larger than the whole cache is not kept. */
+    set(key: string, value: T, bytes: number): void {
       cache.set(key, value, { size: bytes + key.length * 2 + ENTRY_OVERHEAD_BYTES })
     },
-    delete(key) {
+    delete(key: string): void {
       cache.delete(key)
     },
-    entryCount: () => cache.size,
-    byteCount: () => cache.calculatedSize,
+    entryCount: (): number => cache.size,
+    byteCount: (): number => cache.calculatedSize,
   }
 }

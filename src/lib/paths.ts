@@ -1,29 +1,28 @@
 import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The package's own folder: `src/` and `dist/` are both one level below it; this file lies one deeper. */
 export const PACKAGE_FOLDER: string = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Eta templates. */
-export const VIEWS_FOLDER: string = fileURLToPath(new URL('../../views', import.meta.url))
+export const VIEWS_FOLDER: string = join(PACKAGE_FOLDER, 'views')
 
 /** The code and the words that make views of data. */
 export const WIDGETS_FOLDER: string = fileURLToPath(new URL('../widgets', import.meta.url))
 
 /** The style sheet of the catalog service's page, served as it is written. */
-export const CATALOG_STYLE_FILE: string = fileURLToPath(
-  new URL('../../public/styles/catalog.css', import.meta.url),
-)
+export const CATALOG_STYLE_FILE: string = join(PACKAGE_FOLDER, 'public/styles/catalog.css')
 
 /** Built scripts and styles with hashed names, and their manifest (made by `npm run build`). */
-export const BUILT_FOLDER: string = fileURLToPath(new URL('../../public/built', import.meta.url))
+export const BUILT_FOLDER: string = join(PACKAGE_FOLDER, 'public/built')
 
 /** Scripts that a release had, under their hashed names, for ever (`npm run keep` adds the present ones). */
-export const KEPT_FOLDER: string = fileURLToPath(new URL('../../public/kept', import.meta.url))
+export const KEPT_FOLDER: string = join(PACKAGE_FOLDER, 'public/kept')
 
 /** The version in package.json. */
 export const VERSION: string = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+  JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as { version: string }
 ).version
 
 /** Which file lies at a path, whatever its name; `null`: none. */

@@ -1,22 +1,18 @@
 import type { Clock } from '../clock.ts'
 
-/** Calls to another process or thread that may be busy, or gone. */
-export type RpcChannel = Readonly<{
-  /** Send a call with a new id and wait for its reply; `undefined` on timeout or when the other side has ended. */
-  call(send: (id: number) => void): Promise<unknown>
-  /** Hand in the reply to a call; a late one is ignored. */
-  resolve(id: number, value: unknown): void
-}>
-
 /** `ended` aborts when the other side has ended. */
-export type RpcChannelOptions = Readonly<{ clock: Clock; timeoutMs: number; ended?: AbortSignal }>
+type RpcChannelOptions = Readonly<{ clock: Clock; timeoutMs: number; ended?: AbortSignal }>
 
-export function createRpcChannel({ clock, timeoutMs, ended }: RpcChannelOptions): RpcChannel {
+export type RpcChannel = ReturnType<typeof createRpcChannel>
+
+/** Create a channel for calls to another process or thread that may be busy, or gone. */
+export function createRpcChannel({ clock, timeoutMs, ended }: RpcChannelOptions) {
   const pending = new Map<number, (value: unknown) => void>()
   let lastId = 0
   ended?.addEventListener('abort', () => pending.forEach((resolve) => resolve(undefined)))
   return {
-    async call(send) {
+    /** Send a call with a new id and wait for its reply; `undefined` on timeout or when the other side has ended. */
+    async call(send: (id: number) => void): Promise<unknown> {
       if (ended?.aborted) return undefined
       const id = (lastId += 1)
       const reply = new Promise<unknown>((resolve) => pending.set(id, resolve))
@@ -29,6 +25,7 @@ export function createRpcChannel({ clock, timeoutMs, ended }: RpcChannelOptions)
         pending.delete(id)
       }
     },
-    resolve: (id, value) => pending.get(id)?.(value),
+    /** Hand in the reply to a call; a late one is ignored. */
+    resolve: (id: number, value: unknown): void => pending.get(id)?.(value),
   }
 }

@@ -1,13 +1,7 @@
 import type { Clock } from '../clock.ts'
 
-/** Limits how many calls run at the same time; the others wait in the order in which they came. */
-export type Semaphore = Readonly<{
-  /** Take a place within `timeoutMs`. Return the function that releases it, or `undefined` when none became free in time. */
-  acquire(timeoutMs: number): Promise<(() => void) | undefined>
-}>
-
-/** Create a semaphore with `count` places. The caller bounds how many wait. */
-export function createSemaphore(count: number, clock: Clock): Semaphore {
+/** Limit what runs at the same time to `count`; the others wait in the order in which they came. The caller bounds how many. */
+export function createSemaphore(count: number, clock: Clock) {
   const waiting: (() => void)[] = []
   let free = count
   const release = (): void => {
@@ -16,7 +10,8 @@ export function createSemaphore(count: number, clock: Clock): Semaphore {
     else next()
   }
   return {
-    acquire(timeoutMs) {
+    /** Take a place within `timeoutMs`. Return the function that releases it, or `undefined` when none became free in time. */
+    acquire(timeoutMs: number): Promise<(() => void) | undefined> {
       if (free > 0) {
         free--
         return Promise.resolve(release)

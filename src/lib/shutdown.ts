@@ -3,41 +3,30 @@ import { SECOND_MS } from '../clock.ts'
 /** A bug: sysexits.h calls it an internal software error. */
 const EXIT_SOFTWARE = 70
 
-/** A stop takes no longer than this, whatever hangs, unless whoever asks for it says how long it may take. */
+/** A stop takes no longer than this, whatever hangs, unless its caller says how long it may take. */
 const STOP_WITHIN_MS: number = 9.5 * SECOND_MS
 
 /** What a command ends with that was told to stop, and is not done when the time is over: 128 and the signal's number. */
 const FORCED_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, npm: 143 }
 
-/** How a process comes to its end: told to, or by an error that nobody caught. */
-export type Shutdown = Readonly<{
-  /** Aborts when the process is to end; the reason says why. */
-  signal: AbortSignal
-  /**
-   * Tells everything to end, and ends the process if that takes longer than `withinMs`: with 130 or 143 if a signal is the
-   * reason and nothing has set the exit code, because what was asked for is not done.
-   */
-  stopFor(reason: string, withinMs?: number): void
-  /** The exit code: `code`, unless an error that nobody caught brought the end about. */
-  toExitCode(code: number): number
-}>
-
-/** A command that is done has set the code of the process; only what it left open is cut off then. */
-function toForcedCode(reason: string): number {
-  return Number(process.exitCode ?? FORCED_CODES[reason] ?? 0)
-}
-
 /**
- * Watches for errors that nobody caught, after which nothing is certain any more: such an error is logged, answers under way
- * end, and so does the process. A second one ends it at once.
+ * Bring the process to its end when it is told to, or after an error that nobody caught, after which nothing is certain any
+ * more: such an error is logged, responses under way end, and so does the process. A second one ends it at once.
  */
-export function createShutdown(logFatal: (fields: object, message: string) => void): Shutdown {
+export function createShutdown(logFatal: (fields: object, message: string) => void) {
   const stop = new AbortController()
   let hasFailed = false
+  /** The exit code: `code`, unless an error that nobody caught brought the end about. */
   const toExitCode = (code: number): number => (hasFailed ? EXIT_SOFTWARE : code)
+  /**
+   * Tell everything to end, and end the process if that takes longer than `withinMs`: with 130 or 143 if a signal is the
+   * reason and nothing has set the exit code, because what was asked for is not done.
+   */
   const stopFor = (reason: string, withinMs = STOP_WITHIN_MS): void => {
     stop.abort(reason)
-    setTimeout(() => process.exit(toExitCode(toForcedCode(reason))), withinMs).unref()
+    // A command that is done has set the code of the process; only what it left open is cut off then.
+    const end = (): never => process.exit(toExitCode(Number(process.exitCode ?? FORCED_CODES[reason] ?? 0)))
+    setTimeout(end, withinMs).unref()
   }
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
@@ -48,5 +37,6 @@ export function createShutdown(logFatal: (fields: object, message: string) => vo
       stopFor(event)
     })
   }
+  /** `signal` aborts when the process is to end; its reason says why. */
   return { signal: stop.signal, stopFor, toExitCode }
 }

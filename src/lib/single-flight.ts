@@ -1,21 +1,15 @@
-/** Shares one call among all who ask for the same key while it is under way. */
-export type SingleFlight<T> = Readonly<{
-  /** Return the call under way for `key`, or start one. A deadline belongs to the call, not to one of its callers. */
-  run(key: string, start: () => Promise<T>): Promise<T>
-  has(key: string): boolean
-}>
-
-/** Create a single-flight without calls. */
-export function createSingleFlight<T>(): SingleFlight<T> {
+/** Share one call among all who ask for the same key while it is under way. */
+export function createSingleFlight<T>() {
   const calls = new Map<string, Promise<T>>()
   return {
-    run(key, start) {
+    /** Return the call under way for `key`, or start one. A deadline belongs to the call, not to one of its callers. */
+    run(key: string, start: () => Promise<T>): Promise<T> {
       const current = calls.get(key)
       if (current !== undefined) return current
       const call = start().finally(() => calls.delete(key))
       calls.set(key, call)
       return call
     },
-    has: (key) => calls.has(key),
+    has: (key: string): boolean => calls.has(key),
   }
 }

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import type { Asset } from '../http/assets.ts'
 import { pickBody, sendResponse } from '../http/response.ts'
-import { takenInHeaders } from '../http/security-headers.ts'
+import { createTakenInHeaders } from '../http/security-headers.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
 import { getParameter } from './requests.ts'
 
@@ -27,14 +27,12 @@ const FAVICON = Buffer.from(
 /** `/embed.js`, `/assets/…` and `/accents/….css`: what pages of other sites load. */
 export function createAssetsRouter(context: Context): Router {
   const router = Router()
-  router.use(['/assets', '/accents', '/embed.js'], takenInHeaders, (_request, response, next) => {
-    response.setHeader('Access-Control-Allow-Origin', '*')
-    next()
-  })
+  const forAnySite = createTakenInHeaders({ 'Access-Control-Allow-Origin': '*' })
+  router.use(['/assets', '/accents', '/embed.js'], forAnySite)
   router.get('/embed.js', (request, response) => {
     sendAsset(request, response, { asset: context.assets.get('embed.js'), cacheControl: LOADER })
   })
-  router.get('/favicon.ico', takenInHeaders, (request, response) => {
+  router.get('/favicon.ico', createTakenInHeaders(), (request, response) => {
     const headers = { 'Content-Type': 'image/svg+xml', 'Cache-Control': ACCENT }
     sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => FAVICON })
   })
@@ -56,9 +54,8 @@ export function createAssetsRouter(context: Context): Router {
 function sendAsset(
   request: Request,
   response: Response,
-  file: Readonly<{ asset: Asset; cacheControl: string }>,
+  { asset, cacheControl }: Readonly<{ asset: Asset; cacheControl: string }>,
 ): void {
-  const { asset, cacheControl } = file
   const { encoding, body } = pickBody(asset.bodies, request.get('accept-encoding'))
   sendResponse(request, response, {
     status: 200,
@@ -68,7 +65,7 @@ function sendAsset(
       'Content-Encoding': encoding ?? undefined,
       Vary: 'Accept-Encoding',
     },
-    etag: `W/${asset.etag.replace(/^W\//, '')}`,
+    etag: asset.etag,
     getBody: () => body,
   })
 }

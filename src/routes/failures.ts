@@ -2,45 +2,34 @@ import type { IncomingMessage } from 'node:http'
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import type { Context } from '../context.ts'
 import {
-  type VitrineError,
-  BadOptionError,
   InvalidGtinError,
-  OfferGoneError,
+  MistakeError,
   StoreError,
   UnavailableError,
   UnknownAddressError,
-  UnknownChannelError,
 } from '../errors.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { isUnreached } from '../storage/unavailable.ts'
 import { getRequestId, logFailure } from './request-log.ts'
 
-/** Where an answer goes: into an article, into a frame, or to somebody who looks at this server itself. */
+/** Where a response goes: into an article, into a frame, or to an operator who looks at this server itself. */
 export type FailureSurface = 'fragment' | 'embed' | 'page'
 
 /**
  * How a failure is answered.
  * - `empty`: nothing at all (200, zero bytes; a frame gets an empty document that reports `hidden`)
- * - `mistake`: somebody who builds a template reads why: a comment in a fragment, a short page elsewhere
+ * - `mistake`: the author of a template reads why: a comment in a fragment, a short page elsewhere
  */
 export type FailureForm = Readonly<{
   status: number
   form: 'empty' | 'mistake'
   state: 'invalid' | 'unavailable'
-  /** `null`: may not be stored; else as long as a box. */
+  /** Cacheable as long as a box; else it may not be stored. */
   isCacheable: boolean
   /** Words for `Vitrine-Error` and for a mistake; `null` where the visitor is told nothing. */
   message: string | null
 }>
-
-const UNAVAILABLE = {
-  status: 200,
-  form: 'empty',
-  state: 'unavailable',
-  isCacheable: false,
-  message: null,
-} as const
 
 /**
  * The one table of surface and error: a reader of an article never sees an error; a mistake in a template is named.
@@ -50,11 +39,12 @@ export function toFailureForm(error: unknown, surface: FailureSurface): FailureF
   if (error instanceof InvalidGtinError) {
     return { status: 200, form: 'empty', state: 'invalid', isCacheable: true, message: error.publicMessage }
   }
-  if (isMistake(error)) {
+  if (error instanceof MistakeError) {
     const { statusCode: status, publicMessage: message } = error
     return { status, form: 'mistake', state: 'invalid', isCacheable: false, message }
   }
-  if (surface !== 'page') return UNAVAILABLE
+  if (surface !== 'page')
+    return { status: 200, form: 'empty', state: 'unavailable', isCacheable: false, message: null }
   const isKnown = error instanceof UnavailableError || error instanceof StoreError
   const message = isKnown ? error.publicMessage : 'Something went wrong on this server. Its log says what.'
   return { status: isKnown ? 503 : 500, form: 'mistake', state: 'unavailable', isCacheable: false, message }
@@ -86,15 +76,6 @@ export function toKnownError(error: unknown, path: string): unknown {
   return path.includes('/where-to-buy/')
     ? new InvalidGtinError('the address holds no GTIN')
     : new UnknownAddressError('the address is no valid percent-encoding')
-}
-
-function isMistake(error: unknown): error is VitrineError {
-  return (
-    error instanceof BadOptionError ||
-    error instanceof UnknownChannelError ||
-    error instanceof OfferGoneError ||
-    error instanceof UnknownAddressError
-  )
 }
 
 /** Refuse an address that no router knows. */

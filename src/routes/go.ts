@@ -1,7 +1,7 @@
 import { Router } from 'express'
 import type { Context } from '../context.ts'
 import { OfferGoneError } from '../errors.ts'
-import { takenInHeaders } from '../http/security-headers.ts'
+import { createTakenInHeaders } from '../http/security-headers.ts'
 import { getParameter } from './requests.ts'
 
 /**
@@ -10,10 +10,10 @@ import { getParameter } from './requests.ts'
  */
 export function createGoRouter(context: Context): Router {
   const router = Router()
-  router.use('/go', takenInHeaders, (_request, response, next) => {
-    response.set({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex, nofollow' })
-    next()
-  })
+  router.use(
+    '/go',
+    createTakenInHeaders({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex, nofollow' }),
+  )
   router.get('/go/:channel/:gtin/:offer', async (request, response) => {
     const offer = await context.widgets.findOffer({
       channelId: getParameter(request.params, 'channel'),

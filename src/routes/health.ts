@@ -14,16 +14,16 @@ import { type ServerState, measureState, readServerState } from '../server-statu
 /** How long readiness is cached, so that a flood of requests costs no database reads. */
 const READINESS_CACHE_MS: number = SECOND_MS
 
-/** `gate`: who may see the metrics and the detail of `/readyz`. */
-export type HealthDetails = Readonly<{ isStopping(): boolean; gate: AdminGate }>
-
 /**
  * `/healthz`: the process is alive. `/readyz`: it can serve; with `?require=database` only where the database can be reached, for
  * balancers that have other servers. `/metrics`: what it has done, for Prometheus.
  */
-export function createHealthRouter(context: Context, details: HealthDetails): Router {
+export function createHealthRouter(
+  context: Context,
+  { isStopping, gate }: Readonly<{ isStopping(): boolean; gate: AdminGate }>,
+): Router {
   const router = Router()
-  const judge = cacheReadiness(context)
+  const getReadiness = cacheReadiness(context)
   router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.ownOrigin))
   router.get('/healthz', (_request, response) => {
     response.set({ 'Cache-Control': 'no-store', Server: SERVER_NAME }).json({ status: 'ok' })
@@ -31,15 +31,15 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
   // Balancers ask without a password: the status never depends on who asks, only the detail does.
   router.get('/readyz', async (request, response) => {
     const isDatabaseRequired = parseQuery(request).get('require') === 'database'
-    const { detail, isCutOff, ...judged } = details.isStopping() ? STOPPING : await judge()
-    const verdict = judged.ready && isDatabaseRequired && isCutOff ? CUT_OFF : judged
-    const isDetailShown = detail !== undefined && (await details.gate.isAdmin(request))
+    const { detail, isCutOff, ...found } = isStopping() ? STOPPING : await getReadiness()
+    const readiness = found.ready && isDatabaseRequired && isCutOff ? CUT_OFF : found
+    const isDetailShown = detail !== undefined && (await gate.isAdmin(request))
     response
-      .status(verdict.ready ? 200 : 503)
+      .status(readiness.ready ? 200 : 503)
       .set('Cache-Control', 'no-store')
-      .json(isDetailShown ? { ...verdict, detail } : verdict)
+      .json(isDetailShown ? { ...readiness, detail } : readiness)
   })
-  router.get('/metrics', details.gate.protect, async (_request, response) => {
+  router.get('/metrics', gate.protect, async (_request, response) => {
     await measureState(context)
     const { contentType, text } = await context.metrics.print()
     response.set({ 'Content-Type': contentType, 'Cache-Control': 'no-store' }).send(text)
@@ -47,30 +47,38 @@ export function createHealthRouter(context: Context, details: HealthDetails): Ro
   return router
 }
 
-/** What `/readyz` tells; the status is for machines and for anybody, the detail for the admin. */
-type Readiness = Readonly<{ ready: boolean; reason: string; isCutOff: boolean; detail?: ReadinessDetail }>
+/** The detail is for the admin. */
+type Readiness = Readonly<{
+  ready: boolean
+  reason: string
+  isCutOff: boolean
+  detail?: ReturnType<typeof toDetail>
+}>
 
 const STOPPING: Readiness = { ready: false, reason: 'stopping', isCutOff: false }
 
 const CUT_OFF = { ready: false, reason: 'the database cannot be reached' } as const
 
-/** Judge readiness at most once in `READINESS_CACHE_MS`; requests meanwhile share the result. */
+/** Check readiness at most once in `READINESS_CACHE_MS`; requests meanwhile share the result. */
 function cacheReadiness(context: Context): () => Promise<Readiness> {
-  let last: Readonly<{ verdict: Promise<Readiness>; untilMs: number }> | undefined
+  let last: Promise<Readiness> | undefined
+  let untilMs = 0
   return () => {
     const nowMs = context.clock.nowMs()
-    if (last === undefined || !isPauseOn({ untilMs: last.untilMs, nowMs, longestMs: READINESS_CACHE_MS }))
-      last = { verdict: judgeReadiness(context), untilMs: nowMs + READINESS_CACHE_MS }
-    return last.verdict
+    if (last === undefined || !isPauseOn({ untilMs, nowMs, longestMs: READINESS_CACHE_MS })) {
+      last = checkReadiness(context)
+      untilMs = nowMs + READINESS_CACHE_MS
+    }
+    return last
   }
 }
 
 /**
- * Ready means: the store opens, and there is a copy or a catalog that has answered. A store that several machines share is away
- * for all of them, as far as is known here: each one that knows its channels goes on from memory. Who knows that others reach it
- * requires the database.
+ * Ready means: the store opens, and there is a copy or a catalog that has answered. A store that several machines share counts as
+ * unavailable for all of them, so each one that knows its channels goes on from memory. A balancer that knows better requires the
+ * database.
  */
-async function judgeReadiness(context: Context): Promise<Readiness> {
+async function checkReadiness(context: Context): Promise<Readiness> {
   const { channels, clock, config } = context
   const [state, knowledge] = await Promise.all([
     readServerState(context),
@@ -94,8 +102,6 @@ const READINESS_OF_CHANNELS: Readonly<Record<ChannelKnowledge, Pick<Readiness, '
 function isShared({ config }: Context): boolean {
   return config.database.kind === 'postgres'
 }
-
-type ReadinessDetail = ReturnType<typeof toDetail>
 
 /** Times are ISO texts; one of the past is `null` where a clock was wrong. */
 function toDetail(context: Context, state: ServerState) {

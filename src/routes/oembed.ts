@@ -1,10 +1,11 @@
 import { type ErrorRequestHandler, Router } from 'express'
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { BadOptionError, OembedError } from '../errors.ts'
+import { MistakeError } from '../errors.ts'
 import { findClientAddress } from '../http/client-address.ts'
+import { toRefusalHeaders } from '../http/refusals.ts'
 import { createEtag, sendResponse } from '../http/response.ts'
-import { takenInHeaders } from '../http/security-headers.ts'
+import { createTakenInHeaders } from '../http/security-headers.ts'
 import { type OembedFormat, answerOembed, parseOembedQuestion } from '../widgets/oembed.ts'
 import { logFailure } from './request-log.ts'
 import { parseQuery } from './requests.ts'
@@ -21,10 +22,7 @@ const CACHEABLE = `public, max-age=${HOUR_SECONDS}`
 export function createOembedRouter(context: Context): Router {
   const { config, publicUrl, widgets } = context
   const router = Router()
-  router.use('/oembed', takenInHeaders, (_request, response, next) => {
-    response.setHeader('Access-Control-Allow-Origin', '*')
-    next()
-  })
+  router.use('/oembed', createTakenInHeaders({ 'Access-Control-Allow-Origin': '*' }))
   router.get('/oembed', async (request, response) => {
     const question = parseOembedQuestion(parseQuery(request))
     const visitor = findClientAddress(request, config.trustProxy)
@@ -47,13 +45,9 @@ export function createOembedRouter(context: Context): Router {
 function createOembedErrorHandler(context: Context): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, next) => {
-    if (!(error instanceof OembedError || error instanceof BadOptionError)) return next(error)
+    if (!(error instanceof MistakeError)) return next(error)
     logFailure(context, { error, surface: 'oembed', state: 'invalid', request, response })
-    response.status(error.statusCode).set({
-      'Cache-Control': 'no-store',
-      'Vitrine-State': 'invalid',
-      'Vitrine-Error': error.publicMessage,
-    })
+    response.status(error.statusCode).set(toRefusalHeaders(error.publicMessage))
     response.type('text').send(`${error.publicMessage}\n`)
   }
 }

@@ -4,7 +4,7 @@ import { type Refusal, formatWidgetRefusal, sendRefusal } from '../http/refusals
 import { findQuery, parseQueryString } from '../widgets/parameters.ts'
 import { noteArrival } from './request-log.ts'
 
-/** Longest address that is answered, in characters: options are short, and a longer one is nobody's page. */
+/** Longest address that is answered, in characters: options are short, and no page needs a longer one. */
 const MAX_ADDRESS_CHARACTERS = 2_048
 
 const METHOD_REFUSED: Refusal = { status: 405, message: 'Only GET and HEAD are answered here.' }
@@ -57,13 +57,9 @@ function createStrip(publicUrl: string): (address: string) => string {
   }
 }
 
-/** Parts of a path, decoded by Express. */
-type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>
-
 /** Return one named part of a path; the parts of a wildcard are joined again, and a missing one is empty. */
-export function getParameter(parameters: Parameters, name: string): string {
-  const value = parameters[name] ?? ''
-  return typeof value === 'string' ? value : value.join('/')
+export function getParameter(parameters: Partial<Request['params']>, name: string): string {
+  return [parameters[name] ?? []].flat().join('/')
 }
 
 /** Parse the query string as it was sent; Express does not read it. */

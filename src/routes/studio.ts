@@ -22,8 +22,7 @@ export function createStudioRouter(context: Context, gate: AdminGate): Router {
     toStudioView(await readStudioData(context, parseQuery(request), findStudioUrl(context, request)))
 
   // Uptime probes and browsers ask for it without a password, so it asks for none: `/studio` does.
-  router.get('/', (request, response) => {
-    if (!gate.hasStudio(request)) throw new UnknownAddressError('closed without an admin password')
+  router.get('/', gate.requireStudio, (_request, response) => {
     response.set('Cache-Control', 'no-store').redirect(302, `${context.publicUrl}/studio`)
   })
   router.get('/studio', gate.protect, headers, async (request: Request, response: Response) => {

@@ -160,6 +160,7 @@ describe('oEmbed', () => {
     const seen = await ask(harness, url, more)
     expect(seen.status).toBe(status)
     expect(seen.headers).toMatchObject({
+      'cache-status': 'vitrine; fwd=miss; detail=invalid',
       'content-type': 'text/plain; charset=utf-8',
       'cache-control': 'no-store',
       'vitrine-state': 'invalid',

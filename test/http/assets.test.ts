@@ -46,7 +46,7 @@ describe('loadAssets', () => {
     expect(asset.integrity).toBe(
       `sha384-${createHash('sha384').update(asset.bodies.identity).digest('base64')}`,
     )
-    expect(asset.etag).toMatch(/^"[\w-]{22}"$/)
+    expect(asset.etag).toMatch(/^W\/"[\w-]{22}"$/)
   })
 
   test('file name – current, of another time, or of nobody', () => {

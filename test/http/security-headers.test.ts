@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import {
   type FrameRules,
   createOwnPageHeaders,
+  createTakenInHeaders,
   listFrameAncestors,
-  takenInHeaders,
   toEmbedPolicy,
   toFragmentPolicy,
 } from '../../src/http/security-headers.ts'
@@ -108,7 +108,7 @@ describe('policies', () => {
       'cross-origin-opener-policy': null,
       'strict-transport-security': null,
     }
-    expect(await getHeaders(takenInHeaders, Object.keys(expected))).toEqual(expected)
+    expect(await getHeaders(createTakenInHeaders(), Object.keys(expected))).toEqual(expected)
   })
 
   it('own pages - framed by nobody', async () => {
