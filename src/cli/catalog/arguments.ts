@@ -19,6 +19,9 @@ const MAX_ROWS = 10_000_000
 /** The word that takes something away; commander takes `null` for an empty text. */
 const NONE = 'none'
 
+/** `--yes`: also what takes more with it. */
+export type Confirmation = Readonly<{ yes?: boolean }>
+
 export function orNull<Value>(value: Value | typeof NONE): Value | null {
   return value === NONE ? null : value
 }

@@ -93,17 +93,14 @@ export async function checkEmbeddedCatalog(context: CommandContext, report: Repo
       if (!assigned.has(id))
         report.good(`channel ${name} (${id})`, 'it has no network, and shows nothing', cure)
     }
-    for (const network of await fetchNetworks(reader)) {
-      const own = networkChannels.filter(({ networkId }) => networkId === network.id)
-      for (const cure of warnOfNameless(network, own))
+    for (const network of await fetchNetworks(reader))
+      for (const cure of warnOfNameless(network, networkChannels))
         report.good(`network ${network.name}`, 'its links lack the publisher', cure)
-    }
   })
 }
 
 /** An empty catalog was lost where the stored copy knows one. A copy that cannot be read is a finding of its own. */
 async function checkLost(report: Report): Promise<void> {
-  const { catalogDatabase, database } = report.config
-  const copied = await findCopiedCatalog(database).catch(() => undefined)
-  if (copied !== undefined) report.bad('catalog', LOST_CATALOG, toLostRemedy(catalogDatabase, database))
+  const copied = await findCopiedCatalog(report.config.database).catch(() => undefined)
+  if (copied !== undefined) report.bad('catalog', LOST_CATALOG, toLostRemedy(report.config))
 }
