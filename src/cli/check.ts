@@ -30,13 +30,13 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
     isEmbedded ? 'embedded catalog service' : `catalog at ${new URL(address.url).origin}`,
   )
   await checkListener(command, report)
-  const catalog = await report.attempt('catalog service', () => openCatalog(command))
-  if (catalog !== undefined) {
+  const opened = await report.attempt('catalog service', () => openCatalog(command))
+  if (opened !== undefined) {
     try {
-      await checkCatalog(command, report, catalog.place)
+      await checkCatalog(command, report, opened.catalog)
       if (isEmbedded) await report.attempt('catalog', () => checkEmbeddedCatalog(command, report))
     } finally {
-      await catalog.close()
+      await opened.close()
     }
   }
   await checkProxy(command, report)

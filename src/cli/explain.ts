@@ -19,7 +19,7 @@ import { findRemedy, findRemedyByCode } from './checks/findings.ts'
 import { type CommandContext, type ExitCode, print } from './command.ts'
 import { type CommandParts, createCommandClient, openContext } from './open-catalog.ts'
 
-/** Options of the box are words such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
+/** Options of the box are arguments such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
 export type ExplainArguments = [
   channel: string,
   gtin: string,
@@ -33,11 +33,11 @@ export type ExplainArguments = [
  */
 export async function runExplain(
   command: CommandContext,
-  ...[channel, typedGtin, words, { call: mayCall }]: ExplainArguments
+  ...[channel, typedGtin, args, { call: mayCall }]: ExplainArguments
 ): Promise<ExitCode> {
   const gtin = findGtin(typedGtin.trim())
   if (gtin === undefined) throw new UsageError('a GTIN is 1 to 14 digits, without spaces or hyphens')
-  const query = parseWords(words)
+  const query = parseArguments(args)
   const wanted = { channelId: channel.trim().toLowerCase(), gtin }
   const context = await openContext(command, { walkRunner: null })
   try {
@@ -58,17 +58,17 @@ export async function runExplain(
   }
 }
 
-/** A word with `?` or `&` is a query as in an address; any other is one option as it is typed. */
-function parseWords(words: readonly string[]): URLSearchParams {
+/** An argument with `?` or `&` is a query as in an address; any other is one option as it is typed. */
+function parseArguments(args: readonly string[]): URLSearchParams {
   const query = new URLSearchParams()
-  for (const word of words) {
-    const isQuery = word.startsWith('?') || /&[a-z_]+=/.test(word)
-    const equals = word.indexOf('=')
-    if (equals < 1 && word !== '?')
-      throw new UsageError(`"${word}" is no option: write NAME=VALUE, as in stock=in`)
+  for (const argument of args) {
+    const isQuery = argument.startsWith('?') || /&[a-z_]+=/.test(argument)
+    const equals = argument.indexOf('=')
+    if (equals < 1 && argument !== '?')
+      throw new UsageError(`"${argument}" is no option: write NAME=VALUE, as in stock=in`)
     const pairs = isQuery
-      ? parseQueryString(word.replace(/^\?/, ''))
-      : [[word.slice(0, equals), word.slice(equals + 1)] as const]
+      ? parseQueryString(argument.replace(/^\?/, ''))
+      : [[argument.slice(0, equals), argument.slice(equals + 1)] as const]
     for (const [name, value] of pairs) query.append(name, value)
   }
   return query

@@ -31,7 +31,7 @@ export function toLocalUrl(host: string, port: number): string {
  * the widget server's own pictures are: those of the sample data lie at the address that it was made for.
  */
 type OpenCatalog = Readonly<{
-  place: CatalogPlace
+  catalog: CatalogPlace
   demo: Demo | null
   publicUrl: string
   close(): Promise<void>
@@ -54,7 +54,7 @@ export async function openCatalog(
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, port)
   if (catalog.kind === 'embedded') return openEmbedded(command, publicUrl, mayPutSample)
   return {
-    place: { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url },
+    catalog: { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url },
     demo: null,
     publicUrl,
     close: () => Promise.resolve(),
@@ -86,7 +86,11 @@ async function openEmbedded(
   if (thread.isLost) logger.error({ remedy: toLostRemedy(config) }, LOST_CATALOG)
   const sampleUrl = thread.sampleBase ?? publicUrl
   return {
-    place: { baseUrl: thread.url, key: createFixedKey(key), identity: toEmbeddedIdentity(thread.catalogId) },
+    catalog: {
+      baseUrl: thread.url,
+      key: createFixedKey(key),
+      identity: toEmbeddedIdentity(thread.catalogId),
+    },
     demo: createDemo(sampleUrl, thread.readContent),
     publicUrl: sampleUrl,
     close: thread.close,
@@ -127,15 +131,15 @@ export async function openContext(
   options?: OpenCatalogOptions,
 ): Promise<CommandParts> {
   // The rest of the program is loaded while the embedded catalog starts in its thread.
-  const [{ place, demo, publicUrl, close }, { createContext }] = await Promise.all([
+  const [{ close, ...opened }, { createContext }] = await Promise.all([
     openCatalog(command, options),
     import('../context.ts'),
   ])
   try {
-    const context = await createContext({ ...command, ...parts, publicUrl, catalog: place, demo })
+    const context = await createContext({ ...command, ...parts, ...opened })
     return {
       ...context,
-      catalog: place,
+      catalog: opened.catalog,
       async dispose() {
         try {
           await context.dispose()

@@ -17,7 +17,7 @@ const EXIT_FAILED = 1
  * standard error, and by the exit code.
  */
 export async function runCommandLine(
-  words: readonly string[],
+  args: readonly string[],
   readEnvironment: () => Environment,
   io: CommandIo,
 ): Promise<ExitCode> {
@@ -35,9 +35,9 @@ export async function runCommandLine(
     const program = createProgram(run, io)
     const catalog = program.command('catalog').description('the embedded catalog service')
     // Starting the server loads nothing of the catalog's commands.
-    if (words.includes('catalog')) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
+    if (args.includes('catalog')) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
     pointToHelp(program, program.name(), io)
-    await program.parseAsync(nameList(program, words), { from: 'user' })
+    await program.parseAsync(nameList(program, args), { from: 'user' })
     return code
   } catch (error) {
     return explain(error, io)
@@ -103,15 +103,15 @@ function createProgram(run: Runner, io: CommandIo): Command {
 }
 
 /** `vitrine catalog keys` alone, or with options, is `vitrine catalog keys list`. */
-function nameList(program: Command, words: readonly string[]): readonly string[] {
-  const [catalog, name, next] = words
+function nameList(program: Command, args: readonly string[]): readonly string[] {
+  const [catalog, name, next] = args
   const subcommands =
     program.commands
       .find((command) => command.name() === catalog)
       ?.commands.find((command) => command.name() === name)?.commands ?? []
   const isNamed = next !== undefined && (!next.startsWith('-') || next === '--help' || next === '-h')
-  if (subcommands.length === 0 || isNamed) return words
-  return [...words.slice(0, 2), 'list', ...words.slice(2)]
+  if (subcommands.length === 0 || isNamed) return args
+  return [...args.slice(0, 2), 'list', ...args.slice(2)]
 }
 
 function printLines(text: string, print: (line: string) => void): void {

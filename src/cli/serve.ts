@@ -166,13 +166,10 @@ function explainNothing({ config, findStoreFailure }: Context): string {
     : 'The catalog could not be walked yet; "vitrine check" says why. It is tried again.'
 }
 
-/** Addresses that really open; `null` where there is nothing to show. */
-type Addresses = Readonly<{ box: string | null; grid: string | null }>
+const NOTHING = { box: null, grid: null } as const
 
-const NOTHING: Addresses = { box: null, grid: null }
-
-/** Of a product that the demonstration shows first, else of the first one in the copy. */
-async function findAddresses({ channels, store, demo, publicUrl }: Context): Promise<Addresses> {
+/** Find addresses that really open: of a product that the demonstration shows first, else of the first one in the copy. */
+async function findAddresses({ channels, store, demo, publicUrl }: Context) {
   const showcase = demo?.showcase
   const isShowcase = (id: string): boolean => id === showcase?.channelId
   const listed = await channels.listChannels()

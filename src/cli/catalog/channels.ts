@@ -97,7 +97,7 @@ async function listChannels({ reader }: CatalogStore, { organization: word }: Ow
 async function add({ database, nowMs }: Change, name: string, options: NewChannel): Promise<Result> {
   const { id = randomUUID(), kind = 'website', url = null } = options
   const { removedSample, notes } = await removeSample(database)
-  const organizationId = await getOwnerId(database, options.organization, nowMs)
+  const organizationId = await getOwnerId({ database, nowMs }, options.organization)
   const all = await fetchOwnedChannels(database)
   if (all.some((known) => known.id === id)) throw new UsageError(`there is a channel of the id ${id} already`)
   await refuseTaken(database, organizationId, name)

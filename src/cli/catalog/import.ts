@@ -8,6 +8,7 @@ import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { describeStoreFailure } from '../../storage/unavailable.ts'
+import { formatCount } from '../../widgets/format.ts'
 import { findUnframedHint } from '../checks/findings.ts'
 import { type CommandContext, type Runner, addExamples, print } from '../command.ts'
 import { lineOf } from './arguments.ts'
@@ -98,7 +99,7 @@ function printSummary(context: CommandContext, summary: ImportSummary): void {
   const { untracked: untrackedNetworks } = pageNetworks
   print(context, { ...counts, channel, rejects, untrackedNetworks }, [
     ...(rejects === null ? [] : [`rejected rows: ${rejects}`]),
-    `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}, ${formatCount(rejected)} rejected; channel ${channel}`,
+    `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}, ${formatCount(rejected, 'en')} rejected; channel ${channel}`,
   ])
 }
 
@@ -127,10 +128,6 @@ function explain(summary: ImportSummary): readonly string[] {
   return lines
 }
 
-function formatCount(number: number): string {
-  return number.toLocaleString('en-US')
-}
-
 /** On a terminal one line drawn over itself; elsewhere a plain line now and then. */
 function createProgressPrinter({ clock, io }: CommandContext): (progress: ImportProgress) => void {
   const everyMs = io.isTerminal ? REDRAW_MS : PLAIN_LINE_MS
@@ -150,8 +147,8 @@ function createProgressPrinter({ clock, io }: CommandContext): (progress: Import
 function describeProgress(progress: ImportProgress, tookMs: number): string {
   const { readBytes, totalBytes, rows, products, rejected } = progress
   const share = Math.min(1, readBytes / totalBytes)
-  const counts = `${Math.floor(100 * share)} % read, ${pluralize(products, 'product')}, ${formatCount(rejected)} rejected`
-  const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, tookMs)))
+  const counts = `${Math.floor(100 * share)} % read, ${pluralize(products, 'product')}, ${formatCount(rejected, 'en')} rejected`
+  const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, tookMs)), 'en')
   const left = share > 0 ? `, ${formatDuration(tookMs * (1 / share - 1))} left` : ''
   return `${counts}; ${speed} rows/s${left}`
 }

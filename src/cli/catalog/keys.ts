@@ -73,7 +73,7 @@ async function listKeys(store: CatalogStore, { organization: word }: Owner): Pro
 }
 
 async function add({ database, nowMs }: Change, name: string, { organization }: Owner): Promise<Result> {
-  const organizationId = await getOwnerId(database, organization, nowMs)
+  const organizationId = await getOwnerId({ database, nowMs }, organization)
   const taken = (await fetchApiKeys({ reader: database })).find(
     (known) => known.organizationId === organizationId && known.revokedAtMs === null && known.name === name,
   )

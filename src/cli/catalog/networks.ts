@@ -19,13 +19,7 @@ import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
-import {
-  type Confirmation,
-  EXAMPLE_CHANNEL,
-  type ParsedTemplate,
-  lineOf,
-  parseTemplate,
-} from './arguments.ts'
+import { type Confirmation, EXAMPLE_CHANNEL, lineOf, parseTemplate } from './arguments.ts'
 import { type Listing, type Result, quote, toShellWord } from './output.ts'
 import { type Change, change, getChannel, getNetwork, list, needsOption, removeSample } from './store.ts'
 
@@ -118,7 +112,7 @@ function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
   ]
 }
 
-type NewNetwork = Readonly<{ template?: ParsedTemplate }>
+type NewNetwork = Readonly<{ template?: ReturnType<typeof parseTemplate> }>
 type NetworkChange = NewNetwork & Readonly<{ name?: string }>
 
 async function add({ database }: Change, name: string, { template: parsed }: NewNetwork): Promise<Result> {

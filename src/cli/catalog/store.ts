@@ -86,9 +86,7 @@ export function list<Options extends object>(
 }
 
 /** Remove sample data before the first thing of the owner's own, as an import does. Tells whether there were any. */
-export async function removeSample(
-  database: Catalog,
-): Promise<Readonly<{ removedSample: boolean; notes: readonly string[] }>> {
+export async function removeSample(database: Catalog) {
   if (!(await isSampleOnly(database))) return { removedSample: false, notes: [] }
   await removeSampleData(database)
   return { removedSample: true, notes: ['The sample data was removed.'] }
@@ -128,11 +126,7 @@ export async function getOrganization(database: Catalog, word: string): Promise<
  * The owner of something new: that of `--organization`, else the only one, which is made in a catalog without any.
  * @throws UsageError when there are several and none is named.
  */
-export async function getOwnerId(
-  database: Catalog,
-  word: string | undefined,
-  nowMs: number,
-): Promise<string> {
+export async function getOwnerId({ database, nowMs }: Change, word?: string): Promise<string> {
   if (word !== undefined) return (await getOrganization(database, word)).id
   const all = await fetchOrganizations(database)
   if (all.length > 1)

@@ -23,10 +23,9 @@ type Clocks = Readonly<{
 /** Compare the clocks of this machine, the catalog and a database server. No finding where none tells its time. */
 export async function checkClocks(report: Report, { clock, store, catalogAheadMs }: Clocks): Promise<void> {
   const databaseAheadMs = store && (await readDatabaseDifference(store, clock).catch(() => null))
-  const others = [
-    { name: 'the catalog', aheadMs: catalogAheadMs },
-    { name: 'the database', aheadMs: databaseAheadMs ?? undefined },
-  ].flatMap(({ name, aheadMs }) => (aheadMs === undefined ? [] : [{ name, aheadMs }]))
+  const others: Other[] = []
+  if (catalogAheadMs !== undefined) others.push({ name: 'the catalog', aheadMs: catalogAheadMs })
+  if (typeof databaseAheadMs === 'number') others.push({ name: 'the database', aheadMs: databaseAheadMs })
   if (others.length === 0) return
   const wrong = others.filter(({ aheadMs }) => isClockWrong(aheadMs))
   if (wrong.length === 0) {
