@@ -40,7 +40,7 @@ export async function runSync(
   try {
     await refuseUnwritable(context.store)
     const channelIds = channel === undefined ? undefined : [channel]
-    const report = await walkNow(context, io, { isAccepted, channelIds })
+    const report = await walkNow(context, io, { isAccepted, channelIds }).finally(() => io.draw(''))
     const isUnlisted = report.failure === NoChannelsError.code
     if (isUnlisted && channel !== undefined) throw new UsageError(`the catalog lists no channel ${channel}`)
     if (isUnlisted && isAccepted && (await hasLostChannels(context))) {
