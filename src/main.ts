@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setPriority } from 'node:os'
 import { isRunByNpm, readEnvironment } from './config/env.ts'
-import type { CommandIo } from './cli/command.ts'
+import { createCommandIo } from './cli/command.ts'
 import { runCommandLine } from './cli/program.ts'
 import { createShutdown } from './lib/shutdown.ts'
 import { createLogger } from './observability/logger.ts'
@@ -46,13 +46,13 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
-const io: CommandIo = {
+const io = createCommandIo({
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY,
   onHangUp: (listener) => void process.on('SIGHUP', listener),
   signal: shutdown.signal,
-}
+})
 
 const code = await runCommandLine(process.argv.slice(2), readEnvironment, io)
 process.exitCode = shutdown.toExitCode(code)

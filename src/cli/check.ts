@@ -1,18 +1,16 @@
-import { type CallGate, createCallGate } from '../catalog/call-gate.ts'
+import { createCallGate } from '../catalog/call-gate.ts'
 import { SECOND_MS } from '../clock.ts'
 import type { CatalogPlace } from '../context.ts'
 import { StoreError } from '../errors.ts'
 import type { BusyTimeouts } from '../storage/dialects.ts'
 import { describeStoreFailure } from '../storage/unavailable.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
-import type { CopyStore } from '../storage/store.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
 import { type Finding, Report, findRemedyByCode } from './checks/findings.ts'
 import { checkListener, checkProxy } from './checks/listener.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
-import type { CommandContext, ExitCode } from './command.ts'
+import { type CommandContext, type ExitCode, print } from './command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
-import { toPlain, toPlainJson } from './output.ts'
 
 /** A check waits for a database server for a shorter time than a walk does. */
 const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
@@ -23,7 +21,7 @@ const TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS
  * @throws ConfigError when the key file is not usable: wrong settings stop every command with exit code 78.
  */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
-  const { config, io, json } = command
+  const { config } = command
   const { catalog: address } = config
   const isEmbedded = address.kind === 'embedded'
   const report = new Report(config)
@@ -32,18 +30,17 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
     isEmbedded ? 'embedded catalog service' : `catalog at ${new URL(address.url).origin}`,
   )
   await checkListener(command, report)
-  const catalog = await report.attempt('catalog service', () => openCatalog(command))
-  if (catalog !== undefined) {
+  const opened = await report.attempt('catalog service', () => openCatalog(command))
+  if (opened !== undefined) {
     try {
-      await checkCatalog(command, report, catalog.place)
+      await checkCatalog(command, report, opened.catalog)
       if (isEmbedded) await report.attempt('catalog', () => checkEmbeddedCatalog(command, report))
     } finally {
-      await catalog.close()
+      await opened.close()
     }
   }
   await checkProxy(command, report)
-  if (json) io.out(toPlainJson(report.findings))
-  else for (const finding of report.findings) print(command, finding)
+  print(command, report.findings, report.findings.flatMap(toLines))
   return report.findings.every(({ isGood }) => isGood) ? 0 : 1
 }
 
@@ -54,7 +51,18 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
     openSqlStore({ database: config.database, catalog: place.identity, timeouts: TIMEOUTS }),
   )
   if (store !== undefined) await report.attempt('stored copy', () => checkStoredCopy(report, store))
-  const gate = createGate(command, report, store)
+  const onStoreFailure = (error: unknown): void => {
+    if (report.findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
+    const found = `it cannot be written: ${describeStoreFailure(error)}`
+    report.bad('stored copy', found, findRemedyByCode(StoreError.code, config) ?? '')
+  }
+  // The pause and the counts are those of the server beside it: a check calls nothing that the server may not.
+  const gate = createCallGate({
+    clock,
+    unknownLookupsPerHour: 0,
+    dailyLimit: config.catalogDailyLimit,
+    ...(store && { store, onStoreFailure }),
+  })
   let catalogAheadMs: number | undefined
   const onClockDifference = (differenceMs: number): void => void (catalogAheadMs = differenceMs)
   const client = await createCommandClient(command, place, { gate, onClockDifference })
@@ -71,26 +79,7 @@ async function checkCatalog(command: CommandContext, report: Report, place: Cata
   }
 }
 
-/** The pause and the counts are those of the server beside it: a check calls nothing that the server may not. */
-function createGate(
-  { config, clock }: CommandContext,
-  report: Report,
-  store: CopyStore | undefined,
-): CallGate {
-  const onStoreFailure = (error: unknown): void => {
-    if (report.findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
-    const found = `it cannot be written: ${describeStoreFailure(error)}`
-    report.bad('stored copy', found, findRemedyByCode(StoreError.code, config) ?? '')
-  }
-  return createCallGate({
-    clock,
-    unknownLookupsPerHour: 0,
-    dailyLimit: config.catalogDailyLimit,
-    ...(store && { store, onStoreFailure }),
-  })
-}
-
-function print({ io }: CommandContext, { subject, isGood, found, cure }: Finding): void {
-  io.out(toPlain(`${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`))
-  if (cure !== null) io.out(`       ${cure}`)
+function toLines({ subject, isGood, found, cure }: Finding): readonly string[] {
+  const line = `${isGood ? 'good ' : 'WRONG'}  ${subject}: ${found}`
+  return cure === null ? [line] : [line, `       ${cure}`]
 }

@@ -4,19 +4,43 @@ import type { Config } from '../config/config.ts'
 import type { Secrets } from '../config/secrets.ts'
 import type { Logger } from '../observability/logger.ts'
 
+/** Moves to the start of the line and empties it. */
+const CLEAR_LINE = '\r\u001b[2K'
+
 /** Where a command speaks: results on standard output, progress and logs on standard error. */
-export type CommandIo = Readonly<{
-  /** Writes one line to standard output. */
-  out(line: string): void
-  /** Writes text to standard error as it is, without a line end. */
-  err(text: string): void
-  /** Is standard error a terminal? Then a progress line may be drawn over itself. */
-  isTerminal: boolean
-  /** Calls back on SIGHUP, which keeps the process. */
-  onHangUp(listener: () => void): void
-  /** Aborts when the process was told to stop; the reason is the name of the signal that did. */
-  signal: AbortSignal
-}>
+export type CommandIo = ReturnType<typeof createCommandIo>
+
+/** Make what a process gives into what a command uses. */
+export function createCommandIo(
+  io: Readonly<{
+    /** Writes one line to standard output. */
+    out(line: string): void
+    /** Writes text to standard error as it is, without a line end. */
+    err(text: string): void
+    /** Is standard error a terminal? Then a progress line may be drawn over itself. */
+    isTerminal: boolean
+    /** Calls back on SIGHUP, which keeps the process. */
+    onHangUp(listener: () => void): void
+    /** Aborts when the process was told to stop; the reason is the name of the signal that did. */
+    signal: AbortSignal
+  }>,
+) {
+  return {
+    ...io,
+    out: (line: string): void => io.out(toPlain(line)),
+    /** Writes one line to standard error. */
+    err: (line: string): void => io.err(`${toPlain(line)}\n`),
+    /** Draws a line of progress over the one before; an empty one removes it. Does nothing where there is no terminal. */
+    draw(line: string): void {
+      if (io.isTerminal) io.err(`${CLEAR_LINE}${toPlain(line)}`)
+    },
+  }
+}
+
+/** Replace control characters: names come from feeds and users, and must not move the cursor of a terminal. */
+function toPlain(line: string): string {
+  return line.replace(/\p{Cc}/gu, '\ufffd')
+}
 
 /** What every command is given. */
 export type CommandContext = Readonly<{
@@ -45,4 +69,18 @@ export function addExamples(command: Command, path: string, lines: readonly stri
     const own = lines.filter((line) => line === childPath || line.startsWith(`${childPath} `))
     addExamples(child, childPath, own)
   }
+}
+
+/** Print what a command found or did: `value` for scripts, `lines` for people. */
+export function print({ io, json }: CommandContext, value: unknown, lines: readonly string[]): void {
+  if (json) io.out(toPlainJson(value))
+  else for (const line of lines) io.out(line)
+}
+
+/** JSON without control characters that a terminal obeys: `JSON.stringify` leaves U+007F to U+009F as they are. */
+function toPlainJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\u009f]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -1,5 +1,3 @@
-import type { CatalogClient } from '../catalog/client.ts'
-import type { CatalogPlace, Context } from '../context.ts'
 import {
   BadOptionError,
   CallNotMadeError,
@@ -18,11 +16,10 @@ import { formatTime } from '../widgets/format.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
 import { parseQueryString } from '../widgets/parameters.ts'
 import { findRemedy, findRemedyByCode } from './checks/findings.ts'
-import { createCommandClient, openForCommand } from './open-catalog.ts'
-import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { quote, toPlain, toPlainJson } from './output.ts'
+import { type CommandContext, type ExitCode, print } from './command.ts'
+import { type CommandParts, createCommandClient, openContext } from './open-catalog.ts'
 
-/** Options of the box are words such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
+/** Options of the box are arguments such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
 export type ExplainArguments = [
   channel: string,
   gtin: string,
@@ -36,13 +33,13 @@ export type ExplainArguments = [
  */
 export async function runExplain(
   command: CommandContext,
-  ...[channel, typedGtin, words, { call: mayCall }]: ExplainArguments
+  ...[channel, typedGtin, args, { call: mayCall }]: ExplainArguments
 ): Promise<ExitCode> {
   const gtin = findGtin(typedGtin.trim())
   if (gtin === undefined) throw new UsageError('a GTIN is 1 to 14 digits, without spaces or hyphens')
-  const query = parseWords(words)
+  const query = parseArguments(args)
   const wanted = { channelId: channel.trim().toLowerCase(), gtin }
-  const context = await openForCommand(command)
+  const context = await openContext(command, { walkRunner: null })
   try {
     const { defaults } = context.widgets
     const options = parseOptions(query, defaults)
@@ -52,27 +49,26 @@ export async function runExplain(
     const { config, clock } = command
     const view = explainBox(known, { options, defaults, ignored, config, nowMs: clock.nowMs() })
     command.io.err(
-      `A running server may answer from its memory for up to ${config.freshness.freshSeconds} more seconds.\n`,
+      `A running server may answer from its memory for up to ${config.freshness.freshSeconds} more seconds.`,
     )
-    if (command.json) command.io.out(toPlainJson({ ...wanted, ...view }))
-    else print(command.io, view)
+    print(command, { ...wanted, ...view }, toLines(view))
     return view.isShown ? 0 : 1
   } finally {
     await context.dispose()
   }
 }
 
-/** A word with `?` or `&` is a query as in an address; any other is one option as it is typed. */
-function parseWords(words: readonly string[]): URLSearchParams {
+/** An argument with `?` or `&` is a query as in an address; any other is one option as it is typed. */
+function parseArguments(args: readonly string[]): URLSearchParams {
   const query = new URLSearchParams()
-  for (const word of words) {
-    const isQuery = word.startsWith('?') || /&[a-z_]+=/.test(word)
-    const equals = word.indexOf('=')
-    if (equals < 1 && word !== '?')
-      throw new UsageError(`${quote(word)} is no option: write NAME=VALUE, as in stock=in`)
+  for (const argument of args) {
+    const isQuery = argument.startsWith('?') || /&[a-z_]+=/.test(argument)
+    const equals = argument.indexOf('=')
+    if (equals < 1 && argument !== '?')
+      throw new UsageError(`"${argument}" is no option: write NAME=VALUE, as in stock=in`)
     const pairs = isQuery
-      ? parseQueryString(word.replace(/^\?/, ''))
-      : [[word.slice(0, equals), word.slice(equals + 1)] as const]
+      ? parseQueryString(argument.replace(/^\?/, ''))
+      : [[argument.slice(0, equals), argument.slice(equals + 1)] as const]
     for (const [name, value] of pairs) query.append(name, value)
   }
   return query
@@ -87,13 +83,13 @@ function parseOptions(query: URLSearchParams, defaults: OptionDefaults): BoxOpti
   }
 }
 
-type CommandParts = Context & Readonly<{ catalog: CatalogPlace }>
 type Wanted = Readonly<{ channelId: string; gtin: string; mayCall: boolean }>
 
 /** As a visit does: the list of channels where none or another one is known, then the product, with one call. */
 async function gather(command: CommandContext, context: CommandParts, wanted: Wanted): Promise<Known> {
-  if (!wanted.mayCall) return readKnown(context, wanted, { kind: 'not-asked', why: '--no-call' })
-  const isListed = await context.channels.getChannel(wanted.channelId).then(
+  const { channelId, gtin, mayCall } = wanted
+  if (!mayCall) return readKnown(context, wanted, { kind: 'not-asked', why: '--no-call' })
+  const isListed = await context.channels.getChannel(channelId).then(
     () => true,
     (error: unknown) => {
       if (error instanceof VitrineError) return false
@@ -104,29 +100,20 @@ async function gather(command: CommandContext, context: CommandParts, wanted: Wa
   if (!isListed && before.list !== undefined) return before
   const client = await createCommandClient(command, context.catalog, { gate: context.gate })
   try {
-    const catalog = isListed ? await askForProduct(client, before) : await askForChannels(client)
-    return { ...before, catalog }
+    if (!isListed) {
+      // There is no list of channels: the visit before has not waited long for it.
+      await client.fetchChannels()
+      return { ...before, catalog: { kind: 'not-asked', why: 'its channels came only now: try again' } }
+    }
+    const purpose = before.entry?.product ? 'refresh' : 'lookup'
+    const { value: product } = await client.findProduct({ channelId, gtin, purpose })
+    return { ...before, catalog: product === undefined ? { kind: 'absent' } : { kind: 'product', product } }
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
     return { ...before, catalog: await describeFailure(command, context, error) }
   } finally {
     await client.close()
   }
-}
-
-/** There is no list of channels: the visit before has not waited long for it. */
-async function askForChannels(client: CatalogClient): Promise<CatalogAnswer> {
-  await client.fetchChannels()
-  return { kind: 'not-asked', why: 'its channels came only now: try again' }
-}
-
-async function askForProduct(
-  client: CatalogClient,
-  { channelId, gtin, entry }: Known,
-): Promise<CatalogAnswer> {
-  const purpose = (entry?.product ?? null) === null ? 'lookup' : 'refresh'
-  const { value } = await client.findProduct({ channelId, gtin, purpose })
-  return value === undefined ? { kind: 'absent' } : { kind: 'product', product: value }
 }
 
 async function describeFailure(
@@ -154,9 +141,11 @@ async function describeFailure(
   return pause("the hour's first look-ups, or the day's, are used up", CallNotMadeError)
 }
 
-function print(io: CommandIo, { verdict, remedy, facts, offers }: ExplanationView): void {
-  io.out(toPlain(verdict))
-  if (remedy !== null) io.out(`       ${toPlain(remedy)}`)
-  for (const { label, value } of facts) io.out(toPlain(`${label}: ${value}`))
-  for (const { text, outcome } of offers) io.out(toPlain(`Offer: ${text}: ${outcome}`))
+function toLines({ verdict, remedy, facts, offers }: ExplanationView): readonly string[] {
+  return [
+    verdict,
+    ...(remedy === null ? [] : [`       ${remedy}`]),
+    ...facts.map(({ label, value }) => `${label}: ${value}`),
+    ...offers.map(({ text, outcome }) => `Offer: ${text}: ${outcome}`),
+  ]
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { CatalogClient, CatalogClientOptions } from '../catalog/client.ts'
+import type { Config } from '../config/config.ts'
 import { type DatabaseAddress, labelDatabase } from '../config/database-address.ts'
 import { createFixedKey, openKeySource } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
-import type { CatalogPlace, Context, Demo } from '../context.ts'
+import type { CatalogPlace, Context, ContextDetails, Demo } from '../context.ts'
 import { findEmbeddedCatalog, toEmbeddedIdentity } from '../storage/embedded-catalogs.ts'
 import { describeStoreFailure } from '../storage/unavailable.ts'
 import type { CommandContext } from './command.ts'
@@ -19,22 +20,22 @@ const UNKNOWN_COPY =
 export const LOST_CATALOG =
   'The embedded catalog is empty, but the stored copy has channels of a real one. Boxes are shown from the stored copy, and "vitrine serve" puts no sample data in.'
 
-/**
- * The catalog that a command calls: a remote one, or the embedded service, which is closed with it. `publicUrl` is where
- * the widget server's own pictures are: those of the sample data lie at the address that it was made for.
- */
-export type OpenCatalog = Readonly<{
-  place: CatalogPlace
-  demo: Demo | null
-  publicUrl: string
-  close(): Promise<void>
-}>
-
 /** How this machine reaches a listener: one on every address by its name, one of IPv6 in brackets. */
 export function toLocalUrl(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
+
+/**
+ * The catalog that a command calls: a remote one, or the embedded service, which is closed with it. `publicUrl` is where
+ * the widget server's own pictures are: those of the sample data lie at the address that it was made for.
+ */
+type OpenCatalog = Readonly<{
+  catalog: CatalogPlace
+  demo: Demo | null
+  publicUrl: string
+  close(): Promise<void>
+}>
 
 /** At the start of `serve` an empty catalog gets sample data, whose pictures and shop are served at `port`. */
 type OpenCatalogOptions = Readonly<{ port: number; mayPutSample: boolean }>
@@ -51,9 +52,9 @@ export async function openCatalog(
   const { config, secrets } = command
   const { catalog } = config
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, port)
-  if (catalog.kind === 'embedded') return openEmbedded(command, { publicUrl, mayPutSample })
+  if (catalog.kind === 'embedded') return openEmbedded(command, publicUrl, mayPutSample)
   return {
-    place: { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url },
+    catalog: { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url },
     demo: null,
     publicUrl,
     close: () => Promise.resolve(),
@@ -62,7 +63,8 @@ export async function openCatalog(
 
 async function openEmbedded(
   { config, clock, logger }: CommandContext,
-  { publicUrl, mayPutSample }: Readonly<{ publicUrl: string; mayPutSample: boolean }>,
+  publicUrl: string,
+  mayPutSample: boolean,
 ): Promise<OpenCatalog> {
   const [{ startCatalogThread }, { createDemo }] = await Promise.all([
     import('../catalog-service/start-thread.ts'),
@@ -72,7 +74,7 @@ async function openEmbedded(
   const thread = await startCatalogThread({
     database: config.catalogDatabase,
     sampleBase: mayPutSample ? publicUrl : null,
-    findCopied: async () =>
+    findCopied: () =>
       findCopiedCatalog(config.database).catch((error: unknown) => {
         logger.error({ reason: describeStoreFailure(error) }, UNKNOWN_COPY)
         return null
@@ -81,11 +83,14 @@ async function openEmbedded(
     clock,
     logger,
   })
-  if (thread.isLost)
-    logger.error({ remedy: toLostRemedy(config.catalogDatabase, config.database) }, LOST_CATALOG)
+  if (thread.isLost) logger.error({ remedy: toLostRemedy(config) }, LOST_CATALOG)
   const sampleUrl = thread.sampleBase ?? publicUrl
   return {
-    place: { baseUrl: thread.url, key: createFixedKey(key), identity: toEmbeddedIdentity(thread.catalogId) },
+    catalog: {
+      baseUrl: thread.url,
+      key: createFixedKey(key),
+      identity: toEmbeddedIdentity(thread.catalogId),
+    },
     demo: createDemo(sampleUrl, thread.readContent),
     publicUrl: sampleUrl,
     close: thread.close,
@@ -100,7 +105,7 @@ export async function findCopiedCatalog(database: DatabaseAddress): Promise<stri
 }
 
 /** Return what to do about a catalog that was lost. */
-export function toLostRemedy(catalogDatabase: DatabaseAddress, database: DatabaseAddress): string {
+export function toLostRemedy({ catalogDatabase, database }: Config): string {
   return `Stop the server, restore the database ${labelDatabase(catalogDatabase)} (VITRINE_CATALOG_DATABASE_URL) from its backup, and start again; or import the feeds again with "vitrine catalog import FILE --channel ID", where ID is the channel's old id. To begin anew with sample data, remove the stored copy ${labelDatabase(database)} (VITRINE_DATABASE_URL), too.`
 }
 
@@ -116,24 +121,33 @@ export async function createCommandClient(
   return createCatalogClient({ baseUrl, key, timeoutMs, maxBytes, ownOrigin, clock, ...calls })
 }
 
-/** A context for a command that serves nobody; it closes its catalog with it. */
-export async function openForCommand(
+/** The long-lived parts of a command with the catalog that they call; `dispose` closes it, too. */
+export type CommandParts = Context & Readonly<{ catalog: CatalogPlace }>
+
+/** @throws ConfigError, StoreError as `openCatalog`; StoreNewerError when a newer version made the stored copy. */
+export async function openContext(
   command: CommandContext,
-): Promise<Context & Readonly<{ catalog: CatalogPlace }>> {
-  const { config, secrets, clock, logger } = command
-  const [{ createContext }, { runWalk }] = await Promise.all([
+  parts: Pick<ContextDetails, 'walkRunner' | 'openLongReads'>,
+  options?: OpenCatalogOptions,
+): Promise<CommandParts> {
+  // The rest of the program is loaded while the embedded catalog starts in its thread.
+  const [{ close, ...opened }, { createContext }] = await Promise.all([
+    openCatalog(command, options),
     import('../context.ts'),
-    import('../sync/walk.ts'),
   ])
-  const { place, publicUrl, close } = await openCatalog(command)
   try {
-    const parts = { config, secrets, clock, logger, publicUrl, catalog: place, demo: null }
-    const context = await createContext({ ...parts, walkRunner: runWalk })
-    const dispose = async (): Promise<void> => {
-      await context.dispose()
-      await close()
+    const context = await createContext({ ...command, ...parts, ...opened })
+    return {
+      ...context,
+      catalog: opened.catalog,
+      async dispose() {
+        try {
+          await context.dispose()
+        } finally {
+          await close()
+        }
+      },
     }
-    return { ...context, catalog: place, dispose }
   } catch (error) {
     await close()
     throw error

@@ -6,7 +6,6 @@ import { VERSION } from '../lib/paths.ts'
 import { createLogger } from '../observability/logger.ts'
 import { type CommandIo, type ExitCode, type Runner, addExamples } from './command.ts'
 import type { ExplainArguments } from './explain.ts'
-import { toPlain } from './output.ts'
 
 /** Exit codes of sysexits.h: wrong usage, wrong settings; 1 for everything else that went wrong. */
 const EXIT_USAGE = 64
@@ -18,7 +17,7 @@ const EXIT_FAILED = 1
  * standard error, and by the exit code.
  */
 export async function runCommandLine(
-  words: readonly string[],
+  args: readonly string[],
   readEnvironment: () => Environment,
   io: CommandIo,
 ): Promise<ExitCode> {
@@ -34,10 +33,11 @@ export async function runCommandLine(
     }
   try {
     const program = createProgram(run, io)
+    const catalog = program.command('catalog').description('the embedded catalog service')
     // Starting the server loads nothing of the catalog's commands.
-    if (words.includes('catalog')) await addCatalog(program, run)
-    pointToHelp(program, program.name())
-    await program.parseAsync(nameList(program, words), { from: 'user' })
+    if (args.includes('catalog')) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
+    pointToHelp(program, program.name(), io)
+    await program.parseAsync(nameList(program, args), { from: 'user' })
     return code
   } catch (error) {
     return explain(error, io)
@@ -52,8 +52,8 @@ function createProgram(run: Runner, io: CommandIo): Command {
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => io.out(text.trimEnd()),
-      writeErr: (text) => io.err(text),
+      writeOut: (text) => printLines(text, io.out),
+      writeErr: (text) => printLines(text, io.err),
     })
   program
     .command('serve')
@@ -62,7 +62,7 @@ function createProgram(run: Runner, io: CommandIo): Command {
   program
     .command('sync')
     .description('walks the catalog now')
-    .option('--channel <id>', 'only this channel')
+    .option('--channel <id>', 'only this channel', (id) => id.toLowerCase())
     .option(
       '--accept',
       'accept what the walk finds, even if it leaves few products or no channels; waits for a walk under way',
@@ -93,7 +93,6 @@ function createProgram(run: Runner, io: CommandIo): Command {
     .description('copies the SQLite databases while the server runs')
     .argument('<file>', 'where the stored copy goes; the catalog goes beside it, with a suffix')
     .action(run(async (context, file: string) => (await import('./backup.ts')).runBackup(context, file)))
-  program.command('catalog').description('the embedded catalog service')
   addExamples(program, 'vitrine', [
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024',
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 stock=in "merchant=Kiln & Kettle"',
@@ -103,37 +102,35 @@ function createProgram(run: Runner, io: CommandIo): Command {
   return program
 }
 
-async function addCatalog(program: Command, run: Runner): Promise<void> {
-  const catalog = program.commands.find((command) => command.name() === 'catalog')
-  if (catalog !== undefined) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
+/** `vitrine catalog keys` alone, or with options, is `vitrine catalog keys list`. */
+function nameList(program: Command, args: readonly string[]): readonly string[] {
+  const [catalog, name, next] = args
+  const subcommands =
+    program.commands
+      .find((command) => command.name() === catalog)
+      ?.commands.find((command) => command.name() === name)?.commands ?? []
+  const isNamed = next !== undefined && (!next.startsWith('-') || next === '--help' || next === '-h')
+  if (subcommands.length === 0 || isNamed) return args
+  return [...args.slice(0, 2), 'list', ...args.slice(2)]
 }
 
-/** `vitrine catalog keys` alone, or with options, is `vitrine catalog keys list`. */
-function nameList(program: Command, words: readonly string[]): string[] {
-  const [catalog, name, next] = words
-  const group = program.commands
-    .find((command) => command.name() === catalog)
-    ?.commands.find((command) => command.name() === name)
-  const isNamed = next === '--help' || next === '-h' || next?.startsWith('-') === false
-  const hasList = group?.commands.some((command) => command.name() === 'list')
-  return hasList === true && !isNamed ? [...words.slice(0, 2), 'list', ...words.slice(2)] : [...words]
+function printLines(text: string, print: (line: string) => void): void {
+  for (const line of text.trimEnd().split('\n')) print(line)
 }
 
 /** Errors have one form, and point to the help that is nearest: of the command that could not go on. */
-function pointToHelp(command: Command, path: string): void {
+function pointToHelp(command: Command, path: string, io: CommandIo): void {
   command.configureOutput({
-    outputError(text, write) {
-      const said = toPlain(
-        text
-          .replace(/^error: /, '')
-          .replace(/\s*\(Did you mean (.*)\?\)\s*$/, '; did you mean $1?')
-          .trim()
-          .replace(/\.$/, ''),
-      )
-      write(`vitrine: ${said}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${UsageError.code})\n`)
+    outputError(text) {
+      const said = text
+        .replace(/^error: /, '')
+        .replace(/\s*\(Did you mean (.*)\?\)\s*$/, '; did you mean $1?')
+        .trim()
+        .replace(/\.$/, '')
+      io.err(`vitrine: ${said}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${UsageError.code})`)
     },
   })
-  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`)
+  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`, io)
 }
 
 /** Say what went wrong, where commander has not, and return the exit code. */
@@ -141,10 +138,12 @@ function explain(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error
   const remedy = error instanceof StoreError && error.remedy !== null ? `. ${error.remedy}` : ''
+  const said = `vitrine: ${error.message}${remedy} (${error.code})`
   // Settings are told line by line; what is in any other message may be of a feed.
-  const isConfig = error instanceof ConfigError
-  const said = isConfig ? error.message.split('\n').map(toPlain).join('\n') : toPlain(error.message + remedy)
-  io.err(`vitrine: ${said} (${error.code})\n`)
-  if (isConfig) return EXIT_CONFIG
+  if (error instanceof ConfigError) {
+    printLines(said, io.err)
+    return EXIT_CONFIG
+  }
+  io.err(said)
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED
 }

@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { HOUR_MS, SECOND_MS } from '../clock.ts'
 import type { Primary } from '../cluster/primary.ts'
 import { readEnvironment } from '../config/env.ts'
-import type { Context, ContextDetails } from '../context.ts'
+import type { Context } from '../context.ts'
+import { isStudioReachable } from '../http/admin-gate.ts'
 import { listenHttp } from '../http/server.ts'
 import { openReadThread } from '../storage/long-reads.ts'
 import { runWalkInThread } from '../sync/walk-runner.ts'
-import { announce } from './announce.ts'
 import { TRUST_ALL_WARNING } from './checks/listener.ts'
-import type { CommandContext } from './command.ts'
-import { type OpenCatalog, openCatalog, toLocalUrl } from './open-catalog.ts'
+import { type CommandContext, print } from './command.ts'
+import { type CommandParts, openContext, toLocalUrl } from './open-catalog.ts'
 
 /** Compiled: a process needs JavaScript. */
 const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.meta.url))
@@ -25,15 +25,12 @@ const SIGTERM_DRAIN_MS: number = 0.75 * SECOND_MS
 type Listener = Readonly<{
   port: number
   /** Answer; without workers also when the server was told to stop, for visitors who came before. */
-  start(context: Context, catalog: OpenCatalog): Promise<void>
+  start(context: CommandParts): Promise<void>
   /** What SIGHUP does. */
   reload(context: Context): Promise<void>
-  /** Go on answering for `drainMs`, then stop. */
-  stop(drainMs: number): Promise<void>
-  /** Release what was opened before `start`. */
-  close(): Promise<void>
-}> &
-  Pick<ContextDetails, 'openLongReads'>
+  /** Go on answering for `drainMs`, then stop. Called more than once. */
+  stop(drainMs?: number): Promise<void>
+}>
 
 /**
  * `vitrine serve`: runs the widget server, and with it the embedded catalog service when no other is set, until it is
@@ -47,22 +44,35 @@ export async function runServe(command: CommandContext): Promise<void> {
   let isReloadDue = false
   let reload = (): void => void (isReloadDue = true)
   io.onHangUp(() => reload())
-  const listener = config.workers === 1 ? await listenHere(command) : await listenWithWorkers(command)
+  const isSingle = config.workers === 1
+  const listener = await (isSingle ? listenHere(command) : listenWithWorkers(command))
+  // No wait of ours keeps a process alive, and while no worker lives nothing else may: Node would end this one.
+  const alive = setInterval(() => {}, HOUR_MS)
   try {
-    await withContext(command, listener, async (context, catalog) => {
+    const parts = { walkRunner: runWalkInThread, ...(isSingle && { openLongReads: openReadThread }) }
+    const context = await openContext(command, parts, { port: listener.port, mayPutSample: true })
+    try {
+      await listener.start(context)
+      if (io.signal.aborted) return
+      reload = () => void listener.reload(context)
+      if (isReloadDue) reload()
+      const isCluster = !isSingle && { workers: config.workers }
+      logger.info({ publicUrl: context.publicUrl, catalog: config.catalog.kind, ...isCluster }, 'listening')
+      const stopped = waitForStop(io.signal)
+      await Promise.race([context.walks.start(), stopped])
+      if (!io.signal.aborted) await announce(command, context, toLocalUrl(config.host, listener.port))
+      await stopped
+    } finally {
+      const drainMs = io.signal.reason === 'SIGTERM' ? SIGTERM_DRAIN_MS : 0
       try {
-        await listener.start(context, catalog)
-        if (io.signal.aborted) return
-        reload = () => void listener.reload(context)
-        if (isReloadDue) reload()
-        await runUntilStopped(command, context, listener.port)
-      } finally {
-        const drainMs = io.signal.reason === 'SIGTERM' ? SIGTERM_DRAIN_MS : 0
         await Promise.all([listener.stop(drainMs), context.walks.stop()])
+      } finally {
+        await context.dispose()
       }
-    })
+    }
   } finally {
-    await listener.close()
+    await listener.stop()
+    clearInterval(alive)
   }
 }
 
@@ -71,16 +81,12 @@ async function listenHere({ config, clock }: CommandContext): Promise<Listener> 
   const server = await listenHttp(config.host, config.port, clock)
   return {
     port: server.port,
-    openLongReads: openReadThread,
     async start(context) {
       const { createApp } = await loading
       server.answerWith(createApp(context, server.isStopping))
     },
-    async reload(context) {
-      await refreshKey(context)
-    },
-    stop: (drainMs) => server.stop(drainMs),
-    close: () => server.stop(),
+    reload: refreshKey,
+    stop: server.stop,
   }
 }
 
@@ -90,15 +96,13 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
   // A port that is taken ends the start here, and a free one that was asked for stays the same for all workers.
   const probe = await listenHttp(config.host, config.port, clock)
   await probe.stop()
-  // No wait of ours keeps a process alive, and while no worker lives nothing else may: Node would end this one.
-  const alive = setInterval(() => {}, HOUR_MS)
   let primary: Primary | undefined
   return {
     port: probe.port,
-    async start(context, { place, demo, publicUrl: demoUrl }) {
-      const { baseUrl, key, identity } = place
-      const embedded = demo && { baseUrl, key: key.current().reveal(), identity, demoUrl }
-      const { publicUrl } = context
+    async start(context) {
+      const { catalog, demo, publicUrl } = context
+      const { baseUrl, key, identity } = catalog
+      const embedded = demo && { baseUrl, key: key.current().reveal(), identity, demoUrl: publicUrl }
       primary = new WorkerPrimary({
         context,
         size: config.workers,
@@ -113,51 +117,8 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
       primary?.refreshKeys()
       await primary?.reload()
     },
-    stop: async (drainMs) => primary?.stop(drainMs),
-    close: async () => clearInterval(alive),
+    stop: async (drainMs = 0) => primary?.stop(drainMs),
   }
-}
-
-/** Open catalog and context of the server. Whatever ends it, nothing stays open: the process ends by itself. */
-async function withContext(
-  command: CommandContext,
-  { port, openLongReads }: Listener,
-  serve: (context: Context, catalog: OpenCatalog) => Promise<void>,
-): Promise<void> {
-  const { config, secrets, clock, logger } = command
-  const publicUrl = config.publicUrl ?? toLocalUrl(config.host, port)
-  // The rest of the program is loaded while the embedded catalog starts in its thread.
-  const [catalog, { createContext }] = await Promise.all([
-    openCatalog(command, { port, mayPutSample: true }),
-    import('../context.ts'),
-  ])
-  try {
-    const parts = { config, secrets, clock, logger, publicUrl, catalog: catalog.place, demo: catalog.demo }
-    const context = await createContext({
-      ...parts,
-      walkRunner: runWalkInThread,
-      ...(openLongReads && { openLongReads }),
-    })
-    try {
-      await serve(context, catalog)
-    } finally {
-      await context.dispose()
-    }
-  } finally {
-    await catalog.close()
-  }
-}
-
-/** Walk, say where the server is, and wait until it is told to stop. */
-async function runUntilStopped(command: CommandContext, context: Context, port: number): Promise<void> {
-  const { config, io, logger } = command
-  const { publicUrl } = context
-  const isCluster = config.workers > 1 && { workers: config.workers }
-  logger.info({ publicUrl, catalog: config.catalog.kind, ...isCluster }, 'listening')
-  const stopped = waitForStop(io.signal)
-  await Promise.race([context.walks.start(), stopped])
-  if (!io.signal.aborted) await announce(command, context, toLocalUrl(config.host, port))
-  await stopped
 }
 
 async function waitForStop(signal: AbortSignal): Promise<void> {
@@ -170,4 +131,55 @@ async function refreshKey({ key, gate, logger }: Context): Promise<void> {
   if (isNew) gate.liftKeyPause()
   const words = 'told to read the key again: it is the one used so far, or its file holds none'
   logger.info(isNew ? 'told to read the key again: it is another one now' : words)
+}
+
+/** Print what a newcomer opens next, on standard output. */
+async function announce(command: CommandContext, context: Context, localUrl: string): Promise<void> {
+  const { publicUrl } = context
+  // Without a password the studio opens to this machine alone, whatever the outside calls the server.
+  const studioBase = command.secrets.adminPassword === null ? localUrl : publicUrl
+  const studio = isStudioReachable(context) ? `${studioBase}/studio` : null
+  // Without a stored copy there is nothing to choose an address from; the log says why.
+  const { box, grid } = await findAddresses(context).catch(() => NOTHING)
+  print(command, { studio, publicUrl, box, grid }, [
+    '',
+    'Vitrine is ready.',
+    ...(studio === null ? [] : [`  studio       ${studio}`]),
+    box === null ? `  ${explainNothing(context)}` : `  a box        ${box}`,
+    ...(grid === null ? [] : [`  a deal grid  ${grid}`]),
+    '  Ctrl-C ends it.',
+    '',
+  ])
+}
+
+function explainNothing({ config, findStoreFailure }: Context): string {
+  const reason = findStoreFailure()?.reason
+  if (reason !== undefined) {
+    const meanwhile =
+      config.database.kind === 'postgres'
+        ? 'Until it can, only what is in memory is shown.'
+        : 'Boxes come from the catalog meanwhile.'
+    return `The stored copy cannot be used: ${reason.replace(/\.?$/, '.')} "vitrine check" says more. ${meanwhile}`
+  }
+  return config.syncCron === null
+    ? 'Walks are switched off: "vitrine sync" walks the catalog, and boxes look products up meanwhile.'
+    : 'The catalog could not be walked yet; "vitrine check" says why. It is tried again.'
+}
+
+const NOTHING = { box: null, grid: null } as const
+
+/** Find addresses that really open: of a product that the demonstration shows first, else of the first one in the copy. */
+async function findAddresses({ channels, store, demo, publicUrl }: Context) {
+  const showcase = demo?.showcase
+  const isShowcase = (id: string): boolean => id === showcase?.channelId
+  const listed = await channels.listChannels()
+  for (const { id } of listed.toSorted((a, b) => Number(isShowcase(b.id)) - Number(isShowcase(a.id)))) {
+    const shown = showcase && isShowcase(id) ? await store.findProduct(id, showcase.gtin) : undefined
+    const product = shown?.product ?? (await store.searchProducts(id, '', 1))[0]?.product
+    if (!product) continue
+    const { dealCount } = await store.getCopyState(id)
+    const base = `${publicUrl}/embeds/${id}`
+    return { box: `${base}/where-to-buy/${product.gtin}`, grid: dealCount > 0 ? `${base}/deals` : null }
+  }
+  return NOTHING
 }

@@ -8,18 +8,18 @@ import { isOwnerGone } from '../storage/lease-owner.ts'
 import { describeStoreFailure } from '../storage/unavailable.ts'
 import type { CopyStore } from '../storage/store.ts'
 import { HOLD_REMEDY } from '../sync/held-walk.ts'
-import type { ChannelWalk, WalkProgress, WalkReport } from '../sync/walk-runner.ts'
+import { runWalk } from '../sync/walk.ts'
+import type { ChannelWalk, WalkReport } from '../sync/walk-runner.ts'
 import type { WalkNowOptions } from '../sync/walks.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
-import { openForCommand } from './open-catalog.ts'
-import type { CommandContext, CommandIo, ExitCode } from './command.ts'
-import { toPlain, toPlainJson } from './output.ts'
-
-/** `--channel ID` narrows the walk to one channel; `--accept` believes whatever the walk finds. */
-export type SyncOptions = Readonly<{ channel?: string; accept?: boolean }>
+import { type CommandContext, type CommandIo, type ExitCode, print } from './command.ts'
+import { openContext } from './open-catalog.ts'
 
 const EMPTY_ACCEPTED =
-  'The catalog lists no channels, and that is accepted. Boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed.\n'
+  'The catalog lists no channels, and that is accepted. Boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed.'
+
+/** How often a walk of another process is looked at. */
+const LOOK_EVERY_MS: number = 5 * SECOND_MS
 
 /**
  * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
@@ -28,43 +28,30 @@ const EMPTY_ACCEPTED =
  */
 export async function runSync(
   command: CommandContext,
-  { channel: typed, accept: isAccepted = false }: SyncOptions,
+  { channel, accept: isAccepted = false }: Readonly<{ channel?: string; accept?: boolean }>,
 ): Promise<ExitCode> {
-  const { io } = command
-  const channel = typed?.toLowerCase()
-  refuseUnserved(command, channel)
-  const context = await openForCommand(command)
-  const stop = (): void => void context.walks.stop()
-  io.signal.addEventListener('abort', stop)
+  const { clock, config, io } = command
+  if (channel !== undefined && !isServed(config, channel))
+    throw new UsageError(`VITRINE_CHANNELS does not serve the channel ${channel}`)
+  const context = await openContext(command, {
+    walkRunner: (order, watch) => runWalk(order, watch, clock),
+  })
+  io.signal.addEventListener('abort', () => void context.walks.stop())
   try {
     await refuseUnwritable(context.store)
-    const report = await walkNow(context, {
-      isAccepted,
-      channelIds: channel === undefined ? undefined : [channel],
-      signal: io.signal,
-      onProgress: createProgressPrinter(io),
-      onWait(walks) {
-        const names = toPlain(walks.map(({ channelName }) => channelName).join(', '))
-        io.err(`Another process is walking ${names}; waiting until it has ended, to walk then.\n`)
-      },
-    })
+    const channelIds = channel === undefined ? undefined : [channel]
+    const report = await walkNow(context, io, { isAccepted, channelIds }).finally(() => io.draw(''))
     const isUnlisted = report.failure === NoChannelsError.code
     if (isUnlisted && channel !== undefined) throw new UsageError(`the catalog lists no channel ${channel}`)
     if (isUnlisted && isAccepted && (await hasLostChannels(context))) {
       io.err(EMPTY_ACCEPTED)
-      if (command.json) io.out('[]')
+      print(command, [], [])
       return 0
     }
     return printReport(command, report)
   } finally {
-    io.signal.removeEventListener('abort', stop)
     await context.dispose()
   }
-}
-
-function refuseUnserved({ config }: CommandContext, channel: string | undefined): void {
-  if (channel === undefined || isServed(config, channel)) return
-  throw new UsageError(`VITRINE_CHANNELS does not serve the channel ${channel}`)
 }
 
 /** Does the catalog list none, where it listed some that are still shown? */
@@ -86,29 +73,18 @@ async function refuseUnwritable(store: CopyStore): Promise<void> {
   }
 }
 
-function printReport({ config, io, json }: CommandContext, report: WalkReport): ExitCode {
-  const { walks, failure } = report
+function printReport(command: CommandContext, { walks, failure, reason }: WalkReport): ExitCode {
+  const { config, io } = command
   if (failure !== null) {
-    const reason = report.reason === null ? '' : `: ${report.reason}`
     const advice = failure === WalkHeldError.code ? HOLD_REMEDY : '"vitrine check" says more.'
-    io.err(`The catalog could not be walked (${failure})${reason}. ${advice}\n`)
+    io.err(`The catalog could not be walked (${failure})${reason === null ? '' : `: ${reason}`}. ${advice}`)
   }
   if (walks.some(({ outcome }) => outcome === 'complete')) {
     const { freshSeconds } = config.freshness
-    io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.\n`)
+    io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.`)
   }
-  if (json) io.out(toPlainJson(walks))
-  else for (const walk of walks) io.out(toPlain(describeWalk(walk)))
+  print(command, walks, walks.map(describeWalk))
   return failure === null && walks.every(({ outcome }) => outcome === 'complete') ? 0 : 1
-}
-
-/** A terminal gets one line that is drawn over; a log gets one line a channel at its end. */
-function createProgressPrinter(io: CommandIo): (progress: WalkProgress) => void {
-  return ({ channel, productCount, isDone }) => {
-    const text = toPlain(`${channel.name}: ${pluralize(productCount, 'product')}`)
-    if (io.isTerminal) io.err(`\r\u001b[K${text}${isDone ? '\n' : ' …'}`)
-    else if (isDone) io.err(`${text}\n`)
-  }
 }
 
 function describeWalk(walk: ChannelWalk): string {
@@ -129,30 +105,26 @@ function describeComplete({ durationMs, productCount, replaced, drops }: Channel
   return leftOut.length === 0 ? text : `${text}; left out: ${leftOut.join(', ')}`
 }
 
-/** How often a walk of another process is looked at. */
-export const LOOK_EVERY_MS: number = 5 * SECOND_MS
-
-/** What a walk of now is asked for. With `isAccepted`, one of another process, which believes less, is waited for. */
-export type WalkRequest = Omit<WalkNowOptions, 'isAccepted'> &
-  Readonly<{
-    isAccepted: boolean
-    signal: AbortSignal
-    /** Called once for all walks that are waited for. */
-    onWait(walks: readonly ChannelWalk[]): void
-  }>
-
-type Parts = Pick<Context, 'walks' | 'store' | 'clock'>
-
 /** Walk the catalog now; with `isAccepted` also the channels that another process is walking, as soon as it has ended. */
-export async function walkNow(parts: Parts, request: WalkRequest): Promise<WalkReport> {
-  let report = await parts.walks.runNow(request)
-  let busy = request.isAccepted ? listBusy(report) : []
-  if (busy.length > 0) request.onWait(busy)
+async function walkNow(context: Context, io: CommandIo, options: WalkNowOptions): Promise<WalkReport> {
+  const { walks } = context
+  // A terminal gets one line that is drawn over; a log gets one line a channel at its end.
+  const onProgress: WalkNowOptions['onProgress'] = ({ channel, productCount, isDone }) => {
+    const text = `${channel.name}: ${pluralize(productCount, 'product')}`
+    io.draw(isDone ? '' : `${text} …`)
+    if (isDone) io.err(text)
+  }
+  let report = await walks.runNow({ ...options, onProgress })
+  let busy = options.isAccepted ? listBusy(report) : []
+  if (busy.length > 0) {
+    const names = busy.map(({ channelName }) => channelName).join(', ')
+    io.err(`Another process is walking ${names}; waiting until it has ended, to walk then.`)
+  }
   while (busy.length > 0) {
     const channelIds = busy.map(({ channelId }) => channelId)
-    await waitForOthers(parts, channelIds, request.signal)
-    if (request.signal.aborted) break
-    const next = await parts.walks.runNow({ ...request, channelIds })
+    await waitForOthers(context, channelIds, io.signal)
+    if (io.signal.aborted) break
+    const next = await walks.runNow({ ...options, onProgress, channelIds })
     const again = new Map(next.walks.map((walk) => [walk.channelId, walk]))
     report = { ...next, walks: report.walks.map((walk) => again.get(walk.channelId) ?? walk) }
     busy = next.failure === null ? listBusy(next) : []
@@ -166,7 +138,7 @@ function listBusy({ walks }: WalkReport): readonly ChannelWalk[] {
 
 /** Wait until no other process goes on with a walk of the channels. */
 async function waitForOthers(
-  { store, clock }: Parts,
+  { store, clock }: Context,
   channelIds: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {

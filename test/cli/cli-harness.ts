@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { createCommandIo } from '../../src/cli/command.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import type { Environment } from '../../src/config/config.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
@@ -48,13 +49,14 @@ export async function startRemote(folder: string): Promise<{ catalog: FakeCatalo
 export async function runHere(words: readonly string[], environment: Environment = {}): Promise<Ended> {
   const out: string[] = []
   let err = ''
-  const code = await runCommandLine(words, () => environment, {
+  const io = createCommandIo({
     out: (line) => void out.push(line),
     err: (text) => void (err += text),
     isTerminal: false,
     onHangUp: () => undefined,
     signal: new AbortController().signal,
   })
+  const code = await runCommandLine(words, () => environment, io)
   return { code, out: out.join('\n'), err }
 }
 

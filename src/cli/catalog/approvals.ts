@@ -15,8 +15,8 @@ import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { type Listing, type Result, indent, quote, toDay, toIsoOrNull, toShellWord } from '../output.ts'
 import { EXAMPLE_CHANNEL } from './arguments.ts'
+import { type Listing, type Result, quote, toDay, toIso, toIsoOrNull, toShellWord } from './output.ts'
 import { warnOfNameless } from './networks.ts'
 import { type Change, change, getChannel, getMerchant, getNetwork, list } from './store.ts'
 
@@ -52,16 +52,16 @@ async function listApprovals(
 ): Promise<Listing> {
   const channel = filter.channel === undefined ? undefined : await getChannel(reader, filter.channel)
   const network = filter.network === undefined ? undefined : await getNetwork(reader, filter.network)
-  const ofNetwork = network !== undefined && { networkId: network.id }
+  const ofNetwork = network === undefined ? {} : { networkId: network.id }
   const approvals = await fetchApprovals(reader, { ...(channel && { channelId: channel.id }), ...ofNetwork })
-  const unassigned = channel && (await explainUnassigned(reader, channel, { ...ofNetwork }))
+  const unassigned = channel && (await explainUnassigned(reader, channel, ofNetwork))
   return {
     rows: approvals.map(({ revokedAtMs, ...approval }) => ({
       ...approval,
       approved: revokedAtMs === null,
       revokedAt: toIsoOrNull(revokedAtMs),
     })),
-    lines: toLines(approvals),
+    entries: toEntries(approvals),
     ifNone:
       unassigned ??
       'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.',
@@ -69,18 +69,19 @@ async function listApprovals(
 }
 
 /** A line for each network channel, and its merchants below it. */
-function toLines(approvals: readonly Approval[]): readonly string[] {
-  const groups = new Map<string, string[]>()
+function toEntries(approvals: readonly Approval[]): Listing['entries'] {
+  const entries = new Map<string, string[]>()
   for (const { networkChannelId, channelId, channel, network, merchant, revokedAtMs } of approvals) {
-    const place =
+    const served =
       channelId === null
         ? `(network channel ${networkChannelId}, no channel)`
         : `${channelId}  ${channel ?? ''}`
-    const merchants = groups.get(`${place}  ${network}`) ?? []
-    merchants.push(indent(revokedAtMs === null ? merchant : `${merchant}  (revoked ${toDay(revokedAtMs)})`))
-    groups.set(`${place}  ${network}`, merchants)
+    const head = `${served}  ${network}`
+    const entry = entries.get(head) ?? [head]
+    entry.push(revokedAtMs === null ? merchant : `${merchant}  (revoked ${toDay(toIso(revokedAtMs))})`)
+    entries.set(head, entry)
   }
-  return [...groups].flatMap(([head, merchants]) => [head, ...merchants])
+  return [...entries.values()]
 }
 
 /** For one merchant, or with `all` every one that has offers; in each network that the channel has, or in one. */
@@ -88,18 +89,23 @@ type ApprovalOptions = Readonly<{ channel: string; network?: string; all?: boole
 
 /** Declare the command that allows a channel to show a merchant, or forbids it, whatever is imported later. */
 export function addApproval(command: Command, run: Runner, isApproved: boolean): Command {
-  const setApproval = change(
-    (transaction: Change, merchant: string | undefined, options: ApprovalOptions) =>
-      approve(transaction, merchant, { ...options, isApproved }),
-    (merchant, { all = false }) => {
-      if ((merchant === undefined) !== all)
-        throw new UsageError('name one merchant, or all that have offers with --all')
-    },
-  )
   return command
     .requiredOption('--channel <id>', 'the channel')
     .option('--network <name>', 'only this network; else each that the channel has')
-    .action(run(setApproval))
+    .hook('preAction', checkMerchant)
+    .action(
+      run(
+        change((transaction, merchant: string | undefined, options: ApprovalOptions) =>
+          approve(transaction, merchant, { ...options, isApproved }),
+        ),
+      ),
+    )
+}
+
+function checkMerchant(command: Command): void {
+  const { all = false } = command.opts<ApprovalOptions>()
+  if ((command.args.length === 0) !== all)
+    throw new UsageError('name one merchant, or all that have offers with --all')
 }
 
 /** @throws UsageError for something unknown, and a channel without the network */
@@ -110,69 +116,64 @@ async function approve(
 ): Promise<Result> {
   const channel = await getChannel(database, channelId)
   const merchant = merchantName === undefined ? null : await getMerchant(database, merchantName)
-  const places = await getPlaces(database, channel, network)
-  const networks: ChangedNetwork[] = []
-  const notes: string[] = []
-  for (const place of places) {
-    const approval = { merchant, revokedAtMs: isApproved ? null : nowMs }
-    networks.push(await setIn(place, { database, ...approval, notes }))
-  }
+  const changed = []
+  for (const one of await getNetworkChannels(database, channel, network))
+    changed.push(await approveIn(database, one, merchant, isApproved ? null : nowMs))
+  const networks = changed.map(({ notes: _notes, ...rest }) => rest)
   const count = networks.reduce((sum, { changes }) => sum + changes, 0)
   const whom = merchant === null ? pluralize(count, 'merchant') : quote(merchant.name)
-  const where = places.map((place) => quote(place.network)).join(', ')
+  const where = networks.map((one) => quote(one.network)).join(', ')
   return {
     json: { channelId: channel.id, merchant: merchant?.name ?? null, approved: isApproved, networks },
     line: `${isApproved ? 'approved' : 'revoked'} ${whom} for ${quote(channel.name)} in ${where}`,
-    notes,
+    notes: changed.flatMap(({ notes }) => notes),
   }
 }
 
-type ChangedNetwork = Readonly<{ network: string; networkChannelId: number; changes: number }>
-type Approving = Readonly<{
-  database: Catalog
-  /** `null`: all that have offers. */
-  merchant: Merchant | null
-  revokedAtMs: number | null
-  notes: string[]
-}>
-
-async function setIn(
-  place: NetworkChannel,
-  { database, merchant, revokedAtMs, notes }: Approving,
-): Promise<ChangedNetwork> {
-  const { id: networkChannelId, networkId, network } = place
+/** Approve or revoke in one network channel; `merchant`: `null` is all that have offers there. */
+async function approveIn(
+  database: Catalog,
+  networkChannel: NetworkChannel,
+  merchant: Merchant | null,
+  revokedAtMs: number | null,
+) {
+  const { id: networkChannelId, networkId, network } = networkChannel
   const key = { networkChannelId, networkId }
   const isApproved = revokedAtMs === null
   const before = merchant && (await getApprovalState(database, { ...key, merchantId: merchant.id }))
   const changes = await setApprovals(database, { ...key, merchantId: merchant?.id ?? null, revokedAtMs })
-  notes.push(...explainChange(quote(network), { isApproved, changes, before }))
-  if (isApproved && merchant !== null) notes.push(...(await explainNotShown(database, place, merchant)))
-  return { network, networkChannelId, changes }
+  const notes = explainChange(network, isApproved, changes, before)
+  if (isApproved && merchant !== null)
+    notes.push(...(await explainNotShown(database, networkChannel, merchant)))
+  return { network, networkChannelId, changes, notes }
 }
 
-type Changed = Readonly<{ isApproved: boolean; changes: number; before: ApprovalState | null }>
-
 /** Say where nothing changed, or something that was not there did: perhaps another one was meant. */
-function explainChange(place: string, { isApproved, changes, before }: Changed): readonly string[] {
+function explainChange(
+  network: string,
+  isApproved: boolean,
+  changes: number,
+  before: ApprovalState | null,
+): string[] {
   if (changes === 0 && before === null)
-    return [`${place}: nothing to change among the merchants that have offers there.`]
-  if (changes === 0) return [`${place}: it was ${isApproved ? 'approved' : 'revoked'} before.`]
+    return [`${quote(network)}: nothing to change among the merchants that have offers there.`]
+  if (changes === 0) return [`${quote(network)}: it was ${isApproved ? 'approved' : 'revoked'} before.`]
   return !isApproved && before === 'unknown'
-    ? [`${place}: it was never approved there; now no import will approve it.`]
+    ? [`${quote(network)}: it was never approved there; now no import will approve it.`]
     : []
 }
 
-async function getPlaces(
+async function getNetworkChannels(
   database: Catalog,
   channel: OwnedChannel,
   networkName: string | undefined,
 ): Promise<readonly NetworkChannel[]> {
   const network = networkName === undefined ? undefined : await getNetwork(database, networkName)
-  const places = await fetchNetworkChannels(database, {
+  const found = await fetchNetworkChannels(database, {
     channelId: channel.id,
     ...(network !== undefined && { networkId: network.id }),
   })
-  if (places.length > 0) return places
+  if (found.length > 0) return found
   const what = network === undefined ? 'no network' : `not the network ${quote(network.name)}`
   throw new UsageError(
     `the channel ${channel.id} has ${what}; "vitrine catalog networks assign NETWORK --channel ${channel.id}" gives it one`,

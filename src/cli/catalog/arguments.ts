@@ -19,6 +19,9 @@ const MAX_ROWS = 10_000_000
 /** The word that takes something away; commander takes `null` for an empty text. */
 const NONE = 'none'
 
+/** `--yes`: also what takes more with it. */
+export type Confirmation = Readonly<{ yes?: boolean }>
+
 export function orNull<Value>(value: Value | typeof NONE): Value | null {
   return value === NONE ? null : value
 }
@@ -76,9 +79,6 @@ export function parseLimit(text: string): number {
   return value
 }
 
-/** A link template, and what to say about it though it can be used. */
-export type ParsedTemplate = Readonly<{ template: string | null; notes: readonly string[] }>
-
 /** What a template is filled with to see whether an address comes out. */
 const TRIAL = {
   merchantUrl: 'https://shop.example/p?a=1&b=2',
@@ -86,7 +86,8 @@ const TRIAL = {
   publisher: '67890',
 } as const
 
-export function parseTemplate(text: string): ParsedTemplate {
+/** Return a link template, and what to say about it though it can be used. */
+export function parseTemplate(text: string) {
   if (text === NONE) return { template: null, notes: [] }
   const template = text.trim()
   if (!template.includes('{url}'))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
-import type { ChannelKind } from '../../catalog/contract.ts'
+import { CHANNEL_KINDS, type ChannelKind } from '../../catalog/contract.ts'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import {
   fetchOwnedChannels,
@@ -13,8 +13,8 @@ import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { type Listing, type Result, indent, quote } from '../output.ts'
 import { EXAMPLE_CHANNEL, lineOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
+import { type Listing, type Result, quote } from './output.ts'
 import {
   type Change,
   change,
@@ -26,7 +26,6 @@ import {
   removeSample,
 } from './store.ts'
 
-const KINDS = 'website, instagram, tiktok, youtube, facebook, pinterest, newsletter, app or other'
 /** Characters of the longest kind, "newsletter". */
 const KIND_CHARACTERS = 10
 
@@ -43,7 +42,7 @@ export function addChannels(catalog: Command, run: Runner): void {
     .command('add')
     .description('makes a channel and prints its id')
     .argument('<name>', 'its name', lineOf('a channel needs a name of'))
-    .option('--kind <kind>', KINDS, parseKind)
+    .option('--kind <kind>', CHANNEL_KINDS.join(', '), parseKind)
     .option('--url <url>', 'its address, or none', parseUrl)
     .option('--organization <org>', 'whose: an id or a name; needed when there are several')
     .option('--id <uuid>', 'the id that it gets', parseNewId)
@@ -52,9 +51,10 @@ export function addChannels(catalog: Command, run: Runner): void {
     .command('set <channel>')
     .description('changes a channel, by its id')
     .option('--name <name>', 'its new name', lineOf('a channel needs a name of'))
-    .option('--kind <kind>', KINDS, parseKind)
+    .option('--kind <kind>', CHANNEL_KINDS.join(', '), parseKind)
     .option('--url <url>', 'its address, or none', parseUrl)
-    .action(run(change(set, needsOption('--name NAME, --kind KIND, --url URL, or several'))))
+    .hook('preAction', needsOption('--name NAME, --kind KIND, --url URL, or several'))
+    .action(run(change(set)))
   group
     .command('remove <channel>')
     .description('removes a channel; its network channels keep their approvals and serve none')
@@ -69,7 +69,8 @@ export function addChannels(catalog: Command, run: Runner): void {
 }
 
 type Owner = Readonly<{ organization?: string }>
-type Details = Readonly<{ kind?: ChannelKind; url?: string | null }>
+type NewChannel = Owner & Readonly<{ kind?: ChannelKind; url?: string; id?: string }>
+type ChannelChange = Readonly<{ name?: string; kind?: ChannelKind; url?: string }>
 
 async function listChannels({ reader }: CatalogStore, { organization: word }: Owner): Promise<Listing> {
   const owner = word === undefined ? undefined : await getOrganization(reader, word)
@@ -83,24 +84,20 @@ async function listChannels({ reader }: CatalogStore, { organization: word }: Ow
     })
   return {
     rows,
-    lines: rows.flatMap(({ id, kind, name, url, organization, networks }) => [
+    entries: rows.map(({ id, kind, name, url, organization, networks }) => [
       `${id}  ${kind.padEnd(KIND_CHARACTERS)}  ${name}`,
-      indent(url ?? '(no address)'),
-      indent(`${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`),
+      url ?? '(no address)',
+      `${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`,
     ]),
     ifNone:
       'There is no channel yet: vitrine catalog channels add NAME makes one, and so does vitrine catalog import FILE.',
   }
 }
 
-async function add(
-  { database, nowMs }: Change,
-  name: string,
-  options: Owner & Details & Readonly<{ id?: string }>,
-): Promise<Result> {
-  const { id = randomUUID(), kind = 'website', url = 'none' } = options
+async function add({ database, nowMs }: Change, name: string, options: NewChannel): Promise<Result> {
+  const { id = randomUUID(), kind = 'website', url = null } = options
   const { removedSample, notes } = await removeSample(database)
-  const organizationId = await getOwnerId(database, options.organization, nowMs)
+  const organizationId = await getOwnerId({ database, nowMs }, options.organization)
   const all = await fetchOwnedChannels(database)
   if (all.some((known) => known.id === id)) throw new UsageError(`there is a channel of the id ${id} already`)
   await refuseTaken(database, organizationId, name)
@@ -120,17 +117,18 @@ async function refuseTaken(database: Catalog, organizationId: string, name: stri
     throw new UsageError(`${quote(taken.organization)} has a channel ${quote(name)} already: ${taken.id}`)
 }
 
-async function set(
-  { database }: Change,
-  word: string,
-  { url, ...rest }: Details & Readonly<{ name?: string }>,
-): Promise<Result> {
-  const { name } = rest
-  const { id, organizationId, name: oldName } = await getChannel(database, word)
-  if (name !== undefined && name !== oldName) await refuseTaken(database, organizationId, name)
-  await updateChannel(database, id, { ...rest, ...(url !== undefined && { url: orNull(url) }) })
-  const after = await getChannel(database, id)
-  return { json: after, line: `${id}  ${after.kind}  ${after.name}  ${after.url ?? '(no address)'}` }
+async function set({ database }: Change, word: string, options: ChannelChange): Promise<Result> {
+  const before = await getChannel(database, word)
+  const { id, organizationId } = before
+  const name = options.name ?? before.name
+  const kind = options.kind ?? before.kind
+  const url = orNull(options.url ?? before.url)
+  if (name !== before.name) await refuseTaken(database, organizationId, name)
+  await updateChannel(database, id, { name, kind, url })
+  return {
+    json: { ...before, name, kind, url },
+    line: `${id}  ${kind}  ${name}  ${url ?? '(no address)'}`,
+  }
 }
 
 async function remove({ database }: Change, word: string): Promise<Result> {

@@ -8,19 +8,17 @@ import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { describeStoreFailure } from '../../storage/unavailable.ts'
+import { formatCount } from '../../widgets/format.ts'
 import { findUnframedHint } from '../checks/findings.ts'
-import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
-import { quote, toPlain, toPlainJson, toShellWord } from '../output.ts'
+import { type CommandContext, type Runner, addExamples, print } from '../command.ts'
 import { lineOf } from './arguments.ts'
 import { warnOfNameless } from './networks.ts'
+import { quote, toShellWord } from './output.ts'
 import { toStoreError, withCatalog } from './store.ts'
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
 const REDRAW_MS: number = SECOND_MS / 10
 const PLAIN_LINE_MS: number = 3 * SECOND_MS
-
-/** Moves to the start of the line and empties it. */
-const CLEAR_LINE = '\r\u001b[2K'
 
 export function addImport(catalog: Command, run: Runner): void {
   const command = catalog
@@ -32,7 +30,7 @@ export function addImport(catalog: Command, run: Runner): void {
     .option(
       '--format <name>',
       'ndjson, google-xml, google-tsv, google-csv or awin-csv; default: as the file looks',
-      (text) => parseFeedFormat(text),
+      parseFeedFormat,
     )
     .action(run(runCatalogImport))
   addExamples(command, 'vitrine catalog import', [
@@ -43,38 +41,29 @@ export function addImport(catalog: Command, run: Runner): void {
 }
 
 /** `network` and `merchant` hold for every offer, whatever the file says; the first bytes of the file tell its format. */
-export type ImportOptions = Readonly<{
-  channel?: string
-  network?: string
-  merchant?: string
-  format?: FeedFormat
-}>
+type ImportOptions = Readonly<{ channel?: string; network?: string; merchant?: string; format?: FeedFormat }>
 
 /**
  * `vitrine catalog import FILE`.
  * @throws ImportError when the file cannot be imported; StoreError when the catalog cannot be written, for example
  * while another import runs; UsageError for an unknown channel.
  */
-export async function runCatalogImport(
+async function runCatalogImport(
   context: CommandContext,
   file: string,
-  { channel: channelId, network, merchant, format }: ImportOptions = {},
-): Promise<ExitCode> {
+  { channel: channelId, network, merchant, format }: ImportOptions,
+): Promise<void> {
+  const { io } = context
   const { importFeed } = await import('../../catalog-service/import/import-feed.ts')
   await withCatalog(context, async (store) => {
-    const progress = createProgressLine(context)
-    try {
-      const { signal } = context.io
-      const order = { store, file, format, channelId, network, merchant, signal, onProgress: progress.show }
-      const summary = await importFeed(order).catch(explainFailure)
-      progress.end()
-      printSummary(context, summary)
-      for (const hint of await findHints(context, store.reader, summary)) context.io.err(`${toPlain(hint)}\n`)
-    } finally {
-      progress.end()
-    }
+    const onProgress = createProgressPrinter(context)
+    const order = { store, file, format, channelId, network, merchant, signal: io.signal, onProgress }
+    const summary = await importFeed(order)
+      .catch(explainFailure)
+      .finally(() => io.draw(''))
+    printSummary(context, summary)
+    for (const hint of await findHints(context, store.reader, summary)) io.err(hint)
   })
-  return 0
 }
 
 /** An import wraps whatever failed: what the database, or a disk, said of it is the reason. */
@@ -94,27 +83,24 @@ async function findHints(
 ): Promise<readonly string[]> {
   const channel = (await fetchOwnedChannels(reader)).find(({ id }) => id === channelId)
   const own = await fetchNetworkChannels(reader, { channelId })
-  const hints: string[] = []
-  for (const network of await fetchNetworks(reader)) {
-    const served = own.filter(({ networkId }) => networkId === network.id)
-    if (pageNetworks.byTemplate.includes(network.name)) hints.push(...warnOfNameless(network, served))
-  }
+  const networks = (await fetchNetworks(reader)).filter(({ name }) => pageNetworks.byTemplate.includes(name))
   const unframed = channel === undefined ? null : findUnframedHint(config, channel)
-  return unframed === null ? hints : [...hints, unframed]
+  return [
+    ...networks.flatMap((network) => warnOfNameless(network, own)),
+    ...(unframed === null ? [] : [unframed]),
+  ]
 }
 
-function printSummary({ io, json }: CommandContext, summary: ImportSummary): void {
-  const { products, offers, rejected, channelId: channel, rejectsPath: rejects } = summary
-  if (json) {
-    const { format, removedOffers, replacedSample, unassignedNetworks } = summary
-    const counts = { format, products, offers, removedOffers, rejected, replacedSample, unassignedNetworks }
-    const { untracked: untrackedNetworks } = summary.pageNetworks
-    return io.out(toPlainJson({ ...counts, channel, rejects, untrackedNetworks }))
-  }
-  for (const line of explain(summary)) io.err(`${toPlain(line)}\n`)
-  if (rejects !== null) io.out(toPlain(`rejected rows: ${rejects}`))
-  const counts = `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}`
-  io.out(`${counts}, ${formatCount(rejected)} rejected; channel ${channel}`)
+function printSummary(context: CommandContext, summary: ImportSummary): void {
+  const { format, products, offers, removedOffers, rejected, rejectsPath: rejects } = summary
+  const { channelId: channel, replacedSample, unassignedNetworks, pageNetworks } = summary
+  if (!context.json) for (const line of explain(summary)) context.io.err(line)
+  const counts = { format, products, offers, removedOffers, rejected, replacedSample, unassignedNetworks }
+  const { untracked: untrackedNetworks } = pageNetworks
+  print(context, { ...counts, channel, rejects, untrackedNetworks }, [
+    ...(rejects === null ? [] : [`rejected rows: ${rejects}`]),
+    `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}, ${formatCount(rejected, 'en')} rejected; channel ${channel}`,
+  ])
 }
 
 /** What the owner may want to know, or to change. */
@@ -142,31 +128,18 @@ function explain(summary: ImportSummary): readonly string[] {
   return lines
 }
 
-function formatCount(number: number): string {
-  return number.toLocaleString('en-US')
-}
-
-type ProgressLine = Readonly<{ show(progress: ImportProgress): void; end(): void }>
-
 /** On a terminal one line drawn over itself; elsewhere a plain line now and then. */
-function createProgressLine({ clock, io }: CommandContext): ProgressLine {
+function createProgressPrinter({ clock, io }: CommandContext): (progress: ImportProgress) => void {
   const everyMs = io.isTerminal ? REDRAW_MS : PLAIN_LINE_MS
   const startedAtMs = clock.nowMs()
   let shownAtMs = startedAtMs
-  let isDrawn = false
-  return {
-    show(progress) {
-      const nowMs = clock.nowMs()
-      if (nowMs - shownAtMs < everyMs) return
-      shownAtMs = nowMs
-      const line = describeProgress(progress, nowMs - startedAtMs)
-      io.err(io.isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
-      isDrawn = io.isTerminal
-    },
-    end() {
-      if (isDrawn) io.err(CLEAR_LINE)
-      isDrawn = false
-    },
+  return (progress) => {
+    const nowMs = clock.nowMs()
+    if (nowMs - shownAtMs < everyMs) return
+    shownAtMs = nowMs
+    const line = describeProgress(progress, nowMs - startedAtMs)
+    if (io.isTerminal) io.draw(line)
+    else io.err(line)
   }
 }
 
@@ -174,8 +147,8 @@ function createProgressLine({ clock, io }: CommandContext): ProgressLine {
 function describeProgress(progress: ImportProgress, tookMs: number): string {
   const { readBytes, totalBytes, rows, products, rejected } = progress
   const share = Math.min(1, readBytes / totalBytes)
-  const counts = `${Math.floor(100 * share)} % read, ${pluralize(products, 'product')}, ${formatCount(rejected)} rejected`
-  const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, tookMs)))
+  const counts = `${Math.floor(100 * share)} % read, ${pluralize(products, 'product')}, ${formatCount(rejected, 'en')} rejected`
+  const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, tookMs)), 'en')
   const left = share > 0 ? `, ${formatDuration(tookMs * (1 / share - 1))} left` : ''
   return `${counts}; ${speed} rows/s${left}`
 }

@@ -5,8 +5,8 @@ import { fetchOrganizations } from '../../catalog-service/store/organizations.ts
 import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { type Listing, type Result, indent, quote, toDay, toIso, toIsoOrNull, toMinute } from '../output.ts'
 import { lineOf } from './arguments.ts'
+import { type Listing, type Result, quote, toDay, toIso, toIsoOrNull, toMinute } from './output.ts'
 import { type Change, act, change, getOrganization, getOwnerId, list } from './store.ts'
 
 export function addKeys(catalog: Command, run: Runner): void {
@@ -59,13 +59,13 @@ async function listKeys(store: CatalogStore, { organization: word }: Owner): Pro
     }))
   return {
     rows,
-    lines: rows.flatMap(({ id, name, prefix, organization, createdAt, lastUsedAt, revokedAt }) => {
+    entries: rows.map(({ id, name, prefix, organization, createdAt, lastUsedAt, revokedAt }) => {
       const use = lastUsedAt === null ? 'never used' : `last used ${toMinute(lastUsedAt)}`
       const state = revokedAt === null ? 'valid' : `revoked ${toDay(revokedAt)}`
       return [
         `${id}  ${name}`,
-        indent(`${prefix}…  ${organization ?? ''}`),
-        indent(`made ${toDay(createdAt)}, ${use}, ${state}`),
+        `${prefix}…  ${organization ?? ''}`,
+        `made ${toDay(createdAt)}, ${use}, ${state}`,
       ]
     }),
     ifNone: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
@@ -73,7 +73,7 @@ async function listKeys(store: CatalogStore, { organization: word }: Owner): Pro
 }
 
 async function add({ database, nowMs }: Change, name: string, { organization }: Owner): Promise<Result> {
-  const organizationId = await getOwnerId(database, organization, nowMs)
+  const organizationId = await getOwnerId({ database, nowMs }, organization)
   const taken = (await fetchApiKeys({ reader: database })).find(
     (known) => known.organizationId === organizationId && known.revokedAtMs === null && known.name === name,
   )

@@ -12,9 +12,9 @@ import { hasMerchantOffers, removeMerchantOffers } from '../../catalog-service/s
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { type Listing, type Result, indent, quote, toShellWord } from '../output.ts'
 import { addApproval } from './approvals.ts'
-import { EXAMPLE_CHANNEL, lineOf, orNull, parseLimit } from './arguments.ts'
+import { type Confirmation, EXAMPLE_CHANNEL, lineOf, orNull, parseLimit } from './arguments.ts'
+import { type Listing, type Result, quote, toShellWord } from './output.ts'
 import { type Change, change, getMerchant, getNetwork, list, removeSample } from './store.ts'
 
 export function addMerchants(catalog: Command, run: Runner): void {
@@ -36,7 +36,8 @@ export function addMerchants(catalog: Command, run: Runner): void {
       'what that network calls it: {merchant} of the link template',
       lineOf('--reference accepts'),
     )
-    .action(run(change(add, checkReference)))
+    .hook('preAction', checkReference)
+    .action(run(change(add)))
   group
     .command('set <merchant>')
     .description('says what a network calls a merchant')
@@ -80,9 +81,9 @@ async function listMerchants(
   const rows = found.slice(0, limit)
   return {
     rows,
-    lines: rows.flatMap(({ name, networks }) => [
+    entries: rows.map(({ name, networks }) => [
       name,
-      ...(networks.length === 0 ? ['in no network'] : networks.map(describeNetwork)).map(indent),
+      ...(networks.length === 0 ? ['in no network'] : networks.map(describeNetwork)),
     ]),
     ifNone:
       network === undefined
@@ -99,7 +100,8 @@ function describeNetwork({ name, reference, offers }: MerchantNetwork): string {
 
 type Reference = Readonly<{ network?: string; reference?: string }>
 
-function checkReference(_name: string, { network, reference }: Reference): void {
+function checkReference(command: Command): void {
+  const { network, reference } = command.opts<Reference>()
   if ((network === undefined) !== (reference === undefined))
     throw new UsageError('--network and --reference go together: what that network calls the merchant')
 }
@@ -131,11 +133,7 @@ async function set({ database }: Change, word: string, options: Required<Referen
   }
 }
 
-async function remove(
-  { database }: Change,
-  word: string,
-  { yes = false }: Readonly<{ yes?: boolean }>,
-): Promise<Result> {
+async function remove({ database }: Change, word: string, { yes = false }: Confirmation): Promise<Result> {
   const { id, name } = await getMerchant(database, word)
   if (!yes && (await hasMerchantOffers(database, id)))
     throw new UsageError(

@@ -19,8 +19,8 @@ import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { type Listing, type Result, indent, quote, toShellWord } from '../output.ts'
-import { EXAMPLE_CHANNEL, type ParsedTemplate, lineOf, parseTemplate } from './arguments.ts'
+import { type Confirmation, EXAMPLE_CHANNEL, lineOf, parseTemplate } from './arguments.ts'
+import { type Listing, type Result, quote, toShellWord } from './output.ts'
 import { type Change, change, getChannel, getNetwork, list, needsOption, removeSample } from './store.ts'
 
 export function addNetworks(catalog: Command, run: Runner): void {
@@ -50,7 +50,8 @@ export function addNetworks(catalog: Command, run: Runner): void {
       'its new name; feeds that name the old one make it anew',
       lineOf('a network needs a name of'),
     )
-    .action(run(change(set, needsOption('--template TEMPLATE, --name NEW, or both'))))
+    .hook('preAction', needsOption('--template TEMPLATE, --name NEW, or both'))
+    .action(run(change(set)))
   group
     .command('remove <network>')
     .description('removes a network, with its network channels, approvals and offers')
@@ -93,9 +94,9 @@ async function listNetworks({ reader }: CatalogStore): Promise<Listing> {
       linkTemplate,
       networkChannels: own.map(({ networkId: _id, network: _network, ...rest }) => rest),
     })),
-    lines: networks.flatMap(({ name, linkTemplate, own }) => [
+    entries: networks.map(({ name, linkTemplate, own }) => [
       name,
-      indent(linkTemplate ?? '(no link template: only offers with links of their own are shown)'),
+      linkTemplate ?? '(no link template: only offers with links of their own are shown)',
       ...own.flatMap(describeNetworkChannel),
     ]),
     ifNone: 'There is no network yet: vitrine catalog networks add NAME makes one, and so does an import.',
@@ -106,14 +107,15 @@ function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
   const { id, organization, reference, channelId, channel } = networkChannel
   const publisher = isPlaceholder(networkChannel) ? '(no publisher reference)' : `publisher ${reference}`
   return [
-    indent(`network channel ${id}: ${organization}, ${publisher}`),
-    indent(channelId === null ? '  assigned to no channel' : `  channel ${channelId}  ${channel ?? ''}`),
+    `network channel ${id}: ${organization}, ${publisher}`,
+    channelId === null ? '  assigned to no channel' : `  channel ${channelId}  ${channel ?? ''}`,
   ]
 }
 
-type Template = Readonly<{ template?: ParsedTemplate }>
+type NewNetwork = Readonly<{ template?: ReturnType<typeof parseTemplate> }>
+type NetworkChange = NewNetwork & Readonly<{ name?: string }>
 
-async function add({ database }: Change, name: string, { template: parsed }: Template): Promise<Result> {
+async function add({ database }: Change, name: string, { template: parsed }: NewNetwork): Promise<Result> {
   const linkTemplate = parsed?.template ?? null
   const { removedSample, notes } = await removeSample(database)
   await refuseTaken(database, name)
@@ -131,31 +133,22 @@ async function refuseTaken(database: Catalog, name: string): Promise<void> {
     throw new UsageError(`there is a network ${quote(name)} already`)
 }
 
-async function set(
-  { database }: Change,
-  word: string,
-  { name, template: parsed }: Template & Readonly<{ name?: string }>,
-): Promise<Result> {
-  const { id, name: oldName } = await getNetwork(database, word)
-  if (name !== undefined && name !== oldName) await refuseTaken(database, name)
-  await updateNetwork(database, id, {
-    ...(name !== undefined && { name }),
-    ...(parsed !== undefined && { linkTemplate: parsed.template }),
-  })
-  const after = await getNetwork(database, name ?? oldName)
-  const networkChannels = await fetchNetworkChannels(database, { networkId: id })
+async function set({ database }: Change, word: string, options: NetworkChange): Promise<Result> {
+  const before = await getNetwork(database, word)
+  const { id } = before
+  const name = options.name ?? before.name
+  const { template: linkTemplate, notes } = options.template ?? { template: before.linkTemplate, notes: [] }
+  if (name !== before.name) await refuseTaken(database, name)
+  await updateNetwork(database, id, { name, linkTemplate })
+  const own = await fetchNetworkChannels(database, { networkId: id })
   return {
-    json: { name: after.name, linkTemplate: after.linkTemplate },
-    line: `${after.name}  ${after.linkTemplate ?? '(no link template)'}`,
-    notes: [...(parsed?.notes ?? []), ...warnOfNameless(after, networkChannels)],
+    json: { name, linkTemplate },
+    line: `${name}  ${linkTemplate ?? '(no link template)'}`,
+    notes: [...notes, ...warnOfNameless({ id, name, linkTemplate }, own)],
   }
 }
 
-async function remove(
-  { database }: Change,
-  word: string,
-  { yes = false }: Readonly<{ yes?: boolean }>,
-): Promise<Result> {
+async function remove({ database }: Change, word: string, { yes = false }: Confirmation): Promise<Result> {
   const { id: networkId, name } = await getNetwork(database, word)
   const own = await fetchNetworkChannels(database, { networkId })
   const approvals = (await fetchApprovals(database, { networkId })).length
@@ -199,23 +192,16 @@ async function assign({ database }: Change, word: string, options: AssignOptions
     notes: [
       ...(replaced ? [`Network channel ${replaced.id} served it before, and now serves none.`] : []),
       ...(movedFrom ? [`Before, it served the channel ${movedFrom}, which has none of it now.`] : []),
-      ...warnOfNoTemplate(network),
+      ...(network.linkTemplate === null
+        ? [`${quote(network.name)} has no link template: only offers with links of their own are shown.`]
+        : []),
       ...warnOfNameless(network, after),
       `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
     ],
   }
 }
 
-function warnOfNoTemplate({ name, linkTemplate }: Network): readonly string[] {
-  if (linkTemplate !== null) return []
-  return [`${quote(name)} has no link template: only offers with links of their own are shown.`]
-}
-
-async function unassign(
-  { database }: Change,
-  word: string,
-  options: Readonly<{ channel: string }>,
-): Promise<Result> {
+async function unassign({ database }: Change, word: string, options: AssignOptions): Promise<Result> {
   const { channel, network, current } = await findAssignment(database, word, options.channel)
   const name = quote(network.name)
   if (current === undefined)
@@ -241,53 +227,45 @@ async function findAssignment(database: Catalog, networkName: string, channelId:
 }
 
 /** Return the number of the network channel that is meant; it is made, or its reference set, where that was asked. */
-async function choose(
-  database: Catalog,
-  found: Assignment,
-  { publisher, networkChannel }: AssignOptions,
-): Promise<number> {
-  if (networkChannel !== undefined) return chooseByNumber(database, found, networkChannel, publisher)
-  return publisher === undefined ? chooseOnly(database, found) : chooseByReference(database, found, publisher)
-}
-
-async function chooseByNumber(
-  database: Catalog,
-  { channel, network, own }: Assignment,
-  number: string,
-  publisher: string | undefined,
-): Promise<number> {
-  const named = own.find(({ id }) => String(id) === number.trim())
-  if (named === undefined)
-    throw new UsageError(
-      `${quote(channel.organization)} has no network channel ${quote(number)} in ${quote(network.name)}; ${describeOwn(own)}`,
-    )
-  if (publisher === undefined) return named.id
-  const taken = own.find(({ id, reference }) => reference === publisher && id !== named.id)
+async function choose(database: Catalog, found: Assignment, options: AssignOptions): Promise<number> {
+  const { publisher } = options
+  const chosen = findChosen(found, options)
+  if (chosen === undefined)
+    return insertNetworkChannel(database, { ...found.key, reference: publisher ?? '' })
+  if (publisher === undefined || publisher === chosen.reference) return chosen.id
+  const taken = found.own.find(({ reference }) => reference === publisher)
   if (taken !== undefined)
     throw new UsageError(
       `network channel ${taken.id} has the publisher reference ${quote(publisher)} already`,
     )
-  await setReference(database, named.id, publisher)
-  return named.id
+  await setReference(database, chosen.id, publisher)
+  return chosen.id
 }
 
-async function chooseByReference(database: Catalog, found: Assignment, publisher: string): Promise<number> {
-  const known = found.own.find(({ reference }) => reference === publisher)
-  if (known !== undefined) return known.id
+/** Find the network channel that is meant; `undefined`: a new one. @throws UsageError when it has to be said which. */
+function findChosen(found: Assignment, options: AssignOptions): NetworkChannel | undefined {
+  const { own, current } = found
+  const { publisher, networkChannel } = options
+  if (networkChannel !== undefined) return getByNumber(found, networkChannel)
+  if (publisher === undefined) return current ?? findOnly(found)
+  const known = own.find(({ reference }) => reference === publisher)
+  if (known !== undefined || current === undefined) return known
   // What an import made for this channel knows no reference yet: it is this one, and keeps approvals and links.
-  if (found.current === undefined || !isPlaceholder(found.current))
-    return insertNetworkChannel(database, { ...found.key, reference: publisher })
-  await setReference(database, found.current.id, publisher)
-  return found.current.id
+  return isPlaceholder(current) ? current : undefined
 }
 
-async function chooseOnly(database: Catalog, found: Assignment): Promise<number> {
-  const { network, own, current } = found
-  if (current !== undefined) return current.id
+function getByNumber({ channel, network, own }: Assignment, number: string): NetworkChannel {
+  const named = own.find(({ id }) => String(id) === number.trim())
+  if (named !== undefined) return named
+  throw new UsageError(
+    `${quote(channel.organization)} has no network channel ${quote(number)} in ${quote(network.name)}; ${describeOwn(own)}`,
+  )
+}
+
+function findOnly({ network, own }: Assignment): NetworkChannel | undefined {
   const [only, ...others] = own
-  if (only === undefined && !network.linkTemplate?.includes('{publisher}'))
-    return insertNetworkChannel(database, { ...found.key, reference: '' })
-  if (only !== undefined && only.channelId === null && others.length === 0) return only.id
+  if (only === undefined && !network.linkTemplate?.includes('{publisher}')) return undefined
+  if (only?.channelId === null && others.length === 0) return only
   throw new UsageError(
     `say what ${quote(network.name)} calls the publisher with --publisher REF, or which network channel with --network-channel; ${describeOwn(own)}`,
   )
@@ -302,10 +280,14 @@ function describeOwn(own: readonly NetworkChannel[]): string {
   return `there are ${described.join(', ')}`
 }
 
-/** A network channel that an import made does not know its publisher's reference: no link can be made for it. */
+/**
+ * Warn of network channels of the network that an import made: they do not know their publisher's reference, and no link can
+ * be made for them.
+ */
 export function warnOfNameless(network: Network, networkChannels: readonly NetworkChannel[]): string[] {
   if (!network.linkTemplate?.includes('{publisher}')) return []
-  return networkChannels.filter(isPlaceholder).map(({ id, channelId }) => {
+  const nameless = networkChannels.filter((one) => one.networkId === network.id && isPlaceholder(one))
+  return nameless.map(({ id, channelId }) => {
     const which = channelId === null ? `--channel ID --network-channel ${id}` : `--channel ${channelId}`
     return `Network channel ${id} has no publisher reference yet; its offers are not shown until it has one: vitrine catalog networks assign ${toShellWord(network.name)} ${which} --publisher REF`
   })

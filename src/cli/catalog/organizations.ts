@@ -14,8 +14,8 @@ import { fetchRequestsToday, forgetKeys, forgetOrganization } from '../../catalo
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { type Listing, type Result, indent, quote, toDay, toIso } from '../output.ts'
-import { lineOf, orNull, parseDailyLimit } from './arguments.ts'
+import { type Confirmation, lineOf, orNull, parseDailyLimit } from './arguments.ts'
+import { type Listing, type Result, quote, toDay, toIso } from './output.ts'
 import { type Change, act, change, getOrganization, list, needsOption } from './store.ts'
 
 export function addOrganizations(catalog: Command, run: Runner): void {
@@ -37,7 +37,8 @@ export function addOrganizations(catalog: Command, run: Runner): void {
     .description('changes name or daily limit of one, by its id or name')
     .option('--name <name>', 'its new name', lineOf('an organization needs a name of'))
     .option('--daily-limit <n>', 'requests a UTC day, or none', parseDailyLimit)
-    .action(run(change(set, needsOption('--name NAME, --daily-limit N, or both'))))
+    .hook('preAction', needsOption('--name NAME, --daily-limit N, or both'))
+    .action(run(change(set)))
   group
     .command('remove <organization>')
     .description('removes one, with its keys, channels and network channels')
@@ -53,6 +54,7 @@ export function addOrganizations(catalog: Command, run: Runner): void {
 
 /** Requests a UTC day, or no limit. */
 type Limit = Readonly<{ dailyLimit?: number | 'none' }>
+type OrganizationChange = Limit & Readonly<{ name?: string }>
 
 async function listOrganizations(store: CatalogStore): Promise<Listing> {
   const requests = await fetchRequestsToday(store)
@@ -61,17 +63,17 @@ async function listOrganizations(store: CatalogStore): Promise<Listing> {
   })
   return {
     rows,
-    lines: rows.flatMap(({ id, name, requestsToday, dailyLimit, createdAt }) => {
+    entries: rows.map(({ id, name, requestsToday, dailyLimit, createdAt }) => {
       const today = `${pluralize(requestsToday, 'request')} today`
       const limit = dailyLimit === null ? 'no limit' : `of ${dailyLimit.toLocaleString('en-US')} a day`
-      return [`${id}  ${name}`, indent(`${today}, ${limit}; made ${toDay(createdAt)}`)]
+      return [`${id}  ${name}`, `${today}, ${limit}; made ${toDay(createdAt)}`]
     }),
     ifNone: 'There is no organization yet: vitrine catalog organizations add NAME makes one.',
   }
 }
 
 async function add({ database, nowMs }: Change, name: string, options: Limit): Promise<Result> {
-  const dailyLimit = orNull(options.dailyLimit ?? 'none')
+  const dailyLimit = orNull(options.dailyLimit ?? null)
   await refuseTaken(database, name)
   const id = await insertOrganization(database, { name, dailyLimit, createdAtMs: nowMs })
   return {
@@ -81,24 +83,14 @@ async function add({ database, nowMs }: Change, name: string, options: Limit): P
   }
 }
 
-async function set(
-  { database }: Change,
-  word: string,
-  { name, dailyLimit }: Limit & Readonly<{ name?: string }>,
-): Promise<Result> {
-  const { id, name: oldName } = await getOrganization(database, word)
-  if (name !== undefined && name !== oldName) await refuseTaken(database, name)
-  await updateOrganization(database, id, {
-    ...(name !== undefined && { name }),
-    ...(dailyLimit !== undefined && { dailyLimit: orNull(dailyLimit) }),
-  })
-  const after = await getOrganization(database, id)
-  const limit =
-    after.dailyLimit === null ? 'no daily limit' : `${pluralize(after.dailyLimit, 'request')} a day`
-  return {
-    json: { id, name: after.name, dailyLimit: after.dailyLimit },
-    line: `${quote(after.name)}: ${limit}`,
-  }
+async function set({ database }: Change, word: string, options: OrganizationChange): Promise<Result> {
+  const before = await getOrganization(database, word)
+  const name = options.name ?? before.name
+  const dailyLimit = orNull(options.dailyLimit ?? before.dailyLimit)
+  if (name !== before.name) await refuseTaken(database, name)
+  await updateOrganization(database, before.id, { name, dailyLimit })
+  const limit = dailyLimit === null ? 'no daily limit' : `${pluralize(dailyLimit, 'request')} a day`
+  return { json: { id: before.id, name, dailyLimit }, line: `${quote(name)}: ${limit}` }
 }
 
 async function refuseTaken(database: Catalog, name: string): Promise<void> {
@@ -107,22 +99,14 @@ async function refuseTaken(database: Catalog, name: string): Promise<void> {
     throw new UsageError(`there is an organization ${quote(name)} already: ${taken.id}`)
 }
 
-async function remove(
-  store: CatalogStore,
-  word: string,
-  { yes = false }: Readonly<{ yes?: boolean }>,
-): Promise<Result> {
+async function remove(store: CatalogStore, word: string, { yes = false }: Confirmation): Promise<Result> {
   const { id, keyIds, result } = await store.write((database) => removeWithBelongings(database, word, yes))
   await forgetOrganization(store, id)
   await forgetKeys(store, keyIds)
   return result
 }
 
-async function removeWithBelongings(
-  database: Catalog,
-  word: string,
-  isSure: boolean,
-): Promise<Readonly<{ id: string; keyIds: readonly string[]; result: Result }>> {
+async function removeWithBelongings(database: Catalog, word: string, isSure: boolean) {
   const { id, name } = await getOrganization(database, word)
   const [first, second] = await fetchOrganizations(database)
   if (second === undefined)

@@ -6,8 +6,7 @@ import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
 import type { DatabaseAddress } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
 import { isLoopback } from '../../http/client-address.ts'
-import { type CommandContext, type ExitCode, type Runner, addExamples } from '../command.ts'
-import { toPlain } from '../output.ts'
+import { type CommandContext, type Runner, addExamples, print } from '../command.ts'
 import { toStoreError } from './store.ts'
 
 export function addServe(catalog: Command, run: Runner): void {
@@ -24,7 +23,7 @@ export function addServe(catalog: Command, run: Runner): void {
  * `vitrine catalog serve`: the catalog service alone, on the host and port of the settings, until the process is told to stop.
  * @throws UsageError when the address cannot be listened on.
  */
-export async function runCatalogServe(context: CommandContext): Promise<ExitCode> {
+async function runCatalogServe(context: CommandContext): Promise<void> {
   const { clock, config, io, logger } = context
   const { adminPassword } = context.secrets
   const { createCatalogService } = await import('../../catalog-service/service.ts')
@@ -34,11 +33,10 @@ export async function runCatalogServe(context: CommandContext): Promise<ExitCode
     const service = createCatalogService({ store, logger, alone })
     const hint = await findHint(store, config.catalogDatabase)
     const { url } = await service.listen(config.host, config.port)
-    io.out(context.json ? JSON.stringify({ url }) : `catalog service: ${url}`)
-    if (hint !== undefined) io.err(`${toPlain(hint)}\n`)
+    print(context, { url }, [`catalog service: ${url}`])
+    if (hint !== undefined) io.err(hint)
     if (!io.signal.aborted) await once(io.signal, 'abort')
     await service.close()
-    return 0
   } finally {
     await store.close()
   }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
 import { type CatalogStore, CATALOG_HELD } from '../../catalog-service/store/catalog-store.ts'
 import { type OwnedChannel, fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { type Merchant, findMerchant, findSimilarMerchant } from '../../catalog-service/store/merchants.ts'
@@ -16,7 +17,7 @@ import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { describeStoreFailure } from '../../storage/unavailable.ts'
 import type { CommandContext } from '../command.ts'
-import { type Listing, type Result, printList, printResult, quote } from '../output.ts'
+import { type Listing, type Result, printList, printResult, quote } from './output.ts'
 
 /**
  * Open the catalog for one command, and close it whatever happens.
@@ -51,24 +52,19 @@ export function act<Given extends unknown[]>(
 /** What a change works with: a transaction, and its time in Unix milliseconds. */
 export type Change = Readonly<{ database: Catalog; nowMs: number }>
 
-/** Make a command of `work`, which runs in one transaction; `check` refuses what needs no look into the catalog. */
+/** Make a command of `work`, which runs in one transaction. */
 export function change<Given extends unknown[]>(
   work: (change: Change, ...given: Given) => Promise<Result>,
-  check: (...given: Given) => void = () => {},
 ): Action<Given> {
-  const changeNow = act((store, ...given: Given) =>
+  return act((store, ...given: Given) =>
     store.write((database) => work({ database, nowMs: store.clock.nowMs() }, ...given)),
   )
-  return async (context, ...given) => {
-    check(...given)
-    await changeNow(context, ...given)
-  }
 }
 
-/** A check of `set`: it needs an option. */
-export function needsOption(expected: string): (word: string, options: object) => void {
-  return (_word, options) => {
-    if (Object.keys(options).length === 0) throw new UsageError(`nothing to set: name ${expected}`)
+/** Return a hook of commander that refuses a `set` without an option before the catalog is opened. */
+export function needsOption(expected: string): (command: Command) => void {
+  return (command) => {
+    if (Object.keys(command.opts()).length === 0) throw new UsageError(`nothing to set: name ${expected}`)
   }
 }
 
@@ -85,14 +81,12 @@ export function list<Options extends object>(
     const ifNone = `there is no catalog at ${database.path} yet; "vitrine catalog ${added} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
     // An option that is a text names something of the catalog.
     if (Object.values(options).some((value) => typeof value === 'string')) throw new UsageError(ifNone)
-    printList(context, { rows: [], lines: [], ifNone })
+    printList(context, { rows: [], entries: [], ifNone })
   }
 }
 
 /** Remove sample data before the first thing of the owner's own, as an import does. Tells whether there were any. */
-export async function removeSample(
-  database: Catalog,
-): Promise<Readonly<{ removedSample: boolean; notes: readonly string[] }>> {
+export async function removeSample(database: Catalog) {
   if (!(await isSampleOnly(database))) return { removedSample: false, notes: [] }
   await removeSampleData(database)
   return { removedSample: true, notes: ['The sample data was removed.'] }
@@ -132,11 +126,7 @@ export async function getOrganization(database: Catalog, word: string): Promise<
  * The owner of something new: that of `--organization`, else the only one, which is made in a catalog without any.
  * @throws UsageError when there are several and none is named.
  */
-export async function getOwnerId(
-  database: Catalog,
-  word: string | undefined,
-  nowMs: number,
-): Promise<string> {
+export async function getOwnerId({ database, nowMs }: Change, word?: string): Promise<string> {
   if (word !== undefined) return (await getOrganization(database, word)).id
   const all = await fetchOrganizations(database)
   if (all.length > 1)

@@ -23,10 +23,9 @@ type Clocks = Readonly<{
 /** Compare the clocks of this machine, the catalog and a database server. No finding where none tells its time. */
 export async function checkClocks(report: Report, { clock, store, catalogAheadMs }: Clocks): Promise<void> {
   const databaseAheadMs = store && (await readDatabaseDifference(store, clock).catch(() => null))
-  const others = [
-    { name: 'the catalog', aheadMs: catalogAheadMs },
-    { name: 'the database', aheadMs: databaseAheadMs ?? undefined },
-  ].flatMap(({ name, aheadMs }) => (aheadMs === undefined ? [] : [{ name, aheadMs }]))
+  const others: Other[] = []
+  if (catalogAheadMs !== undefined) others.push({ name: 'the catalog', aheadMs: catalogAheadMs })
+  if (typeof databaseAheadMs === 'number') others.push({ name: 'the database', aheadMs: databaseAheadMs })
   if (others.length === 0) return
   const wrong = others.filter(({ aheadMs }) => isClockWrong(aheadMs))
   if (wrong.length === 0) {
@@ -93,17 +92,14 @@ export async function checkEmbeddedCatalog(context: CommandContext, report: Repo
       if (!assigned.has(id))
         report.good(`channel ${name} (${id})`, 'it has no network, and shows nothing', cure)
     }
-    for (const network of await fetchNetworks(reader)) {
-      const own = networkChannels.filter(({ networkId }) => networkId === network.id)
-      for (const cure of warnOfNameless(network, own))
+    for (const network of await fetchNetworks(reader))
+      for (const cure of warnOfNameless(network, networkChannels))
         report.good(`network ${network.name}`, 'its links lack the publisher', cure)
-    }
   })
 }
 
 /** An empty catalog was lost where the stored copy knows one. A copy that cannot be read is a finding of its own. */
 async function checkLost(report: Report): Promise<void> {
-  const { catalogDatabase, database } = report.config
-  const copied = await findCopiedCatalog(database).catch(() => undefined)
-  if (copied !== undefined) report.bad('catalog', LOST_CATALOG, toLostRemedy(catalogDatabase, database))
+  const copied = await findCopiedCatalog(report.config.database).catch(() => undefined)
+  if (copied !== undefined) report.bad('catalog', LOST_CATALOG, toLostRemedy(report.config))
 }

@@ -27,7 +27,7 @@ const UNLISTED_REMEDY = 'Take it out of VITRINE_CHANNELS, or correct the id.'
 type KnownChannels = Readonly<{
   listed: readonly Channel[] | undefined
   stored: ChannelList | undefined
-  store: SqlStore | undefined
+  store: Pick<SqlStore, 'getCopyState' | 'countOffers'> | undefined
   nowMs: number
 }>
 
@@ -65,31 +65,29 @@ function reportNone(report: Report, { stored, nowMs }: KnownChannels): void {
   report.bad('channels', `the catalog lists none for this key${shown}`, adviseNoChannels(config))
 }
 
-/** No finding where reading its copy failed, which is one already, or where nothing is worth a line. */
+/** No finding where nothing is worth a line. */
 async function checkChannel(
   report: Report,
   { listed, store, nowMs }: KnownChannels,
   channel: Channel,
 ): Promise<void> {
+  const { config } = report
   const subject = `channel ${channel.name} (${channel.id})`
-  const read = await report.attempt(subject, async () => {
-    const copy = await store?.getCopyState(channel.id)
-    const isCounted = copy !== undefined && countMalformedOffers(copy.drops) > 0
-    return { copy, offerCount: isCounted ? ((await store?.countOffers(channel.id)) ?? 0) : 0 }
-  })
-  if (read === undefined) return
-  const { copy, offerCount } = read
-  const hint = findUnframedHint(report.config, channel)
-  if (copy === undefined) {
+  const hint = findUnframedHint(config, channel)
+  if (store === undefined) {
     if (listed !== undefined) report.good(subject, 'listed', hint)
     return
   }
-  // Where the catalog did not answer, only a channel that was walked is worth a line.
-  if (listed === undefined && copy.completedAtMs === null && copy.failure === null) return
-  const fault = findFault(report.config, copy, { offerCount, nowMs })
-  const walked = describeCopy(copy, nowMs)
-  if (fault === null) report.good(subject, walked, hint)
-  else report.bad(subject, `${walked}${fault.found}`, fault.cure)
+  await report.attempt(subject, async () => {
+    const copy = await store.getCopyState(channel.id)
+    // Where the catalog did not answer, only a channel that was walked is worth a line.
+    if (listed === undefined && copy.completedAtMs === null && copy.failure === null) return
+    const offerCount = countMalformedOffers(copy.drops) > 0 ? await store.countOffers(channel.id) : 0
+    const fault = findFault(config, copy, offerCount, nowMs)
+    const walked = describeCopy(copy, nowMs)
+    if (fault === null) report.good(subject, walked, hint)
+    else report.bad(subject, `${walked}${fault.found}`, fault.cure)
+  })
 }
 
 function describeCopy({ completedAtMs, productCount, dealCount }: CopyState, nowMs: number): string {
@@ -99,12 +97,10 @@ function describeCopy({ completedAtMs, productCount, dealCount }: CopyState, now
   return `${content}, ${formatWalked(completedAtMs, nowMs)}`
 }
 
-/** What is wrong with a copy, and what to do about it; `null`: nothing. */
-function findFault(
-  config: Config,
-  copy: CopyState,
-  { offerCount, nowMs }: Readonly<{ offerCount: number; nowMs: number }>,
-): Readonly<{ found: string; cure: string }> | null {
+/** What is wrong with a copy, and what to do about it. */
+type Fault = Readonly<{ found: string; cure: string }>
+
+function findFault(config: Config, copy: CopyState, offerCount: number, nowMs: number): Fault | null {
   const { held, failure } = copy
   if (held !== null) {
     const since = formatSince(held.sinceMs, nowMs)
@@ -123,7 +119,7 @@ function findFault(
 }
 
 /** What is wrong when too much of a channel was malformed at the last walk; `null`: nothing. */
-export function describeMalformed({ productCount, drops }: CopyState, offerCount: number): string | null {
+function describeMalformed({ productCount, drops }: CopyState, offerCount: number): string | null {
   const products = toShare(drops.product ?? 0, productCount)
   const share = Math.max(products, toShare(countMalformedOffers(drops), offerCount))
   if (share <= MAX_MALFORMED_SHARE) return null

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { onTestFinished } from 'vitest'
 import { addCatalogCommands } from '../../../src/cli/catalog/program.ts'
-import type { CommandContext } from '../../../src/cli/command.ts'
+import { type CommandContext, createCommandIo } from '../../../src/cli/command.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
@@ -41,13 +41,13 @@ export function makeCommandContext(options: { json?: boolean; isTerminal?: boole
     logger: createLogger({ level: 'silent' }),
     clock,
     json: options.json ?? false,
-    io: {
+    io: createCommandIo({
       out: (line) => void out.push(line),
       err: (text) => void err.push(text),
       isTerminal: options.isTerminal ?? false,
       onHangUp: () => undefined,
       signal: stop.signal,
-    },
+    }),
   }
   return { context, out, err, clock, folder, stop }
 }
@@ -57,14 +57,13 @@ export function withJson(under: CommandUnderTest): CommandUnderTest {
   return { ...under, context: { ...under.context, json: true } }
 }
 
-/** Type `vitrine catalog …`. @throws what the command throws */
-export async function type({ context }: CommandUnderTest, ...words: readonly string[]): Promise<void> {
+/** Type `vitrine catalog …`, and return the exit code. @throws what the command throws */
+export async function type({ context }: CommandUnderTest, ...words: readonly string[]): Promise<number> {
   const catalog = new Command('catalog').exitOverride()
-  addCatalogCommands(
-    catalog,
-    (work) =>
-      async (...given) =>
-        void (await work(context, ...given)),
-  )
+  let code = 0
+  addCatalogCommands(catalog, (work) => async (...given) => {
+    code = (await work(context, ...given)) ?? 0
+  })
   await catalog.parseAsync([...words], { from: 'user' })
+  return code
 }

@@ -2,7 +2,6 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { type ImportOptions, runCatalogImport } from '../../../src/cli/catalog/import.ts'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 import { runHere } from '../cli-harness.ts'
 import { type CommandUnderTest, makeCommandContext, type, withJson } from './harness.ts'
@@ -17,10 +16,10 @@ const OFFER = {
 }
 const ROW = JSON.stringify({ gtin: '17', title: 'T', offers: [OFFER, { ...OFFER, currency: 'USD' }] })
 
-function run(under: CommandUnderTest, content: string, options: ImportOptions = {}): Promise<number> {
+function run(under: CommandUnderTest, content: string, ...options: readonly string[]): Promise<number> {
   const file = join(under.folder, 'feed.ndjson')
   writeFileSync(file, content)
-  return runCatalogImport(under.context, file, options)
+  return type(under, 'import', file, ...options)
 }
 
 describe('catalog import', () => {
@@ -130,7 +129,8 @@ describe('catalog import', () => {
   })
 
   it('import that something else than the database ends - says what, and that nothing was changed', async () => {
-    const { context, clock, folder } = makeCommandContext()
+    const under = makeCommandContext()
+    const { context, clock, folder } = under
     const { nowMs } = context.clock
     const broken = {
       ...context,
@@ -150,7 +150,7 @@ describe('catalog import', () => {
     }
     const file = join(folder, 'feed.ndjson')
     writeFileSync(file, Array.from({ length: 1_100 }, () => ROW).join('\n'))
-    await expect(runCatalogImport(broken, file)).rejects.toMatchObject({
+    await expect(type({ ...under, context: broken }, 'import', file)).rejects.toMatchObject({
       code: 'VITRINE_STORE_FAILED',
       message: 'the feed could not be imported: no space left on device. Nothing was changed',
     })
@@ -192,7 +192,7 @@ describe('catalog import', () => {
   it('format, channel, network and merchant - named - are used', async () => {
     const under = makeCommandContext()
     const channel = '952a0000-0000-4000-8000-00000000000a'
-    await run(under, ROW, { format: 'ndjson', channel, network: 'N', merchant: 'M' })
+    await run(under, ROW, '--format', 'ndjson', '--channel', channel, '--network', 'N', '--merchant', 'M')
     expect(under.out[0]).toBe(`1 product, 2 offers, 0 rejected; channel ${channel}`)
   })
 
@@ -228,8 +228,8 @@ describe('catalog import', () => {
   })
 
   it('file - missing - ImportError', async () => {
-    const { context, folder } = makeCommandContext()
-    const missing = runCatalogImport(context, join(folder, 'missing'))
+    const under = makeCommandContext()
+    const missing = type(under, 'import', join(under.folder, 'missing'))
     await expect(missing).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
   })
 })

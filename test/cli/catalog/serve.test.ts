@@ -1,6 +1,5 @@
 import request from 'supertest'
 import { describe, expect, it, vi } from 'vitest'
-import { runCatalogServe } from '../../../src/cli/catalog/serve.ts'
 import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { ask } from '../../catalog-service/valid-answers.ts'
@@ -24,7 +23,7 @@ async function putSample({ context }: CommandUnderTest): Promise<void> {
 describe('catalog serve', () => {
   it('serve - until the signal - prints its address, says how to make a key, and ends with 0', async () => {
     const under = makeCommandContext()
-    const running = runCatalogServe(under.context)
+    const running = type(under, 'serve')
     await vi.waitFor(() => expect(under.err).toHaveLength(1))
     expect(under.err[0]).toContain('vitrine catalog keys add NAME')
     const url = under.out[0]?.replace('catalog service: ', '') ?? ''
@@ -40,7 +39,7 @@ describe('catalog serve', () => {
     await type(under, 'keys', 'add', 'shop')
     const { key } = JSON.parse(under.out[0] ?? '') as { key: string }
     await putSample(under)
-    const running = runCatalogServe(under.context)
+    const running = type(under, 'serve')
     await vi.waitFor(() => expect(under.out).toHaveLength(2))
     const { url } = JSON.parse(under.out[1] ?? '') as { url: string }
     const { body } = await ask(url).get('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
@@ -53,7 +52,7 @@ describe('catalog serve', () => {
   it('serve - told to stop before - ends at once', async () => {
     const under = makeCommandContext()
     under.stop.abort()
-    expect(await runCatalogServe(under.context)).toBe(0)
+    expect(await type(under, 'serve')).toBe(0)
   })
 })
 
