@@ -92,12 +92,11 @@ export async function checkWalkClock({
 }: ClockDetails): Promise<Readonly<{ isDoubtful: boolean }>> {
   const databaseMs = await readDatabaseDifference(store, clock)
   const known = [databaseMs, catalogDifferenceMs].filter((differenceMs) => typeof differenceMs === 'number')
-  const wrong = known.filter(isClockWrong)
-  if (wrong.length === 0 || wrong.length < known.length) return { isDoubtful: false }
-  const isBehind = wrong.some((differenceMs) => differenceMs > 0)
-  if (wrong.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
+  if (known.length === 0 || !known.every(isClockWrong)) return { isDoubtful: false }
+  const isBehind = known.some((differenceMs) => differenceMs > 0)
+  if (known.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
     throw new WalkError(
-      `the clock of this machine differs from that of the ${databaseMs === null ? 'catalog' : 'database'} by more than a minute, so it walks nothing; set the wrong clock by NTP`,
+      `the clock of this machine differs from that of the ${typeof databaseMs === 'number' ? 'database' : 'catalog'} by more than a minute, so it walks nothing; set the wrong clock by NTP`,
     )
   return { isDoubtful: true }
 }
