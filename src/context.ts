@@ -13,7 +13,7 @@ import type { OpenLongReads } from './storage/long-reads.ts'
 import { openSqlStore } from './storage/sql-store.ts'
 import type { CopyStore } from './storage/store.ts'
 import type { WalkRunner } from './sync/walk-runner.ts'
-import { type Walks, createWalks } from './sync/walks.ts'
+import { Walks } from './sync/walks.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
@@ -116,7 +116,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const memories = createMemories(config, clock)
   const parts = { ...guarded, config, clock, client, memories, onStoreFailure: storeHealth.note }
   const sources = createSources({ ...parts, onDrops: metrics.countDrops })
-  const walks = (made.walks = createWalks({ ...details, ...guarded, metrics, ownOrigin }))
+  const walks = (made.walks = new Walks({ ...details, ...guarded, metrics, ownOrigin }))
   const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
   const widgets = createWidgets({ ...sources, clock, config, publicUrl, stylePath })
