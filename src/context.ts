@@ -18,7 +18,7 @@ import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
 import { createEtag, hashFolders } from './http/response.ts'
-import { type LineBudget, createLineBudget } from './observability/log-rate-limiter.ts'
+import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Memories, createMemories } from './caches.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
@@ -53,7 +53,7 @@ export type Context = Readonly<{
   clock: Clock
   logger: Logger
   /** For lines about answers; bugs have their own, so that a flood of mistakes hides none. */
-  lines: Readonly<{ answers: LineBudget; bugs: LineBudget }>
+  lines: Readonly<{ answers: LogRateLimiter; bugs: LogRateLimiter }>
   metrics: Metrics
   adminLimiter: AdminLimiter
   /** How the outside reaches this server, without a slash at its end. */
@@ -125,7 +125,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     secrets: details.secrets,
     clock,
     logger,
-    lines: { answers: createLineBudget(clock), bugs: createLineBudget(clock) },
+    lines: { answers: new LogRateLimiter(clock), bugs: new LogRateLimiter(clock) },
     metrics,
     adminLimiter: createAdminLimiter(clock),
     publicUrl,
