@@ -2,7 +2,7 @@ import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
-import type { FreshnessConfig } from '../config/config.ts'
+import { type FreshnessConfig, isServed } from '../config/config.ts'
 import { UNKNOWN_TIME_MS } from '../sync/held-walk.ts'
 import type { ChannelList, CopyStore } from '../storage/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
@@ -22,7 +22,7 @@ type ChannelSourceDetails = Readonly<{
   clock: Clock
   config: FreshnessConfig
   /** Ids to serve; `null`: all. */
-  served: readonly string[] | null
+  channels: readonly string[] | null
   onStoreFailure(error: unknown): void
 }>
 
@@ -52,7 +52,7 @@ export class ChannelSource {
    */
   async getChannel(channelId: string): Promise<Readonly<{ channel: Channel; isGone: boolean }>> {
     const { clock, config } = this.#details
-    if (!this.#isServed(channelId)) throw new UnknownChannelError('the channel is not served')
+    if (!isServed(this.#details, channelId)) throw new UnknownChannelError('the channel is not served')
     // A list that lacks the channel is fetched again while it is old.
     const isEnough = (list: ChannelList): boolean => hasChannel(list, channelId) || !this.#isAged(list)
     const list = this.#findInMemory(channelId) ?? (await this.#findList(isEnough))
@@ -70,7 +70,7 @@ export class ChannelSource {
 
   /** A served channel of the list at hand, or one that has gone from it, without a call. */
   async findKnown(channelId: string): Promise<Channel | undefined> {
-    if (!this.#isServed(channelId)) return undefined
+    if (!isServed(this.#details, channelId)) return undefined
     const list = this.#memory ?? (await this.#findStored())
     const known = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
     return known.find(({ id }) => id === channelId)
@@ -79,7 +79,7 @@ export class ChannelSource {
   /** The served channels as last listed; empty before any list. */
   async listChannels(): Promise<readonly Channel[]> {
     const list = await this.#findList(() => true)
-    return (list?.channels ?? []).filter(({ id }) => this.#isServed(id))
+    return (list?.channels ?? []).filter(({ id }) => isServed(this.#details, id))
   }
 
   /** What is known of the served channels: no list yet, a list with none of them, or some that can be shown. */
@@ -175,14 +175,9 @@ export class ChannelSource {
     return { ...known, heldSinceMs: known.heldSinceMs ?? UNKNOWN_TIME_MS }
   }
 
-  #isServed(channelId: string): boolean {
-    const { served } = this.#details
-    return served === null || served.includes(channelId)
-  }
-
   #isShown(list: ChannelList): boolean {
     const { clock, config } = this.#details
-    return listShown(list, clock.nowMs(), config).some(({ id }) => this.#isServed(id))
+    return listShown(list, clock.nowMs(), config).some(({ id }) => isServed(this.#details, id))
   }
 
   #isAged({ asOfMs }: Pick<ChannelList, 'asOfMs'>): boolean {

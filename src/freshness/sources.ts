@@ -29,7 +29,7 @@ export function createSources({ config, memories, onDrops, ...parts }: SourcesDe
   const { clock, onStoreFailure } = parts
   const shared = { ...parts, config: config.freshness }
   const failures = createNegativeCache(clock)
-  const channels = new ChannelSource({ ...shared, failures, served: config.channels })
+  const channels = new ChannelSource({ ...shared, failures, channels: config.channels })
   const lookups = createLookups({
     ...parts,
     isShared: config.workers > 1 || config.database.kind === 'postgres',

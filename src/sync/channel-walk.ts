@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Answer } from '../catalog/client.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product } from '../catalog/contract.ts'
 import {
   type DroppedGtins,
@@ -29,11 +30,8 @@ const WAIT_STEP_MS: number = LEASE_MS / 3
 /** The walk of one channel. `beganAtMs`: when that of the first channel began, Unix milliseconds. */
 type OneWalk = Walk & Readonly<{ channel: Channel; beganAtMs: number; isClockDoubtful: boolean }>
 
-/** How far a walk is: the place up to which it is stored, and pages behind it that held nothing to store. */
-type Step = Readonly<{ place: WalkPlace; emptyPages: number; emptyDrops: Drops }>
-
-/** A page with the place behind it. `stored`: what of it goes into the copy; `null` where it has no usable product. */
-type FetchedPage = Readonly<{ stored: WalkPage | null; next: Step }>
+/** What goes into the copy, and the place behind it. */
+type FetchedPage = Readonly<{ stored: WalkPage; next: WalkPlace }>
 
 /** Walk a channel under its lease. What fails, but for a bug, is the outcome. */
 export async function walkChannel(walk: OneWalk): Promise<ChannelWalk> {
@@ -128,44 +126,44 @@ class LeasedWalk {
    */
   async #walkPages(): Promise<Readonly<{ place: WalkPlace; held: HeldWalk | null }>> {
     const { store, clock, channel } = this.#walk
-    let step = await this.#begin(clock.nowMs() - this.#walk.resumeWithinMs)
+    let place = await this.#begin(clock.nowMs() - this.#walk.resumeWithinMs)
     let held: HeldWalk | null = null
-    let ahead = step.place.isWalked ? undefined : this.#fetchFirst(step)
-    while (!step.place.isWalked) {
-      const { stored, next } = await (ahead ?? this.#fetchPage(step))
+    let ahead = place.isWalked ? undefined : this.#fetchFirst(place)
+    while (!place.isWalked) {
+      const { stored, next } = await (ahead ?? this.#fetchPage(place))
       await this.#extendLease()
       ahead = this.#fetchAhead(next)
       // It leaves before anything is written: writing holds the thread.
       await setImmediate()
-      if (next.place.isWalked) held = this.#judge(next.place, false)
-      if (stored !== null && held === null) await store.applyPage(channel.id, stored)
-      step = next
-      const { productCount, isWalked } = step.place
+      if (next.isWalked) held = this.#judge(next, false)
+      if (held === null) await store.applyPage(channel.id, stored)
+      place = next
+      const { productCount, isWalked } = place
       this.#walk.onProgress?.({ channel, productCount, isDone: isWalked, isWaiting: false })
     }
-    return { place: step.place, held }
+    return { place, held }
   }
 
   /** Find the place to go on at: where a broken walk stopped at or after that time, Unix milliseconds, or the first page. */
-  async #begin(resumableSinceMs: number): Promise<Step> {
+  #begin(resumableSinceMs: number): Promise<WalkPlace> {
     const { store, clock, channel } = this.#walk
-    return toStep(await store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs }))
+    return store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
   }
 
   /** Only the first cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go. */
-  async #fetchFirst(step: Step): Promise<FetchedPage> {
+  async #fetchFirst(place: WalkPlace): Promise<FetchedPage> {
     try {
-      return await this.#fetchPage(step)
+      return await this.#fetchPage(place)
     } catch (error) {
       const isCursorRefused = error instanceof CatalogStatusError && error.upstreamStatus === 400
-      if (step.place.cursor === null || !isCursorRefused) throw error
+      if (place.cursor === null || !isCursorRefused) throw error
       return this.#fetchPage(await this.#begin(Infinity))
     }
   }
 
   /** Fetch the next page, unless there is none or it has to wait. */
-  #fetchAhead(next: Step): Promise<FetchedPage> | undefined {
-    if (next.place.isWalked || this.#computeWaitMs(next.place) > 0) return undefined
+  #fetchAhead(next: WalkPlace): Promise<FetchedPage> | undefined {
+    if (next.isWalked || this.#computeWaitMs(next) > 0) return undefined
     const page = this.#fetchPage(next)
     // Its failure is met when the page is needed.
     page.catch(() => {})
@@ -178,23 +176,44 @@ class LeasedWalk {
     return this.#walk.mayWait ? this.#walk.gate.computeWalkWaitMs(Math.max(1, pagesToGo)) : 0
   }
 
-  /** Fetch the page at a place, when its turn has come. */
-  async #fetchPage(step: Step): Promise<FetchedPage> {
-    const { client, clock, channel, signal } = this.#walk
-    const { cursor, productCount } = step.place
-    let leftMs = this.#computeWaitMs(step.place)
+  /** Fetch the page at a place. Pages without a usable product have no range of their own: the next one covers them. */
+  async #fetchPage(place: WalkPlace): Promise<FetchedPage> {
+    const drops: Drops = {}
+    let { cursor } = place
+    for (let emptyPages = 0; emptyPages <= MAX_EMPTY_PAGES; emptyPages += 1) {
+      await this.#waitForShare(place)
+      const { value: page, asOfMs } = await this.#callForPage(cursor)
+      const products = takeUsable(page, place.afterGtin, drops)
+      if (isWithoutProgress(page, cursor)) break
+      const { nextCursor } = page
+      if (products.length > 0 || nextCursor === null)
+        return toFetchedPage(place, { products, nextCursor, asOfMs, drops })
+      cursor = nextCursor
+    }
+    throw new CatalogInvalidError('the page of products leads nowhere')
+  }
+
+  async #callForPage(cursor: string | null): Promise<Answer<ParsedPage>> {
+    const { client, channel } = this.#walk
+    const answer = await withRetries(this.#walk, async () => {
+      await this.#extendLease()
+      return client.fetchProductPage({ channelId: channel.id, cursor, limit: MAX_PAGE_PRODUCTS })
+    })
+    addDroppedGtins(this.#droppedGtins, answer.value.droppedGtins)
+    return answer
+  }
+
+  /** Wait until it is the turn of a page. @throws WalkError when the walk is told to stop */
+  async #waitForShare(place: WalkPlace): Promise<void> {
+    const { clock, channel, signal } = this.#walk
+    const { productCount } = place
+    let leftMs = this.#computeWaitMs(place)
     if (leftMs > 0) this.#walk.onProgress?.({ channel, productCount, isDone: false, isWaiting: true })
     for (; leftMs > 0 && !signal.aborted; leftMs -= WAIT_STEP_MS) {
       await clock.wait(Math.min(leftMs, WAIT_STEP_MS), signal)
       if (!signal.aborted) await this.#extendLease()
     }
     if (signal.aborted) throw createStopped()
-    const { value, asOfMs } = await withRetries(this.#walk, async () => {
-      await this.#extendLease()
-      return client.fetchProductPage({ channelId: channel.id, cursor, limit: MAX_PAGE_PRODUCTS })
-    })
-    addDroppedGtins(this.#droppedGtins, value.droppedGtins)
-    return toFetchedPage(step, value, asOfMs)
   }
 
   /** @throws WalkError when another process has taken the walk over */
@@ -219,47 +238,34 @@ class LeasedWalk {
   }
 }
 
-function toStep(place: WalkPlace): Step {
-  return { place, emptyPages: 0, emptyDrops: {} }
+function toFetchedPage(
+  place: WalkPlace,
+  page: Pick<WalkPage, 'products' | 'nextCursor' | 'asOfMs' | 'drops'>,
+): FetchedPage {
+  const { walk, afterGtin } = place
+  const next = {
+    ...place,
+    cursor: page.nextCursor,
+    afterGtin: page.products.at(-1)?.gtin ?? afterGtin,
+    productCount: place.productCount + page.products.length,
+    isWalked: page.nextCursor === null,
+  }
+  return { stored: { walk, afterGtin, ...page }, next }
 }
 
-function toFetchedPage(
-  { place, emptyPages, emptyDrops }: Step,
-  page: ParsedPage,
-  asOfMs: number,
-): FetchedPage {
-  const { products, drops } = toUsableProducts(page, place)
-  addDrops(drops, emptyDrops)
-  const { walk, afterGtin } = place
-  const { nextCursor } = page
-  // A page without a usable product has no range of its own: the next one covers it.
-  if (products.length === 0 && nextCursor !== null) {
-    if (emptyPages === MAX_EMPTY_PAGES) throw createNoProgress()
-    const next = { place: { ...place, cursor: nextCursor }, emptyPages: emptyPages + 1, emptyDrops: drops }
-    return { stored: null, next }
-  }
-  return {
-    stored: { walk, afterGtin, products, nextCursor, asOfMs, drops },
-    next: toStep({
-      ...place,
-      cursor: nextCursor,
-      afterGtin: products.at(-1)?.gtin ?? afterGtin,
-      productCount: place.productCount + products.length,
-      isWalked: nextCursor === null,
-    }),
-  }
+/** Would a walk that follows the page's cursor go on for ever? */
+function isWithoutProgress({ products, drops, nextCursor }: ParsedPage, cursor: string | null): boolean {
+  const isEmpty = products.length === 0 && (drops.product ?? 0) === 0
+  return nextCursor !== null && (isEmpty || nextCursor === cursor)
 }
 
 /**
- * Check that a page goes on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone products. A GTIN
- * that comes again costs that product alone.
+ * Return the products of a page that goes on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone
+ * products. A GTIN that comes again costs that product alone. What is left out is added to `drops`.
  */
-function toUsableProducts(
-  page: ParsedPage,
-  { afterGtin, cursor }: WalkPlace,
-): Readonly<{ products: readonly Product[]; drops: Drops }> {
+function takeUsable(page: ParsedPage, afterGtin: string, drops: Drops): readonly Product[] {
+  addDrops(drops, page.drops)
   const products: Product[] = []
-  const drops: Drops = { ...page.drops }
   let last = afterGtin
   for (const product of page.products) {
     const { gtin } = product
@@ -268,12 +274,5 @@ function toUsableProducts(
     else products.push(product)
     last = gtin
   }
-  const isEmpty = page.products.length === 0 && (page.drops.product ?? 0) === 0
-  if (page.nextCursor !== null && (isEmpty || page.nextCursor === cursor)) throw createNoProgress()
-  return { products, drops }
-}
-
-/** A walk that would go on for ever. */
-function createNoProgress(): CatalogInvalidError {
-  return new CatalogInvalidError('the page of products leads nowhere')
+  return products
 }
