@@ -97,13 +97,14 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
     port: probe.port,
     async start(context, { place, demo, publicUrl: demoUrl }) {
       const { baseUrl, key, identity } = place
-      const embedded = demo && { baseUrl, key: key.current().reveal(), identity, demoUrl }
+      const embedded = demo && { key: key.current().reveal(), demoUrl }
+      const environment = readEnvironment()
       const { publicUrl } = context
       primary = new WorkerPrimary({
         context,
         size: config.workers,
         workerFile: WORKER_FILE,
-        parameters: { environment: readEnvironment(), port: probe.port, publicUrl, embedded },
+        parameters: { environment, port: probe.port, publicUrl, baseUrl, identity, embedded },
         readContent: () => demo?.readContent() ?? Promise.resolve('own'),
       })
       if (!io.signal.aborted) await Promise.race([primary.start(), waitForStop(io.signal)])

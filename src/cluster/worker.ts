@@ -1,9 +1,9 @@
 import { createApp } from '../app.ts'
 import { createFixedKey, openKeySource } from '../config/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { type Config, parseConfig } from '../config/config.ts'
-import { Secret, type Secrets } from '../config/secrets.ts'
-import { type CatalogPlace, type Context, type Demo, createContext } from '../context.ts'
+import { parseConfig } from '../config/config.ts'
+import { Secret } from '../config/secrets.ts'
+import { type Context, type Demo, createContext } from '../context.ts'
 import { UnavailableError, VitrineError, WorkerError } from '../errors.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
@@ -48,11 +48,12 @@ type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise
 async function start(loadDemo: LoadDemo): Promise<void> {
   const parameters = (await callPrimary('parameters')) as WorkerParameters | undefined
   if (parameters === undefined) throw new WorkerError('the primary did not say what to serve')
-  const { environment, embedded } = parameters
+  const { environment, baseUrl, identity, embedded } = parameters
   const { config, secrets } = parseConfig(environment)
   logger = createLogger({ level: config.logLevel }).child({ worker: parameters.number })
+  const key = embedded === null ? openKeySource(secrets) : createFixedKey(new Secret(embedded.key))
   const context = await createContext({
-    catalog: toCatalogPlace(config, secrets, embedded),
+    catalog: { baseUrl, identity, key },
     demo: embedded && (await loadDemo(embedded.demoUrl, readContent)),
     config,
     secrets,
@@ -72,19 +73,6 @@ async function start(loadDemo: LoadDemo): Promise<void> {
   server.answerWith(app)
   running = { context, server }
   send({ type: 'ready' })
-}
-
-/** The remote catalog of the settings, or the embedded one, which the primary runs. */
-function toCatalogPlace(
-  { catalog }: Config,
-  secrets: Secrets,
-  embedded: WorkerParameters['embedded'],
-): CatalogPlace {
-  if (catalog.kind === 'remote')
-    return { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url }
-  if (embedded === null) throw new WorkerError('the primary did not say where the embedded catalog is')
-  const { baseUrl, key, identity } = embedded
-  return { baseUrl, key: createFixedKey(new Secret(key)), identity }
 }
 
 async function readContent(): ReturnType<Demo['readContent']> {

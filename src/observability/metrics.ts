@@ -9,7 +9,6 @@ export const LOOP_LOOK_MS = 100
 /** An answer as it is counted: labels from closed lists only, so that nobody can make new series. */
 type CountedAnswer = Readonly<{ surface: string; state: string; cache: string }>
 
-/** Values by label. */
 type Labelled = Readonly<Partial<Record<string, number>>>
 
 /** The values of all gauges of the server's state; `null`: there is nothing to tell. */
@@ -55,7 +54,6 @@ export function createMetrics() {
     measureWalk: createWalkMetrics(registry),
     setGauges: createGauges(registry),
     registry,
-    /** Content type and text of the page. */
     async print(): Promise<Readonly<{ contentType: string; text: string }>> {
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
