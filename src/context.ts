@@ -13,7 +13,7 @@ import { createEtag, hashFolders } from './http/response.ts'
 import { BUILT_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
 import { createCatalogHealth } from './observability/catalog-health.ts'
 import { type ClockWatch, createClockWatch } from './observability/clock-watch.ts'
-import { type LineBudget, createLineBudget } from './observability/log-rate-limiter.ts'
+import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
 import type { OpenLongReads } from './storage/long-reads.ts'
@@ -22,7 +22,7 @@ import { openSqlStore } from './storage/sql-store.ts'
 import type { CopyStore } from './storage/store.ts'
 import { type StoreFailure, type StoreHealth, createStoreHealth, logHealed } from './storage/store-health.ts'
 import type { WalkRunner } from './sync/walk-runner.ts'
-import { type Walks, createWalks } from './sync/walks.ts'
+import { Walks } from './sync/walks.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
@@ -67,7 +67,7 @@ export type ContextDetails = Readonly<{
 export type Context = Omit<ContextDetails, 'catalog' | 'walkRunner' | 'openLongReads'> &
   Readonly<{
     /** For lines about responses; bugs have their own, so that a flood of mistakes hides none. */
-    lines: Readonly<{ answers: LineBudget; bugs: LineBudget }>
+    lines: Readonly<{ answers: LogRateLimiter; bugs: LogRateLimiter }>
     metrics: Metrics
     adminLimiter: AdminLimiter
     ownOrigin: string
@@ -131,7 +131,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const memories = createMemories(config, clock)
   const parts = { config, clock, client, gate, store, memories }
   const sources = createSources({ ...parts, onStoreFailure: storeHealth.note, onDrops: metrics.countDrops })
-  const walks = createWalks({ ...details, gate, store, clocks, metrics, ownOrigin })
+  const walks = new Walks({ ...details, gate, store, clocks, metrics, ownOrigin })
   const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
   return {
@@ -142,7 +142,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     publicUrl,
     demo,
     worker,
-    lines: { answers: createLineBudget(clock), bugs: createLineBudget(clock) },
+    lines: { answers: new LogRateLimiter(clock), bugs: new LogRateLimiter(clock) },
     metrics,
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,

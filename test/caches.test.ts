@@ -20,7 +20,7 @@ function fill(memories: Memories, count: number, bytes: number): void {
   for (let index = 0; index < count; index += 1) {
     const key = String(index).padStart(8, '0')
     memories.products.set(key, { product: null, asOfMs: 0 }, bytes)
-    memories.deals.set(key, { page: { deals: [], hasNext: false, readAtMs: 0 }, asOfMs: 0, walk: 1 }, bytes)
+    memories.deals.set(key, { page: { deals: [], hasNext: false }, asOfMs: 0, readAtMs: 0, walk: 1 }, bytes)
     memories.responses.set(key, response, key)
   }
 }

@@ -6,7 +6,7 @@ import { createAdminLimiter } from '../http/admin-limiter.ts'
 import { refuseUnlessAdmin } from '../http/admin-gate.ts'
 import { toLimiterKey } from '../http/client-address.ts'
 import { isAskedLocally } from '../http/client-address.ts'
-import { createLineBudget } from '../observability/log-rate-limiter.ts'
+import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
 import { LOOP_LOOK_MS } from '../observability/metrics.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 
@@ -125,7 +125,7 @@ type RequestLogOptions = Readonly<{ clock: Clock; metrics: Metrics; logger: Stan
 
 /** Write one line and one count for each request, without its query, headers or address; a flood is not a flood of lines. */
 function createRequestLog({ clock, metrics, logger }: RequestLogOptions) {
-  const lines = createLineBudget(clock)
+  const lines = new LogRateLimiter(clock)
   return (request: Request, response: ServiceResponse, next: () => void): void => {
     const startedMs = clock.nowMs()
     response.once('close', () => {

@@ -15,24 +15,14 @@ const PAUSES = { firstMs: 5 * SECOND_MS, longestMs: MINUTE_MS, jitterShare: 0.2 
 export type BreakerState = 'closed' | 'open' | 'probing'
 
 /** Stops calls to a catalog that cannot be reached, and finds out with single calls when it can. */
-export type Breaker = Readonly<{
-  state(): BreakerState
-  /** Would `run` make a call now? */
-  isPassable(): boolean
-  /**
-   * Make the call. Only failures of the connection count: an answer, whatever it says, shows that there is one.
-   * @throws what the call throws; CallNotMadeError while the breaker is open or a probe is under way
-   */
-  run<T>(call: () => Promise<T>): Promise<T>
-}>
+export type Breaker = ReturnType<typeof createBreaker>
 
 /** Create a closed breaker. `random` gives numbers from 0 to 1, for the jitter. */
-export function createBreaker(clock: Pick<Clock, 'nowMs'>, random?: () => number): Breaker {
-  const pause = createPause(clock, { ...PAUSES, ...(random && { random }) })
+export function createBreaker(clock: Pick<Clock, 'nowMs'>, random: () => number = Math.random) {
+  const pause = createPause(clock, { ...PAUSES, random })
   let failures = 0
   let isProbing = false
   const isClosed = (): boolean => failures < BREAKING_FAILURES
-  const isPassable = (): boolean => isClosed() || (!pause.isOn() && !isProbing)
   const noteConnected = (): void => {
     failures = 0
     pause.end()
@@ -46,10 +36,16 @@ export function createBreaker(clock: Pick<Clock, 'nowMs'>, random?: () => number
     failures += 1
     if (!isClosed()) pause.start()
   }
+  /** Would `run` make a call now? */
+  const isPassable = (): boolean => isClosed() || (!pause.isOn() && !isProbing)
   return {
-    state: () => (isClosed() ? 'closed' : pause.isOn() ? 'open' : 'probing'),
+    state: (): BreakerState => (isClosed() ? 'closed' : pause.isOn() ? 'open' : 'probing'),
     isPassable,
-    async run(call) {
+    /**
+     * Make the call. Only failures of the connection count: an answer, whatever it says, shows that there is one.
+     * @throws what the call throws; CallNotMadeError while the breaker is open or a probe is under way
+     */
+    async run<T>(call: () => Promise<T>): Promise<T> {
       if (!isPassable()) throw new CallNotMadeError('the catalog could not be reached a moment ago')
       const isProbe = !isClosed()
       if (isProbe) isProbing = true

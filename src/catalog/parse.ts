@@ -31,14 +31,16 @@ const MAX_DROPPED_GTINS = 10
 /** The first products that were left out, or lost an offer, by reason. */
 export type DroppedGtins = Partial<Record<DropReason, readonly string[]>>
 
-/** What was left out of some products. */
-export type LeftOut = Readonly<{ drops: Drops; droppedGtins: DroppedGtins }>
-
 /** What a parsed answer depends on beside its text: pictures over http are usable from this server only. */
-export type ParseOptions = Readonly<{ ownOrigin: string }>
+type ParseOptions = Readonly<{ ownOrigin: string }>
 
 /** A page of products with a count of what was left out of it. */
-export type ParsedPage = LeftOut & Readonly<{ products: readonly Product[]; nextCursor: string | null }>
+export type ParsedPage = Readonly<{
+  products: readonly Product[]
+  nextCursor: string | null
+  drops: Drops
+  droppedGtins: DroppedGtins
+}>
 
 /**
  * Reads `{ items: [Channel] }`. Malformed channels are left out.
@@ -64,22 +66,19 @@ export function parseProductPage(answer: unknown, options: ParseOptions): Parsed
   if (!page.success)
     throw new CatalogInvalidError('the page of products has no items or no usable next_cursor')
   const products: Product[] = []
-  const left: LeftOut = { drops: {}, droppedGtins: {} }
+  const drops: Drops = {}
+  const droppedGtins: DroppedGtins = {}
   for (const item of page.data.items) {
     const product = findProduct(item, options)
-    if (product === undefined) addLeftOut(left, { product: 1 }, findItemGtin(item))
-    else {
-      products.push(product)
-      if (product.drops !== undefined) addLeftOut(left, product.drops, product.gtin)
-    }
+    if (product !== undefined) products.push(product)
+    const left = product === undefined ? { product: 1 } : product.drops
+    if (left === undefined) continue
+    addDrops(drops, left)
+    const gtin = product?.gtin ?? findItemGtin(item)
+    if (gtin === undefined) continue
+    for (const reason of Object.keys(left)) addDroppedGtins(droppedGtins, { [reason]: [gtin] })
   }
-  return { products, nextCursor: page.data.next_cursor, ...left }
-}
-
-function addLeftOut(left: LeftOut, drops: Drops, gtin: string | undefined): void {
-  addDrops(left.drops, drops)
-  if (gtin === undefined) return
-  for (const reason of Object.keys(drops)) addDroppedGtins(left.droppedGtins, { [reason]: [gtin] })
+  return { products, nextCursor: page.data.next_cursor, drops, droppedGtins }
 }
 
 /** The GTIN of a malformed product, where it has a usable one. */
@@ -111,7 +110,8 @@ export function parseProduct(answer: unknown, gtin: string, options: ParseOption
 
 /** Adds the counts of `more` to `drops`. */
 export function addDrops(drops: Drops, more: Drops): void {
-  for (const [reason, count] of Object.entries(more) as [DropReason, number][]) addDrop(drops, reason, count)
+  for (const [reason, count] of Object.entries(more) as [DropReason, number][])
+    drops[reason] = (drops[reason] ?? 0) + count
 }
 
 /** Are there more malformed offers or products than usable ones? */
@@ -129,10 +129,6 @@ export function countMalformedOffers(drops: Drops): number {
 
 const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency', 'link', 'shape']
 
-function addDrop(drops: Drops, reason: DropReason, count = 1): void {
-  drops[reason] = (drops[reason] ?? 0) + count
-}
-
 function findProduct(item: unknown, options: ParseOptions): Product | undefined {
   const wire = wireProductSchema.safeParse(item).data
   const gtin = wire === undefined ? undefined : findGtin(wire.gtin)
@@ -148,11 +144,11 @@ function findProduct(item: unknown, options: ParseOptions): Product | undefined 
 }
 
 function collectOffers(items: readonly unknown[], drops: Drops): Offer[] {
-  if (items.length > MAX_OFFERS) addDrop(drops, 'too_many', items.length - MAX_OFFERS)
+  if (items.length > MAX_OFFERS) drops.too_many = items.length - MAX_OFFERS
   const offers: Offer[] = []
   for (const item of items.slice(0, MAX_OFFERS)) {
     const offer = parseOffer(item)
-    if (typeof offer === 'string') addDrop(drops, offer)
+    if (typeof offer === 'string') addDrops(drops, { [offer]: 1 })
     else offers.push(offer)
   }
   return offers

@@ -1,37 +1,32 @@
 import { DAY_SECONDS, SECOND_MS } from '../clock.ts'
 
 /** A header as undici gives it. */
-export type Header = string | string[] | undefined
+type Header = string | string[] | undefined
 
 const IMF_FIXDATE =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** The headers of an answer that say when to come back, and our own time for comparing. */
-export type RetryAfterHeaders = Readonly<{ retryAfter: Header; date: Header; nowMs: number }>
-
 /**
  * How long to wait, in milliseconds, by RFC 9110 section 10.2.3: whole seconds, or a date, which is compared with the
- * answer's own `Date` so that a wrong clock here does no harm. `null` for anything else (`0`, `-5`, `1.5`, a past date):
- * "at once" from a catalog that has just refused is no time to wait for.
+ * answer's own `Date` (else with our time, `nowMs`) so that a wrong clock here does no harm. `null` for anything else (`0`,
+ * `-5`, `1.5`, a past date): "at once" from a catalog that has just refused is no time to wait for.
  */
-export function parseRetryAfter(headers: RetryAfterHeaders): number | null {
-  const text = toText(headers.retryAfter)
-  const waitMs = /^\d{1,9}$/.test(text) ? Number(text) * SECOND_MS : computeWaitMs(text, headers)
-  return waitMs !== null && waitMs > 0 ? waitMs : null
-}
-
-function computeWaitMs(text: string, { date, nowMs }: RetryAfterHeaders): number | null {
+export function parseRetryAfter({
+  retryAfter,
+  date,
+  nowMs,
+}: Readonly<{ retryAfter: Header; date: Header; nowMs: number }>): number | null {
+  const text = toText(retryAfter)
   const untilMs = parseDate(text)
-  return untilMs === null ? null : untilMs - (parseDate(toText(date)) ?? nowMs)
+  const untilDateMs = untilMs === null ? 0 : untilMs - (parseDate(toText(date)) ?? nowMs)
+  const waitMs = /^\d{1,9}$/.test(text) ? Number(text) * SECOND_MS : untilDateMs
+  return waitMs > 0 ? waitMs : null
 }
 
 /** How long a cache between the catalog and us has had the answer, by its `Age`: at most a day is believed. */
 export function readAgeMs(age: Header): number {
   return typeof age === 'string' && /^\d{1,9}$/.test(age) ? Math.min(Number(age), DAY_SECONDS) * SECOND_MS : 0
 }
-
-/** What of a response tells its sender's time, and our own times around it, Unix milliseconds. */
-export type DatedResponse = Readonly<{ date: Header; ageMs: number; sentAtMs: number; receivedAtMs: number }>
 
 /** `Date` has whole seconds, which have begun half a second ago on average. */
 const HALF_SECOND_MS: number = SECOND_MS / 2
@@ -40,8 +35,12 @@ const HALF_SECOND_MS: number = SECOND_MS / 2
  * By how much the sender's clock is ahead of ours, in milliseconds, to half a second and half of the response time; `null`
  * when the response does not tell, or our clock was set while it was awaited.
  */
-export function computeClockDifferenceMs(response: DatedResponse): number | null {
-  const { date, ageMs, sentAtMs, receivedAtMs } = response
+export function computeClockDifferenceMs({
+  date,
+  ageMs,
+  sentAtMs,
+  receivedAtMs,
+}: Readonly<{ date: Header; ageMs: number; sentAtMs: number; receivedAtMs: number }>): number | null {
   const timeMs = typeof date === 'string' ? parseDate(date.trim()) : null
   if (timeMs === null || receivedAtMs < sentAtMs) return null
   return timeMs + HALF_SECOND_MS + ageMs - (sentAtMs + receivedAtMs) / 2

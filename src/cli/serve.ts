@@ -102,12 +102,13 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
     async start(context) {
       const { catalog, demo, publicUrl } = context
       const { baseUrl, key, identity } = catalog
-      const embedded = demo && { baseUrl, key: key.current().reveal(), identity, demoUrl: publicUrl }
+      const embeddedKey = demo && key.current().reveal()
+      const environment = readEnvironment()
       primary = new WorkerPrimary({
         context,
         size: config.workers,
         workerFile: WORKER_FILE,
-        parameters: { environment: readEnvironment(), port: probe.port, publicUrl, embedded },
+        parameters: { environment, port: probe.port, publicUrl, baseUrl, identity, embeddedKey },
         readContent: () => demo?.readContent() ?? Promise.resolve('own'),
       })
       if (!io.signal.aborted) await Promise.race([primary.start(), waitForStop(io.signal)])

@@ -82,7 +82,6 @@ export async function collectValues(context: Context): Promise<MetricValues> {
   return context.metrics.registry.getMetricsAsJSON()
 }
 
-/** Put the name of the process on its own metrics. */
 function labelProcess(values: MetricValues, process: string): MetricValues {
   return values.map((metric) => {
     if (!OF_PROCESS.test(metric.name)) return metric

@@ -14,8 +14,11 @@ export type WorkerParameters = Readonly<{
   /** The port that is listened on, whatever the settings ask for. */
   port: number
   publicUrl: string
-  /** The embedded catalog with the key of this run, and where its sample data leads; `null`: a remote catalog. */
-  embedded: Readonly<{ baseUrl: string; key: string; identity: string; demoUrl: string }> | null
+  /** Address of the catalog, and the name under which its copy is stored. */
+  baseUrl: string
+  identity: string
+  /** The key of the embedded catalog in this run; `null`: a remote catalog. */
+  embeddedKey: string | null
 }>
 
 /** What a worker asks its primary; `content` is what the embedded catalog holds, an attempt whether its address is locked. */
@@ -26,7 +29,6 @@ type Reply = Readonly<{ type: 'reply'; id: number; value: unknown }>
 export type ToWorker =
   /** Go on serving for `drainMs`, then end. `isServerStop`: all workers stop, and `/readyz` says so. */
   | Readonly<{ type: 'stop'; drainMs: number; isServerStop: boolean }>
-  /** Read the key file again. */
   | Readonly<{ type: 'refresh-key' }>
   /** Send the metrics of this worker. */
   | Readonly<{ type: 'call'; id: number }>

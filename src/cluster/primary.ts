@@ -71,8 +71,7 @@ export class Primary {
   async stop(drainMs: number): Promise<void> {
     this.#stopping.abort()
     const message = { type: 'stop', drainMs, isServerStop: true } as const
-    const stopping = [...this.#running].map((worker) => worker.stop(message, STOP_TIMEOUT_MS))
-    await Promise.all(stopping)
+    await Promise.all([...this.#running].map((worker) => worker.stop(message, STOP_TIMEOUT_MS)))
   }
 
   #launch(number: number): WorkerProcess {

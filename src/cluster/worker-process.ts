@@ -135,7 +135,6 @@ export class WorkerProcess {
   }
 }
 
-/** How a worker ended, in words for the log. */
 export function describeExit({ code, signal, isHung }: WorkerExit): string {
   if (isHung) return 'its event loop stood still'
   return signal === null ? `exit code ${code}` : `killed by ${signal}`

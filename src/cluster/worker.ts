@@ -1,9 +1,9 @@
 import { createApp } from '../app.ts'
 import { createFixedKey, openKeySource } from '../config/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { type Config, parseConfig } from '../config/config.ts'
-import { Secret, type Secrets } from '../config/secrets.ts'
-import { type CatalogPlace, type Context, type Demo, createContext } from '../context.ts'
+import { parseConfig } from '../config/config.ts'
+import { Secret } from '../config/secrets.ts'
+import { type Context, type Demo, createContext } from '../context.ts'
 import { UnavailableError, VitrineError, WorkerError } from '../errors.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
@@ -48,17 +48,18 @@ type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise
 async function start(loadDemo: LoadDemo): Promise<void> {
   const parameters = (await callPrimary('parameters')) as WorkerParameters | undefined
   if (parameters === undefined) throw new WorkerError('the primary did not say what to serve')
-  const { environment, embedded } = parameters
+  const { environment, publicUrl, baseUrl, identity, embeddedKey } = parameters
   const { config, secrets } = parseConfig(environment)
   logger = createLogger({ level: config.logLevel }).child({ worker: parameters.number })
+  const key = embeddedKey === null ? openKeySource(secrets) : createFixedKey(new Secret(embeddedKey))
   const context = await createContext({
-    catalog: toCatalogPlace(config, secrets, embedded),
-    demo: embedded && (await loadDemo(embedded.demoUrl, readContent)),
+    catalog: { baseUrl, identity, key },
+    demo: embeddedKey === null ? null : await loadDemo(publicUrl, readContent),
     config,
     secrets,
     clock: systemClock,
     logger,
-    publicUrl: parameters.publicUrl,
+    publicUrl,
     walkRunner: null,
     openLongReads: openReadThread,
     worker: parameters.number,
@@ -72,19 +73,6 @@ async function start(loadDemo: LoadDemo): Promise<void> {
   server.answerWith(app)
   running = { context, server }
   send({ type: 'ready' })
-}
-
-/** The remote catalog of the settings, or the embedded one, which the primary runs. */
-function toCatalogPlace(
-  { catalog }: Config,
-  secrets: Secrets,
-  embedded: WorkerParameters['embedded'],
-): CatalogPlace {
-  if (catalog.kind === 'remote')
-    return { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url }
-  if (embedded === null) throw new WorkerError('the primary did not say where the embedded catalog is')
-  const { baseUrl, key, identity } = embedded
-  return { baseUrl, key: createFixedKey(new Secret(key)), identity }
 }
 
 async function readContent(): ReturnType<Demo['readContent']> {

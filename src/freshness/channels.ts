@@ -2,7 +2,7 @@ import type { CallGate } from '../catalog/call-gate.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
-import type { FreshnessConfig } from '../config/config.ts'
+import { type FreshnessConfig, isServed } from '../config/config.ts'
 import { UNKNOWN_TIME_MS } from '../sync/held-walk.ts'
 import type { ChannelList, CopyStore } from '../storage/store.ts'
 import { UnavailableError, UnknownChannelError } from '../errors.ts'
@@ -11,14 +11,10 @@ import { createSingleFlight } from '../lib/single-flight.ts'
 import { judgeAge, listShown } from './age.ts'
 import type { NegativeCache } from './negative-cache.ts'
 
-/** A served channel. `isGone`: it was served and is no longer listed for longer than a copy may be shown. */
-export type ServedChannel = Readonly<{ channel: Channel; isGone: boolean }>
-
 /** `unlisted`: the catalog lists none of the served channels, and none that it listed may still be shown. */
 export type ChannelKnowledge = 'unknown' | 'unlisted' | 'known'
 
-/** What a channel source is made of. */
-export type ChannelSourceDetails = Readonly<{
+type ChannelSourceDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
   store: Pick<CopyStore, 'findChannelList' | 'putChannelList' | 'holdChannelList'>
@@ -26,7 +22,7 @@ export type ChannelSourceDetails = Readonly<{
   clock: Clock
   config: FreshnessConfig
   /** Ids to serve; `null`: all. */
-  served: readonly string[] | null
+  channels: readonly string[] | null
   onStoreFailure(error: unknown): void
 }>
 
@@ -50,13 +46,16 @@ export class ChannelSource {
   }
 
   /**
+   * Return a served channel. `isGone`: it is no longer listed, for longer than a copy may be shown.
    * @throws UnknownChannelError when a fetched list lacks it, or `VITRINE_CHANNELS` does.
    * @throws UnavailableError before any list could be fetched.
    */
-  async getChannel(channelId: string): Promise<ServedChannel> {
+  async getChannel(channelId: string): Promise<Readonly<{ channel: Channel; isGone: boolean }>> {
     const { clock, config } = this.#details
-    if (!this.#isServed(channelId)) throw new UnknownChannelError('the channel is not served')
-    const list = this.#findInMemory(channelId) ?? (await this.#findListFor(channelId))
+    if (!isServed(this.#details, channelId)) throw new UnknownChannelError('the channel is not served')
+    // A list that lacks the channel is fetched again while it is old.
+    const isEnough = (list: ChannelList): boolean => hasChannel(list, channelId) || !this.#isAged(list)
+    const list = this.#findInMemory(channelId) ?? (await this.#findList(isEnough))
     if (list === undefined)
       throw new UnavailableError('no list of channels could be fetched yet', { cause: this.#storeFailure })
     const channel = list.channels.find(({ id }) => id === channelId)
@@ -71,7 +70,7 @@ export class ChannelSource {
 
   /** A served channel of the list at hand, or one that has gone from it, without a call. */
   async findKnown(channelId: string): Promise<Channel | undefined> {
-    if (!this.#isServed(channelId)) return undefined
+    if (!isServed(this.#details, channelId)) return undefined
     const list = this.#memory ?? (await this.#findStored())
     const known = [...(list?.channels ?? []), ...(list?.gone ?? []).map(({ channel }) => channel)]
     return known.find(({ id }) => id === channelId)
@@ -79,23 +78,22 @@ export class ChannelSource {
 
   /** The served channels as last listed; empty before any list. */
   async listChannels(): Promise<readonly Channel[]> {
-    const list = (await this.#findStored()) ?? (await this.#fetchInTime())
-    return (list?.channels ?? []).filter(({ id }) => this.#isServed(id))
+    const list = await this.#findList(() => true)
+    return (list?.channels ?? []).filter(({ id }) => isServed(this.#details, id))
   }
 
   /** What is known of the served channels: no list yet, a list with none of them, or some that can be shown. */
   async getKnowledge(): Promise<ChannelKnowledge> {
-    const list = this.#memory ?? (await this.#findStored())
-    if (list !== undefined && this.#isShown(list)) return 'known'
+    if (this.#memory !== undefined && this.#isShown(this.#memory)) return 'known'
     // A list without served channels is fetched again while it is old: there may be some by now.
-    const newest = await this.#findNewest()
-    if (newest === undefined) return 'unknown'
-    return this.#isShown(newest) ? 'known' : 'unlisted'
+    const list = await this.#findList((stored) => this.#isShown(stored) || !this.#isAged(stored))
+    if (list === undefined) return 'unknown'
+    return this.#isShown(list) ? 'known' : 'unlisted'
   }
 
   /** Is the channel in the newest list that can be had? A 404 for one of its products is believed only then. */
   async isListed(channelId: string): Promise<boolean> {
-    const newest = await this.#findNewest()
+    const newest = await this.#findList((list) => !this.#isAged(list))
     // A 404 is not believed either while the catalog wrongly lists nothing.
     return newest !== undefined && newest.heldSinceMs === null && hasChannel(newest, channelId)
   }
@@ -108,38 +106,34 @@ export class ChannelSource {
     return this.#memory
   }
 
-  /** Another process may have a newer list, and the catalog is asked when that is old, too. */
-  async #findListFor(channelId: string): Promise<ChannelList | undefined> {
+  /** The newer list of memory and store; one of the catalog where that is not enough and it answers in time. */
+  async #findList(isEnough: (list: ChannelList) => boolean): Promise<ChannelList | undefined> {
     const stored = await this.#findStored()
-    if (stored !== undefined && (hasChannel(stored, channelId) || !this.#isAged(stored))) return stored
+    if (stored !== undefined && isEnough(stored)) return stored
     return (await this.#fetchInTime()) ?? stored
-  }
-
-  /** A new list when the known one is old and the catalog answers in time, else the known one. */
-  async #findNewest(): Promise<ChannelList | undefined> {
-    const list = await this.#findStored()
-    return list === undefined || this.#isAged(list) ? ((await this.#fetchInTime()) ?? list) : list
   }
 
   /** The newer of memory and store, without a call. */
   async #findStored(): Promise<ChannelList | undefined> {
-    const { clock, config, store, onStoreFailure } = this.#details
-    const read = async (): Promise<ChannelList | undefined> => {
-      try {
-        const found = await store.findChannelList()
-        this.#storeFailure = undefined
-        return found
-      } catch (error) {
-        this.#storeFailure = error
-        onStoreFailure(error)
-        return undefined
-      }
-    }
+    const { clock, config } = this.#details
     this.#storeReadAtMs = clock.nowMs()
     // A database that is slow is waited for no longer than a catalog that is.
-    const stored = await waitInTime(clock, config.visitorTimeoutMs, read())
+    const stored = await waitInTime(clock, config.visitorTimeoutMs, this.#readStore())
     if (stored !== undefined && isNews(stored, this.#memory, clock.nowMs())) this.#memory = stored
     return this.#memory
+  }
+
+  async #readStore(): Promise<ChannelList | undefined> {
+    const { store, onStoreFailure } = this.#details
+    try {
+      const found = await store.findChannelList()
+      this.#storeFailure = undefined
+      return found
+    } catch (error) {
+      this.#storeFailure = error
+      onStoreFailure(error)
+      return undefined
+    }
   }
 
   /** A list from the catalog within the visitor's timeout. */
@@ -181,14 +175,9 @@ export class ChannelSource {
     return { ...known, heldSinceMs: known.heldSinceMs ?? UNKNOWN_TIME_MS }
   }
 
-  #isServed(channelId: string): boolean {
-    const { served } = this.#details
-    return served === null || served.includes(channelId)
-  }
-
   #isShown(list: ChannelList): boolean {
     const { clock, config } = this.#details
-    return listShown(list, clock.nowMs(), config).some(({ id }) => this.#isServed(id))
+    return listShown(list, clock.nowMs(), config).some(({ id }) => isServed(this.#details, id))
   }
 
   #isAged({ asOfMs }: Pick<ChannelList, 'asOfMs'>): boolean {
@@ -214,9 +203,7 @@ function toGone(
   channels: readonly Channel[],
   asOfMs: number,
 ): ChannelList['gone'] {
-  const isBack = (channelId: string): boolean => channels.some(({ id }) => id === channelId)
-  const fresh = (before?.channels ?? [])
-    .filter(({ id }) => !isBack(id))
-    .map((channel) => ({ channel, goneAtMs: asOfMs }))
-  return [...(before?.gone ?? []).filter(({ channel }) => !isBack(channel.id)), ...fresh]
+  const listedIds = new Set(channels.map(({ id }) => id))
+  const lost = (before?.channels ?? []).map((channel) => ({ channel, goneAtMs: asOfMs }))
+  return [...(before?.gone ?? []), ...lost].filter(({ channel }) => !listedIds.has(channel.id))
 }

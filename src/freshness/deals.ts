@@ -5,17 +5,11 @@ import { createFairQueue } from '../lib/fair-queue.ts'
 import { waitInTime } from '../lib/in-time.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import {
-  type CopyState,
-  type CopyStore,
-  type DealEntry,
-  type DealQuery,
-  isShortRead,
-} from '../storage/store.ts'
+import { type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../storage/store.ts'
 import { type Cached, judgeAge } from './age.ts'
 
-/** A page of deals as it was read from the copy at `readAtMs`. `hasNext`: there are more behind it. */
-export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; readAtMs: number }>
+/** A page of deals. `hasNext`: there are more behind it. */
+export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean }>
 
 /**
  * Which deals: `query` without a currency asks for the one that most deals have, and its `limit` is one more than shown.
@@ -26,8 +20,7 @@ export type WantedDeals = Readonly<{
   query: Omit<DealQuery, 'currency'> & Readonly<{ currency: string | null }>
 }>
 
-/** What a deal source is made of. */
-export type DealSourceDetails = Readonly<{
+type DealSourceDetails = Readonly<{
   store: Pick<CopyStore, 'getCopyState' | 'findDeals' | 'findDealCurrency'>
   memory: Memory<CachedDeals>
   clock: Clock
@@ -38,8 +31,10 @@ export type DealSourceDetails = Readonly<{
 /** How soon a finished walk, also of another process, shows in grids. */
 const WALK_SEEN_WITHIN_MS: number = SECOND_MS
 
-/** A page in memory: for one walk of the copy, for as long as an answer is fresh. */
-export type CachedDeals = Readonly<{ page: DealPage; asOfMs: number; walk: number }>
+/** A page in memory, as it was read from the copy at `readAtMs`: for one walk of the copy, for as long as an answer is fresh. */
+export type CachedDeals = Readonly<{ page: DealPage; asOfMs: number; readAtMs: number; walk: number }>
+
+type PageRead = Pick<CachedDeals, 'page' | 'readAtMs'>
 
 /** The one way to deals: memory, then the stored copy. The catalog is never called for them. A failing store leaves what is in memory. */
 export class DealSource {
@@ -81,31 +76,34 @@ export class DealSource {
   async #find(key: string, wanted: WantedDeals): Promise<Cached<DealPage>> {
     const { memory, store } = this.#details
     const remembered = memory.get(key)
-    const state = await store.getCopyState(wanted.query.channelId)
-    const walkedAtMs = getWalkTime(state)
-    if (remembered !== undefined && this.#isUsable(remembered, state))
+    const { currentWalk, completedStartedAtMs } = await store.getCopyState(wanted.query.channelId)
+    if (currentWalk === 0 || completedStartedAtMs === null)
+      throw new UnavailableError('the catalog was not walked yet')
+    if (remembered?.walk === currentWalk && this.#isFresh(remembered))
       return limitByPage(remembered, this.#details)
-    const read = await this.#flights.run(`${key} ${state.currentWalk}`, async () => {
-      const page = await this.#readOnTurn(wanted)
-      const deals = { page, asOfMs: findOldestMs(page.deals, walkedAtMs), walk: state.currentWalk }
+    const read = await this.#flights.run(`${key} ${currentWalk}`, async () => {
+      const { page, readAtMs } = await this.#readOnTurn(wanted)
+      const asOfMs = findOldestMs(page.deals, completedStartedAtMs)
+      const deals = { page, asOfMs, readAtMs, walk: currentWalk }
       memory.set(key, deals, JSON.stringify(page.deals).length * 2)
       return deals
     })
     return limitByPage(read, this.#details)
   }
 
-  async #readOnTurn({ query, visitor = '' }: WantedDeals): Promise<DealPage> {
+  async #readOnTurn({ query, visitor = '' }: WantedDeals): Promise<PageRead> {
     const { clock, config } = this.#details
-    const isShort = isShortRead(query)
     const withinMs = config.visitorTimeoutMs
     // A long read leaves time for the next one.
-    const longestMs = isShort ? withinMs : withinMs / 2
+    const { queue, longestMs } = isShortRead(query)
+      ? { queue: this.#shortReads, longestMs: withinMs }
+      : { queue: this.#longReads, longestMs: withinMs / 2 }
     try {
-      const page = await (isShort ? this.#shortReads : this.#longReads).run({ visitor, withinMs }, (leftMs) =>
+      const read = await queue.run({ visitor, withinMs }, (leftMs) =>
         this.#readPage(query, Math.min(leftMs, longestMs)),
       )
       this.#lastFailure = undefined
-      return page
+      return read
     } catch (error) {
       // A store that fails makes the queue full or slow.
       const cause = this.#findLastFailure()
@@ -115,13 +113,13 @@ export class DealSource {
     }
   }
 
-  async #readPage(query: WantedDeals['query'], withinMs: number): Promise<DealPage> {
+  async #readPage(query: WantedDeals['query'], withinMs: number): Promise<PageRead> {
     const { clock, store } = this.#details
     const readAtMs = clock.nowMs()
     const currency = query.currency ?? (await store.findDealCurrency(query.channelId))
-    if (currency === undefined) return { deals: [], hasNext: false, readAtMs }
-    const found = await store.findDeals({ ...query, currency }, withinMs)
-    return { deals: found.slice(0, query.limit - 1), hasNext: found.length === query.limit, readAtMs }
+    const found = currency === undefined ? [] : await store.findDeals({ ...query, currency }, withinMs)
+    const page = { deals: found.slice(0, query.limit - 1), hasNext: found.length === query.limit }
+    return { page, readAtMs }
   }
 
   /** Return why the last read failed; `undefined` where none did, or longer ago than a visitor waits. */
@@ -131,9 +129,9 @@ export class DealSource {
     return last !== undefined && clock.nowMs() - last.atMs <= config.visitorTimeoutMs ? last.error : undefined
   }
 
-  #isUsable({ page, walk }: CachedDeals, { currentWalk }: CopyState): boolean {
+  #isFresh({ readAtMs }: CachedDeals): boolean {
     const { clock, config } = this.#details
-    return walk === currentWalk && isWithin(page.readAtMs, config.freshSeconds * SECOND_MS, clock.nowMs())
+    return isWithin(readAtMs, config.freshSeconds * SECOND_MS, clock.nowMs())
   }
 }
 
@@ -146,13 +144,6 @@ function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): U
   if (error instanceof UnavailableError) return error
   onStoreFailure(error)
   return new UnavailableError('the stored copy cannot be read', { cause: error })
-}
-
-function getWalkTime(state: CopyState): number {
-  if (state.currentWalk === 0 || state.completedStartedAtMs === null) {
-    throw new UnavailableError('the catalog was not walked yet')
-  }
-  return state.completedStartedAtMs
 }
 
 /** What may still be shown. One product that is too old costs its card, not the grid; a visit to a warm page looks at none. */
@@ -170,16 +161,11 @@ function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cach
 function limitByPage(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
   const cached = toCached(read, details)
   if (cached.status === 'rescued') return cached
-  const { freshSeconds, staleSeconds } = details.config
-  const agesAtMs =
-    cached.status === 'hit'
-      ? read.asOfMs + freshSeconds * SECOND_MS
-      : read.asOfMs + staleSeconds * SECOND_MS + 1
-  const readUntilMs = read.page.readAtMs + freshSeconds * SECOND_MS
-  return {
-    ...cached,
-    currentUntilMs: Math.min(details.clock.nowMs() + WALK_SEEN_WITHIN_MS, readUntilMs, agesAtMs),
-  }
+  const freshMs = details.config.freshSeconds * SECOND_MS
+  const untilOlderMs = cached.status === 'hit' ? freshMs : details.config.staleSeconds * SECOND_MS + 1
+  const seenUntilMs = details.clock.nowMs() + WALK_SEEN_WITHIN_MS
+  const currentUntilMs = Math.min(seenUntilMs, read.readAtMs + freshMs, read.asOfMs + untilOlderMs)
+  return { ...cached, currentUntilMs }
 }
 
 function dropGone(read: CachedDeals, nowMs: number, config: FreshnessConfig): CachedDeals {

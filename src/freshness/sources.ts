@@ -13,8 +13,7 @@ import { createLookups } from './lookups.ts'
 import { createNegativeCache } from './negative-cache.ts'
 import { ProductSource } from './products.ts'
 
-/** What the sources of a process share. */
-export type SourcesDetails = Readonly<{
+type SourcesDetails = Readonly<{
   config: Config
   clock: Clock
   client: CatalogClient
@@ -25,23 +24,12 @@ export type SourcesDetails = Readonly<{
   onDrops(drops: Drops, channelId: string): void
 }>
 
-/** Where widgets get their data from. */
-export type Sources = Readonly<{
-  channels: ChannelSource
-  products: ProductSource
-  deals: DealSource
-  /** Resolve when the store knows what the sources do. */
-  settle(): Promise<void>
-  /** The same, and nothing uses the store afterwards. Close the client before. */
-  stop(): Promise<void>
-}>
-
-/** Create the sources of one process. */
-export function createSources({ config, memories, onDrops, ...parts }: SourcesDetails): Sources {
+/** Create the sources of one process: where widgets get their data from. */
+export function createSources({ config, memories, onDrops, ...parts }: SourcesDetails) {
   const { clock, onStoreFailure } = parts
   const shared = { ...parts, config: config.freshness }
   const failures = createNegativeCache(clock)
-  const channels = new ChannelSource({ ...shared, failures, served: config.channels })
+  const channels = new ChannelSource({ ...shared, failures, channels: config.channels })
   const lookups = createLookups({
     ...parts,
     isShared: config.workers > 1 || config.database.kind === 'postgres',
@@ -59,5 +47,13 @@ export function createSources({ config, memories, onDrops, ...parts }: SourcesDe
     onDrops,
   })
   const deals = new DealSource({ ...shared, memory: memories.deals })
-  return { channels, products, deals, settle: lookups.settle, stop: lookups.stop }
+  return {
+    channels,
+    products,
+    deals,
+    /** Resolve when the store knows what the sources do. */
+    settle: lookups.settle,
+    /** The same, and nothing uses the store afterwards. Close the client before. */
+    stop: lookups.stop,
+  }
 }

@@ -4,21 +4,8 @@ import type { Logger } from './logger.ts'
 /** Whose clock this machine's is compared with. */
 type OtherClock = 'catalog' | 'database'
 
-/** By how much the other clocks are ahead of this machine's, as last seen, in milliseconds. */
-type ClockDifferences = Readonly<Partial<Record<OtherClock, number>>>
-
-/** Compares clocks: data are dated by them, and one that is wrong makes them look old, or of the future. */
-export type ClockWatch = Readonly<{
-  /** `differenceMs`: by how much the other one is ahead; `undefined` when it did not say. */
-  note(other: OtherClock, differenceMs: number | undefined): void
-  differences(): ClockDifferences
-  stop(): void
-}>
-
 /** `readTime`: Unix milliseconds, or `null` for a file, which has no clock. */
 type Database = Readonly<{ readTime(): Promise<number | null> }>
-
-type ClockWatchDetails = Readonly<{ clock: Clock; logger: Logger; store: Database }>
 
 /** How often a database server is asked for its time. */
 const READ_EVERY_MS: number = 5 * MINUTE_MS
@@ -31,11 +18,20 @@ export function isClockWrong(differenceMs: number): boolean {
   return isFuture(Math.abs(differenceMs), 0)
 }
 
+/** Compares clocks: data are dated by them, and one that is wrong makes them look old, or of the future. */
+export type ClockWatch = ReturnType<typeof createClockWatch>
+
 /** Start to compare; the log has one line when a difference begins, and one when it ends. */
-export function createClockWatch({ clock, logger, store }: ClockWatchDetails): ClockWatch {
+export function createClockWatch({
+  clock,
+  logger,
+  store,
+}: Readonly<{ clock: Clock; logger: Logger; store: Database }>) {
   const stopping = new AbortController()
+  /** By how much the other clocks are ahead of this machine's, as last seen, in milliseconds. */
   const differences = new Map<OtherClock, number>()
-  const note: ClockWatch['note'] = (other, differenceMs) => {
+  /** `differenceMs`: by how much the other one is ahead; `undefined` when it did not say. */
+  const note = (other: OtherClock, differenceMs: number | undefined): void => {
     if (differenceMs === undefined) return
     const wasWrong = isClockWrong(differences.get(other) ?? 0)
     differences.set(other, differenceMs)
@@ -54,12 +50,16 @@ export function createClockWatch({ clock, logger, store }: ClockWatchDetails): C
       const differenceMs = await readDatabaseDifference(store, clock).catch(() => undefined)
       // A file has no clock.
       if (differenceMs === null) return
-      if (differenceMs !== undefined) note('database', differenceMs)
+      note('database', differenceMs)
       await clock.wait(READ_EVERY_MS, stopping.signal)
     }
   }
   void readAgainAndAgain()
-  return { note, differences: () => Object.fromEntries(differences), stop: () => stopping.abort() }
+  return {
+    note,
+    differences: (): Readonly<Record<string, number>> => Object.fromEntries(differences),
+    stop: (): void => stopping.abort(),
+  }
 }
 
 /** By how much the database's clock is ahead, in milliseconds; `null`: it has none, `undefined`: it said so too late. */

@@ -9,39 +9,16 @@ export const LOOP_LOOK_MS = 100
 /** An answer as it is counted: labels from closed lists only, so that nobody can make new series. */
 type CountedAnswer = Readonly<{ surface: string; state: string; cache: string }>
 
-/** A walk as it is measured. */
-type MeasuredWalk = Readonly<{
-  channel: string
-  outcome: string
-  durationMs: number
-  completedAtMs: number | null
-}>
-
-/** Values by label. */
 type Labelled = Readonly<Partial<Record<string, number>>>
 
 /** The values of all gauges of the server's state; `null`: there is nothing to tell. */
 export type GaugeValues = Readonly<Record<keyof typeof GAUGES, number | Labelled | null>>
 
 /** What the process counts, as Prometheus text at `/metrics`. */
-export type Metrics = Readonly<{
-  countAnswer(answer: CountedAnswer): void
-  /** Counts answers of one kind, each for the price of an addition. */
-  getAnswerCounter(answer: CountedAnswer): () => void
-  countCall(call: Readonly<{ operation: string; outcome: string }>, count?: number): void
-  /** Count what was left out of a channel, by reason. */
-  countDrops(drops: Labelled, channel: string): void
-  countStoreFailure(): void
-  measureWalk(walk: MeasuredWalk): void
-  /** Set the gauges of the server's state, which is read only for the page. */
-  setGauges(values: GaugeValues): void
-  registry: Registry
-  /** Content type and text of the page. */
-  print(): Promise<Readonly<{ contentType: string; text: string }>>
-}>
+export type Metrics = ReturnType<typeof createMetrics>
 
-/** Makes the metrics of one process, with a registry of its own. */
-export function createMetrics(): Metrics {
+/** Create the metrics of one process, with a registry of its own. */
+export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
   const registers = [registry]
@@ -64,22 +41,30 @@ export function createMetrics(): Metrics {
     registers,
   })
   return {
-    countAnswer: (answer) => getAnswerCounter(answer)(),
+    countAnswer: (answer: CountedAnswer): void => getAnswerCounter(answer)(),
     getAnswerCounter,
-    countCall: ({ operation, outcome }, count = 1) => calls.inc({ operation, outcome }, count),
-    countDrops(left, channel) {
+    countCall({ operation, outcome }: Readonly<{ operation: string; outcome: string }>, count = 1): void {
+      calls.inc({ operation, outcome }, count)
+    },
+    /** Count what was left out of a channel, by reason. */
+    countDrops(left: Labelled, channel: string): void {
       for (const [reason, count] of Object.entries(left)) drops.inc({ channel, reason }, count)
     },
-    countStoreFailure: () => storeFailures.inc(),
+    countStoreFailure: (): void => storeFailures.inc(),
     measureWalk: createWalkMetrics(registry),
     setGauges: createGauges(registry),
     registry,
-    print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    async print(): Promise<Readonly<{ contentType: string; text: string }>> {
+      return { contentType: registry.contentType, text: await registry.metrics() }
+    },
   }
 }
 
-/** A counter finds its labels anew at each step; these add up by themselves, and are handed over when somebody looks. */
-function createAnswerCounters(registry: Registry): Metrics['getAnswerCounter'] {
+/**
+ * Counts answers of one kind, each for the price of an addition: a counter finds its labels anew at each step. These add up by
+ * themselves, and are handed over when the page is printed.
+ */
+function createAnswerCounters(registry: Registry) {
   const added = new Map<string, { readonly answer: CountedAnswer; count: number; add(): void }>()
   const counter = new Counter({
     name: 'vitrine_answers_total',
@@ -93,7 +78,7 @@ function createAnswerCounters(registry: Registry): Metrics['getAnswerCounter'] {
       }
     },
   })
-  return ({ surface, state, cache }) => {
+  return ({ surface, state, cache }: CountedAnswer): (() => void) => {
     const key = `${surface} ${state} ${cache}`
     const known = added.get(key)
     if (known !== undefined) return known.add
@@ -103,7 +88,14 @@ function createAnswerCounters(registry: Registry): Metrics['getAnswerCounter'] {
   }
 }
 
-function createWalkMetrics(registry: Registry): Metrics['measureWalk'] {
+type MeasuredWalk = Readonly<{
+  channel: string
+  outcome: string
+  durationMs: number
+  completedAtMs: number | null
+}>
+
+function createWalkMetrics(registry: Registry) {
   const registers = [registry]
   const labelNames = ['channel']
   const counts = new Counter({
@@ -124,7 +116,7 @@ function createWalkMetrics(registry: Registry): Metrics['measureWalk'] {
     labelNames,
     registers,
   })
-  return ({ channel, outcome, durationMs, completedAtMs }) => {
+  return ({ channel, outcome, durationMs, completedAtMs }: MeasuredWalk): void => {
     counts.inc({ channel, outcome })
     durations.set({ channel }, durationMs / 1_000)
     if (completedAtMs !== null) completed.set({ channel }, completedAtMs / 1_000)
@@ -199,13 +191,14 @@ const GAUGES = {
   vitrine_cache_bytes: { help: 'Bytes in memory by cache', label: 'cache', across: 'sum' },
 } as const satisfies Readonly<Record<string, GaugeRow>>
 
-function createGauges(registry: Registry): Metrics['setGauges'] {
+/** Set the gauges of the server's state, which is read only for the page. */
+function createGauges(registry: Registry) {
   const gauges = Object.entries<GaugeRow>(GAUGES).map(([name, { help, label, across }]) => {
     const labelNames = label === undefined ? [] : [label]
     const gauge = new Gauge({ name, help, labelNames, aggregator: across, registers: [registry] })
     return { name: name as keyof typeof GAUGES, label: label ?? '', gauge }
   })
-  return (values) => {
+  return (values: GaugeValues): void => {
     for (const { name, label, gauge } of gauges) {
       const value = values[name]
       gauge.reset()

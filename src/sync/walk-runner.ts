@@ -71,7 +71,7 @@ export type WalkReport = Readonly<{
   reason: string | null
   pausedUntilMs: number
   /** By how much the catalog's clock is ahead of this machine's, in milliseconds; `undefined` when no response told. */
-  clockDifferenceMs?: number | undefined
+  clockDifferenceMs: number | undefined
   calls: readonly Readonly<{ operation: string; outcome: string; count: number }>[]
 }>
 

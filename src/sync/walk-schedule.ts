@@ -9,43 +9,37 @@ import { isOwnerGone } from '../storage/lease-owner.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
 import { findLastWalkStart } from './held-walk.ts'
 
-/** Something that runs on a cron pattern until it is stopped. */
-export type Schedule = Readonly<{ stop(): void }>
-
 /** How often the clock is read while a schedule waits: it may have been set. */
 const LONGEST_STEP_MS: number = MINUTE_MS
 
 /**
- * Run `task` on a cron pattern in UTC; a run that is still going is not started again. Timers count the wait, so that a clock
- * that is set back delays no run, and a clock that is set forward brings it nearer. Keeps no process alive.
+ * Run `task` on a cron pattern in UTC until `signal` aborts; a run that is still going is not started again. Timers count the wait,
+ * so that a clock that is set back delays no run, and a clock that is set forward brings it nearer. Keeps no process alive.
  */
-export function startSchedule(pattern: string, clock: Clock, task: () => Promise<void>): Schedule {
-  const stopping = new AbortController()
-  const cron = parse(pattern)
+export async function runSchedule(
+  pattern: string,
+  task: () => Promise<void>,
+  { clock, signal }: Readonly<{ clock: Clock; signal: AbortSignal }>,
+): Promise<void> {
+  const cron = createCron(pattern)
   let running: Promise<void> | undefined
-  const runAtTimes = async (): Promise<void> => {
-    let fromMs = clock.nowMs()
-    for (;;) {
-      const dueMs = findNextMs(cron, fromMs)
-      if (dueMs === null) return
-      await waitUntil({ cron, clock, dueMs, signal: stopping.signal })
-      if (stopping.signal.aborted) return
-      running ??= task().finally(() => {
-        running = undefined
-      })
-      const nowMs = clock.nowMs()
-      // Timers end a moment early, too: the same run is not the next one.
-      fromMs = Math.abs(dueMs - nowMs) < MINUTE_MS ? Math.max(dueMs, nowMs) : nowMs
-    }
+  let fromMs = clock.nowMs()
+  for (;;) {
+    const dueMs = findNextMs(cron, fromMs)
+    if (dueMs === undefined) return
+    await waitUntil(dueMs, cron, clock, signal)
+    if (signal.aborted) return
+    running ??= task().finally(() => {
+      running = undefined
+    })
+    const nowMs = clock.nowMs()
+    // Timers end a moment early, too: the same run is not the next one.
+    fromMs = Math.abs(dueMs - nowMs) < MINUTE_MS ? Math.max(dueMs, nowMs) : nowMs
   }
-  void runAtTimes()
-  return { stop: () => stopping.abort() }
 }
 
-type Due = Readonly<{ cron: Cron; clock: Clock; dueMs: number; signal: AbortSignal }>
-
 /** Wait until the time has come by the clock, or has passed by the timers, or an earlier run is due by a clock that was set back. */
-async function waitUntil({ cron, clock, dueMs, signal }: Due): Promise<void> {
+async function waitUntil(dueMs: number, cron: Cron, clock: Clock, signal: AbortSignal): Promise<void> {
   let leftMs = dueMs - clock.nowMs()
   while (leftMs > 0 && !signal.aborted) {
     const stepMs = Math.min(leftMs, LONGEST_STEP_MS)
@@ -56,12 +50,12 @@ async function waitUntil({ cron, clock, dueMs, signal }: Due): Promise<void> {
   }
 }
 
-function parse(pattern: string): Cron {
+function createCron(pattern: string): Cron {
   return new Cron(pattern, { timezone: 'UTC', paused: true })
 }
 
-function findNextMs(cron: Cron, nowMs: number): number | null {
-  return cron.nextRun(new Date(nowMs))?.getTime() ?? null
+function findNextMs(cron: Cron, nowMs: number): number | undefined {
+  return cron.nextRun(new Date(nowMs))?.getTime()
 }
 
 /**
@@ -70,13 +64,11 @@ function findNextMs(cron: Cron, nowMs: number): number | null {
  */
 export function computePeriodMs(pattern: string | null, nowMs: number): number | null {
   if (pattern === null) return null
-  const runs = parse(pattern).nextRuns(8, new Date(nowMs))
-  let longestMs = 0
-  for (const [index, run] of runs.entries()) {
-    const before = runs[index - 1]
-    if (before !== undefined) longestMs = Math.max(longestMs, run.getTime() - before.getTime())
-  }
-  return longestMs > 0 ? longestMs : null
+  const runsMs = createCron(pattern)
+    .nextRuns(8, new Date(nowMs))
+    .map((run) => run.getTime())
+  const apartMs = runsMs.slice(1).map((runMs, index) => runMs - (runsMs[index] ?? runMs))
+  return apartMs.length > 0 ? Math.max(...apartMs) : null
 }
 
 /** A walk that begins a moment later than the one before did is not put off by a whole period. */
@@ -121,25 +113,28 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
   return nowMs - startedAtMs >= apartMs - SLACK_MS
 }
 
-/** Read the states of the copies of the served channels of the last list. */
-export async function readServedCopies({
-  store,
-  config,
-}: Pick<WalkDueDetails, 'store' | 'config'>): Promise<readonly CopyState[]> {
-  const list = await store.findChannelList()
-  const served = (list?.channels ?? []).filter(({ id }) => isServed(config, id))
-  return Promise.all(served.map(({ id }) => store.getCopyState(id)))
-}
-
 /** Find when the oldest of the copies was begun; `undefined` where one is missing, unfinished, or of the future. */
 function findLastStart(states: readonly CopyState[], nowMs: number): number | undefined {
-  const startsMs = states.map((state) => {
+  const startsMs: number[] = []
+  for (const state of states) {
     const startMs = state.failure === null && !state.isRunning ? findLastWalkStart(state, nowMs) : null
-    return startMs === null || isFuture(startMs, nowMs) ? undefined : startMs
-  })
-  return startsMs.length === 0 || startsMs.includes(undefined)
-    ? undefined
-    : Math.min(...startsMs.map((startMs) => startMs ?? 0))
+    if (startMs === null || isFuture(startMs, nowMs)) return undefined
+    startsMs.push(startMs)
+  }
+  return startsMs.length > 0 ? Math.min(...startsMs) : undefined
+}
+
+type ServedDetails = Pick<WalkDueDetails, 'store' | 'config'>
+
+/** Read the states of the copies of the served channels of the last list. */
+export async function readServedCopies(details: ServedDetails): Promise<readonly CopyState[]> {
+  const served = await listServedIds(details)
+  return Promise.all(served.map((id) => details.store.getCopyState(id)))
+}
+
+async function listServedIds({ store, config }: ServedDetails): Promise<readonly string[]> {
+  const list = await store.findChannelList()
+  return (list?.channels ?? []).map(({ id }) => id).filter((id) => isServed(config, id))
 }
 
 /** A walk that cannot wait for its time: its process has died, or a clock that was wrong has dated the copy. */
@@ -151,18 +146,14 @@ type UrgentDetails = WalkDueDetails &
 /** Find what cannot wait; `undefined` where there is nothing, or the store cannot be read. */
 export async function findUrgent(details: UrgentDetails): Promise<UrgentWalk | undefined> {
   const { logger, store } = details
-  const keepServed = async (ids: readonly string[]): Promise<readonly string[]> => {
-    const served = ids.filter((id) => isServed(details.config, id))
-    if (served.length === 0) return []
-    const listed = new Set((await store.findChannelList())?.channels.map(({ id }) => id))
-    return served.filter((id) => listed.has(id))
+  const keepServed = async (channelIds: readonly string[]): Promise<readonly string[]> => {
+    if (channelIds.length === 0) return []
+    const served = new Set(await listServedIds(details))
+    return channelIds.filter((id) => served.has(id))
   }
-  const findAbandoned = async (): Promise<readonly string[]> => {
-    const walks = await store.findUnfinishedWalks()
-    const abandoned = walks.filter(({ owner, isOver }) => isOver || isOwnerGone(owner))
-    return keepServed(abandoned.map(({ channelId }) => channelId))
-  }
-  const abandonedIds = await findAbandoned().catch(() => [])
+  const abandonedIds = await findAbandoned(store)
+    .then(keepServed)
+    .catch(() => [])
   if (abandonedIds.length > 0) {
     logger.info({ channelIds: abandonedIds }, 'a walk whose process has died is taken over')
     return { why: 'taken-over', channelIds: abandonedIds }
@@ -178,4 +169,9 @@ export async function findUrgent(details: UrgentDetails): Promise<UrgentWalk | u
     'the stored copy has a time in the future, because a clock was wrong: walking the catalog again now',
   )
   return { why: 'future', channelIds: futureIds }
+}
+
+async function findAbandoned(store: UrgentDetails['store']): Promise<readonly string[]> {
+  const walks = await store.findUnfinishedWalks()
+  return walks.filter(({ owner, isOver }) => isOver || isOwnerGone(owner)).map(({ channelId }) => channelId)
 }

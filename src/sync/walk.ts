@@ -1,37 +1,37 @@
 import { createCallGate } from '../catalog/call-gate.ts'
 import { type CatalogClientOptions, createCatalogClient } from '../catalog/client.ts'
 import type { Channel } from '../catalog/contract.ts'
-import type { DroppedGtins } from '../catalog/parse.ts'
-import { type Clock, DAY_MS, HOUR_MS, SECOND_MS, systemClock } from '../clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, SECOND_MS, isWithin, systemClock } from '../clock.ts'
+import { isServed } from '../config/config.ts'
 import { parseDatabaseText } from '../config/database-address.ts'
 import { createFixedKey } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
-import { VitrineError, WalkError, WalkHeldError } from '../errors.ts'
-import { isOwnerGone } from '../storage/lease-owner.ts'
-import { LEASE_MS, createLeaseLost } from '../storage/sql-leases.ts'
+import { NoChannelsError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
+import { pluralize } from '../lib/plural.ts'
+import { isClockWrong, readDatabaseDifference } from '../observability/clock-watch.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
-import type { CopyState, HeldWalk, WalkPlace } from '../storage/store.ts'
+import type { CopyStore } from '../storage/store.ts'
 import { describeFailure } from '../storage/unavailable.ts'
-import { describeHold, findHoldReason, findLastWalkStart, judgeWalk } from './held-walk.ts'
-import { createStopped } from './walk-calls.ts'
-import { checkWalkClock, listWalkedChannels } from './walk-channels.ts'
-import { walkPages } from './walk-page.ts'
+import { walkChannel } from './channel-walk.ts'
+import { UNKNOWN_TIME_MS, isLater } from './held-walk.ts'
+import { createStopped, withRetries } from './walk-calls.ts'
 import type { ChannelWalk, Walk, WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
 const RESUME_WITHIN_MS: number = HOUR_MS
 
-/** How often a walk extends its lease, at most. */
-const EXTEND_EVERY_MS: number = 5 * SECOND_MS
+/** In the place of a product, among the claims. */
+const LIST_CLAIM = { channelId: '', gtin: 'channels' } as const
 
-/** The walk of one channel. `beganAtMs`: when that of the first channel began, Unix milliseconds. */
-type OneWalk = Walk & Readonly<{ channel: Channel; beganAtMs: number; isClockDoubtful: boolean }>
+/** How long one machine has the list to itself, and how often the others look for it; of the machine's clock. */
+const CLAIM_MS: number = 5 * SECOND_MS
+const LOOK_EVERY_MS = 50
+
+/** A list that another machine has fetched so lately is that of the same occasion. */
+const SHARED_MS: number = 30 * SECOND_MS
 
 /** What a walk works with, made for it and closed with it. */
 type Tools = Pick<Walk, 'store' | 'gate' | 'client'>
-
-/** What a walk learns from its calls. */
-type Learned = { clockDifferenceMs?: number; calls: Map<string, WalkReport['calls'][number]> }
 
 /** Walk in this thread, with a client and a connection of its own: the whole of a walk, wherever it runs. */
 export async function runWalk(
@@ -39,18 +39,25 @@ export async function runWalk(
   watch: WalkWatch,
   clock: Clock = systemClock,
 ): Promise<WalkReport> {
-  const learned: Learned = { calls: new Map() }
+  const calls = new Map<string, WalkReport['calls'][number]>()
+  let clockDifferenceMs: number | undefined
   let tools: Tools | undefined
   const report = (walks: WalkReport['walks'], error: VitrineError | null): WalkReport => ({
     walks,
     failure: error?.code ?? null,
     reason: error === null ? null : describeFailure(error),
     pausedUntilMs: tools?.gate.limitedUntilMs() ?? 0,
-    ...learned,
-    calls: [...learned.calls.values()],
+    clockDifferenceMs,
+    calls: [...calls.values()],
   })
   try {
-    tools = await openTools(order, clock, learned)
+    tools = await openTools(order, clock, {
+      onCall({ operation, outcome }) {
+        const name = `${operation} ${outcome}`
+        calls.set(name, { operation, outcome, count: (calls.get(name)?.count ?? 0) + 1 })
+      },
+      onClockDifference: (differenceMs) => void (clockDifferenceMs = differenceMs),
+    })
     const { store, gate, client } = tools
     // Else the first count would fail, and the report would speak of the request limit.
     await store.checkWritable()
@@ -63,7 +70,7 @@ export async function runWalk(
       ...watch,
       ...tools,
       clock,
-      checkClock: () => checkWalkClock({ store, clock, catalogDifferenceMs: learned.clockDifferenceMs }),
+      checkClock: () => checkWalkClock({ store, clock, catalogDifferenceMs: clockDifferenceMs }),
       // With a limit, the pages of the day before are worth more than beginning anew.
       resumeWithinMs: limit === undefined ? RESUME_WITHIN_MS : DAY_MS + RESUME_WITHIN_MS,
     })
@@ -79,7 +86,11 @@ export async function runWalk(
   }
 }
 
-async function openTools(order: WalkOrder, clock: Clock, learned: Learned): Promise<Tools> {
+async function openTools(
+  order: WalkOrder,
+  clock: Clock,
+  listeners: Pick<CatalogClientOptions, 'onCall' | 'onClockDifference'>,
+): Promise<Tools> {
   const database = parseDatabaseText(order.database)
   const store = await openSqlStore({ database, catalog: order.catalog, clock })
   const gate = createCallGate({
@@ -90,18 +101,8 @@ async function openTools(order: WalkOrder, clock: Clock, learned: Learned): Prom
     store,
     isShared: database.kind === 'postgres',
   })
-  const countCall: CatalogClientOptions['onCall'] = (call) => {
-    const name = `${call.operation} ${call.outcome}`
-    learned.calls.set(name, { ...call, count: (learned.calls.get(name)?.count ?? 0) + 1 })
-  }
-  const client = createCatalogClient({
-    ...order,
-    key: createFixedKey(new Secret(order.key)),
-    clock,
-    gate,
-    onCall: countCall,
-    onClockDifference: (differenceMs) => void (learned.clockDifferenceMs = differenceMs),
-  })
+  const key = createFixedKey(new Secret(order.key))
+  const client = createCatalogClient({ ...order, ...listeners, key, clock, gate })
   return { store, gate, client }
 }
 
@@ -123,108 +124,84 @@ async function walkCatalog(details: Walk): Promise<readonly ChannelWalk[]> {
   return walks
 }
 
-async function walkChannel(walk: OneWalk): Promise<ChannelWalk> {
-  const { store, clock, owner, channel } = walk
-  const startedAtMs = clock.nowMs()
-  const droppedGtins: DroppedGtins = {}
-  const end = (outcome: ChannelWalk['outcome'], over: Partial<ChannelWalk> = {}): ChannelWalk => {
-    const durationMs = clock.nowMs() - startedAtMs
-    const named = { channelId: channel.id, channelName: channel.name, outcome, droppedGtins, durationMs }
-    return { productCount: 0, failure: null, reason: null, drops: {}, replaced: null, ...named, ...over }
-  }
-  if (!(await takeLease(walk))) return end('busy')
-  try {
-    const before = await store.getCopyState(channel.id)
-    if (isJustWalked(walk, before)) return end('busy')
-    const { productCount, held } = await walkToEnd(walk, before, droppedGtins)
-    if (held === null) {
-      const after = await store.getCopyState(channel.id)
-      const reason = walk.isAccepted ? findHoldReason(before, after) : null
-      const replaced = reason && { reason, productCount: before.productCount }
-      return end('complete', { productCount, drops: after.drops, replaced })
-    }
-    const reason = describeHold(held, before.productCount)
-    return end('held', { productCount, failure: WalkHeldError.code, reason })
-  } catch (error) {
-    const code = error instanceof VitrineError && !walk.signal.aborted ? error.code : WalkError.code
-    await store.failWalk(channel.id, code, clock.nowMs())
-    if (!(error instanceof VitrineError)) throw error
-    return end('failed', { failure: code, reason: describeFailure(error) })
-  } finally {
-    await store.releaseLease(channel.id, owner)
-  }
+/**
+ * Return the channels to walk.
+ * @throws CatalogError, WalkHeldError, NoChannelsError
+ */
+async function listWalkedChannels(details: Walk): Promise<readonly Channel[]> {
+  const listed = await getChannelList(details)
+  const walked = listed.filter(({ id }) => isServed(details, id))
+  if (walked.length > 0) return walked
+  throw listed.length === 0
+    ? new NoChannelsError('the catalog lists no channels for this key')
+    : new NoChannelsError(
+        `the catalog lists ${pluralize(listed.length, 'channel')}, and none that this server serves`,
+      )
 }
 
-/** The lease of a walk that was killed on this machine is free at once. */
-async function takeLease({ store, owner, channel }: OneWalk): Promise<boolean> {
-  const lease = { owner, forMs: LEASE_MS }
-  if (await store.takeLease(channel.id, lease)) return true
-  const holder = await store.findLeaseOwner(channel.id)
-  if (holder === null || !isOwnerGone(holder)) return false
-  await store.releaseLease(channel.id, holder)
-  return store.takeLease(channel.id, lease)
-}
-
-/** Has another machine walked the channel for the same occasion? */
-function isJustWalked({ clock, walkedSinceMs, isTakeOver }: OneWalk, state: CopyState): boolean {
-  if (walkedSinceMs === null) return false
-  if (isTakeOver) return !state.isRunning
-  const lastStartedAtMs = findLastWalkStart(state, clock.nowMs())
-  return lastStartedAtMs !== null && lastStartedAtMs >= walkedSinceMs
-}
-
-/** Read every page, and make the walk the current one unless it is suspicious: then it is held. */
-async function walkToEnd(
-  walk: OneWalk,
-  before: CopyState,
-  droppedGtins: DroppedGtins,
-): Promise<Readonly<{ productCount: number; held: HeldWalk | null }>> {
-  const { store, clock, owner, channel } = walk
-  let extendedAtMs = clock.nowMs()
-  const extendLease = async (): Promise<void> => {
-    const nowMs = clock.nowMs()
-    // Each write checks by itself whether the lease is another's by now.
-    if (nowMs >= extendedAtMs && nowMs < extendedAtMs + EXTEND_EVERY_MS) return
-    extendedAtMs = nowMs
-    if (!(await store.takeLease(channel.id, { owner, forMs: LEASE_MS }))) throw createLeaseLost()
-  }
-  // What is fetched ahead ends with the walk of its channel, whatever ends that.
-  const ended = new AbortController()
-  try {
-    const pages = await walkPages({
-      ...walk,
-      droppedGtins,
-      extendLease,
-      expectedCount: before.productCount,
-      signal: AbortSignal.any([walk.signal, ended.signal]),
-      begin: (resumableSinceMs) => store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs }),
-      judgeLast: (last) => judge(walk, before, { place: last, isMalformed: false }),
-    })
-    const { place } = pages
-    // Whether most offers are malformed is known only once every page is written. Counting a large catalog takes its time.
-    await extendLease()
-    const isMalformed = pages.held === null && (await store.isWalkMalformed(channel.id, place.walk))
-    await extendLease()
-    const held = pages.held ?? judge(walk, before, { place, isMalformed })
-    if (held !== null) await store.holdWalk(channel.id, place.walk, held)
-    else await store.completeWalk(channel.id, place.walk, { nowMs: clock.nowMs(), isMalformed })
-    return { productCount: place.productCount, held }
-  } finally {
-    ended.abort()
-  }
+/** The list of channels, from the catalog or, where several machines begin a walk at the same time, from the one who asked. */
+async function getChannelList(details: Walk): Promise<readonly Channel[]> {
+  const shared = details.walkedSinceMs === null ? undefined : await findShared(details)
+  if (shared !== undefined) return shared
+  const { value, asOfMs } = await withRetries(details, () => details.client.fetchChannels('walk'))
+  if (value.length === 0) await judgeEmptyList(details, asOfMs)
+  await details.store.putChannelList(value, asOfMs)
+  return value
 }
 
 /**
- * Compare the times of whole walks, not those of one channel: channels before it may take longer now than the next time. A walk
- * that was resumed counts from when it first began.
+ * Hold a list without channels where there were some, until a later walk finds the same.
+ * @throws WalkHeldError when it is held
  */
-function judge(
-  walk: OneWalk,
-  before: CopyState,
-  { place, isMalformed }: Readonly<{ place: WalkPlace; isMalformed: boolean }>,
-): HeldWalk | null {
-  if (walk.isAccepted) return null
-  const { productCount } = place
-  const startedAtMs = Math.min(walk.beganAtMs, place.startedAtMs)
-  return judgeWalk(before, { startedAtMs, foundAtMs: walk.clock.nowMs(), productCount, isMalformed }, walk)
+async function judgeEmptyList(details: Walk, asOfMs: number): Promise<void> {
+  const { store, isListAccepted, confirmAfterMs } = details
+  const list = await store.findChannelList()
+  if (isListAccepted || list === undefined || list.channels.length === 0) return
+  const { heldSinceMs } = list
+  const { isDoubtful: isClockDoubtful } = await details.checkClock()
+  const isEarlier = heldSinceMs !== null && heldSinceMs <= asOfMs
+  if (isEarlier && isLater(heldSinceMs, asOfMs, { confirmAfterMs, isClockDoubtful })) return
+  await store.holdChannelList(isClockDoubtful ? UNKNOWN_TIME_MS : asOfMs)
+  throw new WalkHeldError(
+    `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay`,
+  )
+}
+
+async function findShared(details: Walk): Promise<readonly Channel[] | undefined> {
+  const { store, clock, owner, signal } = details
+  for (let leftMs = CLAIM_MS; leftMs > 0 && !signal.aborted; leftMs -= LOOK_EVERY_MS) {
+    const list = await store.findChannelList()
+    if (list !== undefined && isWithin(list.asOfMs, SHARED_MS, clock.nowMs())) return list.channels
+    if (await store.claimLookup(LIST_CLAIM, { owner, forMs: CLAIM_MS })) return undefined
+    await systemClock.wait(LOOK_EVERY_MS, signal)
+  }
+  return undefined
+}
+
+type ClockDetails = Readonly<{
+  store: Pick<CopyStore, 'readTime' | 'findFutureCopies'>
+  clock: Clock
+  /** By how much the catalog's clock is ahead of this one, in milliseconds; `undefined`: unknown. */
+  catalogDifferenceMs: number | undefined
+}>
+
+/**
+ * Compare this machine's clock before a walk dates everything by it. A machine that is behind would take what the others wrote for
+ * future data, and write it anew with times that are too old.
+ * @throws WalkError when the clock is wrong by every other one: another machine, or a later walk, walks then
+ */
+export async function checkWalkClock({
+  store,
+  clock,
+  catalogDifferenceMs,
+}: ClockDetails): Promise<Readonly<{ isDoubtful: boolean }>> {
+  const databaseMs = await readDatabaseDifference(store, clock)
+  const known = [databaseMs, catalogDifferenceMs].filter((differenceMs) => typeof differenceMs === 'number')
+  if (known.length === 0 || !known.every(isClockWrong)) return { isDoubtful: false }
+  const isBehind = known.some((differenceMs) => differenceMs > 0)
+  if (known.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
+    throw new WalkError(
+      `the clock of this machine differs from that of the ${typeof databaseMs === 'number' ? 'database' : 'catalog'} by more than a minute, so it walks nothing; set the wrong clock by NTP`,
+    )
+  return { isDoubtful: true }
 }

@@ -203,4 +203,4 @@ function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
   return { value, asOfMs: clock.nowMs(), status: 'hit', currentUntilMs: 0 }
 }
 
-const NO_DEALS: DealPage = { deals: [], hasNext: false, readAtMs: 0 }
+const NO_DEALS: DealPage = { deals: [], hasNext: false }

@@ -89,7 +89,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
   const onStoreFailure = (error: unknown): void => void storeFailures.push(error)
   const failures = createNegativeCache(clock, options.random ?? (() => 0))
   const shared = { client, gate, store, clock, config, failures, onStoreFailure }
-  const channels = new ChannelSource({ ...shared, served: options.served ?? null })
+  const channels = new ChannelSource({ ...shared, channels: options.served ?? null })
   const memory = createMemory<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
   const lookups = createLookups({
     ...shared,

@@ -1,40 +1,40 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { createLineBudget } from '../../src/observability/log-rate-limiter.ts'
+import { LogRateLimiter } from '../../src/observability/log-rate-limiter.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
 const LINES_PER_SECOND = 50
 
-describe('budget of lines', () => {
+describe('limit of log lines', () => {
   test('fifty in a second - are written, further ones are not', () => {
-    const budget = createLineBudget(createFakeClock(NOON_MS))
-    const taken = Array.from({ length: 60 }, () => budget.take())
+    const limiter = new LogRateLimiter(createFakeClock(NOON_MS))
+    const taken = Array.from({ length: 60 }, () => limiter.take())
     expect(taken).toEqual([...Array(50).fill(0), ...Array(10).fill(undefined)])
   })
 
   test('next second - tells in its first line how many were left out, and only there', () => {
     const clock = createFakeClock(NOON_MS)
-    const budget = createLineBudget(clock)
-    for (let line = 0; line < 150; line += 1) budget.take()
+    const limiter = new LogRateLimiter(clock)
+    for (let line = 0; line < 150; line += 1) limiter.take()
     clock.advance(SECOND_MS - 1)
-    expect(budget.take()).toBeUndefined()
+    expect(limiter.take()).toBeUndefined()
     clock.advance(1)
-    expect([budget.take(), budget.take()]).toEqual([101, 0])
+    expect([limiter.take(), limiter.take()]).toEqual([101, 0])
   })
 
   test('silence after a flood - is told whenever the next line comes', () => {
     const clock = createFakeClock(NOON_MS)
-    const budget = createLineBudget(clock)
-    for (let line = 0; line < 51; line += 1) budget.take()
+    const limiter = new LogRateLimiter(clock)
+    for (let line = 0; line < 51; line += 1) limiter.take()
     clock.advance(3_600 * SECOND_MS)
-    expect(budget.take()).toBe(1)
+    expect(limiter.take()).toBe(1)
   })
 
-  test('two processes - have a budget each', () => {
+  test('two processes - have a limit each', () => {
     const clock = createFakeClock(NOON_MS)
-    const [one, other] = [createLineBudget(clock), createLineBudget(clock)]
+    const [one, other] = [new LogRateLimiter(clock), new LogRateLimiter(clock)]
     for (let line = 0; line < 51; line += 1) one.take()
     expect(other.take()).toBe(0)
   })
@@ -44,13 +44,13 @@ describe('budget of lines', () => {
     fc.assert(
       fc.property(waits, (waitsMs) => {
         const clock = createFakeClock(NOON_MS)
-        const budget = createLineBudget(clock)
+        const limiter = new LogRateLimiter(clock)
         const bySecond = new Map<number, number>()
         let told = 0
         let written = 0
         for (const waitMs of [...waitsMs, SECOND_MS]) {
           clock.advance(waitMs)
-          const leftOut = budget.take()
+          const leftOut = limiter.take()
           if (leftOut === undefined) continue
           const second = Math.floor(clock.nowMs() / SECOND_MS)
           bySecond.set(second, (bySecond.get(second) ?? 0) + 1)

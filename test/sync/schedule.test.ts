@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { type Schedule, computePeriodMs, startSchedule } from '../../src/sync/walk-schedule.ts'
+import { computePeriodMs, runSchedule } from '../../src/sync/walk-schedule.ts'
 import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
@@ -23,14 +23,15 @@ describe('walk period', () => {
 
 describe('schedule', () => {
   let clock: FakeClock
-  let schedule: Schedule | undefined
+  let stopping: AbortController
   /** Whatever the clock was set to. */
   let passedMs: number
   beforeEach(() => {
     passedMs = 0
+    stopping = new AbortController()
     clock = createFakeClock(NOON_MS)
   })
-  afterEach(() => schedule?.stop())
+  afterEach(() => stopping.abort())
 
   /** Lets time pass minute by minute, with everything that is ready run in between. */
   const pass = async (forMs: number): Promise<void> => {
@@ -44,7 +45,8 @@ describe('schedule', () => {
   /** Starts it; answers the minutes, as they have passed, at which it has run so far. */
   const start = (pattern: string): (() => number[]) => {
     const runs: number[] = []
-    schedule = startSchedule(pattern, clock, () => Promise.resolve(void runs.push(passedMs / MINUTE_MS)))
+    const run = (): Promise<void> => Promise.resolve(void runs.push(passedMs / MINUTE_MS))
+    void runSchedule(pattern, run, { clock, signal: stopping.signal })
     return () => runs
   }
 
@@ -52,7 +54,7 @@ describe('schedule', () => {
     const runs = start('7 * * * *')
     await pass(2 * HOUR_MS)
     expect(runs()).toEqual([7, 67])
-    schedule?.stop()
+    stopping.abort()
     await pass(2 * HOUR_MS)
     expect(runs()).toHaveLength(2)
     expect(clock.pendingWaits).toBe(0)
@@ -107,10 +109,11 @@ describe('schedule', () => {
   test('run that is still going - is not started again', async () => {
     let started = 0
     const run = defer<void>()
-    schedule = startSchedule('* * * * *', clock, () => {
+    const start = (): Promise<void> => {
       started += 1
       return run.promise
-    })
+    }
+    void runSchedule('* * * * *', start, { clock, signal: stopping.signal })
     await pass(5 * MINUTE_MS)
     expect(started).toBe(1)
     run.resolve()
