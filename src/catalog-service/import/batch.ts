@@ -101,7 +101,7 @@ export async function claimMet(
 /** Each GTIN once. One that is there already is merged: the title that is given, and brand and images where they are given. */
 export async function writeProducts(
   database: Catalog,
-  importId: number,
+  importId: number | null,
   rows: readonly ProductRow[],
 ): Promise<void> {
   await sql`
@@ -116,7 +116,7 @@ export async function writeProducts(
 /** Each offer once. */
 export async function writeOffers(
   database: Catalog,
-  importId: number,
+  importId: number | null,
   rows: readonly OfferRow[],
 ): Promise<void> {
   await sql`

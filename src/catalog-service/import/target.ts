@@ -5,7 +5,7 @@ import { insertChannel } from '../store/channels.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
 import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
-import { findNetwork, insertNetwork, insertNetworkChannel, setChannel } from '../store/networks.ts'
+import { findNetwork, insertNetwork, insertNetworkChannel } from '../store/networks.ts'
 import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
 import type { FeedOffer } from './feed-row.ts'
 
@@ -189,7 +189,6 @@ async function findOrMakeNetworkChannel(
   const free = known.find((one) => one.channel_id === null)
   if (free !== undefined) return { id: free.id, isAssigned: false }
   const { organizationId, channelId } = target
-  const id = await insertNetworkChannel(database, { organizationId, networkId, reference: '' })
-  await setChannel(database, id, channelId)
+  const id = await insertNetworkChannel(database, { organizationId, networkId, reference: '', channelId })
   return { id, isAssigned: true }
 }

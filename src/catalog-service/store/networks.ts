@@ -87,10 +87,10 @@ export function isPlaceholder({ reference }: NetworkChannel): boolean {
 
 export async function insertNetworkChannel(
   database: Catalog,
-  made: Readonly<{ organizationId: string; networkId: number; reference: string }>,
+  made: Readonly<{ organizationId: string; networkId: number; reference: string; channelId?: string }>,
 ): Promise<number> {
-  const { organizationId, networkId, reference } = made
-  const row = { organization_id: organizationId, network_id: networkId, reference, channel_id: null }
+  const { organizationId, networkId, reference, channelId: channel_id = null } = made
+  const row = { organization_id: organizationId, network_id: networkId, reference, channel_id }
   const insert = database.insertInto('network_channels').values(row)
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
