@@ -4,10 +4,10 @@ import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { createAdminLimiter } from '../http/admin-limiter.ts'
 import { refuseUnlessAdmin } from '../http/admin-gate.ts'
-import { toLimiterKey } from '../http/client-address.ts'
-import { isAskedLocally } from '../http/client-address.ts'
+import { isAskedLocally, toLimiterKey } from '../http/client-address.ts'
 import { createLineBudget } from '../observability/log-rate-limiter.ts'
 import { LOOP_LOOK_MS } from '../observability/metrics.ts'
+import { refuseMethod } from './responses.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 
 export type StandaloneOptions = Readonly<{
@@ -59,13 +59,8 @@ export function createOperatorRouter(store: CatalogStore, options: StandaloneOpt
       setHeaders(response).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
     })
     .all(refuseMethod)
-  router.use(createRequestLog({ clock, metrics, logger: options.logger }))
+  router.use(createRequestLog(clock, metrics, options.logger))
   return router
-}
-
-const refuseMethod: RequestHandler = (_request, response) => {
-  response.set({ Allow: 'GET, HEAD', Connection: 'close' })
-  send(response, 405, { error: 'only GET is possible here' })
 }
 
 function send(response: Response, status: number, value: unknown): void {
@@ -95,14 +90,8 @@ function createMetricsGate(clock: Clock, { adminPassword, isLocal }: StandaloneO
   }
 }
 
-type Metrics = Readonly<{
-  registry: Registry
-  responses: Counter<'operation' | 'status'>
-  seconds: Histogram<'operation'>
-}>
-
 /** `operation` is from a closed list, so that callers cannot make new series. */
-function createMetrics(): Metrics {
+function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
   const responses = new Counter({
@@ -121,10 +110,12 @@ function createMetrics(): Metrics {
   return { registry, responses, seconds }
 }
 
-type RequestLogOptions = Readonly<{ clock: Clock; metrics: Metrics; logger: StandaloneOptions['logger'] }>
-
 /** Write one line and one count for each request, without its query, headers or address; a flood is not a flood of lines. */
-function createRequestLog({ clock, metrics, logger }: RequestLogOptions) {
+function createRequestLog(
+  clock: Clock,
+  metrics: ReturnType<typeof createMetrics>,
+  logger: StandaloneOptions['logger'],
+) {
   const lines = createLineBudget(clock)
   return (request: Request, response: ServiceResponse, next: () => void): void => {
     const startedMs = clock.nowMs()

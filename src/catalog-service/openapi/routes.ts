@@ -1,6 +1,6 @@
 import { type RequestHandler, type Response, Router } from 'express'
 import { CACHE_SECONDS } from '../../catalog/contract.ts'
-import { ServiceError } from '../../errors.ts'
+import { refuseMethod } from '../responses.ts'
 import type { Pages } from './pages.ts'
 
 /**
@@ -10,24 +10,14 @@ import type { Pages } from './pages.ts'
  */
 export function createOpenApiRouter(): Router {
   const router = Router({ strict: true, caseSensitive: true })
-  let made: Promise<Pages> | undefined
-  const getPages = (): Promise<Pages> => {
-    made ??= import('./pages.ts')
-      .then(({ createPages }) => createPages())
-      .catch((error: unknown) => {
-        // The next one who asks tries again.
-        made = undefined
-        throw error
-      })
-    return made
-  }
-
-  const serve = (name: keyof Pages, contentType: string): RequestHandler => {
-    return async (_request, response) => {
+  let pages: Pages | undefined
+  const serve =
+    (name: keyof Pages, contentType: string): RequestHandler =>
+    async (_request, response) => {
+      pages ??= (await import('./pages.ts')).createPages()
       setPublicHeaders(response)
-      response.type(contentType).send((await getPages())[name])
+      response.type(contentType).send(pages[name])
     }
-  }
   router.route('/openapi.json').get(serve('document', 'application/json')).all(refuseMethod)
   router.route('/docs').get(serve('page', 'text/html')).all(refuseMethod)
   router.route('/docs.css').get(serve('style', 'text/css')).all(refuseMethod)
@@ -39,10 +29,6 @@ const leadToPage: RequestHandler = (_request, response) => {
   setPublicHeaders(response)
   // Relative: the service may stand below a path of a proxy.
   response.redirect('docs')
-}
-
-const refuseMethod: RequestHandler = () => {
-  throw new ServiceError(405, 'only GET is possible here')
 }
 
 function setPublicHeaders(response: Response): void {
