@@ -28,12 +28,13 @@ export function createUsageCounter(database: UsageDatabase, clock: Clock): Catal
   const batchers = new LRUCache<string, CatalogStore['countRequest']>({ max: MAX_ORGANIZATIONS })
   return (organization) => {
     const name = `${organization.id} ${organization.dailyLimit}`
-    const known = batchers.get(name)
-    if (known !== undefined) return known(organization)
-    const count = createBatcher(({ length }: readonly Organization[]) =>
-      countRequests(database, organization, { day: toUtcDay(clock.nowMs()), requests: length }),
-    )
-    batchers.set(name, count)
+    let count = batchers.get(name)
+    if (count === undefined) {
+      count = createBatcher(({ length }) =>
+        countRequests(database, organization, { day: toUtcDay(clock.nowMs()), requests: length }),
+      )
+      batchers.set(name, count)
+    }
     return count(organization)
   }
 }
@@ -46,9 +47,7 @@ async function countRequests(
   organization: Organization,
   { day, requests }: Requests,
 ): Promise<boolean[]> {
-  if (await add(database, organization, { day, requests }))
-    return Array.from({ length: requests }, () => true)
-  let counted = 0
+  let counted = (await add(database, organization, { day, requests })) ? requests : 0
   while (counted < requests - 1 && (await add(database, organization, { day, requests: 1 }))) counted += 1
   return Array.from({ length: requests }, (_, index) => index < counted)
 }

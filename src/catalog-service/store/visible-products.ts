@@ -116,7 +116,8 @@ export async function fetchVisiblePage(database: Catalog, query: PageQuery): Pro
 /** Read on product by product, until it is cheaper to ask each shop of the channel for its next products. */
 async function collectProducts(database: Catalog, query: PageQuery): Promise<WireProduct[]> {
   const { limit } = query
-  const products = selectProducts(getSqlDialect(database), query)
+  const dialect = getSqlDialect(database)
+  const products = selectProducts(dialect, query)
   const found: WireProduct[] = []
   let afterGtin = query.afterGtin
   let shops: number | undefined
@@ -135,19 +136,14 @@ async function collectProducts(database: Catalog, query: PageQuery): Promise<Wir
     shops ??= await countShops(database, query)
     if (expected > shops + limit) {
       const rest = { ...query, afterGtin, limit: limit - found.length }
-      return [...found, ...(await fetchByShops(database, rest, shops))]
+      const gtins = await findVisibleGtins(database, rest, shops)
+      const { rows: others } = await sql<ProductRow>`
+        ${products} where p.gtin in ${dialect.toList(gtins)} order by p.gtin`.execute(database)
+      return [...found, ...toProducts(others)]
     }
     count = Math.min(MAX_PRODUCTS_READ, Math.ceil(expected))
   }
   return found.slice(0, limit)
-}
-
-async function fetchByShops(database: Catalog, query: PageQuery, shops: number): Promise<WireProduct[]> {
-  const dialect = getSqlDialect(database)
-  const gtins = await findVisibleGtins(database, query, shops)
-  const { rows } = await sql<ProductRow>`${selectProducts(dialect, query)}
-    where p.gtin in ${dialect.toList(gtins)} order by p.gtin`.execute(database)
-  return toProducts(rows)
 }
 
 /** The shops of a channel: once for links of their own, and once for pages that become links. */
@@ -166,7 +162,6 @@ async function countShops(database: Catalog, channel: ChannelQuery): Promise<num
   return rows[0]?.shops ?? 0
 }
 
-type ShopGtins = Readonly<{ merchantId: number; gtins: readonly string[] }>
 type NextQuery = PageQuery & Readonly<{ merchantIds: readonly number[] | null }>
 
 /**
@@ -194,7 +189,7 @@ async function findVisibleGtins(database: Catalog, query: PageQuery, shops: numb
 }
 
 /** The next GTINs of each shop; `distinct`, because a shop may offer a product several times. */
-async function fetchNextGtins(database: Catalog, query: NextQuery): Promise<readonly ShopGtins[]> {
+async function fetchNextGtins(database: Catalog, query: NextQuery) {
   const { jsonGroupArray, toList } = getSqlDialect(database)
   const { merchantIds, afterGtin, limit } = query
   const { rows } = await sql<{ merchantId: number; gtins: unknown }>`
@@ -242,7 +237,7 @@ function toShop({ networkId, merchantId, currency }: OfferRow): string {
 }
 
 function toOffer(row: OfferRow): WireOffer {
-  const { network, merchant, price, oldPrice, currency, availability } = row
+  const { network, merchant, price, oldPrice, currency, availability, url, template, publisher } = row
   return {
     merchant: { name: merchant },
     network,
@@ -250,12 +245,9 @@ function toOffer(row: OfferRow): WireOffer {
     ...(oldPrice === null ? {} : { old_price: oldPrice }),
     currency,
     availability,
-    affiliate_url: toLink(row),
+    affiliate_url:
+      isPage(row) && template !== null
+        ? makeAffiliateLink({ template, merchantUrl: url, merchant: row.reference, publisher })
+        : url,
   }
-}
-
-function toLink(row: OfferRow): string {
-  const { url, template, publisher, reference } = row
-  if (!isPage(row) || template === null) return url
-  return makeAffiliateLink({ template, merchantUrl: url, merchant: reference, publisher })
 }
