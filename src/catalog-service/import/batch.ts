@@ -3,7 +3,7 @@ import { isPostgres } from '../../database/is-postgres.ts'
 import { noteTouched, removeTouchedProducts } from '../store/remove-offers.ts'
 import type { Catalog } from '../store/schema.ts'
 
-/** The statements of an import. Rows go to either database as JSON: one parameter, whatever the size of a batch. */
+// The statements of an import. Rows go to either database as JSON: one parameter, whatever the size of a batch.
 
 /** An offer as it is written, without the number of the import. The first six values tell offers apart. */
 export type OfferRow = readonly [
@@ -138,8 +138,8 @@ export async function writeOffers(
 export type WrittenImport = Readonly<{ importId: number; offers: number; manyOffers?: number }>
 
 /**
- * Removes what the shops of `import_shops` had before and the import did not bring again, and products that nobody
- * offers any more. Costs as much as those shops have offers, however large the catalog is. Answers how many offers went.
+ * Remove what the shops of `import_shops` had before and the import did not bring again, and products that nobody offers any
+ * more. Costs as much as those shops have offers, however large the catalog is. Return how many offers went.
  */
 export async function removeOlder(database: Catalog, written: WrittenImport): Promise<number> {
   const total = await countOffersOfShops(database)

@@ -75,26 +75,19 @@ export type Shop = Readonly<{
 type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'> &
   Readonly<{ isNamedByLink?: boolean | undefined }>
 
-/** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
-export type PageNetworks = Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
-
 /** What an import tells of its shops. Of networks a few are named, if there are many. */
 export type ShopsReport = Readonly<{
-  pageNetworks: PageNetworks
+  /** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
+  pageNetworks: Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
   /** Networks whose offers nobody sees until the channel has their network channel again. */
   unassignedNetworks: readonly string[]
   hasLinkMerchants: boolean
 }>
 
 /** The shops of a feed; those that were met stand in `import_shops`, with what the import replaces of theirs. */
-export type Shops = Readonly<{
-  /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
-  get(offer: ShopOffer): Shop | Promise<Shop>
-  hasMet(key: string): boolean
-  report(): ShopsReport
-}>
+export type Shops = Awaited<ReturnType<typeof createShops>>
 
-export async function createShops(database: Catalog, target: ImportTarget): Promise<Shops> {
+export async function createShops(database: Catalog, target: ImportTarget) {
   const cache = new Map<string, Shop>()
   const keys = new Set<string>()
   const untracked = new Set<string>()
@@ -118,9 +111,10 @@ export async function createShops(database: Catalog, target: ImportTarget): Prom
     return shop
   }
   return {
-    get: (offer) => cache.get(nameShop(offer)) ?? meet(offer),
-    hasMet: (key) => keys.has(key),
-    report: () => ({
+    /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
+    get: (offer: ShopOffer): Shop | Promise<Shop> => cache.get(nameShop(offer)) ?? meet(offer),
+    hasMet: (key: string): boolean => keys.has(key),
+    report: (): ShopsReport => ({
       pageNetworks: { untracked: [...untracked], byTemplate: [...byTemplate] },
       unassignedNetworks: [...unassigned],
       hasLinkMerchants,
@@ -137,9 +131,7 @@ function nameShop(offer: ShopOffer): string {
   return `${toKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
 }
 
-type FoundShop = Readonly<{ shop: Shop; isAssigned: boolean }>
-
-async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: ShopOffer): Promise<FoundShop> {
+async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: ShopOffer) {
   const network = await findNetwork(database, offer.network)
   const linkTemplate = network?.linkTemplate ?? null
   const networkId = network?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate }))
@@ -165,7 +157,8 @@ async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: Sh
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   const key = `${toKind(offer)}${networkId}.${merchantId}.${channelOfOffers}`
-  return { shop: { networkId, merchantId, channelOfOffers, linkTemplate, key }, isAssigned }
+  const shop: Shop = { networkId, merchantId, channelOfOffers, linkTemplate, key }
+  return { shop, isAssigned }
 }
 
 /**

@@ -17,30 +17,17 @@ import {
   writeProducts,
 } from './batch.ts'
 import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
-import { type ImportTarget, type Shop, type Shops, type ShopsReport, createShops } from './target.ts'
+import { type ImportTarget, type Shop, type Shops, createShops } from './target.ts'
 
 /** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */
 const VARIANT_DIGITS = 12
 
-type Written = ShopsReport & Readonly<{ products: number; offers: number; removedOffers: number }>
-
 /** A product and the row that it came from. `digest`: of the row, when nothing but the row decides what it gives. */
 export type NumberedProduct = Readonly<{ row: number; product: FeedProduct; digest?: string | undefined }>
 
-export type FeedWriter = Readonly<{
-  /** Leave out the rows whose products the catalog has as they would be written, and return the others. */
-  skipKnown(rows: readonly FeedRow[]): Promise<readonly FeedRow[]>
-  /** Add products. Rows of one GTIN are merged, see `mergeHeads`. Return what was too much of them. */
-  write(products: readonly NumberedProduct[]): Promise<readonly Reject[]>
-  /** Remove what the imported shops no longer offer, and count. */
-  finish(): Promise<Written>
-}>
+export type FeedWriter = Awaited<ReturnType<typeof createFeedWriter>>
 
-export async function createFeedWriter(
-  database: Catalog,
-  target: ImportTarget,
-  importId: number,
-): Promise<FeedWriter> {
+export async function createFeedWriter(database: Catalog, target: ImportTarget, importId: number) {
   if (isPostgres(database)) await planAnew(database)
   await database.deleteFrom('unchanged_products').execute()
   const shops = await createShops(database, target)
@@ -48,7 +35,8 @@ export async function createFeedWriter(
     (await database.selectFrom('products').select('gtin').limit(1).executeTakeFirst()) === undefined
   let [products, offers] = [0, 0]
   return {
-    async skipKnown(rows) {
+    /** Leave out the rows whose products the catalog has as they would be written, and return the others. */
+    async skipKnown(rows: readonly FeedRow[]): Promise<readonly FeedRow[]> {
       if (isEmpty) return rows
       const candidates = listAlone(rows)
       const skipped = new Map<FeedRow, string>()
@@ -62,7 +50,8 @@ export async function createFeedWriter(
       products += skipped.size
       return rows.filter((row) => !skipped.has(row))
     },
-    async write(batch) {
+    /** Add products. Rows of one GTIN are merged, see `mergeHeads`. Return what was too much of them. */
+    async write(batch: readonly NumberedProduct[]): Promise<readonly Reject[]> {
       if (batch.length === 0) return []
       const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
       const met = await claimMet(database, importId, gtins)
@@ -85,6 +74,7 @@ export async function createFeedWriter(
       await writeOffers(database, importId, offerRows)
       return rejects
     },
+    /** Remove what the imported shops no longer offer, and count. */
     async finish() {
       const removedOffers = await removeOlder(database, { importId, offers })
       for (const table of ['unchanged_products', 'import_shops'] as const)
