@@ -28,11 +28,10 @@ export function parseFeedFormat(name: string): FeedFormat {
 }
 
 /**
- * The format of a feed that begins with `head`; `file` is for messages.
+ * Return the format of a feed that begins with `head`; `file` is for messages.
  * @throws ImportError that says what was looked for.
  */
 export function detectFormat(head: Buffer, file: string): FeedFormat {
-  refusePacked(head, file)
   const text = toHeadText(head)
   if (/^\s*</.test(text)) return 'google-xml'
   if (/^\s*\[/.test(text))
@@ -64,8 +63,6 @@ export function toHeadText(head: Buffer): string {
 
 export type Delimiter = ',' | ';' | '|' | '\t'
 
-export type TableHead = Readonly<{ delimiter: Delimiter; names: readonly string[] }>
-
 const DELIMITERS: readonly Delimiter[] = [',', ';', '|', '\t']
 
 const AWIN: ReadonlySet<string> = new Set(
@@ -79,20 +76,22 @@ const GOOGLE: ReadonlySet<string> = new Set(
   'id title description link image_link price sale_price availability gtin brand mpn condition'.split(' '),
 )
 
-/** Names that a table needs, so that it is taken for one of a kind. */
-const ENOUGH_NAMES = 2
+/** Known names that a table needs, so that it is taken for one of a kind. */
+const MIN_KNOWN_NAMES = 2
 
-/** Splits a header by each delimiter, and takes the one that finds the most known names, and then the most names. */
-export function readTableHead(text: string): TableHead {
+/** Split a header by each delimiter, and take the one that finds the most known names, and then the most names. */
+export function readTableHead(text: string): Readonly<{ delimiter: Delimiter; names: readonly string[] }> {
   const line = /^\s*(?:"?sep=.?"?[ \t]*[\r\n]+)?\s*([^\r\n]*)/i.exec(text)?.[1] ?? ''
-  let best: TableHead = { delimiter: ',', names: [] }
-  let bestScore = -1
+  let best: { delimiter: Delimiter; names: string[]; score: number } = {
+    delimiter: ',',
+    names: [],
+    score: -1,
+  }
   for (const delimiter of DELIMITERS) {
     const names = line.split(delimiter).map((cell) => toColumnName(cell.replace(/^\s*"|"\s*$/g, '')))
     const known = names.filter((name) => AWIN.has(name) || GOOGLE.has(name)).length
     const score = known * line.length + names.length
-    if (score > bestScore) best = { delimiter, names }
-    bestScore = Math.max(score, bestScore)
+    if (score > best.score) best = { delimiter, names, score }
   }
   return best
 }
@@ -100,6 +99,6 @@ export function readTableHead(text: string): TableHead {
 function findTableKind(names: readonly string[]): 'awin' | 'google' | undefined {
   const awin = names.filter((name) => AWIN.has(name)).length
   const google = names.filter((name) => GOOGLE.has(name)).length
-  if (awin > 0 && awin + google >= ENOUGH_NAMES) return 'awin'
-  return google >= ENOUGH_NAMES ? 'google' : undefined
+  if (awin > 0 && awin + google >= MIN_KNOWN_NAMES) return 'awin'
+  return google >= MIN_KNOWN_NAMES ? 'google' : undefined
 }

@@ -172,11 +172,7 @@ function readFirst(row: SourceRow, fields: readonly string[]): string {
 
 /** The first of these columns that is filled, as text for readers; `undefined` when all are empty. */
 function findText(row: SourceRow, fields: readonly string[]): string | undefined {
-  for (const field of fields) {
-    const text = toFeedText(row.read(field))
-    if (text !== '') return text
-  }
-  return undefined
+  return fields.map((field) => toFeedText(row.read(field))).find((text) => text !== '')
 }
 
 /** Conditions of new things that have a word of the others in them. */

@@ -1,7 +1,7 @@
 import { type Parser, parse } from 'csv-parse'
 import { ImportError } from '../../errors.ts'
 import type { Delimiter } from './formats.ts'
-import { MAX_RAW_CHARACTERS, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
+import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
 
 /** Most columns of a table; an Awin export with everything has about a hundred. */
 const MAX_COLUMNS = 1_000
@@ -13,8 +13,6 @@ export type TableOptions = Readonly<{
   delimiter: Delimiter
   /** Are carriage returns alone line ends, too, as on old Macintoshes? */
   hasBareReturns: boolean
-  /** A record above this, such as one behind a quote that nobody closed, ends the import. */
-  maxRowBytes: number
 }>
 
 /** A record as it came, byte by byte: one character a byte. */
@@ -58,7 +56,7 @@ export async function* readTable(
  */
 async function* splitRecords(
   chunks: AsyncIterable<Buffer>,
-  { file, delimiter, hasBareReturns, maxRowBytes }: TableOptions,
+  { file, delimiter, hasBareReturns }: TableOptions,
 ): AsyncGenerator<readonly Row[]> {
   let rows: Row[] = []
   let pendingBytes = 0
@@ -83,11 +81,10 @@ async function* splitRecords(
   parser.on('error', () => {})
   const feed = async (chunk: Buffer | undefined): Promise<readonly Row[]> => {
     pendingBytes += chunk?.length ?? 0
-    await write(parser, chunk).catch((error: unknown) => {
-      throw toImportError(error, file)
-    })
-    if (pendingBytes > maxRowBytes)
-      throw new ImportError(`${file}: a row is longer than ${maxRowBytes} bytes; is a quote not closed?`)
+    await write(parser, chunk, file)
+    // A quote that nobody closed takes in all that follows.
+    if (pendingBytes > MAX_ROW_BYTES)
+      throw new ImportError(`${file}: a row is longer than ${MAX_ROW_BYTES} bytes; is a quote not closed?`)
     const taken = rows
     rows = []
     return taken
@@ -96,21 +93,18 @@ async function* splitRecords(
   yield await feed(undefined)
 }
 
-/** Settles when the parser has read the bytes, or all of them (`undefined`), or has failed. */
-function write(parser: Parser, chunk: Buffer | undefined): Promise<void> {
+/** Resolve when the parser has read the bytes, or all of them (`undefined`). @throws ImportError when it fails. */
+function write(parser: Parser, chunk: Buffer | undefined, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const settle = (error?: Error | null): void => (error ? reject(error) : resolve())
+    const settle = (error?: Error | null): void => {
+      if (!error) return resolve()
+      const isOpen = 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
+      const reason = isOpen ? 'a quoted cell is not closed; its row reaches to the end of the file' : error
+      reject(new ImportError(`${file} is no whole table: ${String(reason)}`, { cause: error }))
+    }
     if (chunk === undefined) parser.end(settle)
     else parser.write(chunk, settle)
   })
-}
-
-function toImportError(error: unknown, file: string): ImportError {
-  const isOpen = error instanceof Error && 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
-  const reason = isOpen
-    ? 'a quoted cell is not closed; its row reaches to the end of the file'
-    : String(error)
-  return new ImportError(`${file} is no whole table: ${reason}`, { cause: error })
 }
 
 function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): Columns {
