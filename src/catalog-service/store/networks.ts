@@ -52,14 +52,6 @@ export async function updateNetwork(
     .execute()
 }
 
-/**
- * Remove a network with its network channels, their approvals, and what it calls merchants. Call `removeNetworkOffers`
- * before it: a network that gets the same number later must not find offers under it.
- */
-export async function removeNetwork(database: Catalog, id: number): Promise<void> {
-  await database.deleteFrom('networks').where('id', '=', id).execute()
-}
-
 export async function fetchNetworkChannels(
   database: Catalog,
   filter: Readonly<{ networkId?: number; organizationId?: string; channelId?: string }> = {},

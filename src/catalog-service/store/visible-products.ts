@@ -13,26 +13,19 @@ const GROWTH = 4
 
 type Sql = RawBuilder<unknown>
 
-/** What statements say differently on SQLite and PostgreSQL. `toList` takes its values as one parameter, however many. */
-const SQLITE = {
-  jsonGroupArray: sql`json_group_array`,
-  jsonObject: sql`json_object`,
-  toList: (values: readonly string[] | readonly number[]): Sql =>
-    sql`(select value from json_each(${JSON.stringify(values)}))`,
-}
-type SqlDialect = typeof SQLITE
-
-const POSTGRES: SqlDialect = {
-  jsonGroupArray: sql`json_agg`,
-  jsonObject: sql`json_build_object`,
-  toList: (values) => {
-    const type = typeof values[0] === 'number' ? sql`bigint` : sql`text`
-    return sql`(select unnest(${values}::${type}[]))`
-  },
-}
-
-function getSqlDialect(database: Catalog): SqlDialect {
-  return isPostgres(database) ? POSTGRES : SQLITE
+/** What statements say differently on SQLite and PostgreSQL. */
+function getSqlDialect(database: Catalog) {
+  const isServer = isPostgres(database)
+  return {
+    jsonGroupArray: isServer ? sql`json_agg` : sql`json_group_array`,
+    jsonObject: isServer ? sql`json_build_object` : sql`json_object`,
+    /** Values as one parameter, however many. */
+    toList(values: readonly string[] | readonly number[]): Sql {
+      if (!isServer) return sql`(select value from json_each(${JSON.stringify(values)}))`
+      const type = typeof values[0] === 'number' ? sql`bigint` : sql`text`
+      return sql`(select unnest(${values}::${type}[]))`
+    },
+  }
 }
 
 /** Read a value of JSON: PostgreSQL's client has parsed it, SQLite returns text. */
@@ -82,7 +75,8 @@ function ownChannel({ organizationId, channelId }: ChannelQuery): Sql {
  * The rule of visibility (contract, sections 1 and 4.2): the network channel is assigned to the channel and approved for the
  * merchant, and there is a link. SQLite reads tables in the order of `cross join`; it would begin with the approvals of all.
  */
-function selectProducts({ jsonGroupArray, jsonObject }: SqlDialect, channel: ChannelQuery): Sql {
+function selectProducts(database: Catalog, channel: ChannelQuery): Sql {
+  const { jsonGroupArray, jsonObject } = getSqlDialect(database)
   return sql`select p.gtin, p.title, p.brand, p.images, (
     select ${jsonGroupArray}(${jsonObject}(${OFFER})
       order by o.network_id, o.merchant_id, o.network_channel_id, o.currency, o.variant)
@@ -100,7 +94,7 @@ export async function findVisibleProduct(
   channel: ChannelQuery,
   gtin: string,
 ): Promise<WireProduct | undefined> {
-  const products = selectProducts(getSqlDialect(database), channel)
+  const products = selectProducts(database, channel)
   const { rows } = await sql<ProductRow>`${products} where p.gtin = ${gtin}`.execute(database)
   return toProducts(rows)[0]
 }
@@ -116,8 +110,7 @@ export async function fetchVisiblePage(database: Catalog, query: PageQuery): Pro
 /** Read on product by product, until it is cheaper to ask each shop of the channel for its next products. */
 async function collectProducts(database: Catalog, query: PageQuery): Promise<WireProduct[]> {
   const { limit } = query
-  const dialect = getSqlDialect(database)
-  const products = selectProducts(dialect, query)
+  const products = selectProducts(database, query)
   const found: WireProduct[] = []
   let afterGtin = query.afterGtin
   let shops: number | undefined
@@ -138,7 +131,9 @@ async function collectProducts(database: Catalog, query: PageQuery): Promise<Wir
       const rest = { ...query, afterGtin, limit: limit - found.length }
       const gtins = await findVisibleGtins(database, rest, shops)
       const { rows: others } = await sql<ProductRow>`
-        ${products} where p.gtin in ${dialect.toList(gtins)} order by p.gtin`.execute(database)
+        ${products} where p.gtin in ${getSqlDialect(database).toList(gtins)} order by p.gtin`.execute(
+        database,
+      )
       return [...found, ...toProducts(others)]
     }
     count = Math.min(MAX_PRODUCTS_READ, Math.ceil(expected))
