@@ -61,9 +61,9 @@ export function toHeadText(head: Buffer): string {
   return text.replace(/^\ufeff/, '')
 }
 
-export type Delimiter = ',' | ';' | '|' | '\t'
+const DELIMITERS = [',', ';', '|', '\t'] as const
 
-const DELIMITERS: readonly Delimiter[] = [',', ';', '|', '\t']
+export type Delimiter = (typeof DELIMITERS)[number]
 
 const AWIN: ReadonlySet<string> = new Set(
   'aw_deep_link aw_product_id search_price store_price merchant_deep_link merchant_product_id deep_link product_url product_name'.split(

@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
-import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
+import { MAX_ROW_BYTES, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
 import { findNamedCharacter, isBlockTag } from './feed-text.ts'
 
 /** Deepest nesting that is followed; a feed has about six levels. */
@@ -188,22 +188,10 @@ function toSourceRow({ google, own }: Item, row: number, bytes: number): SourceR
     hasLists: false,
     read: (name) => find(name)?.values[0] ?? '',
     readAll: (name) => find(name)?.values ?? [],
-    describe: () => describeFields([...new Map([...own, ...google])]),
+    describe: () =>
+      cutRaw(
+        JSON.stringify(Object.fromEntries([...own, ...google].map(([name, { values }]) => [name, values]))),
+      ),
     getContent: () => JSON.stringify([[...google], [...own]]),
   }
-}
-
-/** The fields, as far as they are shown: none is made into JSON that is cut off again. */
-function describeFields(
-  fields: readonly (readonly [name: string, Readonly<{ values: readonly string[] }>])[],
-): string {
-  const shown: [name: string, values: readonly string[]][] = []
-  let room = MAX_RAW_CHARACTERS
-  for (const [name, { values }] of fields) {
-    const most = room
-    shown.push([name, values.slice(0, most).map((value) => value.slice(0, most))])
-    room -= name.length + values.join('').length
-    if (room <= 0) break
-  }
-  return cutRaw(JSON.stringify(Object.fromEntries(shown)))
 }

@@ -18,17 +18,16 @@ export function createOpenApiRouter(): Router {
       setPublicHeaders(response)
       response.type(contentType).send(pages[name])
     }
-  router.route('/openapi.json').get(serve('document', 'application/json')).all(refuseMethod)
-  router.route('/docs').get(serve('page', 'text/html')).all(refuseMethod)
-  router.route('/docs.css').get(serve('style', 'text/css')).all(refuseMethod)
-  router.route('/').get(leadToPage).all(refuseMethod)
+  router.get('/openapi.json', serve('document', 'application/json'))
+  router.get('/docs', serve('page', 'text/html'))
+  router.get('/docs.css', serve('style', 'text/css'))
+  router.get('/', (_request, response) => {
+    setPublicHeaders(response)
+    // Relative: the service may stand below a path of a proxy.
+    response.redirect('docs')
+  })
+  router.all(['/openapi.json', '/docs', '/docs.css', '/'], refuseMethod)
   return router
-}
-
-const leadToPage: RequestHandler = (_request, response) => {
-  setPublicHeaders(response)
-  // Relative: the service may stand below a path of a proxy.
-  response.redirect('docs')
 }
 
 function setPublicHeaders(response: Response): void {
