@@ -19,6 +19,8 @@ export type StandaloneOptions = Readonly<{
 /** A response with what the log and the metrics say of its request, as far as it is known. */
 export type ServiceResponse = Response<unknown, { operation?: string; organizationId?: string }>
 
+const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
+
 /** Upper bounds of response times, in seconds. A look-up takes about a millisecond. */
 const BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5]
 
@@ -48,7 +50,7 @@ export function createOperatorRouter(store: CatalogStore, options: StandaloneOpt
   })
   router.get('/metrics', createMetricsGate(clock, options), async (_request, response) => {
     const text = await metrics.registry.metrics()
-    setHeaders(response).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
+    response.set(HEADERS).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
   })
   router.all(['/healthz', '/readyz', '/metrics'], refuseMethod)
   router.use(createRequestLog(clock, metrics, options.logger))
@@ -56,11 +58,7 @@ export function createOperatorRouter(store: CatalogStore, options: StandaloneOpt
 }
 
 function send(response: Response, status: number, value: unknown): void {
-  setHeaders(response).status(status).json(value)
-}
-
-function setHeaders(response: Response): Response {
-  return response.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
+  response.set(HEADERS).status(status).json(value)
 }
 
 /**

@@ -131,16 +131,16 @@ export async function writeOffers(
       url = excluded.url, import_id = excluded.import_id`.execute(database)
 }
 
-/** `offers`: how many offers the shops of an import have by it, when everything is written. */
-type WrittenImport = Readonly<{ importId: number; offers: number; manyOffers?: number }>
-
 /**
  * Remove what the shops of `import_shops` had before and the import did not bring again, and products that nobody offers any
- * more. Costs as much as those shops have offers, however large the catalog is. Return how many offers went.
+ * more. `offers`: how many these shops have by the import. Costs as much as those shops have offers, however large the
+ * catalog is. Return how many offers went.
  */
 export async function removeOlder(
   database: Catalog,
-  { importId, offers, manyOffers = MANY_OFFERS }: WrittenImport,
+  importId: number,
+  offers: number,
+  manyOffers: number = MANY_OFFERS,
 ): Promise<number> {
   // SQLite takes the tables in this order then: its planner would begin with the offers of everybody.
   const offersOfShops = sql`import_shops s ${isPostgres(database) ? sql`join` : sql`cross join`} offers

@@ -36,10 +36,9 @@ export function detectFormat(head: Buffer, file: string): FeedFormat {
   if (/^\s*</.test(text)) return 'google-xml'
   if (/^\s*\[/.test(text))
     throw new ImportError(`${file} is one JSON list; write its products one a line, without the brackets`)
-  const { delimiter, names } = readTableHead(text)
-  const kind = findTableKind(names)
-  if (kind === 'awin') return 'awin-csv'
-  if (kind === 'google') return delimiter === '\t' ? 'google-tsv' : 'google-csv'
+  const { delimiter, awinNames, googleNames } = readTableHead(text)
+  if (awinNames > 0 && awinNames + googleNames >= MIN_KNOWN_NAMES) return 'awin-csv'
+  if (googleNames >= MIN_KNOWN_NAMES) return delimiter === '\t' ? 'google-tsv' : 'google-csv'
   if (/^[ \t]*\{/m.test(text)) return 'ndjson'
   throw new ImportError(
     `${file} is no feed that is known: no JSON with one product a line, no XML, and no table whose first line names columns ` +
@@ -80,25 +79,18 @@ const GOOGLE: ReadonlySet<string> = new Set(
 const MIN_KNOWN_NAMES = 2
 
 /** Split a header by each delimiter, and take the one that finds the most known names, and then the most names. */
-export function readTableHead(text: string): Readonly<{ delimiter: Delimiter; names: readonly string[] }> {
+export function readTableHead(text: string) {
   const line = /^\s*(?:"?sep=.?"?[ \t]*[\r\n]+)?\s*([^\r\n]*)/i.exec(text)?.[1] ?? ''
-  let best: { delimiter: Delimiter; names: string[]; score: number } = {
-    delimiter: ',',
-    names: [],
-    score: -1,
-  }
-  for (const delimiter of DELIMITERS) {
+  const heads = DELIMITERS.map((delimiter) => {
     const names = line.split(delimiter).map((cell) => toColumnName(cell.replace(/^\s*"|"\s*$/g, '')))
-    const known = names.filter((name) => AWIN.has(name) || GOOGLE.has(name)).length
-    const score = known * line.length + names.length
-    if (score > best.score) best = { delimiter, names, score }
-  }
-  return best
-}
-
-function findTableKind(names: readonly string[]): 'awin' | 'google' | undefined {
-  const awin = names.filter((name) => AWIN.has(name)).length
-  const google = names.filter((name) => GOOGLE.has(name)).length
-  if (awin > 0 && awin + google >= MIN_KNOWN_NAMES) return 'awin'
-  return google >= MIN_KNOWN_NAMES ? 'google' : undefined
+    const awinNames = names.filter((name) => AWIN.has(name)).length
+    const googleNames = names.filter((name) => GOOGLE.has(name)).length
+    return {
+      delimiter,
+      awinNames,
+      googleNames,
+      score: (awinNames + googleNames) * line.length + names.length,
+    }
+  })
+  return heads.reduce((best, head) => (head.score > best.score ? head : best))
 }

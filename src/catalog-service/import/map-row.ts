@@ -189,9 +189,8 @@ function isNew({ row, refuse }: Task): boolean {
     .toLowerCase()
     .replace(/condition$/, '')
   const word = NEW.has(condition) ? undefined : NOT_NEW.find((part) => condition.includes(part))
-  if (word === undefined) return true
-  refuse('condition', `not new: the condition has "${word}" in it`)
-  return false
+  if (word !== undefined) refuse('condition', `not new: the condition has "${word}" in it`)
+  return word === undefined
 }
 
 function isForSale({ row, columns, refuse }: Task): boolean {

@@ -10,7 +10,7 @@ import {
   toHeadText,
 } from './formats.ts'
 import { readJsonRows } from './json-rows.ts'
-import { toFeedRow } from './map-row.ts'
+import { type RowContext, toFeedRow } from './map-row.ts'
 import { type FeedHead, decodeXml, readHead, toUtf8 } from './open-feed.ts'
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
@@ -44,14 +44,14 @@ export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
   if (format === 'ndjson') return { format, batches: readJsonRows(toUtf8(feed, file), names, salt) }
   const rows = readSourceRows(feed, format, file)
   const context = { isAwin: format === 'awin-csv', names, nowMs, salt }
-  return { format, batches: mapBatches(rows, (row) => toFeedRow(row, context)) }
+  return { format, batches: toFeedRows(rows, context) }
 }
 
-async function* mapBatches<From, To>(
-  batches: AsyncIterable<readonly From[]>,
-  map: (item: From) => To,
-): AsyncGenerator<To[]> {
-  for await (const batch of batches) yield batch.map(map)
+async function* toFeedRows(
+  pieces: AsyncIterable<SourceRow[]>,
+  context: RowContext,
+): AsyncGenerator<FeedRow[]> {
+  for await (const rows of pieces) yield rows.map((row) => toFeedRow(row, context))
 }
 
 function readSourceRows(feed: FeedHead, format: FeedFormat, file: string): AsyncIterable<SourceRow[]> {

@@ -40,8 +40,10 @@ export async function* readTable(
   for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
-      const place = { row: (row += 1), firstLine, lines: countLines(raw) }
-      firstLine += place.lines
+      // Without quotes a record is one line.
+      const lines = raw.includes('"') ? splitLines(raw).length : 1
+      const place = { row: (row += 1), firstLine, lines }
+      firstLine += lines
       if (record.length === 1 && record[0]?.trim() === '') continue
       if (columns !== undefined) rows.push(toSourceRow({ record, raw }, place, columns))
       else if (!SEPARATOR_LINE.test(raw)) columns = readColumns({ record, raw }, options)
@@ -128,7 +130,7 @@ function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): Sour
     const indexes = columns.byName.get(name) ?? []
     return indexes.map((index) => cells[index]?.trim() ?? '').filter((text) => text !== '')
   }
-  const reason = findRowFault(raw, place, columns) ?? findCellFault(cells, columns)
+  const reason = findFault(raw, cells, place, columns)
   return {
     row: place.row,
     bytes: raw.length,
@@ -137,23 +139,27 @@ function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): Sour
     read: (name) => readAll(name)[0] ?? '',
     readAll,
     // Four bytes are a character at most, so that these are enough.
-    describe: () => cutRaw(toUtf8(raw.slice(0, MAX_RAW_CHARACTERS * 4)).trimEnd()),
+    describe: () =>
+      cutRaw(
+        Buffer.from(raw.slice(0, MAX_RAW_CHARACTERS * 4), 'latin1')
+          .toString()
+          .trimEnd(),
+      ),
     getContent: () => columns.header + raw,
   }
 }
 
-function toUtf8(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString('utf8')
-}
-
-/** Names the lines: each of them may be a row that is lost. */
-function findRowFault(raw: string, { firstLine, lines }: Place, columns: Columns): string | undefined {
-  const fault = findQuoteFault(raw, columns.delimiter, columns.count)
-  if (fault === undefined || lines === 1) return fault
-  return `${fault}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
-}
-
-function findCellFault(cells: readonly (string | undefined)[], { count }: Columns): string | undefined {
+function findFault(
+  raw: string,
+  cells: readonly (string | undefined)[],
+  { firstLine, lines }: Place,
+  { delimiter, count }: Columns,
+): string | undefined {
+  const fault = findQuoteFault(raw, delimiter, count)
+  // Each of the lines may be a row that is lost.
+  if (fault !== undefined && lines > 1)
+    return `${fault}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
+  if (fault !== undefined) return fault
   if (cells.length !== count) return `has ${cells.length} cells, the header has ${count}`
   if (cells.includes(undefined)) return 'not UTF-8'
   return cells.some((cell) => cell?.includes('\u0000')) ? 'holds the character U+0000' : undefined
@@ -180,16 +186,11 @@ function unquoteCell(cell: string): string {
   return inside.replaceAll('""', '').includes('"') ? cell : inside.replaceAll('""', '"')
 }
 
-const LINE_END = /\r\n|\n|\r/
+const LAST_LINE_END = /(?:\r\n|\n|\r)$/
 
 /** The lines that a record takes in the file. */
 function splitLines(raw: string): string[] {
-  return raw.replace(/(?:\r\n|\n|\r)$/, '').split(LINE_END)
-}
-
-/** Without quotes a record is one line. */
-function countLines(raw: string): number {
-  return raw.includes('"') ? splitLines(raw).length : 1
+  return raw.replace(LAST_LINE_END, '').split(/\r\n|\n|\r/)
 }
 
 /**
@@ -200,7 +201,7 @@ function countLines(raw: string): number {
  */
 function findQuoteFault(raw: string, delimiter: Delimiter, columns: number): string | undefined {
   if (delimiter === '\t' || !raw.includes('"')) return undefined
-  if (!isWellQuoted(raw.replace(/(?:\r\n|\n|\r)$/, ''), delimiter))
+  if (!isWellQuoted(raw.replace(LAST_LINE_END, ''), delimiter))
     return 'a cell begins with a quote that is not closed'
   const lines = splitLines(raw).filter((line) => line.trim() !== '')
   const isSuspicious = lines.length > 1 && lines.every((line) => line.split(delimiter).length >= columns)

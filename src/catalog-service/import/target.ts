@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { insertChannel } from '../store/channels.ts'
@@ -141,21 +142,15 @@ async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: Sh
   if (offer.merchantReference !== null)
     await setMerchantReference(database, { networkId, merchantId }, offer.merchantReference)
   // A revoked approval has a row: it stays revoked.
-  await database
-    .insertInto('approvals')
-    .values({ network_channel_id: networkChannelId, merchant_id: merchantId, revoked_at_ms: null })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await sql`
+    insert into approvals (network_channel_id, merchant_id) values (${networkChannelId}, ${merchantId})
+    on conflict do nothing`.execute(database)
   const channelOfOffers = offer.link === 'page' && linkTemplate !== null ? PAGE_OF_SHOP : networkChannelId
   // A shop's pages stand for the links that the feed had of it before: the network may have got its template since.
-  const replaced = [...new Set([networkChannelId, channelOfOffers])]
-  await database
-    .insertInto('import_shops')
-    .values(
-      replaced.map((id) => ({ network_id: networkId, merchant_id: merchantId, network_channel_id: id })),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await sql`
+    insert into import_shops (network_id, merchant_id, network_channel_id)
+    values (${networkId}, ${merchantId}, ${networkChannelId}), (${networkId}, ${merchantId}, ${channelOfOffers})
+    on conflict do nothing`.execute(database)
   const key = `${toKind(offer)}${networkId}.${merchantId}.${channelOfOffers}`
   const shop: Shop = { networkId, merchantId, channelOfOffers, linkTemplate, key }
   return { shop, isAssigned }
@@ -170,18 +165,14 @@ async function findOrMakeNetworkChannel(
   target: ImportTarget,
   networkId: number,
 ): Promise<{ id: number; isAssigned: boolean }> {
-  const known = await database
-    .selectFrom('network_channels')
-    .select(['id', 'channel_id'])
-    .where('network_id', '=', networkId)
-    .where('organization_id', '=', target.organizationId)
-    .orderBy('id')
-    .execute()
-  const own = known.find((one) => one.channel_id === target.channelId)
-  if (own !== undefined) return { id: own.id, isAssigned: true }
-  const free = known.find((one) => one.channel_id === null)
-  if (free !== undefined) return { id: free.id, isAssigned: false }
   const { organizationId, channelId } = target
+  const { rows } = await sql<{ id: number; channelId: string | null }>`
+    select id, channel_id as "channelId" from network_channels
+    where network_id = ${networkId} and organization_id = ${organizationId} order by id`.execute(database)
+  const own = rows.find((row) => row.channelId === channelId)
+  if (own !== undefined) return { id: own.id, isAssigned: true }
+  const free = rows.find((row) => row.channelId === null)
+  if (free !== undefined) return { id: free.id, isAssigned: false }
   const id = await insertNetworkChannel(database, { organizationId, networkId, reference: '', channelId })
   return { id, isAssigned: true }
 }

@@ -28,7 +28,11 @@ export type NumberedProduct = Readonly<{ row: number; product: FeedProduct; dige
 export type FeedWriter = Awaited<ReturnType<typeof createFeedWriter>>
 
 export async function createFeedWriter(database: Catalog, target: ImportTarget, importId: number) {
-  if (isPostgres(database)) await planAnew(database)
+  // A statement that was planned while the tables were empty would read all of them from end to end for each batch, as long as
+  // the import lasts. A server that does not know the setting plans otherwise.
+  if (isPostgres(database))
+    await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
+      where name = 'plan_cache_mode'`.execute(database)
   await database.deleteFrom('unchanged_products').execute()
   const shops = await createShops(database, target)
   const isEmpty =
@@ -63,7 +67,8 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
       const productRows: ProductRow[] = []
       const offerRows: OfferRow[] = []
       // Products that lie side by side in the file on disk are written one after the other.
-      for (const [gtin, { candidates, digest, shopKeys }] of [...merged].toSorted(compareKeys)) {
+      const sorted = [...merged].toSorted(([one], [other]) => compareTexts(one, other))
+      for (const [gtin, { candidates, digest, shopKeys }] of sorted) {
         const { title, brand, images } = mergeHeads([...candidates.values()])
         const source = digest === undefined ? null : [digest, candidates.size, ...shopKeys].join(' ')
         productRows.push([gtin, title, brand, JSON.stringify(images), source])
@@ -76,25 +81,12 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
     },
     /** Remove what the imported shops no longer offer, and count. */
     async finish() {
-      const removedOffers = await removeOlder(database, { importId, offers })
+      const removedOffers = await removeOlder(database, importId, offers)
       for (const table of ['unchanged_products', 'import_shops'] as const)
         await database.deleteFrom(table).execute()
       return { products, offers, removedOffers, ...shops.report() }
     },
   }
-}
-
-function compareKeys([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return compareTexts(one, other)
-}
-
-/**
- * A statement that was planned while the tables were empty would read all of them from end to end for each batch, as long as
- * the import lasts. A server that does not know the setting plans otherwise.
- */
-async function planAnew(database: Catalog): Promise<void> {
-  await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
-    where name = 'plan_cache_mode'`.execute(database)
 }
 
 /** The rows by GTIN, where only one of them has it: rows of one product are merged, and have to be read. */
@@ -192,7 +184,13 @@ function mergeHeads(candidates: readonly Candidate[]): ProductHead {
   const [one] = candidates as [Candidate]
   if (candidates.every(({ head }) => head === one.head)) return one.head
   const heads = candidates
-    .map(({ offer, template, head }) => ({ ...offer, affiliateUrl: toLink(offer.url, template), head }))
+    .map(({ offer, template, head }) => {
+      const merchantUrl = offer.url
+      // The link that readers get but for names, which offers that are compared by it have in common.
+      const parts = { merchantUrl, merchant: '', publisher: '' }
+      const affiliateUrl = template === null ? merchantUrl : makeAffiliateLink({ ...parts, template })
+      return { ...offer, affiliateUrl, head }
+    })
     .toSorted(compareForBox)
     .map(({ head }) => head)
   const [first] = heads as [ProductHead]
@@ -201,13 +199,6 @@ function mergeHeads(candidates: readonly Candidate[]): ProductHead {
     brand: heads.find(({ brand }) => brand !== null)?.brand ?? null,
     images: heads.find(({ images }) => images.length > 0)?.images ?? [],
   }
-}
-
-/** The link that readers get but for names, which offers that are compared by it have in common. */
-function toLink(url: string, template: string | null): string {
-  return template === null
-    ? url
-    : makeAffiliateLink({ template, merchantUrl: url, merchant: '', publisher: '' })
 }
 
 /** What the import has written of these products so far. */

@@ -160,16 +160,10 @@ function addField(
  */
 function findAtomLink(tag: SaxesTagNS): { name: string; value: string } | undefined {
   if (tag.uri !== ATOM_NAMESPACE || tag.local !== 'link') return undefined
-  const isAlternate = readAttribute(tag, 'rel', 'alternate') === 'alternate'
-  const isPage = /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(readAttribute(tag, 'type', ''))
-  return {
-    name: isPage ? 'link' : OTHER_LINK,
-    value: isAlternate ? readAttribute(tag, 'href', '').trim() : '',
-  }
-}
-
-function readAttribute({ attributes }: SaxesTagNS, name: string, otherwise: string): string {
-  return attributes[name]?.value ?? otherwise
+  const { rel, type, href } = tag.attributes
+  const isAlternate = rel === undefined || rel.value === 'alternate'
+  const isPage = /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(type?.value ?? '')
+  return { name: isPage ? 'link' : OTHER_LINK, value: isAlternate ? (href?.value ?? '').trim() : '' }
 }
 
 function toSourceRow({ google, own }: Item, row: number, bytes: number): SourceRow {

@@ -118,16 +118,13 @@ function toParameterRow({ name, in: place, required, description, schema }: Para
   return { name, note: facts.join(', '), words: toWords(description), more: toWords(describeBounds(schema)) }
 }
 
-function toFieldRows(schema: JsonSchema): Row[] {
-  const required = schema['required'] as readonly string[]
-  return Object.entries(schema['properties'] as Readonly<Record<string, JsonSchema>>).map(
-    ([name, field]) => ({
-      name,
-      note: describeType(field) + (required.includes(name) ? '' : ', may be missing'),
-      words: toWords(typeof field['description'] === 'string' ? field['description'] : ''),
-      more: toWords(describeBounds(field)),
-    }),
-  )
+function toFieldRows({ required, properties }: JsonSchema): Row[] {
+  return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, field]) => ({
+    name,
+    note: describeType(field) + ((required as readonly string[]).includes(name) ? '' : ', may be missing'),
+    words: toWords((field['description'] as string | undefined) ?? ''),
+    more: toWords(describeBounds(field)),
+  }))
 }
 
 /** A row for each answer of all operations; 404 means different things. */

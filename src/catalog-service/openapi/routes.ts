@@ -1,7 +1,15 @@
-import { type RequestHandler, type Response, Router } from 'express'
+import { type RequestHandler, Router } from 'express'
 import { CACHE_SECONDS } from '../../catalog/contract.ts'
 import { refuseMethod } from '../responses.ts'
 import type { Pages } from './pages.ts'
+
+const HEADERS = {
+  'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
 
 /**
  * What needs no key and counts as no request: `/openapi.json`, the same as a page at `/docs` with `/docs.css`, and `/`, which
@@ -15,27 +23,15 @@ export function createOpenApiRouter(): Router {
     (name: keyof Pages, contentType: string): RequestHandler =>
     async (_request, response) => {
       pages ??= (await import('./pages.ts')).createPages()
-      setPublicHeaders(response)
-      response.type(contentType).send(pages[name])
+      response.set(HEADERS).type(contentType).send(pages[name])
     }
   router.get('/openapi.json', serve('document', 'application/json'))
   router.get('/docs', serve('page', 'text/html'))
   router.get('/docs.css', serve('style', 'text/css'))
   router.get('/', (_request, response) => {
-    setPublicHeaders(response)
     // Relative: the service may stand below a path of a proxy.
-    response.redirect('docs')
+    response.set(HEADERS).redirect('docs')
   })
   router.all(['/openapi.json', '/docs', '/docs.css', '/'], refuseMethod)
   return router
-}
-
-function setPublicHeaders(response: Response): void {
-  response.set({
-    'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Content-Security-Policy':
-      "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  })
 }

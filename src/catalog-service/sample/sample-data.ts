@@ -1,20 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
-import type { ChannelKind } from '../../catalog/contract.ts'
+import type { WireChannel } from '../../catalog/contract.ts'
 
-/** A fictional affiliate network. `query`: the parameters by which it names merchant and publisher. */
-type SampleNetwork = Readonly<{ name: string; query: string }>
-
-/** A fictional shop. `currency` is the one that its pages show unless their address names another. */
-type SampleShop = Readonly<{ name: string; host: string; currency: string }>
-
-type SampleChannel = Readonly<{
-  id: string
-  name: string
-  kind: ChannelKind
-  url: string | null
-  networks: readonly string[] | 'all'
-  shops: readonly string[] | 'all'
-}>
+type SampleChannel = WireChannel & Readonly<Record<'networks' | 'shops', readonly string[] | 'all'>>
 
 /** Prices are decimal text. Without `availability` the offer is in stock. */
 type SampleOffer = Readonly<{
@@ -36,23 +23,20 @@ type SampleProduct = Readonly<{
 }>
 
 type Sample = Readonly<{
-  networks: readonly SampleNetwork[]
-  shops: readonly SampleShop[]
+  /** `query`: the parameters by which the network names merchant and publisher. */
+  networks: readonly Readonly<{ name: string; query: string }>[]
+  /** `currency` is the one that the shop's pages show unless their address names another. */
+  shops: readonly Readonly<{ name: string; host: string; currency: string }>[]
   channels: readonly [SampleChannel, SampleChannel, SampleChannel]
   products: readonly SampleProduct[]
 }>
-
-/** The box that the studio shows first: the channel that has every offer, a product with a picture and eight shops. */
-const SAMPLE_SHOWCASE = {
-  channelId: '952a0000-0000-4000-8000-000000000001',
-  gtin: '09520001001024',
-} as const
 
 export function createDemo<ReadContent>(publicUrl: string, readContent: ReadContent) {
   return {
     findPicture: findSamplePicture,
     findListing: (pageUrl: string) => findSampleListing(pageUrl, publicUrl),
-    showcase: SAMPLE_SHOWCASE,
+    /** The box that the studio shows first: the channel that has every offer, a product with a picture and eight shops. */
+    showcase: { channelId: '952a0000-0000-4000-8000-000000000001', gtin: '09520001001024' },
     readContent,
   }
 }

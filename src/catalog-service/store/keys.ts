@@ -69,15 +69,10 @@ export async function fetchApiKeys({ reader }: Pick<CatalogStore, 'reader'>): Pr
 
 /** Revoke a key for good. Return whether there was a valid one of this id. */
 export async function revokeApiKey(store: CatalogStore, id: string): Promise<boolean> {
-  const result = await store.write((database) =>
-    database
-      .updateTable('api_keys')
-      .set({ revoked_at_ms: store.clock.nowMs() })
-      .where('id', '=', id)
-      .where('revoked_at_ms', 'is', null)
-      .executeTakeFirst(),
-  )
-  return result.numUpdatedRows > 0n
+  const revoke = sql`
+    update api_keys set revoked_at_ms = ${store.clock.nowMs()} where id = ${id} and revoked_at_ms is null`
+  const { numAffectedRows = 0n } = await store.write((database) => revoke.execute(database))
+  return numAffectedRows > 0n
 }
 
 /** Take a key off the list. Call it only for a revoked one: a list should tell which keys were ever valid. */

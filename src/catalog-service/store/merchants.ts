@@ -8,19 +8,14 @@ export type MerchantNetwork = Readonly<{ name: string; reference: string | null;
 
 export type ListedMerchant = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
 
-export type MerchantQuery = Readonly<{
-  networkId: number | undefined
-  limit: number | undefined
-  isCounted: boolean
-}>
-
 type Row = Readonly<{ id: number; merchant: string; network: string | null }> & Omit<MerchantNetwork, 'name'>
 
 /** Return shops by name. Without counts, each pair of shop and network is one look into an index. */
 export async function fetchMerchants(
   database: Catalog,
-  { networkId, limit, isCounted }: MerchantQuery,
+  query: Readonly<{ networkId: number | undefined; limit: number | undefined; isCounted: boolean }>,
 ): Promise<readonly ListedMerchant[]> {
+  const { networkId, limit, isCounted } = query
   const first = limit === undefined ? sql`` : sql`limit ${limit}`
   const wanted = networkId === undefined ? sql`true` : isIn(sql`${networkId}`)
   const onlyNetwork = networkId === undefined ? sql`true` : sql`n.id = ${networkId}`

@@ -99,15 +99,10 @@ export async function setChannel(database: Catalog, id: number, channelId: strin
   await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
 }
 
-export type LinkParts = Readonly<{
-  template: string
-  merchantUrl: string
-  merchant: string
-  publisher: string
-}>
-
 /** The network channel's tracking link; every part is percent-encoded, other braces stay as they are. */
-export function makeAffiliateLink(parts: LinkParts): string {
+export function makeAffiliateLink(
+  parts: Readonly<{ template: string; merchantUrl: string; merchant: string; publisher: string }>,
+): string {
   const { template, merchantUrl: url, merchant, publisher } = parts
   const values = { url, merchant, publisher }
   return template.replace(/\{(url|merchant|publisher)\}/g, (_, name: keyof typeof values) =>

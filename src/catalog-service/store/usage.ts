@@ -74,11 +74,10 @@ async function add(
 }
 
 export function createKeyNotes({ usage, run }: UsageDatabase, clock: Clock): CatalogStore['noteKeyUse'] {
-  const notedAtMs = new Map<string, number>()
+  const notedAtMs = new LRUCache<string, number>({ max: MAX_NOTED_KEYS })
   return (keyId) => {
     const nowMs = clock.nowMs()
     if (isWithin(notedAtMs.get(keyId) ?? -Infinity, NOTE_EVERY_MS, nowMs)) return
-    if (notedAtMs.size >= MAX_NOTED_KEYS) notedAtMs.clear()
     notedAtMs.set(keyId, nowMs)
     const note = sql`
       insert into key_uses (key_id, used_at_ms) values (${keyId}, ${nowMs})
