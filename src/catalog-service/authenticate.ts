@@ -7,19 +7,17 @@ import { hashApiKey } from './store/keys.ts'
 /** RFC 6750, section 2.1; the bound keeps a huge header from being hashed. */
 const BEARER = /^Bearer +([\w.~+/=-]{1,256}) *$/i
 
-/** Return the sender of a request. @throws ServiceError 401 when the key is missing, wrong or revoked. */
-export type Authenticate = (authorization: string | undefined) => Promise<Caller>
-
 /**
  * Check keys against the store, and against `ownKey`, a key known to this process only. That stands for the catalog's first
- * organization at the time of each call, so it outlives an import that makes one.
+ * organization at the time of each call, so it outlives an import that makes one. The returned function gives the sender of a
+ * request, and throws ServiceError 401 when the key is missing, wrong or revoked.
  */
 export function createAuthenticate(
   store: Pick<CatalogStore, 'findCaller' | 'findFirstCaller'>,
   ownKey?: Secret,
-): Authenticate {
+) {
   const ownHash = ownKey && Buffer.from(hashApiKey(ownKey.reveal()))
-  return async (authorization) => {
+  return async (authorization: string | undefined): Promise<Caller> => {
     const key = BEARER.exec(authorization ?? '')?.[1]
     if (key === undefined)
       throw new ServiceError(401, 'the header "Authorization: Bearer <API key>" is missing')

@@ -4,10 +4,10 @@ import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { createAdminLimiter } from '../http/admin-limiter.ts'
 import { refuseUnlessAdmin } from '../http/admin-gate.ts'
-import { toLimiterKey } from '../http/client-address.ts'
-import { isAskedLocally } from '../http/client-address.ts'
+import { isAskedLocally, toLimiterKey } from '../http/client-address.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
 import { LOOP_LOOK_MS } from '../observability/metrics.ts'
+import { refuseMethod } from './responses.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 
 export type StandaloneOptions = Readonly<{
@@ -18,6 +18,8 @@ export type StandaloneOptions = Readonly<{
 
 /** A response with what the log and the metrics say of its request, as far as it is known. */
 export type ServiceResponse = Response<unknown, { operation?: string; organizationId?: string }>
+
+const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
 /** Upper bounds of response times, in seconds. A look-up takes about a millisecond. */
 const BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5]
@@ -36,44 +38,27 @@ export function createOperatorRouter(store: CatalogStore, options: StandaloneOpt
   const { clock } = store
   const metrics = createMetrics()
   const router = Router({ strict: true, caseSensitive: true })
-  router
-    .route('/healthz')
-    .get((_request, response) => send(response, 200, { status: 'ok' }))
-    .all(refuseMethod)
-  router
-    .route('/readyz')
-    .get(async (_request, response) => {
+  router.get('/healthz', (_request, response) => send(response, 200, { status: 'ok' }))
+  router.get('/readyz', async (_request, response) => {
+    try {
       // Of no organization: a statement that every database answers at once.
-      const isReady = await store.fetchChannels('').then(
-        () => true,
-        () => false,
-      )
-      if (isReady) send(response, 200, { ready: true, reason: 'the database can be read' })
-      else send(response, 503, { ready: false, error: 'the database cannot be read' })
-    })
-    .all(refuseMethod)
-  router
-    .route('/metrics')
-    .get(createMetricsGate(clock, options), async (_request, response) => {
-      const text = await metrics.registry.metrics()
-      setHeaders(response).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
-    })
-    .all(refuseMethod)
-  router.use(createRequestLog({ clock, metrics, logger: options.logger }))
+      await store.fetchChannels('')
+      send(response, 200, { ready: true, reason: 'the database can be read' })
+    } catch {
+      send(response, 503, { ready: false, error: 'the database cannot be read' })
+    }
+  })
+  router.get('/metrics', createMetricsGate(clock, options), async (_request, response) => {
+    const text = await metrics.registry.metrics()
+    response.set(HEADERS).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
+  })
+  router.all(['/healthz', '/readyz', '/metrics'], refuseMethod)
+  router.use(createRequestLog(clock, metrics, options.logger))
   return router
 }
 
-const refuseMethod: RequestHandler = (_request, response) => {
-  response.set({ Allow: 'GET, HEAD', Connection: 'close' })
-  send(response, 405, { error: 'only GET is possible here' })
-}
-
 function send(response: Response, status: number, value: unknown): void {
-  setHeaders(response).status(status).json(value)
-}
-
-function setHeaders(response: Response): Response {
-  return response.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
+  response.set(HEADERS).status(status).json(value)
 }
 
 /**
@@ -95,14 +80,8 @@ function createMetricsGate(clock: Clock, { adminPassword, isLocal }: StandaloneO
   }
 }
 
-type Metrics = Readonly<{
-  registry: Registry
-  responses: Counter<'operation' | 'status'>
-  seconds: Histogram<'operation'>
-}>
-
 /** `operation` is from a closed list, so that callers cannot make new series. */
-function createMetrics(): Metrics {
+function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
   const responses = new Counter({
@@ -121,10 +100,12 @@ function createMetrics(): Metrics {
   return { registry, responses, seconds }
 }
 
-type RequestLogOptions = Readonly<{ clock: Clock; metrics: Metrics; logger: StandaloneOptions['logger'] }>
-
 /** Write one line and one count for each request, without its query, headers or address; a flood is not a flood of lines. */
-function createRequestLog({ clock, metrics, logger }: RequestLogOptions) {
+function createRequestLog(
+  clock: Clock,
+  metrics: ReturnType<typeof createMetrics>,
+  logger: StandaloneOptions['logger'],
+) {
   const lines = new LogRateLimiter(clock)
   return (request: Request, response: ServiceResponse, next: () => void): void => {
     const startedMs = clock.nowMs()

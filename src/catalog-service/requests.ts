@@ -5,25 +5,24 @@ import { findGtin } from '../offers/gtin.ts'
 /** Products in a page when the request names no `limit`. */
 const DEFAULT_PAGE_PRODUCTS = 50
 
-/** Version mark inside a cursor, so that a later form can tell old ones apart. */
-const CURSOR_PREFIX = 'gtin:'
+/** A decoded cursor. Its mark lets a later form tell old ones apart. */
+const CURSOR = /^gtin:(\d{14})$/
 
-export type PageRequest = Readonly<{ limit: number; afterGtin: string }>
-
-export function parsePageRequest(query: Readonly<Record<string, unknown>>): PageRequest {
+/** @throws ServiceError 400 when `limit` or `cursor` is invalid. */
+export function parsePageRequest(query: Readonly<Record<string, unknown>>) {
   return { limit: parseLimit(query['limit']), afterGtin: parseCursor(query['cursor']) }
 }
 
-/** Reads the GTIN of an address, padded to 14 digits. @throws ServiceError 400 when it is not 1 to 14 digits. */
+/** Parse the GTIN of an address, padded to 14 digits. @throws ServiceError 400 when it is not 1 to 14 digits. */
 export function parseGtin(text: unknown): string {
-  const read = findGtin(typeof text === 'string' ? text : '')
-  if (read === undefined) throw new ServiceError(400, 'gtin must be 1 to 14 digits')
-  return read
+  const gtin = findGtin(typeof text === 'string' ? text : '')
+  if (gtin === undefined) throw new ServiceError(400, 'gtin must be 1 to 14 digits')
+  return gtin
 }
 
 /** The opaque `next_cursor` after a page that ends with `gtin`. It holds no state of the server: it survives restarts. */
 export function makeCursor(gtin: string): string {
-  return Buffer.from(CURSOR_PREFIX + gtin, 'utf8').toString('base64url')
+  return Buffer.from(`gtin:${gtin}`, 'utf8').toString('base64url')
 }
 
 function parseLimit(text: unknown): number {
@@ -36,15 +35,10 @@ function parseLimit(text: unknown): number {
 
 function parseCursor(text: unknown): string {
   if (text === undefined) return ''
-  const gtin = typeof text === 'string' ? findCursorGtin(text) : undefined
-  if (gtin === undefined)
+  const decoded = typeof text === 'string' ? Buffer.from(text, 'base64url').toString('utf8') : ''
+  const gtin = CURSOR.exec(decoded)?.[1]
+  // Several texts decode to the same bytes: only the one that was given out is accepted.
+  if (gtin === undefined || makeCursor(gtin) !== text)
     throw new ServiceError(400, 'cursor must be the next_cursor of an earlier answer, unchanged')
   return gtin
-}
-
-/** The GTIN in a cursor of this service; `undefined` for any other text. */
-function findCursorGtin(text: string): string | undefined {
-  const decoded = Buffer.from(text, 'base64url').toString('utf8')
-  const gtin = decoded.startsWith(CURSOR_PREFIX) ? decoded.slice(CURSOR_PREFIX.length) : ''
-  return /^\d{14}$/.test(gtin) && makeCursor(gtin) === text ? gtin : undefined
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import type { Request, Response } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { CACHE_SECONDS } from '../catalog/contract.ts'
-import type { ServiceError } from '../errors.ts'
+import { ServiceError } from '../errors.ts'
 import { type Encoding, chooseEncoding } from '../http/response.ts'
 import type { FormatRefusal } from '../http/refusals.ts'
 
@@ -58,6 +58,11 @@ export function sendFailure(response: Response, failure: ServiceError): void {
   // The body that such a request may bring is not read.
   if (statusCode === 405) response.set({ Allow: 'GET, HEAD', Connection: 'close' })
   response.status(statusCode).send(Buffer.from(JSON.stringify({ error: publicMessage })))
+}
+
+/** Refuse every method that has no handler before it. */
+export const refuseMethod: RequestHandler = () => {
+  throw new ServiceError(405, 'only GET is possible here')
 }
 
 /** Format a refusal of a request that never reached the interface as `{ "error": … }`. */

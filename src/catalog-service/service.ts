@@ -91,12 +91,9 @@ function createApp(options: CatalogServiceOptions): Express {
   return app
 }
 
-/** The three operations of the contract (section 4), by the names of the API document. */
-type Operation = 'listChannels' | 'listProducts' | 'getProduct'
-
 /**
- * Serve the operations: first the key, then the daily limit, then the address. A 401 is not counted, everything else is,
- * whatever the response.
+ * Serve the operations of the contract (section 4): first the key, then the daily limit, then the address. A 401 is not counted,
+ * everything else is, whatever the response.
  */
 function createOperationsRouter({ store, ownKey, alone }: CatalogServiceOptions): Router {
   const { clock } = store
@@ -109,8 +106,9 @@ function createOperationsRouter({ store, ownKey, alone }: CatalogServiceOptions)
     response.locals.organizationId = organization.id
     return organization.id
   }
+  /** `operation`: its name in the API document. */
   const serve =
-    (operation: Operation, find: (request: Request, organizationId: string) => Promise<unknown>) =>
+    (operation: string, find: (request: Request, organizationId: string) => Promise<unknown>) =>
     async (request: Request, response: ServiceResponse): Promise<void> => {
       response.locals.operation = operation
       const organizationId = await admit(request, response)

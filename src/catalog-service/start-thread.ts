@@ -6,7 +6,6 @@ import { StoreError } from '../errors.ts'
 import { createRestartBackoff } from '../lib/backoff.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
 import type { Logger } from '../observability/logger.ts'
-import type { CatalogStore } from './store/catalog-store.ts'
 import { type CatalogContent, findMeta, getCatalogId, isCatalogEmpty, putMeta } from './store/meta.ts'
 import { openCatalogStore } from './store/open-store.ts'
 
@@ -21,25 +20,21 @@ export type ThreadMessage = Readonly<
   | { type: 'content'; id: number; content: CatalogContent }
 >
 
-/** What the catalog holds at the start of its service. */
-type CatalogFacts = Readonly<{
+/** The running service, and what its catalog held at the start. */
+type CatalogThread = Readonly<{
   catalogId: string
   /** The address that its sample data was made for; `null` without any. */
   sampleBase: string | null
   /** Is it empty in the place of the catalog that the stored copy was made of? It has taken that one's id. */
   isLost: boolean
+  /** `{base_url}`; the same as long as it lives, also after a restart of the thread. */
+  url: string
+  /** `own` also when the thread does not answer. */
+  readContent(): Promise<CatalogContent>
+  close(): Promise<void>
 }>
 
-export type CatalogThread = CatalogFacts &
-  Readonly<{
-    /** `{base_url}`; the same as long as it lives, also after a restart of the thread. */
-    url: string
-    /** `own` also when the thread does not answer. */
-    readContent(): Promise<CatalogContent>
-    close(): Promise<void>
-  }>
-
-export type CatalogThreadOptions = Readonly<{
+type CatalogThreadOptions = Readonly<{
   database: DatabaseAddress
   /** Where the pictures and links of sample data lead; `null`: none may be put. */
   sampleBase: string | null
@@ -85,7 +80,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
       thread.listening.catch(() => {})
     }
   }
-  const ended = keepAlive()
+  void keepAlive()
   return {
     ...facts,
     url,
@@ -93,22 +88,30 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
     async close() {
       closing.abort()
       thread.send({ type: 'close' })
-      await Promise.race([ended, clock.wait(CLOSE_TIMEOUT_MS, thread.ended)])
+      await clock.wait(CLOSE_TIMEOUT_MS, thread.ended)
       await thread.worker.terminate()
     },
   }
 }
 
 /** Migrate the database, and fill an empty catalog with sample data, unless the stored copy was made of another one. */
-async function prepareCatalog(options: CatalogThreadOptions): Promise<CatalogFacts> {
-  const { database, sampleBase, findCopied, clock } = options
+async function prepareCatalog({ database, sampleBase, findCopied, clock }: CatalogThreadOptions) {
   const store = await openCatalogStore({ database, clock, role: 'embedded' })
   try {
     let isLost = false
     if (sampleBase !== null) {
       const copied = (await isCatalogEmpty(store.reader)) ? await findCopied() : undefined
-      if (copied === undefined) await fillWithSample(store, sampleBase)
-      else isLost = copied !== null && (await takePlaceOf(store, copied))
+      if (copied === undefined) {
+        const { putSampleData } = await import('./sample/put-sample.ts')
+        await putSampleData(store, sampleBase)
+      } else if (copied !== null) {
+        isLost = await store.write(async (transaction) => {
+          if (!(await isCatalogEmpty(transaction))) return false
+          // With the id of the lost catalog, its copy is that of this one: it is shown, and an import goes on with it.
+          await putMeta(transaction, 'catalog_id', copied)
+          return true
+        })
+      }
     }
     const knownBase = (await findMeta(store.reader, 'sample_base')) ?? null
     return { catalogId: await getCatalogId(store), sampleBase: knownBase, isLost }
@@ -117,32 +120,7 @@ async function prepareCatalog(options: CatalogThreadOptions): Promise<CatalogFac
   }
 }
 
-async function fillWithSample(store: CatalogStore, base: string): Promise<void> {
-  const { putSampleData, refreshSampleData } = await import('./sample/put-sample.ts')
-  await putSampleData(store, base)
-  await refreshSampleData(store, base)
-}
-
-/** With the id of the lost catalog, its copy is that of this one: it is shown, and an import goes on with it. */
-function takePlaceOf(store: CatalogStore, catalogId: string): Promise<boolean> {
-  return store.write(async (transaction) => {
-    if (!(await isCatalogEmpty(transaction))) return false
-    await putMeta(transaction, 'catalog_id', catalogId)
-    return true
-  })
-}
-
-type Thread = Readonly<{
-  worker: Worker
-  listening: Promise<string>
-  /** Resolves at its end, with what ended it if that was an error. */
-  end: Promise<unknown>
-  ended: AbortSignal
-  send(request: ThreadRequest): void
-  readContent(): Promise<CatalogContent>
-}>
-
-function startThread({ database, key, clock, logger }: CatalogThreadOptions, port: number): Thread {
+function startThread({ database, key, clock, logger }: CatalogThreadOptions, port: number) {
   const order: ThreadOrder = { database: toDatabaseText(database), key: key.reveal(), port }
   const worker = new Worker(BODY, {
     workerData: order,
@@ -163,6 +141,7 @@ function startThread({ database, key, clock, logger }: CatalogThreadOptions, por
       reject(new StoreError('the thread of the embedded catalog ended at its start', { cause: failure })),
     )
   })
+  /** What ended it; `undefined` if that was no error. */
   const end = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
   worker.on('exit', () => ended.abort())
   return {

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { isPostgres } from '../../database/is-postgres.ts'
-import { noteTouched, removeTouchedProducts } from '../store/remove-offers.ts'
+import { noteTouched, removeTouchedProducts } from '../store/removal.ts'
 import type { Catalog } from '../store/schema.ts'
 
-/** The statements of an import. Rows go to either database as JSON: one parameter, whatever the size of a batch. */
+// The statements of an import. Rows go to either database as JSON: one parameter, whatever the size of a batch.
 
 /** An offer as it is written, without the number of the import. The first six values tell offers apart. */
 export type OfferRow = readonly [
@@ -101,7 +101,7 @@ export async function claimMet(
 /** Each GTIN once. One that is there already is merged: the title that is given, and brand and images where they are given. */
 export async function writeProducts(
   database: Catalog,
-  importId: number,
+  importId: number | null,
   rows: readonly ProductRow[],
 ): Promise<void> {
   await sql`
@@ -116,7 +116,7 @@ export async function writeProducts(
 /** Each offer once. */
 export async function writeOffers(
   database: Catalog,
-  importId: number,
+  importId: number | null,
   rows: readonly OfferRow[],
 ): Promise<void> {
   await sql`
@@ -132,56 +132,40 @@ export async function writeOffers(
 }
 
 /**
- * An import that has written everything: its number, and how many offers its shops have by it. `manyOffers`: from how many
- * offers of its shops on the table is read from end to end.
+ * Remove what the shops of `import_shops` had before and the import did not bring again, and products that nobody offers any
+ * more. `offers`: how many these shops have by the import. Costs as much as those shops have offers, however large the
+ * catalog is. Return how many offers went.
  */
-export type WrittenImport = Readonly<{ importId: number; offers: number; manyOffers?: number }>
-
-/**
- * Removes what the shops of `import_shops` had before and the import did not bring again, and products that nobody
- * offers any more. Costs as much as those shops have offers, however large the catalog is. Answers how many offers went.
- */
-export async function removeOlder(database: Catalog, written: WrittenImport): Promise<number> {
-  const total = await countOffersOfShops(database)
-  const removed = total - written.offers
-  if (removed === 0) return 0
-  await noteTouched(database, selectOlder(database, written, total))
-  await sql`
-    delete from offers where gtin in (select gtin from touched_gtins) and ${isOlder(written.importId)}
-      and ${IS_OF_SHOPS}`.execute(database)
-  await removeTouchedProducts(database)
-  return removed
-}
-
-/** Of an offer: the import neither wrote it nor leaves it as it was. */
-function isOlder(importId: number): RawBuilder<unknown> {
-  return sql`offers.import_id is distinct from ${importId}
-    and not exists (select 1 from unchanged_products u where u.gtin = offers.gtin and u.import_id = offers.import_id)`
-}
-
-const IS_OF_SHOPS = sql`exists (select 1 from import_shops s where s.merchant_id = offers.merchant_id
-  and s.network_id = offers.network_id and s.network_channel_id = offers.network_channel_id)`
-
-/** SQLite takes the tables in this order then: its planner would begin with the offers of everybody. */
-function joinOffersOfShops(database: Catalog): RawBuilder<unknown> {
-  return sql`import_shops s ${isPostgres(database) ? sql`join` : sql`cross join`} offers
+export async function removeOlder(
+  database: Catalog,
+  importId: number,
+  offers: number,
+  manyOffers: number = MANY_OFFERS,
+): Promise<number> {
+  // SQLite takes the tables in this order then: its planner would begin with the offers of everybody.
+  const offersOfShops = sql`import_shops s ${isPostgres(database) ? sql`join` : sql`cross join`} offers
     on offers.merchant_id = s.merchant_id and offers.network_id = s.network_id
     and offers.network_channel_id = s.network_channel_id`
-}
-
-/** From the index alone. */
-async function countOffersOfShops(database: Catalog): Promise<number> {
-  const counted = await sql<{ count: number }>`
-    select count(*) as count from ${joinOffersOfShops(database)}`.execute(database)
-  return counted.rows[0]?.count ?? 0
-}
-
-function selectOlder(
-  database: Catalog,
-  { importId, manyOffers = MANY_OFFERS }: WrittenImport,
-  total: number,
-): RawBuilder<unknown> {
-  return total < manyOffers
-    ? sql`select offers.gtin from ${joinOffersOfShops(database)} where ${isOlder(importId)}`
-    : sql`select offers.gtin from offers where ${isOlder(importId)} and ${IS_OF_SHOPS}`
+  // From the index alone.
+  const counted = await sql<{ count: number }>`select count(*) as count from ${offersOfShops}`.execute(
+    database,
+  )
+  const total = counted.rows[0]?.count ?? 0
+  if (total === offers) return 0
+  // The import neither wrote the offer nor leaves it as it was.
+  const isOlder = sql`offers.import_id is distinct from ${importId} and not exists (
+    select 1 from unchanged_products u where u.gtin = offers.gtin and u.import_id = offers.import_id)`
+  const isOfShops = sql`exists (select 1 from import_shops s where s.merchant_id = offers.merchant_id
+    and s.network_id = offers.network_id and s.network_channel_id = offers.network_channel_id)`
+  const older =
+    total < manyOffers
+      ? sql`select offers.gtin from ${offersOfShops} where ${isOlder}`
+      : sql`select offers.gtin from offers where ${isOlder} and ${isOfShops}`
+  await noteTouched(database, older)
+  await sql`
+    delete from offers where gtin in (select gtin from touched_gtins) and ${isOlder} and ${isOfShops}`.execute(
+    database,
+  )
+  await removeTouchedProducts(database)
+  return total - offers
 }

@@ -58,6 +58,9 @@ export type RowNames = Readonly<{ network?: string | undefined; merchant?: strin
 
 export const DEFAULT_NETWORK = 'feed'
 
+/** Longest line, record or item: a line above it is rejected, and of others the file, whose next row nobody can find. */
+export const MAX_ROW_BYTES: number = 8 * 1024 * 1024
+
 /** Characters of a rejected row or offer that are written down. */
 export const MAX_RAW_CHARACTERS = 2_000
 

@@ -100,14 +100,8 @@ export function findNamedCharacter(name: string): string | undefined {
 function decodeEntity(entity: string): string {
   const name = entity.slice(1, -1)
   if (!name.startsWith('#')) return findNamedCharacter(name) ?? entity
-  const isHex = /^#x/i.test(name)
-  return toCharacter(Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10)) ?? entity
-}
-
-/** `undefined` for controls, halves of surrogate pairs and numbers beyond Unicode. */
-function toCharacter(code: number): string | undefined {
-  const isSpace = code === 9 || code === 10 || code === 13
-  if (code < 0x20 && !isSpace) return undefined
-  if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) || (code >= 0x7f && code < 0xa0)) return undefined
-  return String.fromCodePoint(code)
+  // `0x201C` and `039` are numbers, as the digits of an entity are behind its sign.
+  const code = Number(`0${name.slice(1)}`)
+  const character = code > 0x10ffff ? '' : String.fromCodePoint(code)
+  return /^[\t\n\r]$|^[^\p{Cc}\p{Cs}]$/u.test(character) ? character : entity
 }

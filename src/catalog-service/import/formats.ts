@@ -28,19 +28,17 @@ export function parseFeedFormat(name: string): FeedFormat {
 }
 
 /**
- * The format of a feed that begins with `head`; `file` is for messages.
+ * Return the format of a feed that begins with `head`; `file` is for messages.
  * @throws ImportError that says what was looked for.
  */
 export function detectFormat(head: Buffer, file: string): FeedFormat {
-  refusePacked(head, file)
   const text = toHeadText(head)
   if (/^\s*</.test(text)) return 'google-xml'
   if (/^\s*\[/.test(text))
     throw new ImportError(`${file} is one JSON list; write its products one a line, without the brackets`)
-  const { delimiter, names } = readTableHead(text)
-  const kind = findTableKind(names)
-  if (kind === 'awin') return 'awin-csv'
-  if (kind === 'google') return delimiter === '\t' ? 'google-tsv' : 'google-csv'
+  const { delimiter, awinNames, googleNames } = readTableHead(text)
+  if (awinNames > 0 && awinNames + googleNames >= MIN_KNOWN_NAMES) return 'awin-csv'
+  if (googleNames >= MIN_KNOWN_NAMES) return delimiter === '\t' ? 'google-tsv' : 'google-csv'
   if (/^[ \t]*\{/m.test(text)) return 'ndjson'
   throw new ImportError(
     `${file} is no feed that is known: no JSON with one product a line, no XML, and no table whose first line names columns ` +
@@ -62,11 +60,9 @@ export function toHeadText(head: Buffer): string {
   return text.replace(/^\ufeff/, '')
 }
 
-export type Delimiter = ',' | ';' | '|' | '\t'
+const DELIMITERS = [',', ';', '|', '\t'] as const
 
-export type TableHead = Readonly<{ delimiter: Delimiter; names: readonly string[] }>
-
-const DELIMITERS: readonly Delimiter[] = [',', ';', '|', '\t']
+export type Delimiter = (typeof DELIMITERS)[number]
 
 const AWIN: ReadonlySet<string> = new Set(
   'aw_deep_link aw_product_id search_price store_price merchant_deep_link merchant_product_id deep_link product_url product_name'.split(
@@ -79,27 +75,22 @@ const GOOGLE: ReadonlySet<string> = new Set(
   'id title description link image_link price sale_price availability gtin brand mpn condition'.split(' '),
 )
 
-/** Names that a table needs, so that it is taken for one of a kind. */
-const ENOUGH_NAMES = 2
+/** Known names that a table needs, so that it is taken for one of a kind. */
+const MIN_KNOWN_NAMES = 2
 
-/** Splits a header by each delimiter, and takes the one that finds the most known names, and then the most names. */
-export function readTableHead(text: string): TableHead {
+/** Split a header by each delimiter, and take the one that finds the most known names, and then the most names. */
+export function readTableHead(text: string) {
   const line = /^\s*(?:"?sep=.?"?[ \t]*[\r\n]+)?\s*([^\r\n]*)/i.exec(text)?.[1] ?? ''
-  let best: TableHead = { delimiter: ',', names: [] }
-  let bestScore = -1
-  for (const delimiter of DELIMITERS) {
+  const heads = DELIMITERS.map((delimiter) => {
     const names = line.split(delimiter).map((cell) => toColumnName(cell.replace(/^\s*"|"\s*$/g, '')))
-    const known = names.filter((name) => AWIN.has(name) || GOOGLE.has(name)).length
-    const score = known * line.length + names.length
-    if (score > bestScore) best = { delimiter, names }
-    bestScore = Math.max(score, bestScore)
-  }
-  return best
-}
-
-function findTableKind(names: readonly string[]): 'awin' | 'google' | undefined {
-  const awin = names.filter((name) => AWIN.has(name)).length
-  const google = names.filter((name) => GOOGLE.has(name)).length
-  if (awin > 0 && awin + google >= ENOUGH_NAMES) return 'awin'
-  return google >= ENOUGH_NAMES ? 'google' : undefined
+    const awinNames = names.filter((name) => AWIN.has(name)).length
+    const googleNames = names.filter((name) => GOOGLE.has(name)).length
+    return {
+      delimiter,
+      awinNames,
+      googleNames,
+      score: (awinNames + googleNames) * line.length + names.length,
+    }
+  })
+  return heads.reduce((best, head) => (head.score > best.score ? head : best))
 }

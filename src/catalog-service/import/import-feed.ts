@@ -24,7 +24,7 @@ export type ImportProgress = Readonly<{
   rejected: number
 }>
 
-/** `network` and `merchant` stand in for those of every offer; without `format` the first bytes tell. */
+/** `network` and `merchant` stand in for those of every offer; without `format` the first bytes of the file tell it. */
 export type ImportFeedOptions = Readonly<{
   store: CatalogStore
   file: string
@@ -35,8 +35,6 @@ export type ImportFeedOptions = Readonly<{
   merchant?: string | undefined
   /** Where the rejects go when the feed's folder is not writable; default: the process's current folder. */
   currentFolder?: string | undefined
-  /** Longest line, record or item: a line above it is rejected, and of others the file. Default 8 MiB. */
-  maxRowBytes?: number | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
@@ -55,25 +53,19 @@ export type ImportSummary = ShopsReport &
   }>
 
 /**
- * Imports a feed in one transaction: readers see all of it or nothing. It replaces the offers that the file's
+ * Import a feed in one transaction: readers see all of it or nothing. It replaces the offers that the file's
  * merchants had in the channel's network channels; others stay.
  * @throws ImportError when the file is unreadable, truncated, empty, or has no usable product, or `signal` aborts;
  * UsageError when the channel is unknown; StoreError when the catalog cannot be written. Nothing is changed then; the rejects file stays, as it tells why.
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
-  const { store, file, currentFolder = process.cwd() } = options
+  const { store, file, format, network, merchant, currentFolder = process.cwd() } = options
   let feed: OpenFeed | undefined
   let rejects: Rejects | undefined
   try {
     feed = await openFeed(file)
-    const source = await readFeed({
-      file,
-      chunks: feed.chunks,
-      format: options.format,
-      names: { network: options.network, merchant: options.merchant },
-      nowMs: store.clock.nowMs(),
-      maxRowBytes: options.maxRowBytes,
-    })
+    const names = { network, merchant }
+    const source = await readFeed({ file, chunks: feed.chunks, format, names, nowMs: store.clock.nowMs() })
     rejects = createRejects(file, currentFolder)
     const run = { options, feed, source, rejects }
     // The feed is read once, as it goes.
@@ -96,20 +88,23 @@ function toImportFailure(error: unknown): unknown {
 
 type Run = Readonly<{ options: ImportFeedOptions; feed: OpenFeed; source: FeedRows; rejects: Rejects }>
 
-async function runImport(database: Catalog, run: Run): Promise<ImportSummary> {
-  const { options, source, rejects } = run
-  const target = await prepareTarget(database, {
-    channelId: options.channelId,
-    nowMs: options.store.clock.nowMs(),
-  })
+async function runImport(database: Catalog, { options, feed, source, rejects }: Run): Promise<ImportSummary> {
+  const { store, file, channelId, signal, onProgress } = options
+  const target = await prepareTarget(database, { channelId, nowMs: store.clock.nowMs() })
   const importId = Number((await findMeta(database, 'import_id')) ?? 0) + 1
   await putMeta(database, 'import_id', String(importId))
   const writer = await createFeedWriter(database, target, importId)
-  await writeFeed(writer, run)
+  let [rows, products] = [0, 0]
+  for await (const batch of toBatches(source.batches, signal)) {
+    rows += batch.length
+    products += await writeBatch(writer, batch, rejects)
+    const readBytes = feed.getReadBytes()
+    onProgress?.({ readBytes, totalBytes: feed.totalBytes, rows, products, rejected: rejects.getCount() })
+  }
   const written = await writer.finish()
-  refuseStopped(options.signal)
+  refuseStopped(signal)
   rejects.close()
-  if (written.products === 0) throw new ImportError(describeNothing(options.file, rejects))
+  if (written.products === 0) throw new ImportError(describeNothing(file, rejects))
   return {
     format: source.format,
     ...written,
@@ -120,36 +115,28 @@ async function runImport(database: Catalog, run: Run): Promise<ImportSummary> {
   }
 }
 
-/** Reads piece by piece and writes batch by batch; memory holds one batch and one piece. */
-async function writeFeed(writer: FeedWriter, run: Run): Promise<void> {
-  const { options, feed, source, rejects } = run
-  const progress = { rows: 0, products: 0 }
-  const flush = async (batch: readonly FeedRow[]): Promise<void> => {
-    refuseStopped(options.signal)
-    progress.rows += batch.length
-    progress.products += await writeBatch(writer, batch, rejects)
-    const { totalBytes } = feed
-    options.onProgress?.({
-      readBytes: feed.getReadBytes(),
-      totalBytes,
-      ...progress,
-      rejected: rejects.getCount(),
-    })
-  }
+/**
+ * Group rows as they are written; memory holds one batch and one piece of the file. The last batch may be empty.
+ * @yields the batches
+ */
+async function* toBatches(
+  pieces: FeedRows['batches'],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly FeedRow[]> {
   let batch: FeedRow[] = []
   let batchBytes = 0
-  for await (const rows of source.batches) {
-    refuseStopped(options.signal)
+  for await (const rows of pieces) {
+    refuseStopped(signal)
     for (const row of rows) {
       batch.push(row)
       batchBytes += row.bytes
       if (batch.length < BATCH_ROWS && batchBytes < BATCH_BYTES) continue
-      await flush(batch)
+      yield batch
       batch = []
       batchBytes = 0
     }
   }
-  await flush(batch)
+  yield batch
 }
 
 async function writeBatch(writer: FeedWriter, batch: readonly FeedRow[], rejects: Rejects): Promise<number> {

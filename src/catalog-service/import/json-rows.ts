@@ -15,6 +15,7 @@ import {
   type FeedProduct,
   type FeedRow,
   MAX_RAW_CHARACTERS,
+  MAX_ROW_BYTES,
   NO_PICTURE,
   type ParsedRow,
   type RowNames,
@@ -22,9 +23,6 @@ import {
   createRefusals,
   cutRaw,
 } from './feed-row.ts'
-
-/** Longest line that is read, in bytes: a feed without line ends must not fill the memory. */
-export const MAX_LINE_BYTES: number = 8 * 1024 * 1024
 
 /** Bytes of a line that is too long which are kept, to show where it begins. */
 const HEAD_BYTES = 2_000
@@ -34,17 +32,16 @@ const LINE_FEED = 0x0a
 /** A line of a feed without its end. `row` counts from 1. Of a line that is too long only the head is there. */
 export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean }>
 
-export type JsonOptions = Readonly<{ names: RowNames; salt: string; maxRowBytes: number }>
-
 /**
  * The rows of a feed in UTF-8 that has a product a line.
  * @yields the rows of each piece of the file, which may be none
  */
 export async function* readJsonRows(
   chunks: AsyncIterable<Buffer>,
-  { names, salt, maxRowBytes }: JsonOptions,
+  names: RowNames,
+  salt: string,
 ): AsyncGenerator<FeedRow[]> {
-  for await (const lines of readLines(chunks, maxRowBytes))
+  for await (const lines of readLines(chunks))
     yield lines.map((line) => ({
       row: line.row,
       bytes: line.bytes.length,
@@ -63,20 +60,20 @@ function guessGtin(bytes: Buffer): string | undefined {
 }
 
 /**
- * Splits a stream of bytes into lines; memory is bounded by `maxLineBytes` and one chunk.
+ * Split a stream of bytes into lines; memory is bounded by the longest line and one chunk.
  * @yields the lines that end in each chunk, blank ones too
  */
-async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: number): AsyncGenerator<FeedLine[]> {
+async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FeedLine[]> {
   let pieces: Buffer[] = []
   let sizeBytes = 0
   let row = 0
   const add = (piece: Buffer): void => {
     // Once over the limit nothing more is kept; the count goes on, so that the line is known to be too long.
-    if (sizeBytes <= maxLineBytes) pieces.push(piece)
+    if (sizeBytes <= MAX_ROW_BYTES) pieces.push(piece)
     sizeBytes += piece.length
   }
   const take = (): FeedLine => {
-    const isTooLong = sizeBytes > maxLineBytes
+    const isTooLong = sizeBytes > MAX_ROW_BYTES
     const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
     pieces = []
     sizeBytes = 0
@@ -99,8 +96,6 @@ async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: number): 
 
 /** Where a picture is; whether boxes may show it is asked when they do, for this is read a thousand times more often. */
 const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
-
-const UNKNOWN_AVAILABILITY = 'unknown'
 
 const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: string, reason: string]>> = {
   product: ['', 'not a product'],
@@ -200,7 +195,7 @@ function findOffer(
     price: parsed.price,
     oldPrice: oldPrice ?? null,
     currency: parsed.currency,
-    availability: typeof availability === 'string' ? availability : UNKNOWN_AVAILABILITY,
+    availability: typeof availability === 'string' ? availability : 'unknown',
     url: parsed.affiliateUrl,
     link: 'tracked',
   }

@@ -172,11 +172,7 @@ function readFirst(row: SourceRow, fields: readonly string[]): string {
 
 /** The first of these columns that is filled, as text for readers; `undefined` when all are empty. */
 function findText(row: SourceRow, fields: readonly string[]): string | undefined {
-  for (const field of fields) {
-    const text = toFeedText(row.read(field))
-    if (text !== '') return text
-  }
-  return undefined
+  return fields.map((field) => toFeedText(row.read(field))).find((text) => text !== '')
 }
 
 /** Conditions of new things that have a word of the others in them. */
@@ -193,9 +189,8 @@ function isNew({ row, refuse }: Task): boolean {
     .toLowerCase()
     .replace(/condition$/, '')
   const word = NEW.has(condition) ? undefined : NOT_NEW.find((part) => condition.includes(part))
-  if (word === undefined) return true
-  refuse('condition', `not new: the condition has "${word}" in it`)
-  return false
+  if (word !== undefined) refuse('condition', `not new: the condition has "${word}" in it`)
+  return word === undefined
 }
 
 function isForSale({ row, columns, refuse }: Task): boolean {

@@ -1,11 +1,11 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { type Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import iconv from 'iconv-lite'
 import { ImportError } from '../../errors.ts'
 
 /** First bytes of a gzip member (RFC 1952, section 2.3.1). */
-const GZIP_MAGIC = [0x1f, 0x8b] as const
+const GZIP_MAGIC: Buffer = Buffer.from([0x1f, 0x8b])
 
 export type OpenFeed = Readonly<{
   /** The unpacked bytes. @throws ImportError while reading, when the file is truncated or unreadable. */
@@ -13,24 +13,28 @@ export type OpenFeed = Readonly<{
   /** Size of the file as it lies there, packed or not. */
   totalBytes: number
   getReadBytes(): number
-  /** Closes the file, read to its end or not. Closing twice does nothing. */
+  /** Close the file, read to its end or not. Closing twice does nothing. */
   close(): Promise<void>
 }>
 
 /**
- * Opens a feed, plain or gzip: told by its first bytes, because names lie.
+ * Open a feed, plain or gzip: told by its first bytes, because names lie.
  * @throws ImportError when there is no such file, or it is no file, or it is empty.
  */
 export async function openFeed(file: string): Promise<OpenFeed> {
-  const handle = await openFile(file)
+  const handle = await open(file, 'r').catch((cause: unknown) => {
+    throw new ImportError(`${file} cannot be opened (${toReason(cause)})`, { cause })
+  })
   try {
     const stat = await handle.stat()
     if (!stat.isFile()) throw new ImportError(`${file} is not a file`)
     if (stat.size === 0) throw new ImportError(`${file} is empty`)
-    const isGzip = await hasGzipMagic(handle)
+    const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0)
     const source = handle.createReadStream({ start: 0 })
+    // The pipeline hands a failure of the source to the reader of what it unpacks.
+    const unpacked = buffer.equals(GZIP_MAGIC) ? pipeline(source, createGunzip(), () => {}) : source
     return {
-      chunks: readChunks(isGzip ? unpack(source) : source, file),
+      chunks: readChunks(unpacked, file),
       totalBytes: stat.size,
       getReadBytes: () => source.bytesRead,
       close: () => closeStream(source),
@@ -41,34 +45,12 @@ export async function openFeed(file: string): Promise<OpenFeed> {
   }
 }
 
-async function openFile(file: string): Promise<FileHandle> {
-  try {
-    return await open(file, 'r')
-  } catch (error) {
-    throw new ImportError(`${file} cannot be opened (${toReason(error)})`, { cause: error })
-  }
-}
-
-async function hasGzipMagic(handle: FileHandle): Promise<boolean> {
-  const head = Buffer.alloc(GZIP_MAGIC.length)
-  await handle.read(head, 0, head.length, 0)
-  return GZIP_MAGIC.every((byte, index) => head[index] === byte)
-}
-
-function unpack(source: Readable): Readable {
-  const gunzip = createGunzip()
-  // The pipeline hands a failure of the source to the one who reads `gunzip`.
-  pipeline(source, gunzip, () => {})
-  return gunzip
-}
-
-/** One who stops reading in the middle leaves a stream that fails with an `AbortError`, which is no failure here. */
+/** A reader that stops in the middle leaves a stream that fails with an `AbortError`, which is no failure here. */
 async function closeStream(stream: Readable): Promise<void> {
   if (stream.closed) return
-  await new Promise<void>((resolve) => {
-    stream.on('error', () => {}).once('close', () => resolve())
-    stream.destroy()
-  })
+  const closed = new Promise((resolve) => stream.on('error', () => {}).once('close', resolve))
+  stream.destroy()
+  await closed
 }
 
 async function* readChunks(stream: Readable, file: string): AsyncGenerator<Buffer> {

@@ -9,20 +9,19 @@ import {
   refusePacked,
   toHeadText,
 } from './formats.ts'
-import { MAX_LINE_BYTES, readJsonRows } from './json-rows.ts'
-import { toFeedRow } from './map-row.ts'
+import { readJsonRows } from './json-rows.ts'
+import { type RowContext, toFeedRow } from './map-row.ts'
 import { type FeedHead, decodeXml, readHead, toUtf8 } from './open-feed.ts'
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
 
-/** `format`: told by the first bytes when `undefined`. `maxRowBytes`: longest line, record or item; default 8 MiB. */
+/** `format`: told by the first bytes when `undefined`. */
 export type ReadFeedOptions = Readonly<{
   file: string
   chunks: AsyncIterable<Buffer>
   format: FeedFormat | undefined
   names: RowNames
   nowMs: number
-  maxRowBytes?: number | undefined
 }>
 
 export type FeedRows = Readonly<{
@@ -32,39 +31,33 @@ export type FeedRows = Readonly<{
 }>
 
 /**
- * Looks at the first bytes of a feed and reads it by its format.
+ * Look at the first bytes of a feed and read it by its format.
  * @throws ImportError when the format is not known; and while reading, when the file as a whole cannot be used.
  */
 export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
-  const { file, names, nowMs, maxRowBytes = MAX_LINE_BYTES } = options
+  const { file, names, nowMs } = options
   const feed = await readHead(options.chunks, HEAD_BYTES)
   refusePacked(feed.head, file)
   const format = options.format ?? detectFormat(feed.head, file)
   // Another version may read the same bytes differently.
   const salt = hash('sha256', JSON.stringify([VERSION, format, names]), 'base64url').slice(0, 6)
-  if (format === 'ndjson')
-    return { format, batches: readJsonRows(toUtf8(feed, file), { names, salt, maxRowBytes }) }
-  const rows = readSourceRows(feed, format, { file, maxRowBytes })
+  if (format === 'ndjson') return { format, batches: readJsonRows(toUtf8(feed, file), names, salt) }
+  const rows = readSourceRows(feed, format, file)
   const context = { isAwin: format === 'awin-csv', names, nowMs, salt }
-  return { format, batches: mapBatches(rows, (row) => toFeedRow(row, context)) }
+  return { format, batches: toFeedRows(rows, context) }
 }
 
-async function* mapBatches<From, To>(
-  batches: AsyncIterable<readonly From[]>,
-  map: (item: From) => To,
-): AsyncGenerator<To[]> {
-  for await (const batch of batches) yield batch.map(map)
+async function* toFeedRows(
+  pieces: AsyncIterable<SourceRow[]>,
+  context: RowContext,
+): AsyncGenerator<FeedRow[]> {
+  for await (const rows of pieces) yield rows.map((row) => toFeedRow(row, context))
 }
 
-function readSourceRows(
-  feed: FeedHead,
-  format: FeedFormat,
-  { file, maxRowBytes }: Readonly<{ file: string; maxRowBytes: number }>,
-): AsyncIterable<SourceRow[]> {
-  if (format === 'google-xml')
-    return readXmlItems(decodeXml(feed, file), { file, maxItemCharacters: maxRowBytes })
+function readSourceRows(feed: FeedHead, format: FeedFormat, file: string): AsyncIterable<SourceRow[]> {
+  if (format === 'google-xml') return readXmlItems(decodeXml(feed, file), file)
   const head = toHeadText(feed.head)
   const delimiter = format === 'google-tsv' ? '\t' : readTableHead(head).delimiter
   const hasBareReturns = !head.includes('\n')
-  return readTable(toUtf8(feed, file), { file, delimiter, hasBareReturns, maxRowBytes })
+  return readTable(toUtf8(feed, file), { file, delimiter, hasBareReturns })
 }

@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, openSync, rmSync, writeSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ImportError } from '../../errors.ts'
 import { cleanText } from '../../offers/text.ts'
@@ -19,7 +19,7 @@ const TOP_REASONS = 3
 export type Rejects = ReturnType<typeof createRejects>
 
 /**
- * Removes the file of an earlier import and starts anew: beside the feed, or in `currentFolder` when the feed's
+ * Remove the file of an earlier import and start anew: beside the feed, or in `currentFolder` when the feed's
  * folder is not writable.
  */
 export function createRejects(file: string, currentFolder: string) {
@@ -27,7 +27,7 @@ export function createRejects(file: string, currentFolder: string) {
   const candidates = [join(dirname(file), name), join(currentFolder, name)]
   // The current folder may hold the file of another feed with this name: it is touched only when it is needed.
   candidates.some(removeIfWritable)
-  let opened: OpenFile | undefined
+  let opened: ReturnType<typeof openFirst> | undefined
   let failure: ImportError | undefined
   let isClosed = false
   let count = 0
@@ -38,7 +38,11 @@ export function createRejects(file: string, currentFolder: string) {
     const text = buffer
     buffer = ''
     opened ??= openFirst(candidates)
-    writeAll(opened, text)
+    try {
+      writeFileSync(opened.descriptor, text)
+    } catch (error) {
+      throw toImportError(error, opened.path)
+    }
   }
   return {
     add(rejects: readonly Reject[]): void {
@@ -52,7 +56,7 @@ export function createRejects(file: string, currentFolder: string) {
       }
       if (buffer.length > BUFFER_CHARACTERS) flush()
     },
-    /** Writes what is left and closes the file. Closing twice does nothing. It never throws: `getPath` tells. */
+    /** Write what is left and close the file. Closing twice does nothing. It never throws: `getPath` does. */
     close(): void {
       if (isClosed) return
       isClosed = true
@@ -66,7 +70,7 @@ export function createRejects(file: string, currentFolder: string) {
     getCount: () => count,
     getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
     /**
-     * Where the file is; `null` when nothing was rejected.
+     * Return where the file is; `null` when nothing was rejected.
      * @throws ImportError when not all of it could be written: nothing is left out without a word.
      */
     getPath(): string | null {
@@ -76,24 +80,13 @@ export function createRejects(file: string, currentFolder: string) {
   }
 }
 
-type OpenFile = Readonly<{ path: string; descriptor: number }>
-
-function writeAll({ path, descriptor }: OpenFile, text: string): void {
-  try {
-    const bytes = Buffer.from(text)
-    for (let start = 0; start < bytes.length;) start += writeSync(descriptor, bytes, start)
-  } catch (error) {
-    throw toImportError(error, path)
-  }
-}
-
 function toImportError(error: unknown, path: string): ImportError {
   if (error instanceof ImportError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
   return new ImportError(`rejected rows cannot be written to ${path} (${code})`, { cause: error })
 }
 
-function openFirst(candidates: readonly string[]): OpenFile {
+function openFirst(candidates: readonly string[]): Readonly<{ path: string; descriptor: number }> {
   let cause: unknown
   for (const path of candidates) {
     try {
@@ -107,7 +100,7 @@ function openFirst(candidates: readonly string[]): OpenFile {
   throw new ImportError(`rejected rows cannot be written to ${candidates.join(' or ')}`, { cause })
 }
 
-/** Removes the file of an earlier import. `false` when another place is needed: this one is not writable, or taken. */
+/** Remove the file of an earlier import. Return `false` when the path cannot be used: it is not writable, or a folder. */
 function removeIfWritable(path: string): boolean {
   try {
     accessSync(dirname(path), constants.W_OK)

@@ -15,21 +15,21 @@ export function findGooglePrices(task: RowTask): Prices | undefined {
   const { row } = task
   const text = row.read('price')
   if (isNoPrice(text)) return findOnlySale(task, describeNoPrice(text))
-  const price = findPrice(task, 'price', { currency: row.read('currency') })
+  const price = findPrice(task, 'price', row.read('currency'))
   if (price === undefined) return undefined
-  const regular = { price: price.amount, oldPrice: null, currency: price.currency }
-  const sale = findPrice(task, 'sale_price', { currency: price.currency, note: '; the price is kept' })
-  const fault = { field: 'sale_price', reason: 'the sale price is not below the price' }
-  if (sale === undefined || !isFormerPrice(task, fault, { price: sale, former: price })) return regular
-  if (isOnNow(task) !== true) return regular
-  return { price: sale.amount, oldPrice: price.amount, currency: price.currency }
+  const { amount, currency } = price
+  const regular = { price: amount, oldPrice: null, currency }
+  const sale = findPrice(task, 'sale_price', currency, '; the price is kept')
+  const fault = ['sale_price', 'the sale price is not below the price'] as const
+  if (sale === undefined || !isFormerPrice(task, amount, sale.amount, fault)) return regular
+  return isOnNow(task) === true ? { price: sale.amount, oldPrice: amount, currency } : regular
 }
 
 /** A row with a sale price only has that price, and no former one. */
 function findOnlySale(task: RowTask, noPrice: string): Prices | undefined {
   const { row, refuse } = task
   if (isNoPrice(row.read('sale_price'))) return refuse('price', noPrice)
-  const sale = findPrice(task, 'sale_price', { currency: row.read('currency') })
+  const sale = findPrice(task, 'sale_price', row.read('currency'))
   if (sale === undefined) return undefined
   const isOn = isOnNow(task)
   if (isOn === false) return refuse('price', `${noPrice}, and the sale is not on now`)
@@ -44,22 +44,21 @@ export function findAwinPrices(task: RowTask): Prices | undefined {
     const text = AWIN_PRICES.map((name) => row.read(name)).find((cell) => cell !== '')
     return refuse('price', describeNoPrice(text ?? ''))
   }
-  const price = findPrice(task, field, { currency: row.read('currency') })
+  const price = findPrice(task, field, row.read('currency'))
   if (price === undefined) return undefined
   const { amount, currency } = price
-  const former = findPrice(task, 'product_price_old', { currency, note: '; the offer is kept without it' })
-  const fault = { field: 'product_price_old', reason: 'the former price is not above the price' }
-  const hasFormer = former !== undefined && isFormerPrice(task, fault, { price, former })
+  const former = findPrice(task, 'product_price_old', currency, '; the offer is kept without it')
+  const fault = ['product_price_old', 'the former price is not above the price'] as const
+  const hasFormer = former !== undefined && isFormerPrice(task, former.amount, amount, fault)
   return { price: amount, oldPrice: hasFormer ? former.amount : null, currency }
 }
 
 /** `note`: what becomes of the row without the price. */
-type PriceOptions = Readonly<{ currency: string; note?: string }>
-
 function findPrice(
   { row, refuse }: RowTask,
   field: string,
-  { currency, note = '' }: PriceOptions,
+  currency: string,
+  note: string = '',
 ): FeedPrice | undefined {
   const text = row.read(field)
   if (isNoPrice(text)) return undefined
@@ -70,15 +69,16 @@ function findPrice(
 /** An equal former price is no fault. One below the price has a line, for it may be the price that readers were to see. */
 function isFormerPrice(
   { refuse }: RowTask,
-  fault: Readonly<{ field: string; reason: string }>,
-  { price, former }: Readonly<{ price: FeedPrice; former: FeedPrice }>,
+  former: string,
+  price: string,
+  [field, reason]: readonly [field: string, reason: string],
 ): boolean {
-  const difference = comparePrices(former.amount, price.amount)
-  if (difference < 0) refuse(fault.field, `${fault.reason}; it is left out`)
+  const difference = comparePrices(former, price)
+  if (difference < 0) refuse(field, `${reason}; it is left out`)
   return difference > 0
 }
 
-/** `undefined` when it has said by a reject that nobody can know. */
+/** `undefined` when nobody can know, which a reject says. */
 function isOnNow({ row, nowMs, refuse }: RowTask): boolean | undefined {
   const dates = row.read(SALE_DATES)
   const isOn = dates === '' || isWithinSale(dates, nowMs)

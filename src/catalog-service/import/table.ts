@@ -1,7 +1,7 @@
 import { type Parser, parse } from 'csv-parse'
 import { ImportError } from '../../errors.ts'
 import type { Delimiter } from './formats.ts'
-import { MAX_RAW_CHARACTERS, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
+import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
 
 /** Most columns of a table; an Awin export with everything has about a hundred. */
 const MAX_COLUMNS = 1_000
@@ -13,8 +13,6 @@ export type TableOptions = Readonly<{
   delimiter: Delimiter
   /** Are carriage returns alone line ends, too, as on old Macintoshes? */
   hasBareReturns: boolean
-  /** A record above this, such as one behind a quote that nobody closed, ends the import. */
-  maxRowBytes: number
 }>
 
 /** A record as it came, byte by byte: one character a byte. */
@@ -42,8 +40,10 @@ export async function* readTable(
   for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
-      const place = { row: (row += 1), firstLine, lines: countLines(raw) }
-      firstLine += place.lines
+      // Without quotes a record is one line.
+      const lines = raw.includes('"') ? splitLines(raw).length : 1
+      const place = { row: (row += 1), firstLine, lines }
+      firstLine += lines
       if (record.length === 1 && record[0]?.trim() === '') continue
       if (columns !== undefined) rows.push(toSourceRow({ record, raw }, place, columns))
       else if (!SEPARATOR_LINE.test(raw)) columns = readColumns({ record, raw }, options)
@@ -58,7 +58,7 @@ export async function* readTable(
  */
 async function* splitRecords(
   chunks: AsyncIterable<Buffer>,
-  { file, delimiter, hasBareReturns, maxRowBytes }: TableOptions,
+  { file, delimiter, hasBareReturns }: TableOptions,
 ): AsyncGenerator<readonly Row[]> {
   let rows: Row[] = []
   let pendingBytes = 0
@@ -83,11 +83,10 @@ async function* splitRecords(
   parser.on('error', () => {})
   const feed = async (chunk: Buffer | undefined): Promise<readonly Row[]> => {
     pendingBytes += chunk?.length ?? 0
-    await write(parser, chunk).catch((error: unknown) => {
-      throw toImportError(error, file)
-    })
-    if (pendingBytes > maxRowBytes)
-      throw new ImportError(`${file}: a row is longer than ${maxRowBytes} bytes; is a quote not closed?`)
+    await write(parser, chunk, file)
+    // A quote that nobody closed takes in all that follows.
+    if (pendingBytes > MAX_ROW_BYTES)
+      throw new ImportError(`${file}: a row is longer than ${MAX_ROW_BYTES} bytes; is a quote not closed?`)
     const taken = rows
     rows = []
     return taken
@@ -96,21 +95,18 @@ async function* splitRecords(
   yield await feed(undefined)
 }
 
-/** Settles when the parser has read the bytes, or all of them (`undefined`), or has failed. */
-function write(parser: Parser, chunk: Buffer | undefined): Promise<void> {
+/** Resolve when the parser has read the bytes, or all of them (`undefined`). @throws ImportError when it fails. */
+function write(parser: Parser, chunk: Buffer | undefined, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const settle = (error?: Error | null): void => (error ? reject(error) : resolve())
+    const settle = (error?: Error | null): void => {
+      if (!error) return resolve()
+      const isOpen = 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
+      const reason = isOpen ? 'a quoted cell is not closed; its row reaches to the end of the file' : error
+      reject(new ImportError(`${file} is no whole table: ${String(reason)}`, { cause: error }))
+    }
     if (chunk === undefined) parser.end(settle)
     else parser.write(chunk, settle)
   })
-}
-
-function toImportError(error: unknown, file: string): ImportError {
-  const isOpen = error instanceof Error && 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
-  const reason = isOpen
-    ? 'a quoted cell is not closed; its row reaches to the end of the file'
-    : String(error)
-  return new ImportError(`${file} is no whole table: ${reason}`, { cause: error })
 }
 
 function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): Columns {
@@ -134,7 +130,7 @@ function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): Sour
     const indexes = columns.byName.get(name) ?? []
     return indexes.map((index) => cells[index]?.trim() ?? '').filter((text) => text !== '')
   }
-  const reason = findRowFault(raw, place, columns) ?? findCellFault(cells, columns)
+  const reason = findFault(raw, cells, place, columns)
   return {
     row: place.row,
     bytes: raw.length,
@@ -143,23 +139,27 @@ function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): Sour
     read: (name) => readAll(name)[0] ?? '',
     readAll,
     // Four bytes are a character at most, so that these are enough.
-    describe: () => cutRaw(toUtf8(raw.slice(0, MAX_RAW_CHARACTERS * 4)).trimEnd()),
+    describe: () =>
+      cutRaw(
+        Buffer.from(raw.slice(0, MAX_RAW_CHARACTERS * 4), 'latin1')
+          .toString()
+          .trimEnd(),
+      ),
     getContent: () => columns.header + raw,
   }
 }
 
-function toUtf8(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString('utf8')
-}
-
-/** Names the lines: each of them may be a row that is lost. */
-function findRowFault(raw: string, { firstLine, lines }: Place, columns: Columns): string | undefined {
-  const fault = findQuoteFault(raw, columns.delimiter, columns.count)
-  if (fault === undefined || lines === 1) return fault
-  return `${fault}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
-}
-
-function findCellFault(cells: readonly (string | undefined)[], { count }: Columns): string | undefined {
+function findFault(
+  raw: string,
+  cells: readonly (string | undefined)[],
+  { firstLine, lines }: Place,
+  { delimiter, count }: Columns,
+): string | undefined {
+  const fault = findQuoteFault(raw, delimiter, count)
+  // Each of the lines may be a row that is lost.
+  if (fault !== undefined && lines > 1)
+    return `${fault}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
+  if (fault !== undefined) return fault
   if (cells.length !== count) return `has ${cells.length} cells, the header has ${count}`
   if (cells.includes(undefined)) return 'not UTF-8'
   return cells.some((cell) => cell?.includes('\u0000')) ? 'holds the character U+0000' : undefined
@@ -186,16 +186,11 @@ function unquoteCell(cell: string): string {
   return inside.replaceAll('""', '').includes('"') ? cell : inside.replaceAll('""', '"')
 }
 
-const LINE_END = /\r\n|\n|\r/
+const LAST_LINE_END = /(?:\r\n|\n|\r)$/
 
 /** The lines that a record takes in the file. */
 function splitLines(raw: string): string[] {
-  return raw.replace(/(?:\r\n|\n|\r)$/, '').split(LINE_END)
-}
-
-/** Without quotes a record is one line. */
-function countLines(raw: string): number {
-  return raw.includes('"') ? splitLines(raw).length : 1
+  return raw.replace(LAST_LINE_END, '').split(/\r\n|\n|\r/)
 }
 
 /**
@@ -206,7 +201,7 @@ function countLines(raw: string): number {
  */
 function findQuoteFault(raw: string, delimiter: Delimiter, columns: number): string | undefined {
   if (delimiter === '\t' || !raw.includes('"')) return undefined
-  if (!isWellQuoted(raw.replace(/(?:\r\n|\n|\r)$/, ''), delimiter))
+  if (!isWellQuoted(raw.replace(LAST_LINE_END, ''), delimiter))
     return 'a cell begins with a quote that is not closed'
   const lines = splitLines(raw).filter((line) => line.trim() !== '')
   const isSuspicious = lines.length > 1 && lines.every((line) => line.split(delimiter).length >= columns)

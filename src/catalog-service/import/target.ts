@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { insertChannel } from '../store/channels.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
 import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
-import { findNetwork, insertNetwork, insertNetworkChannel, setChannel } from '../store/networks.ts'
+import { findNetwork, insertNetwork, insertNetworkChannel } from '../store/networks.ts'
 import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
 import type { FeedOffer } from './feed-row.ts'
 
@@ -75,26 +76,19 @@ export type Shop = Readonly<{
 type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'> &
   Readonly<{ isNamedByLink?: boolean | undefined }>
 
-/** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
-export type PageNetworks = Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
-
 /** What an import tells of its shops. Of networks a few are named, if there are many. */
 export type ShopsReport = Readonly<{
-  pageNetworks: PageNetworks
+  /** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
+  pageNetworks: Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
   /** Networks whose offers nobody sees until the channel has their network channel again. */
   unassignedNetworks: readonly string[]
   hasLinkMerchants: boolean
 }>
 
 /** The shops of a feed; those that were met stand in `import_shops`, with what the import replaces of theirs. */
-export type Shops = Readonly<{
-  /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
-  get(offer: ShopOffer): Shop | Promise<Shop>
-  hasMet(key: string): boolean
-  report(): ShopsReport
-}>
+export type Shops = Awaited<ReturnType<typeof createShops>>
 
-export async function createShops(database: Catalog, target: ImportTarget): Promise<Shops> {
+export async function createShops(database: Catalog, target: ImportTarget) {
   const cache = new Map<string, Shop>()
   const keys = new Set<string>()
   const untracked = new Set<string>()
@@ -118,9 +112,10 @@ export async function createShops(database: Catalog, target: ImportTarget): Prom
     return shop
   }
   return {
-    get: (offer) => cache.get(nameShop(offer)) ?? meet(offer),
-    hasMet: (key) => keys.has(key),
-    report: () => ({
+    /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
+    get: (offer: ShopOffer): Shop | Promise<Shop> => cache.get(nameShop(offer)) ?? meet(offer),
+    hasMet: (key: string): boolean => keys.has(key),
+    report: (): ShopsReport => ({
       pageNetworks: { untracked: [...untracked], byTemplate: [...byTemplate] },
       unassignedNetworks: [...unassigned],
       hasLinkMerchants,
@@ -137,9 +132,7 @@ function nameShop(offer: ShopOffer): string {
   return `${toKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
 }
 
-type FoundShop = Readonly<{ shop: Shop; isAssigned: boolean }>
-
-async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: ShopOffer): Promise<FoundShop> {
+async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: ShopOffer) {
   const network = await findNetwork(database, offer.network)
   const linkTemplate = network?.linkTemplate ?? null
   const networkId = network?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate }))
@@ -149,23 +142,18 @@ async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: Sh
   if (offer.merchantReference !== null)
     await setMerchantReference(database, { networkId, merchantId }, offer.merchantReference)
   // A revoked approval has a row: it stays revoked.
-  await database
-    .insertInto('approvals')
-    .values({ network_channel_id: networkChannelId, merchant_id: merchantId, revoked_at_ms: null })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await sql`
+    insert into approvals (network_channel_id, merchant_id) values (${networkChannelId}, ${merchantId})
+    on conflict do nothing`.execute(database)
   const channelOfOffers = offer.link === 'page' && linkTemplate !== null ? PAGE_OF_SHOP : networkChannelId
   // A shop's pages stand for the links that the feed had of it before: the network may have got its template since.
-  const replaced = [...new Set([networkChannelId, channelOfOffers])]
-  await database
-    .insertInto('import_shops')
-    .values(
-      replaced.map((id) => ({ network_id: networkId, merchant_id: merchantId, network_channel_id: id })),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await sql`
+    insert into import_shops (network_id, merchant_id, network_channel_id)
+    values (${networkId}, ${merchantId}, ${networkChannelId}), (${networkId}, ${merchantId}, ${channelOfOffers})
+    on conflict do nothing`.execute(database)
   const key = `${toKind(offer)}${networkId}.${merchantId}.${channelOfOffers}`
-  return { shop: { networkId, merchantId, channelOfOffers, linkTemplate, key }, isAssigned }
+  const shop: Shop = { networkId, merchantId, channelOfOffers, linkTemplate, key }
+  return { shop, isAssigned }
 }
 
 /**
@@ -177,19 +165,14 @@ async function findOrMakeNetworkChannel(
   target: ImportTarget,
   networkId: number,
 ): Promise<{ id: number; isAssigned: boolean }> {
-  const known = await database
-    .selectFrom('network_channels')
-    .select(['id', 'channel_id'])
-    .where('network_id', '=', networkId)
-    .where('organization_id', '=', target.organizationId)
-    .orderBy('id')
-    .execute()
-  const own = known.find((one) => one.channel_id === target.channelId)
-  if (own !== undefined) return { id: own.id, isAssigned: true }
-  const free = known.find((one) => one.channel_id === null)
-  if (free !== undefined) return { id: free.id, isAssigned: false }
   const { organizationId, channelId } = target
-  const id = await insertNetworkChannel(database, { organizationId, networkId, reference: '' })
-  await setChannel(database, id, channelId)
+  const { rows } = await sql<{ id: number; channelId: string | null }>`
+    select id, channel_id as "channelId" from network_channels
+    where network_id = ${networkId} and organization_id = ${organizationId} order by id`.execute(database)
+  const own = rows.find((row) => row.channelId === channelId)
+  if (own !== undefined) return { id: own.id, isAssigned: true }
+  const free = rows.find((row) => row.channelId === null)
+  if (free !== undefined) return { id: free.id, isAssigned: false }
+  const id = await insertNetworkChannel(database, { organizationId, networkId, reference: '', channelId })
   return { id, isAssigned: true }
 }

@@ -17,38 +17,30 @@ import {
   writeProducts,
 } from './batch.ts'
 import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
-import { type ImportTarget, type Shop, type Shops, type ShopsReport, createShops } from './target.ts'
+import { type ImportTarget, type Shop, type Shops, createShops } from './target.ts'
 
 /** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */
 const VARIANT_DIGITS = 12
 
-type Written = ShopsReport & Readonly<{ products: number; offers: number; removedOffers: number }>
-
 /** A product and the row that it came from. `digest`: of the row, when nothing but the row decides what it gives. */
 export type NumberedProduct = Readonly<{ row: number; product: FeedProduct; digest?: string | undefined }>
 
-export type FeedWriter = Readonly<{
-  /** Leave out the rows whose products the catalog has as they would be written, and return the others. */
-  skipKnown(rows: readonly FeedRow[]): Promise<readonly FeedRow[]>
-  /** Add products. Rows of one GTIN are merged, see `mergeHeads`. Return what was too much of them. */
-  write(products: readonly NumberedProduct[]): Promise<readonly Reject[]>
-  /** Remove what the imported shops no longer offer, and count. */
-  finish(): Promise<Written>
-}>
+export type FeedWriter = Awaited<ReturnType<typeof createFeedWriter>>
 
-export async function createFeedWriter(
-  database: Catalog,
-  target: ImportTarget,
-  importId: number,
-): Promise<FeedWriter> {
-  if (isPostgres(database)) await planAnew(database)
+export async function createFeedWriter(database: Catalog, target: ImportTarget, importId: number) {
+  // A statement that was planned while the tables were empty would read all of them from end to end for each batch, as long as
+  // the import lasts. A server that does not know the setting plans otherwise.
+  if (isPostgres(database))
+    await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
+      where name = 'plan_cache_mode'`.execute(database)
   await database.deleteFrom('unchanged_products').execute()
   const shops = await createShops(database, target)
   const isEmpty =
     (await database.selectFrom('products').select('gtin').limit(1).executeTakeFirst()) === undefined
   let [products, offers] = [0, 0]
   return {
-    async skipKnown(rows) {
+    /** Leave out the rows whose products the catalog has as they would be written, and return the others. */
+    async skipKnown(rows: readonly FeedRow[]): Promise<readonly FeedRow[]> {
       if (isEmpty) return rows
       const candidates = listAlone(rows)
       const skipped = new Map<FeedRow, string>()
@@ -62,7 +54,8 @@ export async function createFeedWriter(
       products += skipped.size
       return rows.filter((row) => !skipped.has(row))
     },
-    async write(batch) {
+    /** Add products. Rows of one GTIN are merged, see `mergeHeads`. Return what was too much of them. */
+    async write(batch: readonly NumberedProduct[]): Promise<readonly Reject[]> {
       if (batch.length === 0) return []
       const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
       const met = await claimMet(database, importId, gtins)
@@ -74,7 +67,8 @@ export async function createFeedWriter(
       const productRows: ProductRow[] = []
       const offerRows: OfferRow[] = []
       // Products that lie side by side in the file on disk are written one after the other.
-      for (const [gtin, { candidates, digest, shopKeys }] of [...merged].toSorted(compareKeys)) {
+      const sorted = [...merged].toSorted(([one], [other]) => compareTexts(one, other))
+      for (const [gtin, { candidates, digest, shopKeys }] of sorted) {
         const { title, brand, images } = mergeHeads([...candidates.values()])
         const source = digest === undefined ? null : [digest, candidates.size, ...shopKeys].join(' ')
         productRows.push([gtin, title, brand, JSON.stringify(images), source])
@@ -85,26 +79,14 @@ export async function createFeedWriter(
       await writeOffers(database, importId, offerRows)
       return rejects
     },
+    /** Remove what the imported shops no longer offer, and count. */
     async finish() {
-      const removedOffers = await removeOlder(database, { importId, offers })
+      const removedOffers = await removeOlder(database, importId, offers)
       for (const table of ['unchanged_products', 'import_shops'] as const)
         await database.deleteFrom(table).execute()
       return { products, offers, removedOffers, ...shops.report() }
     },
   }
-}
-
-function compareKeys([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return compareTexts(one, other)
-}
-
-/**
- * A statement that was planned while the tables were empty would read all of them from end to end for each batch, as long as
- * the import lasts. A server that does not know the setting plans otherwise.
- */
-async function planAnew(database: Catalog): Promise<void> {
-  await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
-    where name = 'plan_cache_mode'`.execute(database)
 }
 
 /** The rows by GTIN, where only one of them has it: rows of one product are merged, and have to be read. */
@@ -202,7 +184,13 @@ function mergeHeads(candidates: readonly Candidate[]): ProductHead {
   const [one] = candidates as [Candidate]
   if (candidates.every(({ head }) => head === one.head)) return one.head
   const heads = candidates
-    .map(({ offer, template, head }) => ({ ...offer, affiliateUrl: toLink(offer.url, template), head }))
+    .map(({ offer, template, head }) => {
+      const merchantUrl = offer.url
+      // The link that readers get but for names, which offers that are compared by it have in common.
+      const parts = { merchantUrl, merchant: '', publisher: '' }
+      const affiliateUrl = template === null ? merchantUrl : makeAffiliateLink({ ...parts, template })
+      return { ...offer, affiliateUrl, head }
+    })
     .toSorted(compareForBox)
     .map(({ head }) => head)
   const [first] = heads as [ProductHead]
@@ -211,13 +199,6 @@ function mergeHeads(candidates: readonly Candidate[]): ProductHead {
     brand: heads.find(({ brand }) => brand !== null)?.brand ?? null,
     images: heads.find(({ images }) => images.length > 0)?.images ?? [],
   }
-}
-
-/** The link that readers get but for names, which offers that are compared by it have in common. */
-function toLink(url: string, template: string | null): string {
-  return template === null
-    ? url
-    : makeAffiliateLink({ template, merchantUrl: url, merchant: '', publisher: '' })
 }
 
 /** What the import has written of these products so far. */

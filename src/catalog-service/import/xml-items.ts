@@ -1,84 +1,13 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
-import { MAX_RAW_CHARACTERS } from './feed-row.ts'
+import { MAX_ROW_BYTES, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
 import { findNamedCharacter, isBlockTag } from './feed-text.ts'
-import { type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
 
 /** Deepest nesting that is followed; a feed has about six levels. */
 const MAX_DEPTH = 100
 
 /** Characters before the first element: a document type that never ends is not collected. */
 const MAX_PROLOG_CHARACTERS: number = 64 * 1024
-
-export type XmlOptions = Readonly<{
-  file: string
-  /** An item above this, or so much without an item, ends the import. */
-  maxItemCharacters: number
-}>
-
-/**
- * The items of an RSS feed and the entries of an Atom feed, with memory for one piece of the file and one item.
- * @yields the items of each piece, which may be none
- * @throws ImportError when it is not well-formed to its end, holds a document type with declarations, or an item is too long.
- */
-export async function* readXmlItems(
-  texts: AsyncIterable<string>,
-  options: XmlOptions,
-): AsyncGenerator<SourceRow[]> {
-  const reader = createItemReader(options)
-  for await (const text of texts) yield reader.write(text)
-  reader.close()
-}
-
-/**
- * Not even well-formed text is forgiven, but for two things that real feeds have and every reader knows: prefixes that are
- * never declared, and the named characters of HTML.
- */
-function createItemReader({ file, maxItemCharacters }: XmlOptions) {
-  const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
-  parser.ENTITIES = new Proxy(parser.ENTITIES, {
-    get: (_entities, name) => findNamedCharacter(String(name)),
-  })
-  const collector = createCollector(file)
-  parser.on('doctype', (text) => {
-    if (text.includes('['))
-      throw new ImportError(
-        `${file} declares a document type of its own (<!DOCTYPE … [), which no feed needs`,
-      )
-  })
-  parser.on('opentag', (tag) => collector.open(tag, parser.position))
-  parser.on('text', collector.text)
-  parser.on('cdata', collector.text)
-  parser.on('closetag', (tag) => collector.close(tag, parser.position))
-  parser.on('error', (error) => {
-    throw new ImportError(`${file} is no whole XML: ${toReason(error.message)}`, { cause: error })
-  })
-  return {
-    write(text: string): SourceRow[] {
-      if (text.includes('\u0000'))
-        throw new ImportError(`${file} holds the character U+0000, which XML has not`)
-      parser.write(text)
-      const sinceItem = parser.position - collector.getLastPosition()
-      if (sinceItem > (collector.hasRoot() ? maxItemCharacters : MAX_PROLOG_CHARACTERS))
-        throw new ImportError(`${file}: ${sinceItem} characters without the end of an <item> or <entry>`)
-      return collector.take()
-    },
-    close(): void {
-      parser.close()
-      if (!collector.hasItem()) throw new ImportError(`${file} has no <item> and no <entry>`)
-    },
-  }
-}
-
-function resolvePrefix(prefix: string): string {
-  return prefix === 'g' ? 'http://base.google.com/ns/1.0' : `undeclared:${prefix}`
-}
-
-/** `12:34: unclosed tag: item` in words. */
-function toReason(message: string): string {
-  const [, line, column, what] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? []
-  return what === undefined ? message : `line ${line}, column ${column}: ${what.replace(/\.$/, '')}`
-}
 
 const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/
 const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'
@@ -100,59 +29,109 @@ type Fields = Map<string, { values: string[]; isNested: boolean }>
 
 type Item = Readonly<{ google: Fields; own: Fields }>
 
-/** Puts items together. The text of a field is that of the elements in it as well. */
-function createCollector(file: string) {
+/**
+ * The items of an RSS feed and the entries of an Atom feed, with memory for one piece of the file and one item.
+ * @yields the items of each piece, which may be none
+ * @throws ImportError when it is not well-formed to its end, holds a document type with declarations, or an item is too long.
+ */
+export async function* readXmlItems(texts: AsyncIterable<string>, file: string): AsyncGenerator<SourceRow[]> {
+  const reader = createItemReader(file)
+  for await (const text of texts) yield reader.read(text)
+  reader.close()
+}
+
+function createItemReader(file: string) {
+  const parser = createParser(file)
   let items: SourceRow[] = []
   let item: Item | undefined
+  // `position`: where the last item began or ended.
   let [row, depth, itemDepth, position] = [0, 0, 0, 0]
   let text = ''
   let isNested = false
+  /** The text of a field is that of the elements in it as well. */
   const append = (piece: string): void => {
-    const room = MAX_FIELD_CHARACTERS - text.length
-    if (room > 0) text += piece.length > room ? piece.slice(0, room) : piece
+    if (item !== undefined && depth > itemDepth) text += piece.slice(0, MAX_FIELD_CHARACTERS - text.length)
   }
+  parser.on('text', append)
+  parser.on('cdata', append)
+  parser.on('opentag', (tag) => {
+    depth += 1
+    if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
+    if (item !== undefined) {
+      // The direct children of an item are its fields: the price of `g:shipping` is not its own.
+      isNested = depth > itemDepth + 1
+      if (!isNested) text = ''
+      else if (isBlockTag(tag.local)) append(' ')
+    } else if (tag.local === 'item' || tag.local === 'entry') {
+      item = { google: new Map(), own: new Map() }
+      itemDepth = depth
+      position = parser.position
+    }
+  })
+  parser.on('closetag', (tag) => {
+    const level = depth - itemDepth
+    depth -= 1
+    if (item === undefined || level > 1) return
+    if (level === 1) {
+      addField(item, tag, { text: text.trim(), isNested })
+      isNested = false
+      text = ''
+      return
+    }
+    row += 1
+    items.push(toSourceRow(item, row, parser.position - position))
+    item = undefined
+    position = parser.position
+  })
   return {
-    open(tag: SaxesTagNS, at: number): void {
-      depth += 1
-      if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
-      if (item !== undefined) {
-        // The direct children of an item are its fields: the price of `g:shipping` is not its own.
-        isNested = depth > itemDepth + 1
-        if (!isNested) text = ''
-        else if (isBlockTag(tag.local)) append(' ')
-      } else if (tag.local === 'item' || tag.local === 'entry') {
-        item = { google: new Map(), own: new Map() }
-        itemDepth = depth
-        position = at
-      }
-    },
-    text(piece: string): void {
-      if (item !== undefined && depth > itemDepth) append(piece)
-    },
-    close(tag: SaxesTagNS, at: number): void {
-      const level = depth - itemDepth
-      depth -= 1
-      if (item === undefined || level > 1) return
-      if (level === 1) {
-        addField(item, tag, { text: text.trim(), isNested })
-        isNested = false
-        text = ''
-        return
-      }
-      row += 1
-      items.push(toSourceRow(item, row, at - position))
-      item = undefined
-      position = at
-    },
-    take(): SourceRow[] {
-      const taken = items
+    /** Return the items that end in this piece of the file. */
+    read(piece: string): SourceRow[] {
+      if (piece.includes('\u0000'))
+        throw new ImportError(`${file} holds the character U+0000, which XML has not`)
+      parser.write(piece)
+      const sinceItem = parser.position - position
+      if (sinceItem > (depth > 0 || row > 0 ? MAX_ROW_BYTES : MAX_PROLOG_CHARACTERS))
+        throw new ImportError(`${file}: ${sinceItem} characters without the end of an <item> or <entry>`)
+      const found = items
       items = []
-      return taken
+      return found
     },
-    getLastPosition: () => position,
-    hasRoot: () => depth > 0 || row > 0,
-    hasItem: () => row > 0,
+    close(): void {
+      parser.close()
+      if (row === 0) throw new ImportError(`${file} has no <item> and no <entry>`)
+    },
   }
+}
+
+/**
+ * Not even well-formed text is forgiven, but for two things that real feeds have and every reader knows: prefixes that are
+ * never declared, and the named characters of HTML.
+ */
+function createParser(file: string) {
+  const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
+  parser.ENTITIES = new Proxy(parser.ENTITIES, {
+    get: (_entities, name) => findNamedCharacter(String(name)),
+  })
+  parser.on('doctype', (text) => {
+    if (text.includes('['))
+      throw new ImportError(
+        `${file} declares a document type of its own (<!DOCTYPE … [), which no feed needs`,
+      )
+  })
+  parser.on('error', (error) => {
+    throw new ImportError(`${file} is no whole XML: ${toReason(error.message)}`, { cause: error })
+  })
+  return parser
+}
+
+function resolvePrefix(prefix: string): string {
+  return prefix === 'g' ? 'http://base.google.com/ns/1.0' : `undeclared:${prefix}`
+}
+
+/** `12:34: unclosed tag: item` in words. */
+function toReason(message: string): string {
+  const [, line, column, what] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? []
+  return what === undefined ? message : `line ${line}, column ${column}: ${what.replace(/\.$/, '')}`
 }
 
 function findFields({ google, own }: Item, tag: SaxesTagNS): Fields | undefined {
@@ -181,16 +160,10 @@ function addField(
  */
 function findAtomLink(tag: SaxesTagNS): { name: string; value: string } | undefined {
   if (tag.uri !== ATOM_NAMESPACE || tag.local !== 'link') return undefined
-  const isAlternate = readAttribute(tag, 'rel', 'alternate') === 'alternate'
-  const isPage = /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(readAttribute(tag, 'type', ''))
-  return {
-    name: isPage ? 'link' : OTHER_LINK,
-    value: isAlternate ? readAttribute(tag, 'href', '').trim() : '',
-  }
-}
-
-function readAttribute({ attributes }: SaxesTagNS, name: string, otherwise: string): string {
-  return attributes[name]?.value ?? otherwise
+  const { rel, type, href } = tag.attributes
+  const isAlternate = rel === undefined || rel.value === 'alternate'
+  const isPage = /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(type?.value ?? '')
+  return { name: isPage ? 'link' : OTHER_LINK, value: isAlternate ? (href?.value ?? '').trim() : '' }
 }
 
 function toSourceRow({ google, own }: Item, row: number, bytes: number): SourceRow {
@@ -209,22 +182,10 @@ function toSourceRow({ google, own }: Item, row: number, bytes: number): SourceR
     hasLists: false,
     read: (name) => find(name)?.values[0] ?? '',
     readAll: (name) => find(name)?.values ?? [],
-    describe: () => describeFields([...new Map([...own, ...google])]),
+    describe: () =>
+      cutRaw(
+        JSON.stringify(Object.fromEntries([...own, ...google].map(([name, { values }]) => [name, values]))),
+      ),
     getContent: () => JSON.stringify([[...google], [...own]]),
   }
-}
-
-/** The fields, as far as they are shown: none is made into JSON that is cut off again. */
-function describeFields(
-  fields: readonly (readonly [name: string, Readonly<{ values: readonly string[] }>])[],
-): string {
-  const shown: [name: string, values: readonly string[]][] = []
-  let room = MAX_RAW_CHARACTERS
-  for (const [name, { values }] of fields) {
-    const most = room
-    shown.push([name, values.slice(0, most).map((value) => value.slice(0, most))])
-    room -= name.length + values.join('').length
-    if (room <= 0) break
-  }
-  return cutRaw(JSON.stringify(Object.fromEntries(shown)))
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { STATUS_CODES } from 'node:http'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Eta } from 'eta'
 import { CATALOG_STYLE_FILE, VIEWS_FOLDER } from '../../lib/paths.ts'
 
@@ -50,18 +50,18 @@ type ParameterObject = Readonly<{
 
 export type Pages = Readonly<{ document: string; page: string; style: string }>
 
-const TEMPLATES = {
-  '@catalog': 'catalog.eta',
-  '@catalog-words': join('partials', 'catalog-words.eta'),
-  '@catalog-rows': join('partials', 'catalog-rows.eta'),
-} as const
+/** The page, and the parts that it includes. */
+const TEMPLATES = ['catalog', 'partials/catalog-words', 'partials/catalog-rows']
 
 /** Read the document and make the page of it. Throws when a template or the style sheet is missing. */
 export function createPages(): Pages {
   const text = readFileSync(DOCUMENT_FILE, 'utf8')
   const eta = new Eta({ autoEscape: true, rmWhitespace: true, useWith: false })
-  for (const [name, file] of Object.entries(TEMPLATES))
-    eta.loadTemplate(name, eta.compile(readFileSync(join(VIEWS_FOLDER, file), 'utf8')))
+  for (const path of TEMPLATES)
+    eta.loadTemplate(
+      `@${basename(path)}`,
+      eta.compile(readFileSync(join(VIEWS_FOLDER, `${path}.eta`), 'utf8')),
+    )
   return {
     document: text,
     page: eta.render('@catalog', toPageView(JSON.parse(text) as OpenApiDocument)),
@@ -118,16 +118,13 @@ function toParameterRow({ name, in: place, required, description, schema }: Para
   return { name, note: facts.join(', '), words: toWords(description), more: toWords(describeBounds(schema)) }
 }
 
-function toFieldRows(schema: JsonSchema): Row[] {
-  const required = schema['required'] as readonly string[]
-  return Object.entries(schema['properties'] as Readonly<Record<string, JsonSchema>>).map(
-    ([name, field]) => ({
-      name,
-      note: describeType(field) + (required.includes(name) ? '' : ', may be missing'),
-      words: toWords(typeof field['description'] === 'string' ? field['description'] : ''),
-      more: toWords(describeBounds(field)),
-    }),
-  )
+function toFieldRows({ required, properties }: JsonSchema): Row[] {
+  return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, field]) => ({
+    name,
+    note: describeType(field) + ((required as readonly string[]).includes(name) ? '' : ', may be missing'),
+    words: toWords((field['description'] as string | undefined) ?? ''),
+    more: toWords(describeBounds(field)),
+  }))
 }
 
 /** A row for each answer of all operations; 404 means different things. */

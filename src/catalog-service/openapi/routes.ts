@@ -1,7 +1,15 @@
-import { type RequestHandler, type Response, Router } from 'express'
+import { type RequestHandler, Router } from 'express'
 import { CACHE_SECONDS } from '../../catalog/contract.ts'
-import { ServiceError } from '../../errors.ts'
+import { refuseMethod } from '../responses.ts'
 import type { Pages } from './pages.ts'
+
+const HEADERS = {
+  'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
 
 /**
  * What needs no key and counts as no request: `/openapi.json`, the same as a page at `/docs` with `/docs.css`, and `/`, which
@@ -10,47 +18,20 @@ import type { Pages } from './pages.ts'
  */
 export function createOpenApiRouter(): Router {
   const router = Router({ strict: true, caseSensitive: true })
-  let made: Promise<Pages> | undefined
-  const getPages = (): Promise<Pages> => {
-    made ??= import('./pages.ts')
-      .then(({ createPages }) => createPages())
-      .catch((error: unknown) => {
-        // The next one who asks tries again.
-        made = undefined
-        throw error
-      })
-    return made
-  }
-
-  const serve = (name: keyof Pages, contentType: string): RequestHandler => {
-    return async (_request, response) => {
-      setPublicHeaders(response)
-      response.type(contentType).send((await getPages())[name])
+  let pages: Pages | undefined
+  const serve =
+    (name: keyof Pages, contentType: string): RequestHandler =>
+    async (_request, response) => {
+      pages ??= (await import('./pages.ts')).createPages()
+      response.set(HEADERS).type(contentType).send(pages[name])
     }
-  }
-  router.route('/openapi.json').get(serve('document', 'application/json')).all(refuseMethod)
-  router.route('/docs').get(serve('page', 'text/html')).all(refuseMethod)
-  router.route('/docs.css').get(serve('style', 'text/css')).all(refuseMethod)
-  router.route('/').get(leadToPage).all(refuseMethod)
-  return router
-}
-
-const leadToPage: RequestHandler = (_request, response) => {
-  setPublicHeaders(response)
-  // Relative: the service may stand below a path of a proxy.
-  response.redirect('docs')
-}
-
-const refuseMethod: RequestHandler = () => {
-  throw new ServiceError(405, 'only GET is possible here')
-}
-
-function setPublicHeaders(response: Response): void {
-  response.set({
-    'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Content-Security-Policy':
-      "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  router.get('/openapi.json', serve('document', 'application/json'))
+  router.get('/docs', serve('page', 'text/html'))
+  router.get('/docs.css', serve('style', 'text/css'))
+  router.get('/', (_request, response) => {
+    // Relative: the service may stand below a path of a proxy.
+    response.set(HEADERS).redirect('docs')
   })
+  router.all(['/openapi.json', '/docs', '/docs.css', '/'], refuseMethod)
+  return router
 }

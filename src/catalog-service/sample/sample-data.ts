@@ -1,20 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
-import type { ChannelKind } from '../../catalog/contract.ts'
+import type { WireChannel } from '../../catalog/contract.ts'
 
-/** A fictional affiliate network. `query`: the parameters by which it names merchant and publisher. */
-type SampleNetwork = Readonly<{ name: string; query: string }>
-
-/** A fictional shop. `currency` is the one that its pages show unless their address names another. */
-type SampleShop = Readonly<{ name: string; host: string; currency: string }>
-
-export type SampleChannel = Readonly<{
-  id: string
-  name: string
-  kind: ChannelKind
-  url: string | null
-  networks: readonly string[] | 'all'
-  shops: readonly string[] | 'all'
-}>
+type SampleChannel = WireChannel & Readonly<Record<'networks' | 'shops', readonly string[] | 'all'>>
 
 /** Prices are decimal text. Without `availability` the offer is in stock. */
 type SampleOffer = Readonly<{
@@ -35,24 +22,21 @@ type SampleProduct = Readonly<{
   offers: readonly SampleOffer[]
 }>
 
-export type Sample = Readonly<{
-  networks: readonly SampleNetwork[]
-  shops: readonly SampleShop[]
+type Sample = Readonly<{
+  /** `query`: the parameters by which the network names merchant and publisher. */
+  networks: readonly Readonly<{ name: string; query: string }>[]
+  /** `currency` is the one that the shop's pages show unless their address names another. */
+  shops: readonly Readonly<{ name: string; host: string; currency: string }>[]
   channels: readonly [SampleChannel, SampleChannel, SampleChannel]
   products: readonly SampleProduct[]
 }>
 
-/** The box that the studio shows first: the channel that has every offer, a product with a picture and eight shops. */
-const SAMPLE_SHOWCASE = {
-  channelId: '952a0000-0000-4000-8000-000000000001',
-  gtin: '09520001001024',
-} as const
-
 export function createDemo<ReadContent>(publicUrl: string, readContent: ReadContent) {
   return {
     findPicture: findSamplePicture,
-    findListing: (pageUrl: string): SampleListing | undefined => findSampleListing(pageUrl, publicUrl),
-    showcase: SAMPLE_SHOWCASE,
+    findListing: (pageUrl: string) => findSampleListing(pageUrl, publicUrl),
+    /** The box that the studio shows first: the channel that has every offer, a product with a picture and eight shops. */
+    showcase: { channelId: '952a0000-0000-4000-8000-000000000001', gtin: '09520001001024' },
     readContent,
   }
 }
@@ -82,24 +66,10 @@ export function toPictureUrl(base: string, picture: string): string {
   return `${base}/demo/pictures/${picture}`
 }
 
-export type SampleListing = Readonly<{
-  shop: string
-  title: string
-  price: string
-  oldPrice: string | null
-  currency: string
-  pictureUrl: string | null
-}>
+let pages: ReadonlyMap<string, Readonly<{ product: SampleProduct; offer: SampleOffer }>> | undefined
 
-type Listed = Readonly<{ product: SampleProduct; offer: SampleOffer }>
-
-let pages: ReadonlyMap<string, Listed> | undefined
-
-/**
- * Find what a fictional shop shows at `pageUrl`, the address that the sample's links carry. `base` is the public address
- * of the server that has the pictures, without a slash at its end.
- */
-function findSampleListing(pageUrl: string, base: string): SampleListing | undefined {
+/** Find what a fictional shop shows at `pageUrl`, the address that the sample's links carry. */
+function findSampleListing(pageUrl: string, base: string) {
   pages ??= new Map(
     getSample().products.flatMap((product) =>
       product.offers.map((offer) => [toPageUrl(product.gtin, offer), { product, offer }]),
@@ -123,10 +93,7 @@ const PICTURES_FOLDER = new URL('pictures/', import.meta.url)
 /** Colours of a variant by what they are for, such as `background`. */
 type Tone = Readonly<Record<string, string>>
 
-/** `drawings`: SVG by the name of the product, in the first tone. */
-type Pictures = Readonly<{ drawings: ReadonlyMap<string, string>; tones: readonly [Tone, ...Tone[]] }>
-
-let pictures: Pictures | undefined
+let pictures: ReturnType<typeof readPictures> | undefined
 
 /** Find the SVG document of a name such as `headphones-3.svg`: the drawing of headphones in the third tone. */
 function findSamplePicture(name: string): string | undefined {
@@ -140,15 +107,11 @@ function findSamplePicture(name: string): string | undefined {
   return drawing.replace(/#[\da-f]{6}/g, (colour) => colours.get(colour) ?? colour)
 }
 
-function readPictures(): Pictures {
-  const files = readdirSync(PICTURES_FOLDER).filter((file) => file.endsWith('.svg'))
-  return {
-    drawings: new Map(
-      files.map((file) => [
-        file.slice(0, -'.svg'.length),
-        readFileSync(new URL(file, PICTURES_FOLDER), 'utf8'),
-      ]),
-    ),
-    tones: readJson('pictures/tones.json') as Pictures['tones'],
-  }
+/** `drawings`: SVG by the name of the product, in the first tone. */
+function readPictures() {
+  const drawings = new Map<string, string>()
+  for (const file of readdirSync(PICTURES_FOLDER))
+    if (file.endsWith('.svg'))
+      drawings.set(file.slice(0, -'.svg'.length), readFileSync(new URL(file, PICTURES_FOLDER), 'utf8'))
+  return { drawings, tones: readJson('pictures/tones.json') as readonly [Tone, ...Tone[]] }
 }

@@ -1,53 +1,38 @@
+import { sql } from 'kysely'
 import type { WireChannel } from '../../catalog/contract.ts'
 import type { ChannelQuery } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
 export type OwnedChannel = WireChannel & Readonly<{ organizationId: string; organization: string }>
 
-/** A channel to be made; its id is in lower case. */
-export type NewChannel = WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>
-
-export async function fetchChannels(
-  database: Catalog,
-  organizationId: string,
-): Promise<readonly WireChannel[]> {
-  return database
-    .selectFrom('channels')
-    .select(['id', 'name', 'kind', 'url'])
-    .where('organization_id', '=', organizationId)
-    .orderBy('created_at_ms')
-    .orderBy('id')
-    .execute()
+export async function fetchChannels(database: Catalog, organizationId: string): Promise<WireChannel[]> {
+  const { rows } = await sql<WireChannel>`
+    select id, name, kind, url from channels where organization_id = ${organizationId}
+    order by created_at_ms, id`.execute(database)
+  return rows
 }
 
-export async function hasChannel(
-  database: Catalog,
-  { organizationId, channelId }: ChannelQuery,
-): Promise<boolean> {
-  const found = await database
-    .selectFrom('channels')
-    .select('id')
-    .where('id', '=', channelId)
-    .where('organization_id', '=', organizationId)
-    .executeTakeFirst()
-  return found !== undefined
+export async function hasChannel(database: Catalog, channel: ChannelQuery): Promise<boolean> {
+  const { organizationId, channelId } = channel
+  const { rows } = await sql`
+    select 1 from channels where id = ${channelId} and organization_id = ${organizationId}`.execute(database)
+  return rows.length > 0
 }
 
-export async function fetchOwnedChannels(database: Catalog): Promise<readonly OwnedChannel[]> {
-  return database
-    .selectFrom('channels as c')
-    .innerJoin('organizations as o', 'o.id', 'c.organization_id')
-    .select(['c.id', 'c.name', 'c.kind', 'c.url'])
-    .select(['c.organization_id as organizationId', 'o.name as organization'])
-    .orderBy('c.created_at_ms')
-    .orderBy('c.id')
-    .execute()
+export async function fetchOwnedChannels(database: Catalog): Promise<OwnedChannel[]> {
+  const { rows } = await sql<OwnedChannel>`
+    select c.id, c.name, c.kind, c.url, o.id as "organizationId", o.name as organization
+    from channels c join organizations o on o.id = c.organization_id
+    order by c.created_at_ms, c.id`.execute(database)
+  return rows
 }
 
+/** The id of a new channel is in lower case. */
 export async function insertChannel(
   database: Catalog,
-  { id, name, kind, url, organizationId, createdAtMs }: NewChannel,
+  channel: WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>,
 ): Promise<void> {
+  const { id, name, kind, url, organizationId, createdAtMs } = channel
   const row = { id, name, kind, url, organization_id: organizationId, created_at_ms: createdAtMs }
   await database.insertInto('channels').values(row).execute()
 }

@@ -1,4 +1,5 @@
-import { hash as oneShotHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Caller, CatalogStore } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
@@ -23,20 +24,17 @@ export type NewApiKey = Readonly<{ id: string; key: string }>
 
 /** SHA-256 of a key, hex. A key has 256 random bits: a slow, salted hash would protect nothing more. */
 export function hashApiKey(key: string): string {
-  return oneShotHash('sha256', key)
+  return hash('sha256', key)
 }
 
 /** Find who has this key, if it is valid. The database sees only its prefix; hashes are compared in constant time. */
 export async function findCaller(database: Catalog, key: string): Promise<Caller | undefined> {
-  const rows = await database
-    .selectFrom('api_keys as k')
-    .innerJoin('organizations as o', 'o.id', 'k.organization_id')
-    .select(['k.id as keyId', 'k.hash', 'o.id', 'o.daily_limit as dailyLimit'])
-    .where('k.prefix', '=', key.slice(0, KEY_PREFIX_CHARACTERS))
-    .where('k.revoked_at_ms', 'is', null)
-    .execute()
-  const hash = Buffer.from(hashApiKey(key))
-  const found = rows.find((row) => timingSafeEqual(Buffer.from(row.hash), hash))
+  const { rows } = await sql<{ keyId: string; hash: string; id: string; dailyLimit: number | null }>`
+    select k.id as "keyId", k.hash, o.id, o.daily_limit as "dailyLimit"
+    from api_keys k join organizations o on o.id = k.organization_id
+    where k.prefix = ${key.slice(0, KEY_PREFIX_CHARACTERS)} and k.revoked_at_ms is null`.execute(database)
+  const keyHash = Buffer.from(hashApiKey(key))
+  const found = rows.find(({ hash }) => timingSafeEqual(Buffer.from(hash), keyHash))
   return found && { keyId: found.keyId, organization: { id: found.id, dailyLimit: found.dailyLimit } }
 }
 
@@ -71,15 +69,10 @@ export async function fetchApiKeys({ reader }: Pick<CatalogStore, 'reader'>): Pr
 
 /** Revoke a key for good. Return whether there was a valid one of this id. */
 export async function revokeApiKey(store: CatalogStore, id: string): Promise<boolean> {
-  const result = await store.write((database) =>
-    database
-      .updateTable('api_keys')
-      .set({ revoked_at_ms: store.clock.nowMs() })
-      .where('id', '=', id)
-      .where('revoked_at_ms', 'is', null)
-      .executeTakeFirst(),
-  )
-  return result.numUpdatedRows > 0n
+  const revoke = sql`
+    update api_keys set revoked_at_ms = ${store.clock.nowMs()} where id = ${id} and revoked_at_ms is null`
+  const { numAffectedRows = 0n } = await store.write((database) => revoke.execute(database))
+  return numAffectedRows > 0n
 }
 
 /** Take a key off the list. Call it only for a revoked one: a list should tell which keys were ever valid. */

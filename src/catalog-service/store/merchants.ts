@@ -8,19 +8,14 @@ export type MerchantNetwork = Readonly<{ name: string; reference: string | null;
 
 export type ListedMerchant = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
 
-export type MerchantQuery = Readonly<{
-  networkId: number | undefined
-  limit: number | undefined
-  isCounted: boolean
-}>
-
 type Row = Readonly<{ id: number; merchant: string; network: string | null }> & Omit<MerchantNetwork, 'name'>
 
 /** Return shops by name. Without counts, each pair of shop and network is one look into an index. */
 export async function fetchMerchants(
   database: Catalog,
-  { networkId, limit, isCounted }: MerchantQuery,
+  query: Readonly<{ networkId: number | undefined; limit: number | undefined; isCounted: boolean }>,
 ): Promise<readonly ListedMerchant[]> {
+  const { networkId, limit, isCounted } = query
   const first = limit === undefined ? sql`` : sql`limit ${limit}`
   const wanted = networkId === undefined ? sql`true` : isIn(sql`${networkId}`)
   const onlyNetwork = networkId === undefined ? sql`true` : sql`n.id = ${networkId}`
@@ -65,30 +60,20 @@ export async function insertMerchant(database: Catalog, name: string): Promise<n
 
 export type MerchantInNetwork = Readonly<{ networkId: number; merchantId: number }>
 
-/** Set what a network calls a shop; `null`: by its name. Return whether a reference was set before. */
+/** Set what a network calls a shop; `null`: by its name. */
 export async function setMerchantReference(
   database: Catalog,
   { networkId, merchantId }: MerchantInNetwork,
   reference: string | null,
-): Promise<boolean> {
-  const removed = await database
-    .deleteFrom('network_merchants')
-    .where('network_id', '=', networkId)
-    .where('merchant_id', '=', merchantId)
-    .executeTakeFirst()
-  if (reference !== null) {
-    const row = { network_id: networkId, merchant_id: merchantId, reference }
-    await database.insertInto('network_merchants').values(row).execute()
-  }
-  return removed.numDeletedRows > 0n
-}
-
-/**
- * Remove a shop with its approvals, revoked ones too, and what networks call it. Call `removeMerchantOffers` before it: a
- * shop that gets the same number later must not find offers under it.
- */
-export async function removeMerchant(database: Catalog, id: number): Promise<void> {
-  await database.deleteFrom('merchants').where('id', '=', id).execute()
+): Promise<void> {
+  await sql`
+    delete from network_merchants where network_id = ${networkId} and merchant_id = ${merchantId}`.execute(
+    database,
+  )
+  if (reference === null) return
+  await sql`
+    insert into network_merchants (network_id, merchant_id, reference)
+    values (${networkId}, ${merchantId}, ${reference})`.execute(database)
 }
 
 /** An approval, given or revoked, with names. `channelId` is `null` where the network channel serves none. */
@@ -126,14 +111,12 @@ export async function getApprovalState(
   database: Catalog,
   { networkChannelId, merchantId }: Readonly<{ networkChannelId: number; merchantId: number }>,
 ): Promise<ApprovalState> {
-  const row = await database
-    .selectFrom('approvals')
-    .select('revoked_at_ms')
-    .where('network_channel_id', '=', networkChannelId)
-    .where('merchant_id', '=', merchantId)
-    .executeTakeFirst()
+  const { rows } = await sql<{ isApproved: number | boolean }>`
+    select revoked_at_ms is null as "isApproved" from approvals
+    where network_channel_id = ${networkChannelId} and merchant_id = ${merchantId}`.execute(database)
+  const [row] = rows
   if (row === undefined) return 'unknown'
-  return row.revoked_at_ms === null ? 'approved' : 'revoked'
+  return row.isApproved ? 'approved' : 'revoked'
 }
 
 /**

@@ -17,14 +17,13 @@ type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
 export async function getCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>): Promise<string> {
   const known = await findMeta(store.reader, 'catalog_id')
   if (known !== undefined) return known
-  return store.write(async (database) => {
-    if ((await findMeta(database, 'catalog_id')) === undefined) await renewCatalogId(database)
-    return (await findMeta(database, 'catalog_id')) ?? ''
-  })
+  return store.write(async (database) => (await findMeta(database, 'catalog_id')) ?? renewCatalogId(database))
 }
 
-export async function renewCatalogId(database: Catalog): Promise<void> {
-  await putMeta(database, 'catalog_id', randomUUID())
+export async function renewCatalogId(database: Catalog): Promise<string> {
+  const id = randomUUID()
+  await putMeta(database, 'catalog_id', id)
+  return id
 }
 
 export async function findMeta(database: Catalog, key: MetaKey): Promise<string | undefined> {

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Kysely, type Migration, sql } from 'kysely'
+import type { Migrations } from '../../database/migrate.ts'
 import { ID, TEXT, runStatements } from '../../database/postgres-statements.ts'
-
-type Migrations = Readonly<Record<string, Migration>>
 
 function toMigration(statements: readonly string[]): Migration {
   return {
@@ -12,13 +11,9 @@ function toMigration(statements: readonly string[]): Migration {
   }
 }
 
-function toMigrations(steps: Readonly<Record<string, readonly string[]>>): Migrations {
-  return Object.fromEntries(Object.entries(steps).map(([name, list]) => [name, toMigration(list)]))
-}
-
 /** The catalog's tables in SQLite, by the name of the step that makes them. */
-export const CATALOG_MIGRATIONS: Migrations = toMigrations({
-  '0001-accounts': [
+export const CATALOG_MIGRATIONS: Migrations = {
+  '0001-accounts': toMigration([
     `create table organizations (
       id text primary key not null, name text not null, daily_limit integer, created_at_ms integer not null)`,
     `create table api_keys (
@@ -42,8 +37,8 @@ export const CATALOG_MIGRATIONS: Migrations = toMigrations({
       merchant_id integer not null references merchants (id) on delete cascade, revoked_at_ms integer,
       primary key (network_channel_id, merchant_id)) without rowid`,
     `create table meta (key text primary key not null, value text not null)`,
-  ],
-  '0002-offers': [
+  ]),
+  '0002-offers': toMigration([
     `create table products (
       gtin text primary key not null, title text not null, brand text, images text not null) without rowid`,
     // No foreign keys here: an import writes millions of rows and keeps the two tables together itself.
@@ -54,9 +49,9 @@ export const CATALOG_MIGRATIONS: Migrations = toMigrations({
     `create index offers_gtin on offers (gtin)`,
     `create unique index offers_feed
       on offers (network_channel_id, merchant_id, gtin, currency, feed_url) where network_channel_id is not null`,
-  ],
+  ]),
   // Offers of a product lie side by side, and a shop's are found in the order of their GTINs: docs/adr/0020.
-  '0003-offers-by-gtin': [
+  '0003-offers-by-gtin': toMigration([
     `alter table offers rename to former_offers`,
     `create table offers (
       gtin text not null, network_id integer not null, merchant_id integer not null,
@@ -75,49 +70,59 @@ export const CATALOG_MIGRATIONS: Migrations = toMigrations({
     `update network_channels set reference = '' where reference = channel_id`,
     `create index network_channels_channel on network_channels (channel_id)`,
     `delete from products where not exists (select 1 from offers where offers.gtin = products.gtin)`,
-  ],
-  '0004-network-merchants': [
+  ]),
+  '0004-network-merchants': toMigration([
     `create table network_merchants (
       network_id integer not null references networks (id) on delete cascade,
       merchant_id integer not null references merchants (id) on delete cascade, reference text not null,
       primary key (network_id, merchant_id)) without rowid`,
-  ],
+  ]),
   // Imports skip rows that they know: docs/adr/0039.
-  '0005-sources': [
+  '0005-sources': toMigration([
     `alter table products add column import_id integer`,
     `alter table products add column source text`,
     `create table import_shops (
       network_id integer not null, merchant_id integer not null, network_channel_id integer not null,
       primary key (network_id, merchant_id, network_channel_id)) without rowid`,
     `create table unchanged_products (gtin text primary key not null, import_id integer not null) without rowid`,
-  ],
-  '0006-touched-gtins': [`create table touched_gtins (gtin text primary key not null) without rowid`],
-})
+  ]),
+  '0006-touched-gtins': toMigration([
+    `create table touched_gtins (gtin text primary key not null) without rowid`,
+  ]),
+}
 
 /** The usage database's tables in SQLite. */
-export const USAGE_MIGRATIONS: Migrations = toMigrations({
-  '0001-usage': [
+export const USAGE_MIGRATIONS: Migrations = {
+  '0001-usage': toMigration([
     `create table usage (
       organization_id text not null, day text not null, requests integer not null,
       primary key (organization_id, day)) without rowid`,
-  ],
-  '0002-key-uses': [
+  ]),
+  '0002-key-uses': toMigration([
     `create table key_uses (key_id text primary key not null, used_at_ms integer not null) without rowid`,
-  ],
-})
+  ]),
+}
 
 /** The catalog's tables on a server that speaks PostgreSQL's protocol, by the name of the step that makes them. */
 export const POSTGRES_CATALOG_MIGRATIONS: Migrations = {
   'postgres-0001-first': {
     async up(database: Kysely<unknown>) {
-      await runStatements(database, [...ACCOUNTS, ...NETWORKS, ...PRODUCTS, ...USAGE, ...WRITING])
+      await runStatements(database, POSTGRES_TABLES)
       await sql`insert into meta (key, value) values ('catalog_id', ${randomUUID()})`.execute(database)
     },
   },
-  'postgres-0002-sources': { up: (database: Kysely<unknown>) => runStatements(database, SOURCES) },
+  // Imports skip rows that they know: docs/adr/0039.
+  'postgres-0002-sources': {
+    up: (database: Kysely<unknown>) =>
+      runStatements(database, [
+        `alter table products add column import_id bigint`,
+        `alter table products add column source text`,
+        `create table unchanged_products (gtin ${TEXT} primary key, import_id bigint not null)`,
+      ]),
+  },
 }
 
-const ACCOUNTS = [
+const POSTGRES_TABLES = [
   `create table organizations (
     id ${TEXT} primary key, name ${TEXT} not null, daily_limit bigint, created_at_ms bigint not null)`,
   `create table api_keys (
@@ -130,9 +135,6 @@ const ACCOUNTS = [
     id ${TEXT} primary key, organization_id ${TEXT} not null references organizations (id) on delete cascade,
     name text not null, kind text not null, url text, created_at_ms bigint not null)`,
   `create index channels_organization on channels (organization_id)`,
-]
-
-const NETWORKS = [
   `create table networks (id ${ID}, name ${TEXT} not null unique, link_template text)`,
   `create table network_channels (
     id ${ID}, organization_id ${TEXT} not null references organizations (id) on delete cascade,
@@ -153,10 +155,7 @@ const NETWORKS = [
     merchant_id bigint not null references merchants (id) on delete cascade, revoked_at_ms bigint,
     primary key (network_channel_id, merchant_id))`,
   `create index approvals_merchant on approvals (merchant_id)`,
-]
-
-/** No foreign keys here, as in SQLite: an import writes millions of rows and keeps the two tables together itself. */
-const PRODUCTS = [
+  // No foreign keys here, as in SQLite: an import writes millions of rows and keeps the two tables together itself.
   `create table products (gtin ${TEXT} primary key, title text not null, brand text, images text not null)`,
   `create table offers (
     gtin ${TEXT} not null, network_id bigint not null, merchant_id bigint not null, network_channel_id bigint not null,
@@ -164,16 +163,10 @@ const PRODUCTS = [
     url text not null, import_id bigint,
     primary key (gtin, network_id, merchant_id, network_channel_id, currency, variant))`,
   `create index offers_merchant on offers (merchant_id, network_id, network_channel_id, gtin)`,
-]
-
-const USAGE = [
   `create table usage (
     organization_id ${TEXT} not null, day ${TEXT} not null, requests bigint not null,
     primary key (organization_id, day))`,
   `create table key_uses (key_id ${TEXT} primary key, used_at_ms bigint not null)`,
-]
-
-const WRITING = [
   `create table meta (key ${TEXT} primary key, value text not null)`,
   // Whoever writes changes this row first, and so waits for the one who writes. Nobody else reads it.
   `create table writer_turns (id integer primary key, turns bigint not null)`,
@@ -183,11 +176,4 @@ const WRITING = [
     network_id bigint not null, merchant_id bigint not null, network_channel_id bigint not null,
     primary key (network_id, merchant_id, network_channel_id))`,
   `create table touched_gtins (gtin ${TEXT} primary key)`,
-]
-
-/** Imports skip rows that they know: docs/adr/0039. */
-const SOURCES = [
-  `alter table products add column import_id bigint`,
-  `alter table products add column source text`,
-  `create table unchanged_products (gtin ${TEXT} primary key, import_id bigint not null)`,
 ]

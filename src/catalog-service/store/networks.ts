@@ -52,14 +52,6 @@ export async function updateNetwork(
     .execute()
 }
 
-/**
- * Remove a network with its network channels, their approvals, and what it calls merchants. Call `removeNetworkOffers`
- * before it: a network that gets the same number later must not find offers under it.
- */
-export async function removeNetwork(database: Catalog, id: number): Promise<void> {
-  await database.deleteFrom('networks').where('id', '=', id).execute()
-}
-
 export async function fetchNetworkChannels(
   database: Catalog,
   filter: Readonly<{ networkId?: number; organizationId?: string; channelId?: string }> = {},
@@ -87,10 +79,10 @@ export function isPlaceholder({ reference }: NetworkChannel): boolean {
 
 export async function insertNetworkChannel(
   database: Catalog,
-  made: Readonly<{ organizationId: string; networkId: number; reference: string }>,
+  made: Readonly<{ organizationId: string; networkId: number; reference: string; channelId?: string }>,
 ): Promise<number> {
-  const { organizationId, networkId, reference } = made
-  const row = { organization_id: organizationId, network_id: networkId, reference, channel_id: null }
+  const { organizationId, networkId, reference, channelId: channel_id = null } = made
+  const row = { organization_id: organizationId, network_id: networkId, reference, channel_id }
   const insert = database.insertInto('network_channels').values(row)
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
@@ -107,15 +99,10 @@ export async function setChannel(database: Catalog, id: number, channelId: strin
   await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
 }
 
-export type LinkParts = Readonly<{
-  template: string
-  merchantUrl: string
-  merchant: string
-  publisher: string
-}>
-
 /** The network channel's tracking link; every part is percent-encoded, other braces stay as they are. */
-export function makeAffiliateLink(parts: LinkParts): string {
+export function makeAffiliateLink(
+  parts: Readonly<{ template: string; merchantUrl: string; merchant: string; publisher: string }>,
+): string {
   const { template, merchantUrl: url, merchant, publisher } = parts
   const values = { url, merchant, publisher }
   return template.replace(/\{(url|merchant|publisher)\}/g, (_, name: keyof typeof values) =>

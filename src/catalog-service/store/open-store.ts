@@ -16,12 +16,10 @@ type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; r
  */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
   const { clock } = options
-  const database = await openDatabase(options)
-  const { reader, usage, write, run, runSnapshot, failure, close } = database
+  const { run, runSnapshot, ...connections } = await openDatabase(options)
+  const { reader, usage } = connections
   return {
-    reader,
-    usage,
-    write,
+    ...connections,
     clock,
     findCaller: (key) => run(() => findCaller(reader, key)),
     async findFirstCaller() {
@@ -38,16 +36,14 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
       runSnapshot(async (transaction) =>
         (await hasChannel(transaction, query)) ? fetchVisiblePage(transaction, query) : undefined,
       ),
-    countRequest: createUsageCounter(database, clock),
-    noteKeyUse: createKeyNotes(database, clock),
-    ...(failure !== undefined && { failure }),
-    close,
+    countRequest: createUsageCounter({ usage, run }, clock),
+    noteKeyUse: createKeyNotes({ usage, run }, clock),
   }
 }
 
 async function openDatabase({ database, role = 'command' }: CatalogStoreOptions): Promise<CatalogDatabase> {
-  if (database.kind === 'sqlite') return openSqliteCatalog({ path: database.path, isAlone: role === 'alone' })
+  if (database.kind === 'sqlite') return openSqliteCatalog(database.path, role === 'alone')
   // An installation on SQLite never loads the client of PostgreSQL.
   const { openPostgresCatalog } = await import('./postgres.ts')
-  return openPostgresCatalog({ address: database, role })
+  return openPostgresCatalog(database, role)
 }

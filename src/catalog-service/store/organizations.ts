@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Organization } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
 export type NamedOrganization = Organization & Readonly<{ name: string; createdAtMs: number }>
 
 export async function findFirstOrganization(database: Catalog): Promise<Organization | undefined> {
-  return database
-    .selectFrom('organizations')
-    .select(['id', 'daily_limit as dailyLimit'])
-    .orderBy('created_at_ms')
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst()
+  const { rows } = await sql<Organization>`
+    select id, daily_limit as "dailyLimit" from organizations order by created_at_ms, id limit 1`.execute(
+    database,
+  )
+  return rows[0]
 }
 
 export async function getOrMakeOrganizationId(database: Catalog, nowMs: number): Promise<string> {
@@ -50,28 +49,11 @@ export async function updateOrganization(
   await database.updateTable('organizations').set(change).where('id', '=', id).execute()
 }
 
-export type Belongings = Readonly<{ keys: number; channels: number; networkChannels: number }>
-
-export async function countBelongings(database: Catalog, organizationId: string): Promise<Belongings> {
-  const count = async (table: 'api_keys' | 'channels' | 'network_channels'): Promise<number> => {
-    const row = await database
-      .selectFrom(table)
-      .select((build) => build.fn.countAll<number>().as('rows'))
-      .where('organization_id', '=', organizationId)
-      .executeTakeFirstOrThrow()
-    return row.rows
-  }
-  return {
-    keys: await count('api_keys'),
-    channels: await count('channels'),
-    networkChannels: await count('network_channels'),
-  }
-}
-
-/**
- * Remove an organization with its keys, channels, network channels and their approvals. Call `removeOrganizationOffers`
- * before it: a network channel that gets the same number later must not find offers under it.
- */
-export async function removeOrganization(database: Catalog, id: string): Promise<void> {
-  await database.deleteFrom('organizations').where('id', '=', id).execute()
+export async function countBelongings(database: Catalog, organizationId: string) {
+  const { rows } = await sql<{ keys: number; channels: number; networkChannels: number }>`
+    select (select count(*) from api_keys where organization_id = o.id) as keys,
+      (select count(*) from channels where organization_id = o.id) as channels,
+      (select count(*) from network_channels where organization_id = o.id) as "networkChannels"
+    from organizations o where o.id = ${organizationId}`.execute(database)
+  return rows[0] ?? { keys: 0, channels: 0, networkChannels: 0 }
 }

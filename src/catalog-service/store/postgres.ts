@@ -3,7 +3,7 @@ import { MINUTE_MS, SECOND_MS, systemClock } from '../../clock.ts'
 import type { PostgresAddress } from '../../config/database-address.ts'
 import { isUpToDate, migratePostgres } from '../../database/migrate.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
-import { type OpenPostgres, inTime, openPostgres } from '../../database/postgres.ts'
+import { inTime, openPostgres } from '../../database/postgres.ts'
 import { findSqlState, isConflict, retryConflicts } from '../../database/transact.ts'
 import { StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
 import { CATALOG_HELD, type CatalogDatabase, type CatalogRole } from './catalog-store.ts'
@@ -43,27 +43,17 @@ const LOCK_NOT_AVAILABLE = '55P03'
 /** SQLSTATEs of statements that cannot be right: another try would not help. Without a right to them it may. */
 const IS_FAULT = /^42(?!501)/
 
-export type PostgresCatalogOptions = Readonly<{ address: PostgresAddress; role: CatalogRole }>
-
-type Connections = Readonly<{
-  address: PostgresAddress
-  reader: OpenPostgres<CatalogTables>
-  usage: OpenPostgres<UsageTables>
-  writer: OpenPostgres<CatalogTables>
-}>
-
 /**
  * Open the catalog on a server that speaks PostgreSQL's protocol, which any number of processes may share. A service that
  * is `alone` opens without it, answers that the catalog is busy, and goes on when it is available.
  * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
  */
-export async function openPostgresCatalog({
-  address,
-  role,
-}: PostgresCatalogOptions): Promise<CatalogDatabase> {
-  const connections = createConnections(address, role)
-  const { reader, usage, writer } = connections
-  const open = createOpening(connections)
+export async function openPostgresCatalog(
+  address: PostgresAddress,
+  role: CatalogRole,
+): Promise<CatalogDatabase> {
+  const { reader, usage, writer } = createConnections(address, role)
+  const open = createOpening(writer.database, address.label)
   const close = async (): Promise<void> => {
     await Promise.all([reader.close(), usage.close(), writer.close()])
   }
@@ -103,18 +93,17 @@ export async function openPostgresCatalog({
   }
 }
 
-function createConnections(address: PostgresAddress, role: CatalogRole): Connections {
+function createConnections(address: PostgresAddress, role: CatalogRole) {
   const isCommand = role === 'command'
   const statementTimeoutMs = isCommand ? LONG_STATEMENT_MS : address.statementTimeoutMs
   const counters = isCommand ? 1 : Math.max(1, Math.floor(address.poolSize * COUNTING_PART))
   const readers = isCommand ? 1 : Math.max(1, address.poolSize - counters - 1)
-  const place = { address, schema: SCHEMA }
+  const catalog = { address, schema: SCHEMA }
   return {
-    address,
-    reader: openPostgres({ ...place, size: readers, statementTimeoutMs }),
-    usage: openPostgres({ ...place, size: counters, statementTimeoutMs }),
-    writer: openPostgres({
-      ...place,
+    reader: openPostgres<CatalogTables>({ ...catalog, size: readers, statementTimeoutMs }),
+    usage: openPostgres<UsageTables>({ ...catalog, size: counters, statementTimeoutMs }),
+    writer: openPostgres<CatalogTables>({
+      ...catalog,
       size: 1,
       statementTimeoutMs: LONG_STATEMENT_MS,
       idleTransactionMs: LONG_REST_MS,
@@ -122,28 +111,14 @@ function createConnections(address: PostgresAddress, role: CatalogRole): Connect
   }
 }
 
-/** Return what opens the database, unless it is open: as often as it fails, half a second apart. */
-function createOpening({ address, writer }: Connections): () => Promise<void> {
-  let isOpen = false
+/** Return what opens the database once. After a failure it tries again, half a second later at the earliest. */
+function createOpening(writer: Catalog, label: string): () => Promise<void> {
   let opening: Promise<void> | undefined
-  let failed: Readonly<{ error: VitrineError; atMs: number }> | undefined
-  const openNow = async (): Promise<void> => {
-    try {
-      await migrate(writer.database)
-      isOpen = true
-    } catch (error) {
-      failed = { error: toOpeningError(error, address.label), atMs: systemClock.nowMs() }
-      throw failed.error
-    } finally {
-      opening = undefined
-    }
-  }
-  return async () => {
-    if (isOpen) return
-    const sinceMs = systemClock.nowMs() - (failed?.atMs ?? -Infinity)
-    if (failed !== undefined && sinceMs >= 0 && sinceMs < REOPEN_AFTER_MS) throw failed.error
-    await (opening ??= openNow())
-  }
+  return () =>
+    (opening ??= migrate(writer).catch((error: unknown) => {
+      systemClock.startTimer(REOPEN_AFTER_MS, () => (opening = undefined))
+      throw toOpeningError(error, label)
+    }))
 }
 
 /** Look first: a database of this version is opened without a right to change its tables. */

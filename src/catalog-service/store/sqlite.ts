@@ -21,14 +21,12 @@ const MAPPED_BYTES: number = 2 * 1024 * 1024 * 1024 - 64 * 1024
 /** A count takes no time: if a foreign process locks the file for longer than this, the request is not counted. */
 const USAGE_BUSY_MS = 250
 
-/** `isAlone`: nothing else runs in this process, so that the file may be mapped for reading (see `SqliteOptions`). */
-export type SqliteCatalogOptions = Readonly<{ path: string; isAlone: boolean }>
-
 /**
- * Open the catalog's file and the usage file beside it.
+ * Open the catalog's file and the usage file beside it. `isAlone`: nothing else runs in this process, so that the file may be
+ * mapped for reading (see `SqliteOptions`).
  * @throws StoreError when a file cannot be opened; StoreNewerError when a newer version made it.
  */
-export async function openSqliteCatalog({ path, isAlone }: SqliteCatalogOptions): Promise<CatalogDatabase> {
+export async function openSqliteCatalog(path: string, isAlone: boolean): Promise<CatalogDatabase> {
   const opened: Pick<Kysely<unknown>, 'destroy'>[] = []
   const open = <T>(options: SqliteOptions): Kysely<T> => {
     const database = new Kysely<T>({ dialect: new SqliteDialect({ database: openSqlite(options) }) })

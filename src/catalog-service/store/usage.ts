@@ -28,12 +28,13 @@ export function createUsageCounter(database: UsageDatabase, clock: Clock): Catal
   const batchers = new LRUCache<string, CatalogStore['countRequest']>({ max: MAX_ORGANIZATIONS })
   return (organization) => {
     const name = `${organization.id} ${organization.dailyLimit}`
-    const known = batchers.get(name)
-    if (known !== undefined) return known(organization)
-    const count = createBatcher(({ length }: readonly Organization[]) =>
-      countRequests(database, organization, { day: toUtcDay(clock.nowMs()), requests: length }),
-    )
-    batchers.set(name, count)
+    let count = batchers.get(name)
+    if (count === undefined) {
+      count = createBatcher(({ length }) =>
+        countRequests(database, organization, { day: toUtcDay(clock.nowMs()), requests: length }),
+      )
+      batchers.set(name, count)
+    }
     return count(organization)
   }
 }
@@ -46,9 +47,7 @@ async function countRequests(
   organization: Organization,
   { day, requests }: Requests,
 ): Promise<boolean[]> {
-  if (await add(database, organization, { day, requests }))
-    return Array.from({ length: requests }, () => true)
-  let counted = 0
+  let counted = (await add(database, organization, { day, requests })) ? requests : 0
   while (counted < requests - 1 && (await add(database, organization, { day, requests: 1 }))) counted += 1
   return Array.from({ length: requests }, (_, index) => index < counted)
 }
@@ -60,19 +59,14 @@ async function add(
   { day, requests }: Requests,
 ): Promise<boolean> {
   if (dailyLimit !== null && requests > dailyLimit) return false
-  const count = usage
-    .insertInto('usage')
-    .values({ organization_id: id, day, requests })
-    .onConflict((conflict) => {
-      const change = conflict
-        .columns(['organization_id', 'day'])
-        .doUpdateSet({ requests: sql`usage.requests + excluded.requests` })
-      if (dailyLimit === null) return change
-      return change.where(sql`usage.requests + excluded.requests`, '<=', dailyLimit)
-    })
-    .returning('requests')
+  const hasRoom = dailyLimit === null ? sql`true` : sql`usage.requests + excluded.requests <= ${dailyLimit}`
+  const count = sql`
+    insert into usage (organization_id, day, requests) values (${id}, ${day}, ${requests})
+    on conflict (organization_id, day) do update set requests = usage.requests + excluded.requests
+    where ${hasRoom} returning requests`
   try {
-    return (await run(() => retryConflicts(() => count.execute()))).length > 0
+    const { rows } = await run(() => retryConflicts(() => count.execute(usage)))
+    return rows.length > 0
   } catch (error) {
     if (error instanceof StoreError) throw error
     throw new StoreError('the daily count cannot be written', { cause: error })
@@ -80,23 +74,17 @@ async function add(
 }
 
 export function createKeyNotes({ usage, run }: UsageDatabase, clock: Clock): CatalogStore['noteKeyUse'] {
-  const notedAtMs = new Map<string, number>()
+  const notedAtMs = new LRUCache<string, number>({ max: MAX_NOTED_KEYS })
   return (keyId) => {
     const nowMs = clock.nowMs()
     if (isWithin(notedAtMs.get(keyId) ?? -Infinity, NOTE_EVERY_MS, nowMs)) return
-    if (notedAtMs.size >= MAX_NOTED_KEYS) notedAtMs.clear()
     notedAtMs.set(keyId, nowMs)
-    const note = usage
-      .insertInto('key_uses')
-      .values({ key_id: keyId, used_at_ms: nowMs })
-      .onConflict((conflict) =>
-        conflict
-          .column('key_id')
-          .doUpdateSet({ used_at_ms: sql`excluded.used_at_ms` })
-          .where(sql<boolean>`excluded.used_at_ms > key_uses.used_at_ms`),
-      )
+    const note = sql`
+      insert into key_uses (key_id, used_at_ms) values (${keyId}, ${nowMs})
+      on conflict (key_id) do update set used_at_ms = excluded.used_at_ms
+      where excluded.used_at_ms > key_uses.used_at_ms`
     // The request was counted: the caller has no part in a failure here.
-    run(() => note.execute()).catch(() => {})
+    run(() => note.execute(usage)).catch(() => {})
   }
 }
 
@@ -105,11 +93,10 @@ export async function fetchRequestsToday({
   usage,
   clock,
 }: CatalogStore): Promise<ReadonlyMap<string, number>> {
-  const today = toUtcDay(clock.nowMs())
   const rows = await usage
     .selectFrom('usage')
-    .select(['organization_id', 'requests'])
-    .where('day', '=', today)
+    .selectAll()
+    .where('day', '=', toUtcDay(clock.nowMs()))
     .execute()
   return new Map(rows.map((row) => [row.organization_id, row.requests]))
 }

@@ -13,26 +13,19 @@ const GROWTH = 4
 
 type Sql = RawBuilder<unknown>
 
-/** What statements say differently on SQLite and PostgreSQL. `toList` takes its values as one parameter, however many. */
-const SQLITE = {
-  jsonGroupArray: sql`json_group_array`,
-  jsonObject: sql`json_object`,
-  toList: (values: readonly string[] | readonly number[]): Sql =>
-    sql`(select value from json_each(${JSON.stringify(values)}))`,
-}
-type SqlDialect = typeof SQLITE
-
-const POSTGRES: SqlDialect = {
-  jsonGroupArray: sql`json_agg`,
-  jsonObject: sql`json_build_object`,
-  toList: (values) => {
-    const type = typeof values[0] === 'number' ? sql`bigint` : sql`text`
-    return sql`(select unnest(${values}::${type}[]))`
-  },
-}
-
-function getSqlDialect(database: Catalog): SqlDialect {
-  return isPostgres(database) ? POSTGRES : SQLITE
+/** What statements say differently on SQLite and PostgreSQL. */
+function getSqlDialect(database: Catalog) {
+  const isServer = isPostgres(database)
+  return {
+    jsonGroupArray: isServer ? sql`json_agg` : sql`json_group_array`,
+    jsonObject: isServer ? sql`json_build_object` : sql`json_object`,
+    /** Values as one parameter, however many. */
+    toList(values: readonly string[] | readonly number[]): Sql {
+      if (!isServer) return sql`(select value from json_each(${JSON.stringify(values)}))`
+      const type = typeof values[0] === 'number' ? sql`bigint` : sql`text`
+      return sql`(select unnest(${values}::${type}[]))`
+    },
+  }
 }
 
 /** Read a value of JSON: PostgreSQL's client has parsed it, SQLite returns text. */
@@ -82,7 +75,8 @@ function ownChannel({ organizationId, channelId }: ChannelQuery): Sql {
  * The rule of visibility (contract, sections 1 and 4.2): the network channel is assigned to the channel and approved for the
  * merchant, and there is a link. SQLite reads tables in the order of `cross join`; it would begin with the approvals of all.
  */
-function selectProducts({ jsonGroupArray, jsonObject }: SqlDialect, channel: ChannelQuery): Sql {
+function selectProducts(database: Catalog, channel: ChannelQuery): Sql {
+  const { jsonGroupArray, jsonObject } = getSqlDialect(database)
   return sql`select p.gtin, p.title, p.brand, p.images, (
     select ${jsonGroupArray}(${jsonObject}(${OFFER})
       order by o.network_id, o.merchant_id, o.network_channel_id, o.currency, o.variant)
@@ -100,7 +94,7 @@ export async function findVisibleProduct(
   channel: ChannelQuery,
   gtin: string,
 ): Promise<WireProduct | undefined> {
-  const products = selectProducts(getSqlDialect(database), channel)
+  const products = selectProducts(database, channel)
   const { rows } = await sql<ProductRow>`${products} where p.gtin = ${gtin}`.execute(database)
   return toProducts(rows)[0]
 }
@@ -116,7 +110,7 @@ export async function fetchVisiblePage(database: Catalog, query: PageQuery): Pro
 /** Read on product by product, until it is cheaper to ask each shop of the channel for its next products. */
 async function collectProducts(database: Catalog, query: PageQuery): Promise<WireProduct[]> {
   const { limit } = query
-  const products = selectProducts(getSqlDialect(database), query)
+  const products = selectProducts(database, query)
   const found: WireProduct[] = []
   let afterGtin = query.afterGtin
   let shops: number | undefined
@@ -135,19 +129,16 @@ async function collectProducts(database: Catalog, query: PageQuery): Promise<Wir
     shops ??= await countShops(database, query)
     if (expected > shops + limit) {
       const rest = { ...query, afterGtin, limit: limit - found.length }
-      return [...found, ...(await fetchByShops(database, rest, shops))]
+      const gtins = await findVisibleGtins(database, rest, shops)
+      const { rows: others } = await sql<ProductRow>`
+        ${products} where p.gtin in ${getSqlDialect(database).toList(gtins)} order by p.gtin`.execute(
+        database,
+      )
+      return [...found, ...toProducts(others)]
     }
     count = Math.min(MAX_PRODUCTS_READ, Math.ceil(expected))
   }
   return found.slice(0, limit)
-}
-
-async function fetchByShops(database: Catalog, query: PageQuery, shops: number): Promise<WireProduct[]> {
-  const dialect = getSqlDialect(database)
-  const gtins = await findVisibleGtins(database, query, shops)
-  const { rows } = await sql<ProductRow>`${selectProducts(dialect, query)}
-    where p.gtin in ${dialect.toList(gtins)} order by p.gtin`.execute(database)
-  return toProducts(rows)
 }
 
 /** The shops of a channel: once for links of their own, and once for pages that become links. */
@@ -166,7 +157,6 @@ async function countShops(database: Catalog, channel: ChannelQuery): Promise<num
   return rows[0]?.shops ?? 0
 }
 
-type ShopGtins = Readonly<{ merchantId: number; gtins: readonly string[] }>
 type NextQuery = PageQuery & Readonly<{ merchantIds: readonly number[] | null }>
 
 /**
@@ -194,7 +184,7 @@ async function findVisibleGtins(database: Catalog, query: PageQuery, shops: numb
 }
 
 /** The next GTINs of each shop; `distinct`, because a shop may offer a product several times. */
-async function fetchNextGtins(database: Catalog, query: NextQuery): Promise<readonly ShopGtins[]> {
+async function fetchNextGtins(database: Catalog, query: NextQuery) {
   const { jsonGroupArray, toList } = getSqlDialect(database)
   const { merchantIds, afterGtin, limit } = query
   const { rows } = await sql<{ merchantId: number; gtins: unknown }>`
@@ -242,7 +232,7 @@ function toShop({ networkId, merchantId, currency }: OfferRow): string {
 }
 
 function toOffer(row: OfferRow): WireOffer {
-  const { network, merchant, price, oldPrice, currency, availability } = row
+  const { network, merchant, price, oldPrice, currency, availability, url, template, publisher } = row
   return {
     merchant: { name: merchant },
     network,
@@ -250,12 +240,9 @@ function toOffer(row: OfferRow): WireOffer {
     ...(oldPrice === null ? {} : { old_price: oldPrice }),
     currency,
     availability,
-    affiliate_url: toLink(row),
+    affiliate_url:
+      isPage(row) && template !== null
+        ? makeAffiliateLink({ template, merchantUrl: url, merchant: row.reference, publisher })
+        : url,
   }
-}
-
-function toLink(row: OfferRow): string {
-  const { url, template, publisher, reference } = row
-  if (!isPage(row) || template === null) return url
-  return makeAffiliateLink({ template, merchantUrl: url, merchant: reference, publisher })
 }

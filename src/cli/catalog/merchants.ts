@@ -5,10 +5,9 @@ import {
   fetchMerchants,
   findMerchant,
   insertMerchant,
-  removeMerchant,
   setMerchantReference,
 } from '../../catalog-service/store/merchants.ts'
-import { hasMerchantOffers, removeMerchantOffers } from '../../catalog-service/store/remove-offers.ts'
+import { hasMerchantOffers, removeMerchant } from '../../catalog-service/store/removal.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
@@ -139,8 +138,7 @@ async function remove({ database }: Change, word: string, { yes = false }: Confi
     throw new UsageError(
       `${quote(name)} has offers; they would go with it, and so would its approvals: add --yes`,
     )
-  const { offers, products } = await removeMerchantOffers(database, id)
-  await removeMerchant(database, id)
+  const { offers, products } = await removeMerchant(database, id)
   return {
     json: { name, removed: true, offers, products },
     line: `removed ${quote(name)}, with ${pluralize(offers, 'offer')} and ${pluralize(products, 'product')}`,

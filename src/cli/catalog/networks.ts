@@ -9,12 +9,11 @@ import {
   insertNetwork,
   insertNetworkChannel,
   isPlaceholder,
-  removeNetwork,
   setChannel,
   setReference,
   updateNetwork,
 } from '../../catalog-service/store/networks.ts'
-import { hasNetworkOffers, removeNetworkOffers } from '../../catalog-service/store/remove-offers.ts'
+import { hasNetworkOffers, removeNetwork } from '../../catalog-service/store/removal.ts'
 import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
@@ -159,8 +158,7 @@ async function remove({ database }: Change, word: string, { yes = false }: Confi
     )
   if (!yes && (own.length > 1 || own.some((one) => !isPlaceholder(one))))
     throw new UsageError(`${quote(name)} would take ${belongings.join(' and ')} with it: add --yes`)
-  const { offers, products } = await removeNetworkOffers(database, networkId)
-  await removeNetwork(database, networkId)
+  const { offers, products } = await removeNetwork(database, networkId)
   const gone = [...belongings, pluralize(offers, 'offer'), pluralize(products, 'product')]
   return {
     json: { name, removed: true, networkChannels: own.length, approvals, offers, products },

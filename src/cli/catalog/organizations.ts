@@ -5,10 +5,9 @@ import {
   countBelongings,
   fetchOrganizations,
   insertOrganization,
-  removeOrganization,
   updateOrganization,
 } from '../../catalog-service/store/organizations.ts'
-import { removeOrganizationOffers } from '../../catalog-service/store/remove-offers.ts'
+import { removeOrganization } from '../../catalog-service/store/removal.ts'
 import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { fetchRequestsToday, forgetKeys, forgetOrganization } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
@@ -116,8 +115,7 @@ async function removeWithBelongings(database: Catalog, word: string, isSure: boo
   if (belongings.channels > 0 && !isSure)
     throw new UsageError(`${quote(name)} would take ${described} with it; add --yes to remove them all`)
   const keys = await fetchApiKeys({ reader: database })
-  const { offers, products } = await removeOrganizationOffers(database, id)
-  await removeOrganization(database, id)
+  const { offers, products } = await removeOrganization(database, id)
   const result = {
     json: { id, name, removed: true, ...belongings, offers, products },
     line: `removed ${quote(name)}, with ${described}, ${pluralize(offers, 'offer')} and ${pluralize(products, 'product')}`,

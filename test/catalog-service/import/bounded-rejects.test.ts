@@ -63,7 +63,7 @@ describe('rejects file', () => {
   it('disk full - closing throws nothing, asking for the path does', () => {
     const folder = makeFolder()
     const rejects = createRejects(join(folder, 'feed'), folder)
-    const full = vi.spyOn(fs, 'writeSync').mockImplementation(() => {
+    const full = vi.spyOn(fs, 'writeFileSync').mockImplementation(() => {
       throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
     })
     onTestFinished(() => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { detectFormat, parseFeedFormat, readTableHead } from '../../../src/catalog-service/import/formats.ts'
 import { toColumnName } from '../../../src/catalog-service/import/feed-row.ts'
+import { readText } from './read-text.ts'
 
 const utf16 = (text: string, isBig = false): Buffer => {
   const bytes = Buffer.from(`\ufeff${text}`, 'utf16le')
@@ -62,10 +63,8 @@ describe('format', () => {
     ['fd377a585a00', 'xz'],
     ['28b52ffd', 'zstd'],
     ['377abcaf271c', '7-zip'],
-  ])('packed file %s - ImportError: unpack it first', (hex, name) => {
-    expect(() => detectFormat(Buffer.from(hex, 'hex'), 'feed')).toThrow(
-      `feed is a ${name} file: unpack it first`,
-    )
+  ])('packed file %s - ImportError: unpack it first', async (hex, name) => {
+    await expect(readText(Buffer.from(hex, 'hex'))).rejects.toThrow(`feed is a ${name} file: unpack it first`)
   })
 
   it('one JSON list - ImportError that says how it should be', () => {

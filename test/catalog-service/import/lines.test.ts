@@ -1,5 +1,6 @@
 import { array, assert, asyncProperty, integer, stringMatching } from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { MAX_ROW_BYTES } from '../../../src/catalog-service/import/feed-row.ts'
 import { readJsonRows } from '../../../src/catalog-service/import/json-rows.ts'
 
 async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
@@ -12,10 +13,9 @@ async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buf
 }
 
 /** Each line with its number; a line that is no JSON is shown by its reject. */
-async function collect(bytes: Buffer, sizes: readonly number[], maxRowBytes = 100): Promise<string[]> {
+async function collect(bytes: Buffer, sizes: readonly number[]): Promise<string[]> {
   const lines: string[] = []
-  const options = { names: {}, salt: '', maxRowBytes }
-  for await (const rows of readJsonRows(cut(bytes, sizes), options))
+  for await (const rows of readJsonRows(cut(bytes, sizes), {}, ''))
     for (const { row, parse } of rows) {
       const [reject] = parse().rejects
       lines.push(`${row}:${reject?.raw ?? ''}${reject?.reason === 'the line is too long' ? ' too long' : ''}`)
@@ -39,9 +39,12 @@ describe('lines', () => {
   })
 
   it('line - exactly the limit - is whole; one byte more - only its head', async () => {
-    expect(await collect(Buffer.from('abcd\nabcde\na'), [2, 2, 5], 4)).toEqual([
-      '1:abcd',
-      '2:abcde too long',
+    const longest = 'a'.repeat(MAX_ROW_BYTES)
+    const bytes = Buffer.from(`${longest}\n${longest}b\na`)
+    const head = longest.slice(0, 2_000)
+    expect(await collect(bytes, [MAX_ROW_BYTES - 2, 2, MAX_ROW_BYTES + 1])).toEqual([
+      `1:${head}`,
+      `2:${head} too long`,
       '3:a',
     ])
   })

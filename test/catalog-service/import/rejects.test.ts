@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { MAX_ROW_BYTES } from '../../../src/catalog-service/import/feed-row.ts'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
 import { createRejects } from '../../../src/catalog-service/import/rejects.ts'
 import {
@@ -103,8 +104,8 @@ describe('import, rejects', () => {
 
   it('line - longer than the limit - is rejected, the next one read', async () => {
     const under = await openTestStore()
-    const rows = [makeProduct('17', { title: 'x'.repeat(100_000) }), makeProduct('24')]
-    const summary = await importRows(under, rows, { maxRowBytes: 50_000 })
+    const rows = [makeProduct('17', { title: 'x'.repeat(MAX_ROW_BYTES) }), makeProduct('24')]
+    const summary = await importRows(under, rows)
     expect(summary).toMatchObject({ products: 1, rejected: 1 })
     expect(readRejects(summary.rejectsPath)[0]).toMatchObject({ row: 1, reason: 'the line is too long' })
   })

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { ImportFeedOptions, ImportSummary } from '../../../src/catalog-service/import/import-feed.ts'
 import { findMerchant } from '../../../src/catalog-service/store/merchants.ts'
-import { removeMerchantOffers } from '../../../src/catalog-service/store/remove-offers.ts'
 import { toRuns } from '../../helpers/property-runs.ts'
 import { type StoreUnderTest, importText, makeOffer, makeProduct, openTestStore } from '../harness.ts'
 
@@ -127,7 +127,10 @@ async function makeChange({ store }: StoreUnderTest, what: string): Promise<void
         .where('name', '=', 'N')
         .execute()
     const merchant = what === 'offers of A' ? await findMerchant(database, 'A') : undefined
-    if (merchant !== undefined) await removeMerchantOffers(database, merchant.id)
+    if (merchant !== undefined) {
+      await database.deleteFrom('offers').where('merchant_id', '=', merchant.id).execute()
+      await sql`delete from products where gtin not in (select gtin from offers)`.execute(database)
+    }
     if (what === 'approvals') await database.deleteFrom('approvals').execute()
     if (what === 'channel') await database.updateTable('network_channels').set({ channel_id: null }).execute()
   })

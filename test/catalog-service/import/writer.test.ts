@@ -359,7 +359,7 @@ describe('replacing', () => {
         const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
         const shops = await createShops(transaction, target)
         await shops.get({ network: 'Net', merchant: 'Shop', merchantReference: null, link: 'page' })
-        const removed = await removeOlder(transaction, { importId: importId + 1, offers: 0, manyOffers })
+        const removed = await removeOlder(transaction, importId + 1, 0, manyOffers)
         const products = await transaction.selectFrom('products').select('gtin').execute()
         return { removed, products: products.map(({ gtin }) => Number(gtin)) }
       })

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { parseFragment } from 'parse5'
 import { describe, expect, it } from 'vitest'
-import { putSampleData, refreshSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
+import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
 import { createDemo, getSample, toPageUrl } from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
 import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
@@ -208,23 +208,22 @@ describe('sample listing', () => {
   )
 })
 
-describe('putSampleData and refreshSampleData', () => {
-  it('put - catalog not empty - changes nothing', async () => {
+describe('putSampleData', () => {
+  it('catalog of its owner - changes nothing', async () => {
     const under = await openTestStore()
     await importRows(under, [makeProduct('17')])
     const catalogId = await getCatalogId(under.store)
     expect(await putSampleData(under.store, BASE)).toBe(false)
-    expect(await refreshSampleData(under.store, BASE)).toBe(false)
     expect(await fetchOwnedChannels(under.store.reader)).toHaveLength(1)
     expect(await getCatalogId(under.store)).toBe(catalogId)
   })
 
-  it('refresh - same address - changes nothing; another one - new links, same products, new catalog id', async () => {
+  it('sample data - same address - changes nothing; another one - new links, same products, new catalog id', async () => {
     const under = await openWithSample()
     const catalogId = await getCatalogId(under.store)
-    expect(await refreshSampleData(under.store, BASE)).toBe(false)
+    expect(await putSampleData(under.store, BASE)).toBe(false)
     expect(await getCatalogId(under.store)).toBe(catalogId)
-    expect(await refreshSampleData(under.store, 'https://widgets.example/v')).toBe(true)
+    expect(await putSampleData(under.store, 'https://widgets.example/v')).toBe(true)
     expect(await getCatalogId(under.store)).not.toBe(catalogId)
     const products = await fetchChannelProducts(under, 0)
     expect(products).toHaveLength(SAMPLE.products.length)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { prepareTarget } from '../../../../src/catalog-service/import/target.ts'
 import { createFeedWriter } from '../../../../src/catalog-service/import/writer.ts'
-import { putSampleData, refreshSampleData } from '../../../../src/catalog-service/sample/put-sample.ts'
+import { putSampleData } from '../../../../src/catalog-service/sample/put-sample.ts'
 import { createCatalogService } from '../../../../src/catalog-service/service.ts'
 import { openCatalogStore } from '../../../../src/catalog-service/store/open-store.ts'
 import { systemClock } from '../../../../src/clock.ts'
@@ -143,7 +143,6 @@ describe('writers', () => {
     const folder = makeFolder()
     await first.write(async () => {
       expect(await putSampleData(second, 'http://127.0.0.1:3000')).toBe(false)
-      expect(await refreshSampleData(second, 'http://127.0.0.1:3000')).toBe(false)
       await expect(importRows({ store: second, folder }, [makeProduct('17')])).rejects.toThrow(
         /^another import is running/,
       )

@@ -1,28 +1,39 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Catalog } from './schema.ts'
 
-/** What went: offers, and products that had no other offer. */
-export type Removed = Readonly<{ offers: number; products: number }>
+// Whoever gets the number of a removed network, merchant or network channel later must not find offers under it.
 
-export async function removeNetworkOffers(database: Catalog, networkId: number): Promise<Removed> {
-  return removeOffers(database, ofNetwork(networkId))
+/** What went: offers, and products that had no other offer. */
+type Removed = Readonly<{ offers: number; products: number }>
+
+/** Remove a network with its network channels, their approvals, and what it calls merchants. */
+export async function removeNetwork(database: Catalog, id: number): Promise<Removed> {
+  const removed = await removeOffers(database, ofNetwork(id))
+  await database.deleteFrom('networks').where('id', '=', id).execute()
+  return removed
 }
 
-export async function removeMerchantOffers(database: Catalog, merchantId: number): Promise<Removed> {
-  return removeOffers(database, sql`merchant_id = ${merchantId}`)
+/** Remove a shop with its approvals, revoked ones too, and what networks call it. */
+export async function removeMerchant(database: Catalog, id: number): Promise<Removed> {
+  const removed = await removeOffers(database, sql`merchant_id = ${id}`)
+  await database.deleteFrom('merchants').where('id', '=', id).execute()
+  return removed
 }
 
 /**
- * Remove the offers that serve only network channels of this organization: those with the feed's own links. An import
- * approves each merchant that it writes for a network channel, so the approvals lead to them.
+ * Remove an organization with its keys, channels, network channels and their approvals, and the offers that serve only these:
+ * those with the feed's own links. An import approves each merchant that it writes for a network channel, so the approvals
+ * lead to them.
  */
-export async function removeOrganizationOffers(database: Catalog, organizationId: string): Promise<Removed> {
-  return removeOffers(
+export async function removeOrganization(database: Catalog, id: string): Promise<Removed> {
+  const removed = await removeOffers(
     database,
     sql`(merchant_id, network_id, network_channel_id) in (
       select a.merchant_id, nc.network_id, nc.id from network_channels nc
-      join approvals a on a.network_channel_id = nc.id where nc.organization_id = ${organizationId})`,
+      join approvals a on a.network_channel_id = nc.id where nc.organization_id = ${id})`,
   )
+  await database.deleteFrom('organizations').where('id', '=', id).execute()
+  return removed
 }
 
 export async function hasNetworkOffers(database: Catalog, networkId: number): Promise<boolean> {
@@ -39,9 +50,8 @@ function ofNetwork(networkId: number): RawBuilder<unknown> {
 }
 
 async function hasOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<boolean> {
-  const { rows } = await sql<{ found: number | boolean }>`
-    select exists (select 1 from offers where ${condition}) as found`.execute(database)
-  return Boolean(rows[0]?.found)
+  const { rows } = await sql`select 1 from offers where ${condition} limit 1`.execute(database)
+  return rows.length > 0
 }
 
 /** Note the GTINs that a query gives, for `removeTouchedProducts` in the same transaction. */
