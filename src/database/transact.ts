@@ -17,16 +17,15 @@ const CONFLICTS = /^(?:40001|40P01|40003|23505|55P03|0A000|42710|42P06|42P07)$/
 
 /**
  * Run a transaction. On SQLite one follows the other; on a server they run as if they did, and one that met a write conflict is
- * retried: `work` may run more than once, each time from the beginning. `queued`: it first locks a row, and then reads what
- * others have committed.
+ * retried: `work` may run more than once, each time from the beginning. `read committed`: it first locks a row, and then reads
+ * what others have committed.
  */
 export async function transact<Tables, Result>(
   database: Kysely<Tables>,
   work: (transaction: Transaction<Tables>) => Promise<Result>,
-  { kind = 'serializable' }: Readonly<{ kind?: 'serializable' | 'queued' }> = {},
+  level: 'serializable' | 'read committed' = 'serializable',
 ): Promise<Result> {
   if (!isPostgres(database)) return database.transaction().execute(work)
-  const level = kind === 'queued' ? 'read committed' : 'serializable'
   return retryConflicts(() => database.transaction().setIsolationLevel(level).execute(work))
 }
 

@@ -31,7 +31,8 @@ export async function findChannelList(
 export async function putChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
-  { channels, asOfMs }: Readonly<{ channels: readonly Channel[]; asOfMs: number }>,
+  channels: readonly Channel[],
+  asOfMs: number,
 ): Promise<void> {
   await transact(database, async (transaction) => {
     const ids = channels.map(({ id }) => id)
