@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import { setTimeout as wait } from 'node:timers/promises'
+import { listCauses } from './causes.ts'
 import { isPostgres } from './is-postgres.ts'
 
 /** How often a transaction is retried, and the longest first wait; each further wait is twice as long. */
@@ -64,9 +65,9 @@ export function findSqlState(error: unknown): string | undefined {
   return findFailure(error)?.code
 }
 
-function findFailure(error: unknown): Readonly<{ code: string }> | undefined {
-  if (!(error instanceof Error)) return undefined
-  if ('code' in error && typeof error.code === 'string' && SQLSTATE.test(error.code))
-    return error as Error & { code: string }
-  return findFailure(error.cause)
+function findFailure(error: unknown): (Error & { code: string }) | undefined {
+  return listCauses(error).find(
+    (cause): cause is Error & { code: string } =>
+      'code' in cause && typeof cause.code === 'string' && SQLSTATE.test(cause.code),
+  )
 }

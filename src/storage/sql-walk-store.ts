@@ -73,16 +73,15 @@ async function placeWalk(
   return place
 }
 
+type LastPage = WalkPagesTable & Readonly<{ started_at_ms: number | null; walked_count: number }>
+
 async function findPlace(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   { nowMs, resumableSinceMs }: BeginTimes,
 ): Promise<WalkPlace | undefined> {
-  const { rows } = await sql<
-    WalkPagesTable & Readonly<{ started_at_ms: number | null; walked_count: number }>
-  >`
-    select p.*, c.started_at_ms,
-      (select sum(product_count) from walk_pages where copy_id = p.copy_id and walk = p.walk) as walked_count
+  const { rows } = await sql<LastPage>`select p.*, c.started_at_ms,
+    (select sum(product_count) from walk_pages where copy_id = p.copy_id and walk = p.walk) as walked_count
     from walk_pages p join copies c on c.id = p.copy_id
     where p.copy_id = ${copy.id} and p.walk = ${copy.runningWalk}
     order by p.after_gtin desc limit 1`.execute(database)
@@ -179,12 +178,12 @@ async function removeEnded(database: Kysely<CopyTables>, copyId: number, walk: n
       where copy_id = ${copyId} and until_walk <= ${walk} limit ${MAX_TRANSACTION_PRODUCTS}`.execute(database)
     if (rows.length === 0) break
     let count = 0
-    const end = rows.findIndex(
-      (row, index) => (count += 2 + row.deal_count) > MAX_TRANSACTION_ROWS && index > 0,
+    const removed = rows.filter(
+      (row, index) => (count += 2 + row.deal_count) <= MAX_TRANSACTION_ROWS || index === 0,
     )
-    const removed = (end === -1 ? rows : rows.slice(0, end)).map(({ id }) => id)
+    const ids = removed.map(({ id }) => id)
     // A look-up elsewhere may have found one again since.
-    await transact(database, (transaction) => deleteVersions(transaction, removed, walk))
+    await transact(database, (transaction) => deleteVersions(transaction, ids, walk))
   }
   await sql`delete from walk_pages where copy_id = ${copyId} and walk < ${walk}`.execute(database)
 }
