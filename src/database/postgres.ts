@@ -23,7 +23,7 @@ export type PostgresOptions = Readonly<{
   /** The server ends a statement then; if it does not, the connection is cut. */
   statementTimeoutMs: number
   /** How long a transaction may rest between two statements: its process may be gone. */
-  idleTransactionMs?: number
+  idleTransactionMs?: number | undefined
 }>
 
 /** An open pool of connections. Nothing is connected before the first statement. */

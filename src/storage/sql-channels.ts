@@ -6,7 +6,6 @@ import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
 import { isIn } from './statements.ts'
 import type { ChannelList } from './store.ts'
 
-/** Find the list as last fetched by any process; `undefined` before the first. */
 export async function findChannelList(
   database: Kysely<CopyTables>,
   catalog: string,

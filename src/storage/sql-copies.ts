@@ -131,7 +131,6 @@ function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
   }
 }
 
-/** Find channels whose current walk began or ended, by its own account, in the future. */
 export async function findFutureCopies(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -143,7 +142,6 @@ export async function findFutureCopies(
   return rows.map((row) => row.channel_id)
 }
 
-/** Count the offers of all products of a copy at a walk; it reads every one of them. */
 export async function countOffers(
   database: Kysely<CopyTables>,
   copyId: number,

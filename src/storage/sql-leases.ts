@@ -83,7 +83,6 @@ export function createLeases(database: Kysely<CopyTables>, catalog: string, cloc
   }
 }
 
-/** Find walks that were begun, and of which no end and no failure is known. */
 export async function findUnfinishedWalks(
   database: Kysely<CopyTables>,
   catalog: string,

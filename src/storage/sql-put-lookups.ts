@@ -43,8 +43,7 @@ export function createLookupWriter(
   catalog: string,
   clock: Clock,
 ): (lookups: Lookups) => Promise<void> {
-  const put = (calls: readonly Lookups[]): Promise<void> =>
-    putLookups(database, catalog, { lookups: calls.flat(), clock })
+  const put = (calls: readonly Lookups[]): Promise<void> => putLookups(database, catalog, calls.flat(), clock)
   const putOrFail = createBatcher(async (calls: readonly Lookups[]) => {
     const failures = new Map<Lookups, unknown>()
     for (const some of splitCalls(calls)) {
@@ -89,7 +88,8 @@ function splitCalls(calls: readonly Lookups[]): readonly (readonly Lookups[])[] 
 async function putLookups(
   database: Kysely<CopyTables>,
   catalog: string,
-  { lookups, clock }: Readonly<{ lookups: Lookups; clock: Clock }>,
+  lookups: readonly Lookup[],
+  clock: Clock,
 ): Promise<void> {
   await transact(database, async (transaction) => {
     const copies = new Map<string, CopyRow>()
