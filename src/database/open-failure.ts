@@ -1,4 +1,4 @@
-import { type Stats, accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StoreError, VitrineError } from '../errors.ts'
 
@@ -71,18 +71,14 @@ function explainRefusal(code: number | string | undefined, what: string): Explan
 function findExistingFolder(path: string): string {
   const folder = dirname(path)
   if (folder === '.') return resolve(folder)
-  return findStats(folder) !== undefined || folder === dirname(folder) ? folder : findExistingFolder(folder)
+  return existsSync(folder) || folder === dirname(folder) ? folder : findExistingFolder(folder)
 }
 
 function isFolder(path: string): boolean {
-  return findStats(path)?.isDirectory() ?? false
-}
-
-function findStats(path: string): Stats | undefined {
   try {
-    return statSync(path)
+    return statSync(path).isDirectory()
   } catch {
-    return undefined
+    return false
   }
 }
 

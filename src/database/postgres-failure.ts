@@ -1,3 +1,5 @@
+import { listCauses } from './causes.ts'
+
 /**
  * Failures of a server that speaks PostgreSQL's protocol, in words that may be told to anybody: what drivers and servers say
  * names users, and sometimes what lies in the rows.
@@ -32,10 +34,9 @@ export function toPostgresFailure(error: unknown, label: string): Error {
   return failure
 }
 
-/** Was it the database that failed, at the bottom of an error? Answers its failure. */
+/** Find the failure of the database at the bottom of an error. */
 export function findPostgresFailure(error: unknown): Error | undefined {
-  if (!(error instanceof Error)) return undefined
-  return failures.has(error) ? error : findPostgresFailure(error.cause)
+  return listCauses(error).find((cause) => failures.has(cause))
 }
 
 function findCode(error: unknown): string | undefined {

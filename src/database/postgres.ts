@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type PeerCertificate, checkServerIdentity } from 'node:tls'
-import {
-  type Kysely as Database,
-  Kysely,
-  PostgresDialect,
-  type PostgresPool,
-  type PostgresPoolClient,
-} from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import {
   DatabaseError,
   Pool,
@@ -29,11 +23,11 @@ export type PostgresOptions = Readonly<{
   /** The server ends a statement then; if it does not, the connection is cut. */
   statementTimeoutMs: number
   /** How long a transaction may rest between two statements: its process may be gone. */
-  idleTransactionMs?: number
+  idleTransactionMs?: number | undefined
 }>
 
 /** An open pool of connections. Nothing is connected before the first statement. */
-export type OpenPostgres<T> = Readonly<{ database: Database<T>; close(): Promise<void> }>
+export type OpenPostgres<T> = Readonly<{ database: Kysely<T>; close(): Promise<void> }>
 
 /** How much longer than its own limit a server that sends nothing is waited for. */
 const SILENCE_MS = 500
@@ -50,12 +44,9 @@ const NUMBER_TYPES: ReadonlySet<number> = new Set([20, 1700])
 export function openPostgres<T>(options: PostgresOptions): OpenPostgres<T> {
   const pool = createPool(options)
   const database = new Kysely<T>({ dialect: new PostgresDialect({ pool: toKyselyPool(pool, options) }) })
-  let isClosed = false
   return {
     database,
     async close() {
-      if (isClosed) return
-      isClosed = true
       await database.destroy()
       await pool.end().catch(() => {})
     },
@@ -112,7 +103,7 @@ function readCertificates(path: string): string {
 }
 
 function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
-  const known = new WeakMap<PoolClient, Connection>()
+  const known = new WeakMap<PoolClient, LendClient>()
   return {
     async connect() {
       const client = await pool.connect().catch((error: unknown) => {
@@ -121,15 +112,15 @@ function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
         const full = new Error(`${options.size} statements at once, and too many behind them`)
         throw toPostgresFailure(isFull ? full : error, options.address.label)
       })
-      const connection = known.get(client) ?? createConnection(client, options)
-      known.set(client, connection)
-      return connection.lend()
+      const lend = known.get(client) ?? createConnection(client, options)
+      known.set(client, lend)
+      return lend()
     },
     end: () => pool.end(),
   }
 }
 
-type Connection = Readonly<{ lend(): Promise<PostgresPoolClient> }>
+type LendClient = () => Promise<PostgresPoolClient>
 
 const NO_RESULT: QueryResult = { command: '', rowCount: 0, oid: 0, fields: [], rows: [] }
 
@@ -137,7 +128,7 @@ const NO_RESULT: QueryResult = { command: '', rowCount: 0, oid: 0, fields: [], r
 const STALE_CODES: ReadonlySet<string> = new Set(['0A000', '25006'])
 
 /** A connection that prepares repeated statements, and that is cut when its server sends nothing. */
-function createConnection(client: PoolClient, options: PostgresOptions): Connection {
+function createConnection(client: PoolClient, options: PostgresOptions): LendClient {
   const toQuery = createNames()
   let isReady = false
   let isBroken = false
@@ -157,18 +148,16 @@ function createConnection(client: PoolClient, options: PostgresOptions): Connect
     }
   }
   const lent = { query, release: () => client.release(isBroken) } as unknown as PostgresPoolClient
-  return {
-    async lend() {
-      if (isReady) return lent
-      try {
-        await query(listSettings(options), [])
-      } catch (error) {
-        client.release(true)
-        throw error
-      }
-      isReady = true
-      return lent
-    },
+  return async () => {
+    if (isReady) return lent
+    try {
+      await query(listSettings(options), [])
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+    isReady = true
+    return lent
   }
 }
 

@@ -170,10 +170,9 @@ function toKyselyStatement(database: NativeDatabase, sql: string): SqliteStateme
   const statement = database.prepare(sql)
   return {
     reader: /^\s*(?:select|with|values|pragma)\b|\breturning\b/i.test(sql),
-    all: (parameters) => statement.all(...toBindings(parameters)),
-    run: (parameters) =>
-      sql === 'rollback' ? rollBack(statement) : statement.run(...toBindings(parameters)),
-    iterate: (parameters) => statement.iterate(...toBindings(parameters)),
+    all: (parameters) => statement.all(...parameters),
+    run: (parameters) => (sql === 'rollback' ? rollBack(statement) : statement.run(...parameters)),
+    iterate: (parameters) => statement.iterate(...parameters),
   }
 }
 
@@ -194,12 +193,6 @@ function shrinkLog(database: NativeDatabase): void {
   } catch {
     // The log holds everything that was committed.
   }
-}
-
-function toBindings(parameters: readonly unknown[]): readonly unknown[] {
-  // Hardly any list has one, and walks bind long lists.
-  if (!parameters.some((value) => typeof value === 'boolean')) return parameters
-  return parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
 }
 
 function loadSqlite(): NativeModule {

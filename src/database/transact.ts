@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import { setTimeout as wait } from 'node:timers/promises'
+import { listCauses } from './causes.ts'
 import { isPostgres } from './is-postgres.ts'
 
 /** How often a transaction is retried, and the longest first wait; each further wait is twice as long. */
@@ -17,16 +18,15 @@ const CONFLICTS = /^(?:40001|40P01|40003|23505|55P03|0A000|42710|42P06|42P07)$/
 
 /**
  * Run a transaction. On SQLite one follows the other; on a server they run as if they did, and one that met a write conflict is
- * retried: `work` may run more than once, each time from the beginning. `queued`: it first locks a row, and then reads what
- * others have committed.
+ * retried: `work` may run more than once, each time from the beginning. `read committed`: it first locks a row, and then reads
+ * what others have committed.
  */
 export async function transact<Tables, Result>(
   database: Kysely<Tables>,
   work: (transaction: Transaction<Tables>) => Promise<Result>,
-  { kind = 'serializable' }: Readonly<{ kind?: 'serializable' | 'queued' }> = {},
+  level: 'serializable' | 'read committed' = 'serializable',
 ): Promise<Result> {
   if (!isPostgres(database)) return database.transaction().execute(work)
-  const level = kind === 'queued' ? 'read committed' : 'serializable'
   return retryConflicts(() => database.transaction().setIsolationLevel(level).execute(work))
 }
 
@@ -65,9 +65,9 @@ export function findSqlState(error: unknown): string | undefined {
   return findFailure(error)?.code
 }
 
-function findFailure(error: unknown): Readonly<{ code: string }> | undefined {
-  if (!(error instanceof Error)) return undefined
-  if ('code' in error && typeof error.code === 'string' && SQLSTATE.test(error.code))
-    return error as Error & { code: string }
-  return findFailure(error.cause)
+function findFailure(error: unknown): (Error & { code: string }) | undefined {
+  return listCauses(error).find(
+    (cause): cause is Error & { code: string } =>
+      'code' in cause && typeof cause.code === 'string' && SQLSTATE.test(cause.code),
+  )
 }

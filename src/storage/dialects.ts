@@ -9,6 +9,7 @@ import { MINUTE_MS, SECOND_MS } from '../clock.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { isUpToDate, migrateDatabase, migratePostgres } from '../database/migrate.ts'
 import { toOpenError } from '../database/open-failure.ts'
+import type { OpenPostgres } from '../database/postgres.ts'
 import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
 import { POSTGRES_COPY_MIGRATIONS } from './migrations/postgres.ts'
 import { COPY_MIGRATIONS } from './migrations/sqlite.ts'
@@ -113,13 +114,14 @@ function openKysely(options: SqliteOptions): Kysely<CopyTables> {
 async function openOnServer(address: PostgresAddress, role: Role): Promise<CopyDatabase> {
   const { openPostgres } = await import('../database/postgres.ts')
   const { poolSize, statementTimeoutMs } = address
-  const place = { address, schema: SCHEMA }
   const writingTimeoutMs = statementTimeoutMs * WRITING_FACTOR
-  const withOne = async <Result>(
+  const open = (size: number, timeoutMs: number, idleTransactionMs?: number): OpenPostgres<CopyTables> =>
+    openPostgres({ address, schema: SCHEMA, size, statementTimeoutMs: timeoutMs, idleTransactionMs })
+  const withOne = async <T>(
     timeoutMs: number,
-    work: (database: Kysely<unknown>) => Promise<Result>,
-  ): Promise<Result> => {
-    const { database, close } = openPostgres({ ...place, statementTimeoutMs: timeoutMs, size: 1 })
+    work: (database: Kysely<CopyTables>) => Promise<T>,
+  ): Promise<T> => {
+    const { database, close } = open(1, timeoutMs)
     try {
       return await work(database)
     } finally {
@@ -136,18 +138,12 @@ async function openOnServer(address: PostgresAddress, role: Role): Promise<CopyD
       migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS),
     )
   if (role === 'walk') {
-    const options = { ...place, size: WALK_CONNECTIONS, statementTimeoutMs: LONG_STATEMENT_MS }
-    const { database, close } = openPostgres<CopyTables>(options)
+    const { database, close } = open(WALK_CONNECTIONS, LONG_STATEMENT_MS)
     return { reader: database, writer: database, close }
   }
   const writers = Math.max(1, Math.floor(poolSize * WRITING_PART))
-  const writer = openPostgres<CopyTables>({
-    ...place,
-    size: writers,
-    statementTimeoutMs: writingTimeoutMs,
-    idleTransactionMs: IDLE_TRANSACTION_MS,
-  })
-  const reader = openPostgres<CopyTables>({ ...place, size: poolSize - writers, statementTimeoutMs })
+  const writer = open(writers, writingTimeoutMs, IDLE_TRANSACTION_MS)
+  const reader = open(poolSize - writers, statementTimeoutMs)
   return {
     reader: reader.database,
     writer: writer.database,

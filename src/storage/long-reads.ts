@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { UnavailableError } from '../errors.ts'
+import { createSerialQueue } from '../lib/serial-queue.ts'
 import type { ReadCopy } from './sql-copies.ts'
 import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
 import { findDeals } from './sql-deals.ts'
@@ -40,18 +42,16 @@ export function createLongReads(readCopy: ReadCopy): LongReads {
 
 /** One read, as it goes to a thread. `withinMs`: it is ended after that. */
 export type ReadRequest = Readonly<{
-  id: number
   method: keyof LongReads
   parameters: readonly unknown[]
   withinMs: number
 }>
 
-/** What a thread is told: a read, or to end after those that it has. */
+/** What a thread is told: a read, or to end. It has one read at a time. */
 export type ToReadThread = ReadRequest | 'close'
 
 /** What a thread answers; `failure`: in the words of the database, or `null` when the time was over. */
-export type ReadResponse =
-  Readonly<{ id: number; value: unknown }> | Readonly<{ id: number; failure: string | null }>
+export type ReadResponse = Readonly<{ value: unknown }> | Readonly<{ failure: string | null }>
 
 /** What a thread is made with. */
 export type ReadThreadData = Parameters<OpenLongReads>[0]
@@ -76,59 +76,45 @@ function createLateError(cause?: unknown): UnavailableError {
   return new UnavailableError('the deals were not read in time', { cause })
 }
 
-type Waiting = Readonly<{ resolve(value: unknown): void; reject(error: unknown): void }>
-
 /** A thread that starts with its first read, and again after it has failed. */
 class ReadThread {
   readonly #place: ReadThreadData
-  readonly #waiting = new Map<number, Waiting>()
-  #worker: Worker | undefined
-  #lastId = 0
+  readonly #queue = createSerialQueue()
+  #running: Readonly<{ worker: Worker; ended: AbortSignal }> | undefined
 
   constructor(place: ReadThreadData) {
     this.#place = place
   }
 
-  #start(): Worker {
-    const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#place })
-    let cause: unknown
-    worker.on('message', (response: ReadResponse) => this.#settle(response))
-    worker.once('error', (error) => (cause = error))
-    worker.once('exit', () => {
-      if (this.#worker === worker) this.#worker = undefined
-      const ended = new Error('the thread that reads grids has ended', { cause })
-      for (const { reject } of this.#waiting.values()) reject(ended)
-      this.#waiting.clear()
+  read<T>(request: ReadRequest): Promise<T> {
+    const { worker, ended } = (this.#running ??= this.#start())
+    return this.#queue.run(async () => {
+      worker.postMessage(request satisfies ToReadThread)
+      const [response] = (await once(worker, 'message', { signal: ended })) as [ReadResponse]
+      if ('value' in response) return response.value as T
+      throw response.failure === null ? createLateError() : new Error(response.failure)
     })
-    worker.unref()
-    this.#worker = worker
-    return worker
   }
 
-  read<T>(request: Omit<ReadRequest, 'id'>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const id = (this.#lastId += 1)
-      this.#waiting.set(id, { resolve, reject })
-      const worker = this.#worker ?? this.#start()
-      worker.postMessage({ ...request, id } satisfies ToReadThread)
+  #start(): Readonly<{ worker: Worker; ended: AbortSignal }> {
+    const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#place })
+    const ended = new AbortController()
+    // The read that it has fails with the error.
+    worker.on('error', () => {})
+    worker.once('exit', () => {
+      this.#running = undefined
+      ended.abort(new Error('the thread that reads grids has ended'))
     })
+    worker.unref()
+    return { worker, ended: ended.signal }
   }
 
   async close(): Promise<void> {
-    const ending = this.#worker
-    if (ending === undefined) return
-    const ended = new AbortController()
-    ending.once('exit', () => ended.abort())
-    ending.ref()
-    ending.postMessage('close' satisfies ToReadThread)
-    await systemClock.wait(CLOSE_TIMEOUT_MS, ended.signal)
-    if (!ended.signal.aborted) await ending.terminate()
-  }
-
-  #settle(response: ReadResponse): void {
-    const request = this.#waiting.get(response.id)
-    this.#waiting.delete(response.id)
-    if ('value' in response) request?.resolve(response.value)
-    else request?.reject(response.failure === null ? createLateError() : new Error(response.failure))
+    if (this.#running === undefined) return
+    const { worker, ended } = this.#running
+    worker.ref()
+    void this.#queue.run(async () => worker.postMessage('close' satisfies ToReadThread))
+    await systemClock.wait(CLOSE_TIMEOUT_MS, ended)
+    if (!ended.aborted) await worker.terminate()
   }
 }

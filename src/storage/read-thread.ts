@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { readWithin } from '../database/read-deadline.ts'
-import { createSerialQueue } from '../lib/serial-queue.ts'
 import { lowerThreadPriority } from '../lib/thread-priority.ts'
 import { openReader } from './dialects.ts'
 import {
@@ -12,28 +11,27 @@ import {
 } from './long-reads.ts'
 import { createReadCopy } from './sql-copies.ts'
 
-/** Body of a thread that makes the long reads of a SQLite file, one after the other. */
+/** Body of a thread that makes the long reads of a SQLite file, each before it is told of the next. */
 const { path, catalog } = workerData as ReadThreadData
 const reader = openReader(path)
 const reads = createLongReads(createReadCopy(reader, catalog))
-const queue = createSerialQueue()
 
 lowerThreadPriority()
 
-async function respond({ id, method, parameters, withinMs }: ReadRequest): Promise<ReadResponse> {
+async function read({ method, parameters, withinMs }: ReadRequest): Promise<ReadResponse> {
   try {
-    const read = reads[method] as (...given: readonly unknown[]) => Promise<unknown>
-    const value = await readWithin(withinMs, () => read(...parameters))
-    return value === undefined ? { id, failure: null } : { id, value }
+    const run = reads[method] as (...given: readonly unknown[]) => Promise<unknown>
+    const value = await readWithin(withinMs, () => run(...parameters))
+    return value === undefined ? { failure: null } : { value }
   } catch (error) {
-    return { id, failure: error instanceof Error ? error.message : String(error) }
+    return { failure: error instanceof Error ? error.message : String(error) }
   }
 }
 
-parentPort?.on('message', (message: ToReadThread) => {
-  void queue.run(async () => {
-    if (message !== 'close') return parentPort?.postMessage(await respond(message))
-    await reader.destroy()
-    parentPort?.close()
-  })
-})
+async function respond(message: ToReadThread): Promise<void> {
+  if (message !== 'close') return parentPort?.postMessage(await read(message))
+  await reader.destroy()
+  parentPort?.close()
+}
+
+parentPort?.on('message', (message: ToReadThread) => void respond(message))

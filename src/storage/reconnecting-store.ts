@@ -122,8 +122,8 @@ class Connection {
     this.#details = details
     this.#clock = details.clock ?? systemClock
     this.#isServer = details.visitorTimeoutMs !== undefined
-    this.#unavailable = new Trouble(details.onFailure)
-    this.#readOnly = new Trouble(details.onReadOnly, details.onWritable)
+    this.#unavailable = createTrouble(details.onFailure)
+    this.#readOnly = createTrouble(details.onReadOnly, details.onWritable)
     this.#writePause = createPause(this.#clock, { firstMs: WRITE_PAUSE_MS, longestMs: WRITE_PAUSE_MS })
   }
 
@@ -269,29 +269,28 @@ class Connection {
 }
 
 /** Something that is wrong for a while; its begin and its end are reported once. */
-class Trouble {
+type Trouble = {
   /** `undefined`: nothing is wrong. */
   error: unknown
-  readonly #onBegin: ((error: unknown) => void) | undefined
-  readonly #onEnd: (() => void) | undefined
-
-  constructor(onBegin?: (error: unknown) => void, onEnd?: () => void) {
-    this.#onBegin = onBegin
-    this.#onEnd = onEnd
-  }
-
-  begin(error: unknown): void {
-    const isNew = this.error === undefined
-    this.error = error
-    if (isNew) this.#onBegin?.(error)
-  }
-
+  begin(error: unknown): void
   /** Return whether something was wrong until now. */
-  end(): boolean {
-    if (this.error === undefined) return false
-    this.error = undefined
-    this.#onEnd?.()
-    return true
+  end(): boolean
+}
+
+function createTrouble(onBegin?: (error: unknown) => void, onEnd?: () => void): Trouble {
+  return {
+    error: undefined,
+    begin(error) {
+      const isNew = this.error === undefined
+      this.error = error
+      if (isNew) onBegin?.(error)
+    },
+    end() {
+      const wasWrong = this.error !== undefined
+      this.error = undefined
+      if (wasWrong) onEnd?.()
+      return wasWrong
+    },
   }
 }
 

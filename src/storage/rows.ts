@@ -5,31 +5,33 @@ import type { Drops } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import { collectDeals, toOfferKey } from '../offers/deals.ts'
+import { type Deal, collectDeals, toOfferKey } from '../offers/deals.ts'
 import { isOnSale } from '../offers/sale.ts'
 import { foldCase, foldText } from '../offers/text.ts'
 import type { DealsTable, ProductsTable } from './schema.ts'
 import type { DealEntry } from './store.ts'
 
-/** The part of a product's row that depends on the product alone. */
+/** The part of a product's row that readers see, and its digest. */
 export type ProductContent = Pick<
   ProductsTable,
-  'gtin' | 'digest' | 'title' | 'brand' | 'search_text' | 'images' | 'offers' | 'drops'
+  'gtin' | 'digest' | 'title' | 'brand' | 'images' | 'offers' | 'drops'
 >
 
-/** The part of a deal's row that depends on the product alone. */
-export type DealContent = Omit<
-  DealsTable,
-  'id' | 'product_id' | 'copy_id' | 'from_walk' | 'until_walk' | 'first_seen_ms'
->
+/** What a product shows, with its offers in an order that does not depend on the response's. The rest of its rows follows. */
+export type ShownProduct = Readonly<{ content: ProductContent; offers: readonly Offer[] }>
 
-/** What is stored of a product, with its offers in an order that does not depend on the response's. */
-export type StoredShape = Readonly<{ content: ProductContent; deals: readonly DealContent[] }>
+/** All that is stored of a product. */
+export type StoredShape = ShownProduct & Readonly<{ searchText: string; deals: readonly Deal<Offer>[] }>
 
-/** What a product shows, its digest, and its offers in their stored order. Its columns for searches and its deals follow from it. */
-export type ShownProduct = Readonly<{
-  content: Omit<ProductContent, 'search_text'>
-  offers: readonly Offer[]
+/** When each offer of some products was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
+export type FirstSeen = ReadonlyMap<string, number>
+
+/** Where a version belongs, and when it was seen. */
+export type VersionPlace = Readonly<{
+  copyId: number
+  fromWalk: number
+  asOfMs: number
+  firstSeen: FirstSeen
 }>
 
 const offerSchema = z.object({
@@ -43,11 +45,6 @@ const offerSchema = z.object({
 })
 const offersSchema = z.array(offerSchema)
 const imagesSchema = z.array(z.string())
-
-/** Shape a product for its rows. `knownBrand` stands in where the response brought none. */
-export function toStoredShape(product: Product, knownBrand: string | null = null): StoredShape {
-  return completeShape(toShownProduct(product, knownBrand))
-}
 
 /** Shape what tells by its digest whether anything changed; most products of a walk need no more. */
 export function toShownProduct(product: Product, knownBrand: string | null = null): ShownProduct {
@@ -63,10 +60,10 @@ export function toShownProduct(product: Product, knownBrand: string | null = nul
   return { content: { gtin, digest, title, brand, images, offers, drops }, offers: list }
 }
 
-/** Add the columns of searches, and the deals. */
+/** Add what searches and grids need. */
 export function completeShape({ content, offers }: ShownProduct): StoredShape {
-  const row = { ...content, search_text: foldText(`${content.title} ${content.brand ?? ''}`) }
-  return { content: row, deals: toDealContents(offers, row) }
+  const searchText = foldText(`${content.title} ${content.brand ?? ''}`)
+  return { content, offers, searchText, deals: collectDeals(offers) }
 }
 
 /** In an order that does not depend on that of the offers; `null`: nothing was left out. */
@@ -75,28 +72,48 @@ function toDropsText(drops: Product['drops']): string | null {
   return JSON.stringify(Object.fromEntries(Object.entries(drops).sort(([a], [b]) => compareTexts(a, b))))
 }
 
-function toDealContents(offers: readonly Offer[], product: ProductContent): DealContent[] {
-  return collectDeals(offers).map((deal) => ({
-    gtin: product.gtin,
-    offer_index: offers.indexOf(deal.offer),
-    offer: JSON.stringify(deal.offer),
-    offer_key: toOfferKey(deal.offer),
-    currency: deal.offer.currency,
-    merchant_key: foldCase(deal.offer.merchant),
-    brand_key: foldCase(product.brand ?? ''),
-    search_text: product.search_text,
-    is_in_stock: Number(deal.isInStock),
-    is_best: Number(deal.isBest),
-    is_best_in_stock: Number(deal.isBestInStock),
-    discount_percent: deal.discountPercent,
-    ratio_key: deal.ratioKey,
-    price_key: deal.priceKey,
-    saving_key: deal.savingKey,
-  }))
+/** Network, merchant and currency of an offer may be those of another product's. */
+export function toFirstSeenKey(gtin: string, offerKey: string): string {
+  return `${gtin} ${offerKey}`
+}
+
+/** Return the rows of a version's deals. Each column by name: a spread costs as much as the insert. */
+export function toDealRows(
+  { content, offers, searchText, deals }: StoredShape,
+  productId: number,
+  { copyId, fromWalk, asOfMs, firstSeen }: VersionPlace,
+): readonly Omit<DealsTable, 'id'>[] {
+  const { gtin, brand } = content
+  return deals.map((deal) => {
+    const { offer } = deal
+    const offerKey = toOfferKey(offer)
+    return {
+      product_id: productId,
+      copy_id: copyId,
+      gtin,
+      from_walk: fromWalk,
+      until_walk: null,
+      offer_index: offers.indexOf(offer),
+      offer: JSON.stringify(offer),
+      offer_key: offerKey,
+      currency: offer.currency,
+      merchant_key: foldCase(offer.merchant),
+      brand_key: foldCase(brand ?? ''),
+      search_text: searchText,
+      is_in_stock: Number(deal.isInStock),
+      is_best: Number(deal.isBest),
+      is_best_in_stock: Number(deal.isBestInStock),
+      discount_percent: deal.discountPercent,
+      ratio_key: deal.ratioKey,
+      price_key: deal.priceKey,
+      saving_key: deal.savingKey,
+      first_seen_ms: Math.min(firstSeen.get(toFirstSeenKey(gtin, offerKey)) ?? Infinity, asOfMs),
+    }
+  })
 }
 
 /** Return the product of a row. What the file holds is checked like a response; `undefined` when it was tampered with. */
-export function findProductInRow(row: Omit<ProductContent, 'digest' | 'search_text'>): Product | undefined {
+export function findProductInRow(row: Omit<ProductContent, 'digest'>): Product | undefined {
   const offers = offersSchema.safeParse(parseJson(row.offers))
   const images = imagesSchema.safeParse(parseJson(row.images))
   if (!offers.success || !images.success) return undefined

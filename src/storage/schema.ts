@@ -124,32 +124,8 @@ export type CopyTables = {
   products: ProductsTable
   deals: DealsTable
   absences: { copy_id: number; gtin: string; as_of_ms: number }
-  quotas: QuotasTable
-  quota_days: QuotaDaysTable
-  quota_minutes: QuotaMinutesTable
   /** How far the index of words is filled; no row: wholly. Products below the row are still to come. */
   search_backlog: { below_id: number }
   /** A row in it: the transaction under way puts the words of its new products into the index by itself. */
   held_words: { held: number }
 }
-
-/** What is known of a catalog's daily limit (catalog/quota.ts says what the columns mean). */
-export type QuotasTable = {
-  catalog: string
-  limited_until_ms: number
-  pause_count: number
-  limited_at_ms: number
-  learned_calls: number | null
-}
-
-/** Calls of a catalog on a UTC day, in days since 1970. */
-export type QuotaDaysTable = {
-  catalog: string
-  day: number
-  walk: number
-  refresh: number
-  lookup: number
-}
-
-/** First look-ups of a catalog in a minute, in minutes since 1970. */
-export type QuotaMinutesTable = { catalog: string; minute: number; lookups: number }

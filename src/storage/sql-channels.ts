@@ -6,7 +6,6 @@ import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
 import { isIn } from './statements.ts'
 import type { ChannelList } from './store.ts'
 
-/** Find the list as last fetched by any process; `undefined` before the first. */
 export async function findChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -31,7 +30,8 @@ export async function findChannelList(
 export async function putChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
-  { channels, asOfMs }: Readonly<{ channels: readonly Channel[]; asOfMs: number }>,
+  channels: readonly Channel[],
+  asOfMs: number,
 ): Promise<void> {
   await transact(database, async (transaction) => {
     const ids = channels.map(({ id }) => id)

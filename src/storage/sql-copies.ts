@@ -14,6 +14,8 @@ export type CopyRow = Readonly<{
   runningWalk: number
   /** What boxes read: the current walk, or the running one before there is any. */
   visibleWalk: number
+  /** The currency of most deals of the current walk; `null` without one, and without deals. */
+  dealCurrency: string | null
 }>
 
 /** The same at a time, Unix milliseconds, which tells what is of the future. */
@@ -25,11 +27,13 @@ async function findCopy(
   catalog: string,
   channelId: string,
 ): Promise<CopyRow | undefined> {
-  const text = 'select id, current_walk, running_walk from copies where catalog = ? and channel_id = ?'
+  const text =
+    'select id, current_walk, running_walk, deal_currency from copies where catalog = ? and channel_id = ?'
   const [row] = await execute<Selectable<CopiesTable>>(database, text, [catalog, channelId])
   if (row === undefined) return undefined
-  const { id, current_walk: currentWalk, running_walk: runningWalk } = row
-  return { id, currentWalk, runningWalk, visibleWalk: currentWalk > 0 ? currentWalk : runningWalk }
+  const { id, current_walk: currentWalk, running_walk: runningWalk, deal_currency: dealCurrency } = row
+  const visibleWalk = currentWalk > 0 ? currentWalk : runningWalk
+  return { id, currentWalk, runningWalk, visibleWalk, dealCurrency }
 }
 
 /** Return the copy's row, made where there is none. */
@@ -42,8 +46,7 @@ export async function getCopy(
   if (found !== undefined) return found
   await sql`insert into copies (catalog, channel_id) values (${catalog}, ${channelId})
     on conflict (catalog, channel_id) do nothing`.execute(database)
-  const made = await findCopy(database, catalog, channelId)
-  return made ?? { id: 0, currentWalk: 0, runningWalk: 0, visibleWalk: 0 }
+  return getCopy(database, catalog, channelId)
 }
 
 /** Rows of a table with versions that a reader at `walk` sees. */
@@ -76,7 +79,7 @@ export function createReadCopy(
   return (channelId, empty, read) =>
     readInOneView(reader, async (view) => {
       const copy = await findCopy(view, catalog, channelId)
-      return copy === undefined ? empty : read(view, { ...copy, nowMs: clock.nowMs() })
+      return copy === undefined ? empty : read(view, { nowMs: clock.nowMs(), ...copy })
     })
 }
 
@@ -128,7 +131,6 @@ function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
   }
 }
 
-/** Find channels whose current walk began or ended, by its own account, in the future. */
 export async function findFutureCopies(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -140,7 +142,6 @@ export async function findFutureCopies(
   return rows.map((row) => row.channel_id)
 }
 
-/** Count the offers of all products of a copy at a walk; it reads every one of them. */
 export async function countOffers(
   database: Kysely<CopyTables>,
   copyId: number,

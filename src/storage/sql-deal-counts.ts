@@ -41,20 +41,13 @@ export async function countDeals(
   const discounted = counted.filter(hasDiscount)
   const brands = findLargest(discounted.filter(isOfMerchant), ({ brand_key: key }) => key)
   const merchants = findLargest(discounted.filter(isOfBrand), ({ merchant_key: key }) => key)
-  const brandNames = await readBrands(
-    database,
-    brands.map(({ first }) => first.product_id),
-  )
-  const merchantNames = await readMerchants(
-    database,
-    merchants.map(({ first }) => first.id),
-  )
+  const names = await readNames(database, [...brands, ...merchants])
   const chosen = counted.filter((row) => isOfBrand(row) && isOfMerchant(row))
   return {
     total: countProducts(chosen.filter(hasDiscount)),
     isBounded: rows.length > MAX_DEALS,
-    brands: brands.map((group) => toFacet(group, brandNames.get(group.first.product_id))),
-    merchants: merchants.map((group) => toFacet(group, merchantNames.get(group.first.id))),
+    brands: brands.map((group) => toFacet(group, names.get(group.first.id)?.brand)),
+    merchants: merchants.map((group) => toFacet(group, names.get(group.first.id)?.merchant)),
     discounts: DISCOUNT_STEPS_PERCENT.map((minPercent) => ({
       minPercent,
       count: countProducts(chosen.filter((row) => row.discount_percent >= minPercent)),
@@ -112,16 +105,18 @@ function toFacet({ key, count }: Group, name: string | null | undefined): DealFa
   return { name: name ?? key, count }
 }
 
-type Names = ReadonlyMap<number, string | null | undefined>
+type Names = Readonly<{ brand: string | null; merchant: string | undefined }>
 
-async function readBrands(database: Kysely<CopyTables>, ids: readonly number[]): Promise<Names> {
-  const { rows } = await sql<{ id: number; brand: string | null }>`
-    select id, brand from products where ${isIn(database, 'id', ids)}`.execute(database)
-  return new Map(rows.map(({ id, brand }) => [id, brand]))
-}
-
-async function readMerchants(database: Kysely<CopyTables>, ids: readonly number[]): Promise<Names> {
-  const { rows } = await sql<{ id: number; offer: string }>`
-    select id, offer from deals where ${isIn(database, 'id', ids)}`.execute(database)
-  return new Map(rows.map(({ id, offer }) => [id, findOfferInRow(offer)?.merchant]))
+/** Read how the deals that name groups write their brand and merchant, by the id of the deal. */
+async function readNames(
+  database: Kysely<CopyTables>,
+  groups: readonly Group[],
+): Promise<ReadonlyMap<number, Names>> {
+  const ids = groups.map(({ first }) => first.id)
+  const { rows } = await sql<{ id: number; brand: string | null; offer: string }>`
+    select deals.id, brand, offer from deals join products on products.id = deals.product_id
+    where ${isIn(database, 'deals.id', ids)}`.execute(database)
+  return new Map(
+    rows.map(({ id, brand, offer }) => [id, { brand, merchant: findOfferInRow(offer)?.merchant }]),
+  )
 }

@@ -1,12 +1,12 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { toNewer } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import type { DealSort } from '../offers/deals.ts'
 import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
 import { type DealPlan, isInTime, isPassing, isVisibleDeal, planDeals } from './sql-deal-filters.ts'
-import { selectPageTime } from './sql-lookups.ts'
+import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
+import { isIn } from './statements.ts'
 import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
 
 /** Order of grids; the GTIN at the end makes it the same every time. */
@@ -35,10 +35,8 @@ export async function findDeals(
   query: DealQuery,
 ): Promise<readonly DealEntry[]> {
   const plan = await planDeals(database, copy, query)
-  if (plan === null) return []
-  const ids = await findIds(database, copy, plan)
-  const entries = await readDeals(database, copy, ids)
-  return ids.flatMap((id) => entries.get(id) ?? [])
+  const ids = plan === null ? [] : await findIds(database, copy, plan)
+  return ids.length === 0 ? [] : readDeals(database, copy, ids)
 }
 
 async function findIds(
@@ -84,27 +82,25 @@ function toOrder(sort: DealSort, isSorted = false): RawBuilder<unknown> {
   return sql.join(terms)
 }
 
-/** Read cards by the row of their deal; damaged ones are left out. */
+type DealRow = Parameters<typeof findDealInRow>[0] & RowTimes & Readonly<{ id: number }>
+
+/** Read cards by the row of their deal, in that order; damaged ones are left out. */
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
   ids: readonly number[],
-): Promise<ReadonlyMap<number, DealEntry>> {
-  if (ids.length === 0) return new Map()
-  const rows = await database
-    .selectFrom('deals')
-    .innerJoin('products', 'products.id', 'deals.product_id')
-    .select(['deals.id', 'deals.offer', 'products.gtin', 'title', 'brand', 'images', 'as_of_ms'])
-    .select(selectPageTime(copy))
-    .where('deals.id', 'in', ids)
-    .execute()
-  return new Map(
-    rows.flatMap((row): [number, DealEntry][] => {
-      const card = findDealInRow(row)
-      const asOfMs = toNewer(row.as_of_ms, row.page_as_of_ms ?? row.as_of_ms, copy.nowMs)
-      return card === undefined ? [] : [[row.id, { ...card, asOfMs }]]
-    }),
+): Promise<readonly DealEntry[]> {
+  const { rows } = await sql<DealRow>`
+    select deals.id, offer, p.gtin, title, brand, images, p.as_of_ms, ${selectPageTime(copy)}
+    from deals join products p on p.id = deals.product_id where ${isIn(database, 'deals.id', ids)}`.execute(
+    database,
   )
+  const toEntry = (row: DealRow): DealEntry | undefined => {
+    const card = findDealInRow(row)
+    return card && { asOfMs: toAsOfMs(row, copy.nowMs), ...card }
+  }
+  const byId = new Map(rows.map((row) => [row.id, toEntry(row)]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
 /** Find the currency that most deals of a walk have, the first by alphabet at a tie. */
@@ -122,9 +118,7 @@ export async function computeDealCurrency(
 /** Find the currency of a grid that names none: that of the walk; look-ups may bring the first deal of a channel. */
 export async function findDealCurrency(
   database: Kysely<CopyTables>,
-  { id, currentWalk }: CopyRow,
+  { id, currentWalk, dealCurrency }: CopyRow,
 ): Promise<string | undefined> {
-  const { rows } = await sql<{ currency: string | null }>`
-    select deal_currency as currency from copies where id = ${id}`.execute(database)
-  return rows[0]?.currency ?? computeDealCurrency(database, id, currentWalk)
+  return dealCurrency ?? computeDealCurrency(database, id, currentWalk)
 }

@@ -1,9 +1,10 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
+import { transact } from '../database/transact.ts'
 import { WalkError } from '../errors.ts'
 import type { CopyTables } from './schema.ts'
-import type { CopyRow } from './sql-copies.ts'
+import { type CopyRow, getCopy } from './sql-copies.ts'
 import type { UnfinishedWalk, WalkStore } from './store.ts'
 
 /** How long a walk may go without extending its lease before another process may take it over. */
@@ -14,18 +15,20 @@ export function createLeaseLost(): WalkError {
   return new WalkError('another process took the walk over')
 }
 
-/** Throws when another process has the walk by now; the first statement of a transaction. */
-export type Guard = (transaction: Transaction<CopyTables>) => Promise<void>
+/** The copy that a walk writes. */
+export type WalkWriter = Readonly<{
+  database: Kysely<CopyTables>
+  copy: CopyRow
+  /**
+   * Run a transaction that keeps the lease until it ends. A walk that took no lease here may always write.
+   * @throws WalkError when another process has the lease by now
+   */
+  write<T>(work: (transaction: Transaction<CopyTables>) => Promise<T>): Promise<T>
+}>
 
 /** Leases of walks, as the process that opened the store holds them. */
 export type Leases = Pick<WalkStore, 'takeLease' | 'releaseLease' | 'findLeaseOwner'> &
-  Readonly<{
-    /**
-     * Guard a transaction that writes what a walk has brought: it throws where the lease that was taken here is another's by now,
-     * and keeps the lease until the transaction ends. Without a lease it lets everything pass.
-     */
-    guard(copy: CopyRow): Guard
-  }>
+  Readonly<{ openWriter(channelId: string): Promise<WalkWriter> }>
 
 /** A lease that was taken here. `fence`: its number; every later holder has a higher one. */
 type Held = Readonly<{ owner: string; fence: number }>
@@ -34,50 +37,52 @@ type Held = Readonly<{ owner: string; fence: number }>
  * A lease is three columns of the copy's row: who walks, until when nobody else may, and a number that grows with each holder.
  * A process that stood still for longer than its lease lasted learns by the number that the walk is another's.
  */
-export function createLeases(
-  database: Kysely<CopyTables>,
-  open: (channelId: string) => Promise<CopyRow>,
-  clock: Clock,
-): Leases {
+export function createLeases(database: Kysely<CopyTables>, catalog: string, clock: Clock): Leases {
   const held = new Map<number, Held>()
   return {
     async takeLease(channelId, { owner, forMs }) {
-      const copy = await open(channelId)
+      const copy = await getCopy(database, catalog, channelId)
       const mine = held.get(copy.id)
       const now = toLeaseTime(database, clock)
-      const until = sql`${now} + cast(${forMs} as bigint)`
+      const isMine = mine?.owner === owner
       // A lease of this process that has run out is still its own while nobody has taken it.
-      const { rows } = await (
-        mine?.owner === owner
-          ? sql<{ fence: number }>`update copies set lease_until_ms = ${until} where id = ${copy.id}
-            and lease_owner = ${owner} and lease_fence = ${mine.fence} returning lease_fence as fence`
-          : sql<{ fence: number }>`update copies
-            set lease_owner = ${owner}, lease_until_ms = ${until}, lease_fence = lease_fence + 1
-            where id = ${copy.id} and (lease_owner = ${owner} or ${isOver(now, forMs)})
-            returning lease_fence as fence`
-      ).execute(database)
+      const isFree = isMine
+        ? sql`lease_owner = ${owner} and lease_fence = ${mine.fence}`
+        : sql`(lease_owner = ${owner} or ${isOver(now, forMs)})`
+      const { rows } = await sql<{ fence: number }>`update copies set lease_owner = ${owner},
+        lease_until_ms = ${now} + cast(${forMs} as bigint), lease_fence = lease_fence + ${sql.lit(isMine ? 0 : 1)}
+        where id = ${copy.id} and ${isFree} returning lease_fence as fence`.execute(database)
       if (rows[0] === undefined) return false
       held.set(copy.id, { owner, fence: rows[0].fence })
       return true
     },
     async releaseLease(channelId, owner) {
-      const copy = await open(channelId)
+      const copy = await getCopy(database, catalog, channelId)
       if (held.get(copy.id)?.owner === owner) held.delete(copy.id)
       await sql`update copies set lease_owner = null, lease_until_ms = 0
         where id = ${copy.id} and lease_owner = ${owner}`.execute(database)
     },
     async findLeaseOwner(channelId) {
-      const { id } = await open(channelId)
-      const { rows } = await sql<{
-        owner: string | null
-      }>`select lease_owner as owner from copies where id = ${id}`.execute(database)
+      const { id } = await getCopy(database, catalog, channelId)
+      const { rows } = await sql<{ owner: string | null }>`
+        select lease_owner as owner from copies where id = ${id}`.execute(database)
       return rows[0]?.owner ?? null
     },
-    guard: (copy) => (transaction) => checkFence(transaction, copy, held.get(copy.id)),
+    async openWriter(channelId) {
+      const copy = await getCopy(database, catalog, channelId)
+      return {
+        database,
+        copy,
+        write: (work) =>
+          transact(database, async (transaction) => {
+            await checkFence(transaction, copy, held.get(copy.id))
+            return work(transaction)
+          }),
+      }
+    },
   }
 }
 
-/** Find walks that were begun, and of which no end and no failure is known. */
 export async function findUnfinishedWalks(
   database: Kysely<CopyTables>,
   catalog: string,

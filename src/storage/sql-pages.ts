@@ -1,15 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { isFuture, toLatestMs } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
-import { transact } from '../database/transact.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import { type Change, type Version, listChanges } from './page-changes.ts'
+import { type StoredShape, completeShape, toShownProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import type { CopyRow } from './sql-copies.ts'
-import type { Guard } from './sql-leases.ts'
+import type { WalkWriter } from './sql-leases.ts'
 import {
+  type Version,
   carryFirstSeen,
   countDealsOf,
   deleteVersions,
@@ -17,7 +16,6 @@ import {
   keepFirstSeen,
   markUntil,
   takeLapsed,
-  updateVersion,
 } from './sql-versions.ts'
 import { isIn } from './statements.ts'
 import type { WalkPage } from './store.ts'
@@ -48,20 +46,13 @@ type Step = Readonly<{
  * Puts a page into the copy under its walk's number: a read of what is known of its range, then only what changed, with the
  * page's own row in the last transaction. Doing so twice changes nothing.
  */
-export async function applyPage(
-  database: Kysely<CopyTables>,
-  copy: CopyRow,
-  { page, guard, nowMs }: Readonly<{ page: WalkPage; guard: Guard; nowMs: number }>,
-): Promise<void> {
+export async function applyPage({ copy, write }: WalkWriter, page: WalkPage, nowMs: number): Promise<void> {
   const { afterGtin, products } = page
   const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (products.at(-1)?.gtin ?? afterGtin)
   let step: Step | undefined = { copyId: copy.id, page, afterGtin, untilGtin, products, nowMs }
   while (step !== undefined) {
     const next: Step = step
-    step = await transact(database, async (transaction) => {
-      await guard(transaction)
-      return applyStep(transaction, next)
-    })
+    step = await write((transaction) => applyStep(transaction, next))
     // Meanwhile the next page arrives.
     await setImmediate()
   }
@@ -69,31 +60,29 @@ export async function applyPage(
 
 /** One transaction. Returns what is left, or `undefined` when the page is in the copy. */
 async function applyStep(transaction: Transaction<CopyTables>, step: Step): Promise<Step | undefined> {
+  const { copyId, page, afterGtin } = step
   const { versions, knownUntilGtin } = await readVersions(transaction, step)
   const absent = await readAbsences(transaction, step)
   const products = step.products.filter(({ gtin }) => gtin <= knownUntilGtin)
-  const changes = listChanges({ page: step.page, products, versions, absent })
+  const changes = listChanges(page, products, { versions, absent })
   const { taken, isCut } = await takeWithinRows(transaction, changes)
-  await makeChanges(transaction, step, { changes: taken, versions })
-  const doneGtin = isCut ? (taken.at(-1)?.gtin ?? step.afterGtin) : knownUntilGtin
-  const undated = versions.filter(
-    (version) => version.as_of_ms === UNKNOWN_AGE_MS && version.gtin <= doneGtin,
-  )
+  if (taken.length > 0) await makeChanges(transaction, step, { changes: taken, versions })
+  const doneGtin = isCut ? (taken.at(-1)?.gtin ?? afterGtin) : knownUntilGtin
   await dateAnew(
     transaction,
-    step.page,
-    undated.map(({ id }) => id),
+    page,
+    versions.filter((version) => version.as_of_ms === UNKNOWN_AGE_MS && version.gtin <= doneGtin),
   )
-  if (doneGtin < step.untilGtin) {
-    if (versions.length > 0) await dateSeen(transaction, step, doneGtin)
-    return {
-      ...step,
-      afterGtin: doneGtin,
-      products: step.products.filter(({ gtin }) => gtin > doneGtin),
-    }
+  if (doneGtin >= step.untilGtin) {
+    await putPageRow(transaction, step)
+    return undefined
   }
-  await putPageRow(transaction, step)
-  return undefined
+  // What did not change has its date from the page's row, which comes with the last step: until then a look-up that is older
+  // than the page would be taken for newer.
+  if (versions.length > 0)
+    await sql`update products set as_of_ms = ${page.asOfMs} where copy_id = ${copyId} and gtin > ${afterGtin}
+      and gtin <= ${doneGtin} and until_walk is null and as_of_ms < ${page.asOfMs}`.execute(transaction)
+  return { ...step, afterGtin: doneGtin, products: step.products.filter(({ gtin }) => gtin > doneGtin) }
 }
 
 /** Taking seven values of each row out of a database costs more than finding the rows: they come as one text. */
@@ -121,7 +110,7 @@ function parseVersions(json: string, nowMs: number): readonly Version[] {
   return versions.sort((a, b) => compareTexts(a.gtin, b.gtin))
 }
 
-/** The versions of a range in the order of their GTINs, and up to where they are all of them. */
+/** The versions of a range that did not end before this walk, by GTIN, and up to where they are all of them. */
 async function readVersions(
   transaction: Transaction<CopyTables>,
   { copyId, page, afterGtin, untilGtin, nowMs }: Step,
@@ -149,6 +138,58 @@ async function readAbsences(
     select gtin from absences where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
     and as_of_ms > ${page.asOfMs} and as_of_ms <= ${toLatestMs(nowMs)}`.execute(transaction)
   return new Set(rows.map((row) => row.gtin))
+}
+
+/**
+ * What has to be written for one product: its version is current again, ends, or goes, or a new one comes, which replaces those
+ * that are there. `version`: the newest of them.
+ */
+type Change = Readonly<{
+  kind: 'revive' | 'end' | 'delete' | 'insert'
+  gtin: string
+  version: Version | undefined
+  shape: StoredShape | undefined
+}>
+
+/**
+ * Compare a page with the copy, only as far as the changes are asked for.
+ * @yields the changes of a range in the order of GTINs: of the products of the page, and of those that it does not have
+ */
+function* listChanges(
+  page: WalkPage,
+  products: readonly Product[],
+  { versions, absent }: Readonly<{ versions: readonly Version[]; absent: ReadonlySet<string> }>,
+): Generator<Change> {
+  let at = 0
+  for (const product of products) {
+    let version = versions[at]
+    for (; version !== undefined && version.gtin < product.gtin; version = versions[++at])
+      yield* findEnd(version, page)
+    const own: Version[] = []
+    for (; version?.gtin === product.gtin; version = versions[++at]) own.push(version)
+    if (!absent.has(product.gtin)) yield* findChange(product, own, page)
+  }
+  for (const version of versions.slice(at)) yield* findEnd(version, page)
+}
+
+function findChange(product: Product, versions: readonly Version[], page: WalkPage): readonly Change[] {
+  const newest = versions.find((version) => version.from_walk === page.walk) ?? versions[0]
+  if (newest !== undefined && newest.as_of_ms > page.asOfMs) return findRevival(newest)
+  const shown = toShownProduct(product, newest?.brand)
+  if (newest?.digest === shown.content.digest) return findRevival(newest)
+  return [{ kind: 'insert', gtin: product.gtin, version: newest, shape: completeShape(shown) }]
+}
+
+function findRevival(version: Version): readonly Change[] {
+  if (version.until_walk === null) return []
+  return [{ kind: 'revive', gtin: version.gtin, version, shape: undefined }]
+}
+
+/** What a page lacks is gone, unless a look-up has seen it since. */
+function findEnd(version: Version, page: WalkPage): readonly Change[] {
+  if (version.until_walk !== null || version.as_of_ms > page.asOfMs) return []
+  const kind = version.from_walk === page.walk ? 'delete' : 'end'
+  return [{ kind, gtin: version.gtin, version, shape: undefined }]
 }
 
 /** Take the first of the changes that one transaction may write, one at least; `isCut`: there are more. */
@@ -191,32 +232,8 @@ function takeWhile(
   return { taken, isCut: false }
 }
 
-/**
- * What did not change has its date from the page's row, which comes with the last step: until then a look-up that is older than
- * the page would be taken for newer.
- */
-async function dateSeen(
-  transaction: Transaction<CopyTables>,
-  { copyId, page, afterGtin }: Step,
-  doneGtin: string,
-): Promise<void> {
-  await sql`update products set as_of_ms = ${page.asOfMs} where copy_id = ${copyId}
-    and gtin > ${afterGtin} and gtin <= ${doneGtin} and until_walk is null and as_of_ms < ${page.asOfMs}`.execute(
-    transaction,
-  )
-}
-
-/** Give what is still current and was dated while a clock was wrong the page's time: the future would arrive some day. */
-async function dateAnew(
-  transaction: Transaction<CopyTables>,
-  { asOfMs }: WalkPage,
-  productIds: readonly number[],
-): Promise<void> {
-  if (productIds.length === 0) return
-  await sql`update products set as_of_ms = ${asOfMs}
-    where ${isIn(transaction, 'id', productIds)} and until_walk is null`.execute(transaction)
-  await sql`update deals set first_seen_ms = ${asOfMs}
-    where ${isIn(transaction, 'product_id', productIds)} and first_seen_ms > ${asOfMs}`.execute(transaction)
+function toIds(versions: readonly Version[]): readonly number[] {
+  return versions.map(({ id }) => id)
 }
 
 async function makeChanges(
@@ -224,30 +241,37 @@ async function makeChanges(
   { copyId, page }: Step,
   { changes, versions }: Readonly<{ changes: readonly Change[]; versions: readonly Version[] }>,
 ): Promise<void> {
-  if (changes.length === 0) return
-  const place = { copyId, fromWalk: page.walk, asOfMs: page.asOfMs }
-  const listOf = (kind: Change['kind']): readonly Change[] => changes.filter((change) => change.kind === kind)
-  const listIds = (kind: Change['kind']): number[] => listOf(kind).flatMap(({ version }) => version?.id ?? [])
-  const replacedIds = listIds('insert')
-  const updates = listOf('update')
-  // A version of this walk that is written over has replaced another one, which has the first times.
-  const updated = new Set(updates.map(({ gtin }) => gtin))
-  const updatedIds = versions.filter(({ gtin }) => updated.has(gtin)).map(({ id }) => id)
-  const firstSeen = await carryFirstSeen(transaction, copyId, {
-    replacedIds: [...replacedIds, ...updatedIds],
-    shapes: changes.flatMap(({ shape }) => shape ?? []),
-  })
-  await keepFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], page.asOfMs)
+  const { walk, asOfMs } = page
+  const listIds = (kind: Change['kind']): readonly number[] =>
+    changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
+  const shapes = changes.flatMap(({ shape }) => shape ?? [])
+  const written = new Set(shapes.map(({ content }) => content.gtin))
+  // A version that this walk wrote before goes; the one that it had replaced has the first times.
+  const replaced = versions.filter(({ gtin }) => written.has(gtin))
+  const rewritten = replaced.filter((version) => version.from_walk === walk)
+  const outdated = replaced.filter((version) => version.from_walk < walk && version.until_walk === null)
+  const firstSeen = await carryFirstSeen(transaction, copyId, { replacedIds: toIds(replaced), shapes })
+  await keepFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], asOfMs)
   await markUntil(transaction, listIds('revive'), null)
-  const revivedGtins = listOf('revive').map(({ gtin }) => gtin)
+  const revivedGtins = changes.flatMap(({ kind, gtin }) => (kind === 'revive' ? gtin : []))
   await takeLapsed(transaction, copyId, revivedGtins)
-  await deleteVersions(transaction, listIds('delete'))
-  for (const { version, shape } of updates)
-    if (version !== undefined && shape !== undefined)
-      await updateVersion(transaction, shape, { ...place, firstSeen, productId: version.id })
-  await markUntil(transaction, [...listIds('end'), ...replacedIds], page.walk)
-  const inserted = listOf('insert').flatMap(({ shape }) => shape ?? [])
-  await insertVersions(transaction, inserted, { ...place, firstSeen })
+  await deleteVersions(transaction, [...listIds('delete'), ...toIds(rewritten)])
+  await markUntil(transaction, [...listIds('end'), ...toIds(outdated)], walk)
+  await insertVersions(transaction, shapes, { copyId, fromWalk: walk, asOfMs, firstSeen })
+}
+
+/** Give what is still current and was dated while a clock was wrong the page's time: the future would arrive some day. */
+async function dateAnew(
+  transaction: Transaction<CopyTables>,
+  { asOfMs }: WalkPage,
+  undated: readonly Version[],
+): Promise<void> {
+  if (undated.length === 0) return
+  const ids = toIds(undated)
+  await sql`update products set as_of_ms = ${asOfMs}
+    where ${isIn(transaction, 'id', ids)} and until_walk is null`.execute(transaction)
+  await sql`update deals set first_seen_ms = ${asOfMs}
+    where ${isIn(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(transaction)
 }
 
 async function putPageRow(

@@ -1,15 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Kysely, type Selectable, type Transaction, sql } from 'kysely'
+import type { Kysely, SqlBool, Transaction } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isNewer, toLatestMs } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { isConflict, transact } from '../database/transact.ts'
 import { createBatcher } from '../lib/batcher.ts'
 import { completeShape, toShownProduct } from './rows.ts'
-import type { CopyTables, ProductsTable } from './schema.ts'
+import type { CopyTables } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
 import { readTime } from './sql-leases.ts'
 import {
+  type Version,
   carryFirstSeen,
   deleteVersions,
   insertVersions,
@@ -30,6 +31,7 @@ const MAX_OFFERS = 200
 /** The pause after a transaction: a commit blocks the event loop, so look-ups that come close together share one. */
 const GATHER_MS = 5
 
+/** What one call writes: all of it or nothing. */
 type Lookups = readonly Lookup[]
 
 /**
@@ -41,18 +43,19 @@ export function createLookupWriter(
   catalog: string,
   clock: Clock,
 ): (lookups: Lookups) => Promise<void> {
-  const put = (calls: readonly Lookups[]): Promise<void> =>
-    putLookups(database, catalog, { lookups: calls.flat(), clock })
+  const put = (calls: readonly Lookups[]): Promise<void> => putLookups(database, catalog, calls.flat(), clock)
   const putOrFail = createBatcher(async (calls: readonly Lookups[]) => {
     const failures = new Map<Lookups, unknown>()
     for (const some of splitCalls(calls)) {
-      await put(some).catch(async (error: unknown) => {
-        // A look-up that cannot be written takes no other with it.
+      try {
+        await put(some)
+      } catch (error) {
         const isOfServer = isPostgres(database) && (isConflict(error) || isUnavailable(error))
-        const mayBeOne = some.length > 1 && !isOfServer
-        if (!mayBeOne) for (const call of some) failures.set(call, error)
-        else for (const call of some) await put([call]).catch((own: unknown) => failures.set(call, own))
-      })
+        // A look-up that cannot be written takes no other with it.
+        for (const call of some)
+          if (isOfServer || some.length === 1) failures.set(call, error)
+          else await put([call]).catch((own: unknown) => failures.set(call, own))
+      }
       await wait(GATHER_MS)
     }
     return calls.map((call) => failures.get(call))
@@ -85,7 +88,8 @@ function splitCalls(calls: readonly Lookups[]): readonly (readonly Lookups[])[] 
 async function putLookups(
   database: Kysely<CopyTables>,
   catalog: string,
-  { lookups, clock }: Readonly<{ lookups: Lookups; clock: Clock }>,
+  lookups: readonly Lookup[],
+  clock: Clock,
 ): Promise<void> {
   await transact(database, async (transaction) => {
     const copies = new Map<string, CopyRow>()
@@ -95,48 +99,41 @@ async function putLookups(
       const { channelId } = lookup
       const copy = copies.get(channelId) ?? (await getCopy(transaction, catalog, channelId))
       copies.set(channelId, copy)
-      await putLookup(transaction, copy, { ...lookup, nowMs })
+      await putLookup(transaction, copy, { nowMs, ...lookup })
     }
   })
 }
 
-type Version = Selectable<
-  Pick<ProductsTable, 'id' | 'from_walk' | 'until_walk' | 'brand' | 'digest' | 'as_of_ms'>
->
-type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
-
-const FIND_VERSIONS = `select id, from_walk, until_walk, brand, digest, as_of_ms from products
+const FIND_VERSIONS = `select id, gtin, from_walk, until_walk, digest, brand, as_of_ms from products
   where copy_id = ? and gtin = ? and (until_walk is null or until_walk > ?)`
+
+/** Is an absence remembered, and has it, or a page whose range holds the product, said something newer? */
+const FIND_NEWER = `select exists (select 1 from absences where copy_id = ? and gtin = ?) as is_absent,
+  exists (select 1 from absences where copy_id = ? and gtin = ? and as_of_ms > ? and as_of_ms <= ?)
+  or exists (select 1 from walk_pages where copy_id = ? and walk >= ? and after_gtin < ? and until_gtin >= ?
+    and as_of_ms > ? and as_of_ms <= ?) as is_outdated`
+type Newer = Readonly<{ is_absent: SqlBool; is_outdated: SqlBool }>
 
 async function putLookup(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
-  { gtin, entry, nowMs }: Lookup & Readonly<{ nowMs: number }>,
+  { gtin, entry: { product, asOfMs }, nowMs }: Lookup & Readonly<{ nowMs: number }>,
 ): Promise<void> {
-  const { product, asOfMs } = entry
-  const versions = await execute<Version>(transaction, FIND_VERSIONS, [copy.id, gtin, copy.visibleWalk])
+  const { id, currentWalk, visibleWalk } = copy
+  const versions = await execute<Version>(transaction, FIND_VERSIONS, [id, gtin, visibleWalk])
   if (versions.some((version) => isNewer(version.as_of_ms, asOfMs, nowMs))) return
-  if (await isOutdated(transaction, copy, { gtin, asOfMs, latestMs: toLatestMs(nowMs) })) return
-  if (product === null) await putAbsence(transaction, gtin, { copy, versions, asOfMs })
-  else await putProduct(transaction, product, { copy, versions, asOfMs })
-}
-
-const FIND_NEWER = `select 1 as newer from absences
-  where copy_id = ? and gtin = ? and as_of_ms > ? and as_of_ms <= ?
-  union all select 1 from walk_pages
-  where copy_id = ? and walk >= ? and after_gtin < ? and until_gtin >= ? and as_of_ms > ? and as_of_ms <= ? limit 1`
-
-/** Has a remembered absence, or a page whose range holds the product, said something newer? */
-async function isOutdated(
-  transaction: Transaction<CopyTables>,
-  { id, currentWalk }: CopyRow,
-  { gtin, asOfMs, latestMs }: Readonly<{ gtin: string; asOfMs: number; latestMs: number }>,
-): Promise<boolean> {
-  const ofAbsence = [id, gtin, asOfMs, latestMs]
+  const latestMs = toLatestMs(nowMs)
+  const ofAbsence = [id, gtin, id, gtin, asOfMs, latestMs]
   const ofPage = [id, currentWalk, gtin, gtin, asOfMs, latestMs]
-  const newer = await execute(transaction, FIND_NEWER, [...ofAbsence, ...ofPage])
-  return newer.length > 0
+  const [newer] = await execute<Newer>(transaction, FIND_NEWER, [...ofAbsence, ...ofPage])
+  if (newer?.is_outdated) return
+  if (product === null) return putAbsence(transaction, gtin, { copy, versions, asOfMs })
+  await putProduct(transaction, product, { copy, versions, asOfMs })
+  if (newer?.is_absent)
+    await execute(transaction, 'delete from absences where copy_id = ? and gtin = ?', [id, gtin])
 }
+
+type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
 
 async function putAbsence(
   transaction: Transaction<CopyTables>,
@@ -147,11 +144,11 @@ async function putAbsence(
   await keepFirstSeen(transaction, ids, asOfMs)
   await deleteVersions(transaction, ids)
   // Walks clear absences, too; where none runs, this does.
-  await sql`delete from absences where copy_id = ${copy.id} and as_of_ms < ${asOfMs - ABSENCE_KEPT_MS}`.execute(
-    transaction,
-  )
-  await sql`insert into absences (copy_id, gtin, as_of_ms) values (${copy.id}, ${gtin}, ${asOfMs})
-    on conflict (copy_id, gtin) do update set as_of_ms = excluded.as_of_ms`.execute(transaction)
+  const oldestMs = asOfMs - ABSENCE_KEPT_MS
+  await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copy.id, oldestMs])
+  const put = `insert into absences (copy_id, gtin, as_of_ms) values (?, ?, ?)
+    on conflict (copy_id, gtin) do update set as_of_ms = excluded.as_of_ms`
+  await execute(transaction, put, [copy.id, gtin, asOfMs])
 }
 
 async function putProduct(
@@ -165,15 +162,14 @@ async function putProduct(
   if (isAlone && visible.digest === shown.content.digest) {
     // Nearly all refreshes find what is there.
     await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, visible.id])
-  } else {
-    const shape = completeShape(shown)
-    const ids = versions.map((version) => version.id)
-    const firstSeen = await carryFirstSeen(transaction, copy.id, { replacedIds: ids, shapes: [shape] })
-    const place = { copyId: copy.id, fromWalk: visible?.from_walk ?? copy.visibleWalk, asOfMs, firstSeen }
-    const staged = ids.filter((id) => id !== visible?.id)
-    await deleteVersions(transaction, staged)
-    if (visible === undefined) await insertVersions(transaction, [shape], place)
-    else await updateVersion(transaction, shape, { ...place, productId: visible.id })
+    return
   }
-  await execute(transaction, 'delete from absences where copy_id = ? and gtin = ?', [copy.id, product.gtin])
+  const shape = completeShape(shown)
+  const ids = versions.map((version) => version.id)
+  const firstSeen = await carryFirstSeen(transaction, copy.id, { replacedIds: ids, shapes: [shape] })
+  const place = { copyId: copy.id, fromWalk: visible?.from_walk ?? copy.visibleWalk, asOfMs, firstSeen }
+  const staged = ids.filter((id) => id !== visible?.id)
+  await deleteVersions(transaction, staged)
+  if (visible === undefined) await insertVersions(transaction, [shape], place)
+  else await updateVersion(transaction, shape, { ...place, productId: visible.id })
 }

@@ -22,9 +22,9 @@ type Place = Readonly<{ transaction: Transaction<CopyTables>; catalog: string; n
 export function updateQuota(
   database: Kysely<CopyTables>,
   catalog: string,
-  update: Readonly<{ nowMs: number; change: QuotaChange }>,
+  nowMs: number,
+  change: QuotaChange,
 ): Promise<QuotaState> {
-  const { nowMs, change } = update
   const work = async (transaction: Transaction<CopyTables>): Promise<QuotaState> => {
     const place = { transaction, catalog, nowMs }
     if (isPostgres(transaction)) await lockQuota(place)
@@ -36,7 +36,7 @@ export function updateQuota(
     await addLookups(place, after.lookupsLastHour - before.lookupsLastHour)
     return after
   }
-  return transact(database, work, { kind: 'queued' })
+  return transact(database, work, 'read committed')
 }
 
 /** On a server all processes queue for the catalog's row; SQLite has one writer. */
@@ -92,17 +92,11 @@ function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
 }
 
 async function writePause({ transaction, catalog }: Place, state: QuotaState): Promise<void> {
-  const content = {
-    limited_until_ms: state.limitedUntilMs,
-    pause_count: state.pauseCount,
-    limited_at_ms: state.limitedAtMs,
-    learned_calls: state.learnedCalls,
-  }
-  await transaction
-    .insertInto('quotas')
-    .values({ catalog, ...content })
-    .onConflict((conflict) => conflict.column('catalog').doUpdateSet(content))
-    .execute()
+  const { limitedUntilMs, pauseCount, limitedAtMs, learnedCalls } = state
+  await sql`insert into quotas (catalog, limited_until_ms, pause_count, limited_at_ms, learned_calls)
+    values (${catalog}, ${limitedUntilMs}, ${pauseCount}, ${limitedAtMs}, ${learnedCalls})
+    on conflict (catalog) do update set limited_until_ms = excluded.limited_until_ms, pause_count = excluded.pause_count,
+      limited_at_ms = excluded.limited_at_ms, learned_calls = excluded.learned_calls`.execute(transaction)
 }
 
 /** Added, not set: during an update a replica of the version before counts without the lock. */

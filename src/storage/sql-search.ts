@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
 import { inTime } from '../database/read-deadline.ts'
+import { compareTexts } from '../offers/ranking.ts'
 import { cleanText, foldText } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
@@ -62,9 +63,7 @@ export async function searchProducts(
   // Controls alone are no search, and not the empty one either.
   if (text === '' && wanted.text.trim() !== '') return []
   const ids = await findIds({ database, copy, text, limit: wanted.limit })
-  if (ids.length === 0) return []
-  const entries = new Map((await readProducts(database, copy, ids)).map((entry) => [entry.id, entry]))
-  return ids.flatMap((id) => entries.get(id) ?? [])
+  return ids.length === 0 ? [] : readProducts(database, copy, ids)
 }
 
 async function findIds(search: Search): Promise<readonly number[]> {
@@ -127,7 +126,7 @@ function compareMatches(a: Ranked, b: Ranked): number {
     b.wholeCount - a.wholeCount ||
     Number(b.isFirst) - Number(a.isFirst) ||
     a.length - b.length ||
-    (a.gtin < b.gtin ? -1 : 1)
+    compareTexts(a.gtin, b.gtin)
   )
 }
 
@@ -147,9 +146,7 @@ async function lookThrough({ database, copy, text, limit }: Search): Promise<rea
 
 /** Return the words of a search, with their signs, without case and accents. */
 export function splitWords(text: string): readonly string[] {
-  return foldText(text)
-    .split(' ')
-    .filter((word) => word !== '')
+  return foldText(text).split(' ').filter(Boolean)
 }
 
 /** Return the words of a folded text as the index has them. */
@@ -171,25 +168,23 @@ export function toWordList(searchText: string): string {
     .join(' ')
 }
 
+type FoundWords = Readonly<{ id: number; gtin: string; search_text: string }>
+
 /** Find visible products with the words; not all of many. */
 async function findByWords(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   wanted: WantedWords,
-): Promise<readonly Readonly<{ id: number; gtin: string; search_text: string }>[]> {
-  const visible = database
-    .selectFrom('products')
-    .select(['products.id', 'gtin', 'search_text'])
-    .where(isVisibleAt(copy.visibleWalk))
-    .limit(MAX_CANDIDATES)
-  if (isPostgres(database)) return visible.where('copy_id', '=', copy.id).where(hasLexemes(wanted)).execute()
-  const matches = sql<{
-    id: number
-  }>`(${selectMatches(copy, wanted)} order by rowid limit ${sql.lit(MAX_MATCHES)})`
-  const found = visible.innerJoin(matches.as('matches'), (join) =>
-    join.onRef('matches.id', '=', 'products.id'),
+): Promise<readonly FoundWords[]> {
+  const hasWords = isPostgres(database)
+    ? sql`copy_id = ${copy.id} and ${hasLexemes(wanted)}`
+    : sql`id in (${selectMatches(copy, wanted)} order by rowid limit ${MAX_MATCHES})`
+  const found = sql<FoundWords>`select id, gtin, search_text from products
+    where ${hasWords} and ${isVisibleAt(copy.visibleWalk)} limit ${MAX_CANDIDATES}`.execute(database)
+  return unlessSplit(
+    found.then(({ rows }) => rows),
+    [],
   )
-  return unlessSplit(found.execute(), [])
 }
 
 /**
@@ -204,8 +199,8 @@ export async function selectIdsByWords(
   if (isPostgres(database))
     return sql`(select id from products
       where copy_id = ${copy.id} and ${isVisibleAt(copy.visibleWalk)} and ${hasLexemes(wanted)})`
-  const backlog = await database.selectFrom('search_backlog').select('below_id').limit(1).executeTakeFirst()
-  return backlog === undefined ? sql`(${selectMatches(copy, wanted)})` : undefined
+  const { rows: backlog } = await sql`select 1 from search_backlog limit 1`.execute(database)
+  return backlog.length === 0 ? sql`(${selectMatches(copy, wanted)})` : undefined
 }
 
 /** Replace the result when SQLite takes a word for two, which its index cannot find: a few letters, as of New Tai Lue, are none to it. */

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Clock, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { isPostgres } from '../database/is-postgres.ts'
@@ -49,21 +49,26 @@ export type SqlStore = CopyStore &
  * @throws StoreError, StoreNewerError
  */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
-  const { catalog, clock = systemClock } = options
-  const { reader, writer, close } = await openCopyDatabase(options.database, options.timeouts)
+  const { database, catalog, clock = systemClock } = options
+  const { reader, writer, close } = await openCopyDatabase(database, options.timeouts)
   const isServer = isPostgres(writer)
   const runner = isServer
     ? createServerRunner({ isWalk: options.timeouts === undefined })
     : maintainSearchIndex(writer)
   const readCopy = createReadCopy(reader, catalog, clock)
-  const thread = openReadsOfFile(options)
+  const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
+  const thread = isFile ? options.openLongReads?.({ path: database.path, catalog }) : undefined
   const reads = createLongReads(readCopy)
   const longReads = thread ?? reads
   const walks = createSqlWalkStore(writer, catalog, clock)
   const claims = createSqlClaims(writer, catalog, clock)
   const putLookups = createLookupWriter(writer, catalog, clock)
+  /** A method of the store throws a `StoreError` and nothing else. */
   const run = <T>(name: keyof SqlStore, action: () => Promise<T>): Promise<T> =>
-    runner.run(action).catch(throwStoreError(name))
+    runner.run(action).catch((error: unknown) => {
+      if (error instanceof VitrineError) throw error
+      throw new StoreError(`the stored copy failed at ${name}`, { cause: error })
+    })
   return {
     findProduct: (channelId, gtin) =>
       run('findProduct', () => findProduct(reader, { catalog, channelId, gtin, clock })),
@@ -73,7 +78,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     findChannelList: () =>
       run('findChannelList', () => readInOneView(reader, (view) => findChannelList(view, catalog))),
     putChannelList: (channels, asOfMs) =>
-      run('putChannelList', () => putChannelList(writer, catalog, { channels, asOfMs })),
+      run('putChannelList', () => putChannelList(writer, catalog, channels, asOfMs)),
     holdChannelList: (asOfMs) => run('holdChannelList', () => holdChannelList(writer, catalog, asOfMs)),
     getCopyState: (channelId) => run('getCopyState', () => readCopyState(reader, catalog, channelId)),
     findDeals: (query, withinMs) =>
@@ -83,15 +88,15 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       run('searchProducts', () => longReads.searchProducts(channelId, text, limit)),
     findDealCurrency: (channelId) =>
       run('findDealCurrency', () => readCopy<string | undefined>(channelId, undefined, findDealCurrency)),
-    updateQuota: (nowMs, change) => run('updateQuota', () => updateQuota(writer, catalog, { nowMs, change })),
+    updateQuota: (nowMs, change) => run('updateQuota', () => updateQuota(writer, catalog, nowMs, change)),
     findUnfinishedWalks: () => run('findUnfinishedWalks', () => findUnfinishedWalks(reader, catalog, clock)),
     findFutureCopies: () => run('findFutureCopies', () => findFutureCopies(reader, catalog, clock.nowMs())),
     readTime: () => run('readTime', () => readTime(reader)),
-    ping: () => run('ping', () => execute(reader, sql`select count(*) from copies`)),
+    ping: () => run('ping', async () => void (await sql`select count(*) from copies`.execute(reader))),
     // A refused write closes its connection, so the next check opens a new one.
     checkWritable: () =>
       run('checkWritable', async () => {
-        if (isServer) await execute(writer, sql`select 1 from copies where false for update`)
+        if (isServer) await sql`select 1 from copies where false for update`.execute(writer)
       }),
 
     takeLease: (channelId, lease) => run('takeLease', () => walks.takeLease(channelId, lease)),
@@ -120,27 +125,6 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
         await close()
       }),
   }
-}
-
-/** A method of the store throws a `StoreError` and nothing else. */
-function throwStoreError(name: keyof SqlStore): (error: unknown) => never {
-  return (error) => {
-    if (error instanceof VitrineError) throw error
-    throw new StoreError(`the stored copy failed at ${name}`, { cause: error })
-  }
-}
-
-function openReadsOfFile({
-  database,
-  catalog,
-  openLongReads,
-}: SqlStoreOptions): ReturnType<OpenLongReads> | undefined {
-  if (database.kind === 'postgres' || database.path === ':memory:') return undefined
-  return openLongReads?.({ path: database.path, catalog })
-}
-
-async function execute(database: Kysely<CopyTables>, statement: RawBuilder<unknown>): Promise<void> {
-  await statement.execute(database)
 }
 
 async function findDamage(reader: Kysely<CopyTables>): Promise<string | null> {

@@ -1,24 +1,19 @@
-import { type Transaction, sql } from 'kysely'
+import { type Selectable, type Transaction, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
-import type { StoredShape } from './rows.ts'
-import type { CopyTables, DealsTable } from './schema.ts'
+import { toOfferKey } from '../offers/deals.ts'
+import { type FirstSeen, type StoredShape, type VersionPlace, toDealRows, toFirstSeenKey } from './rows.ts'
+import type { CopyTables, ProductsTable } from './schema.ts'
 import { toWordList } from './sql-search.ts'
 import { insertWithWords } from './sqlite-search.ts'
-import { insertRows, isIn } from './statements.ts'
+import { execute, insertRows, isIn } from './statements.ts'
 
 /** From here on, putting words in at once costs less than letting the trigger do it product by product. */
 const MANY_PRODUCTS = 8
 
-/** When each offer of a product was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
-export type FirstSeen = ReadonlyMap<string, number>
-
-/** Where a version belongs, and when it was seen. */
-export type VersionPlace = Readonly<{
-  copyId: number
-  fromWalk: number
-  asOfMs: number
-  firstSeen: FirstSeen
-}>
+/** What a version is compared by. */
+export type Version = Selectable<
+  Pick<ProductsTable, 'id' | 'gtin' | 'from_walk' | 'until_walk' | 'digest' | 'brand' | 'as_of_ms'>
+>
 
 /** Add a version of some products with their deals. */
 export async function insertVersions(
@@ -27,57 +22,43 @@ export async function insertVersions(
   place: VersionPlace,
 ): Promise<void> {
   if (shapes.length === 0) return
-  const insert = (): Promise<readonly number[]> => insertProducts(transaction, shapes, place)
+  const rows = shapes.map((shape) => toProductRow(transaction, shape, place))
+  const insert = (): Promise<readonly number[]> => insertRows(transaction, 'products', rows)
   const isOneByOne = shapes.length < MANY_PRODUCTS || isPostgres(transaction)
   const ids = isOneByOne ? await insert() : await insertWithWords(transaction, insert)
   const deals = shapes.flatMap((shape, index) => toDealRows(shape, ids[index] ?? 0, place))
   await insertRows(transaction, 'deals', deals)
 }
 
-function insertProducts(
-  transaction: Transaction<CopyTables>,
-  shapes: readonly StoredShape[],
-  { copyId, fromWalk, asOfMs }: VersionPlace,
-): Promise<readonly number[]> {
-  // Each column by name: spreading objects costs as much as inserting them.
-  const rows = shapes.map(({ content }) => ({
-    copy_id: copyId,
-    gtin: content.gtin,
-    from_walk: fromWalk,
-    until_walk: null,
-    digest: content.digest,
-    title: content.title,
-    brand: content.brand,
-    search_text: content.search_text,
-    images: content.images,
-    offers: content.offers,
-    drops: content.drops,
-    as_of_ms: asOfMs,
-  }))
-  if (!isPostgres(transaction)) return insertRows(transaction, 'products', rows)
-  const withWords = rows.map((row) => ({ ...row, words: toWordList(row.search_text) }))
-  return insertRows(transaction, 'products', withWords)
-}
-
 /** Overwrite a version in place: it is current again. */
 export async function updateVersion(
   transaction: Transaction<CopyTables>,
   shape: StoredShape,
-  place: VersionPlace & Readonly<{ productId: number }>,
+  { productId, ...place }: VersionPlace & Readonly<{ productId: number }>,
 ): Promise<void> {
-  const { productId } = place
-  await transaction
-    .updateTable('products')
-    .set({
-      ...shape.content,
-      as_of_ms: place.asOfMs,
-      until_walk: null,
-      ...(isPostgres(transaction) && { words: toWordList(shape.content.search_text) }),
-    })
-    .where('id', '=', productId)
-    .execute()
-  await sql`delete from deals where product_id = ${productId}`.execute(transaction)
+  const row = toProductRow(transaction, shape, place)
+  const columns = Object.keys(row).map((name) => `${name} = ?`)
+  const text = `update products set ${columns.join(', ')} where id = ?`
+  await execute(transaction, text, [...Object.values(row), productId])
+  await execute(transaction, 'delete from deals where product_id = ?', [productId])
   await insertRows(transaction, 'deals', toDealRows(shape, productId, place))
+}
+
+function toProductRow(
+  transaction: Transaction<CopyTables>,
+  { content, searchText }: StoredShape,
+  { copyId, fromWalk, asOfMs }: VersionPlace,
+): Omit<ProductsTable, 'id'> {
+  // An object that begins with a spread, and goes on, is very slow to make.
+  return {
+    copy_id: copyId,
+    from_walk: fromWalk,
+    until_walk: null,
+    as_of_ms: asOfMs,
+    search_text: searchText,
+    ...(isPostgres(transaction) && { words: toWordList(searchText) }),
+    ...content,
+  }
 }
 
 /** The tables of versions, each with the column that holds the id of a product. */
@@ -122,9 +103,8 @@ export async function countDealsOf(
 
 type SeenOffer = Readonly<{ gtin: string; offer_key: string; first_seen_ms: number }>
 
-/** Network, merchant and currency of an offer may be those of another product's. */
-function toFirstSeenKey({ gtin, offer_key: offerKey }: Pick<SeenOffer, 'gtin' | 'offer_key'>): string {
-  return `${gtin} ${offerKey}`
+function toFirstSeen(offers: readonly SeenOffer[]): FirstSeen {
+  return new Map(offers.map((offer) => [toFirstSeenKey(offer.gtin, offer.offer_key), offer.first_seen_ms]))
 }
 
 /**
@@ -136,27 +116,23 @@ export async function carryFirstSeen(
   copyId: number,
   { replacedIds, shapes }: Readonly<{ replacedIds: readonly number[]; shapes: readonly StoredShape[] }>,
 ): Promise<FirstSeen> {
-  const replaced = await readFirstSeen(transaction, replacedIds)
-  const seen = new Map(replaced.map((offer) => [toFirstSeenKey(offer), offer.first_seen_ms]))
-  const unseen = shapes.filter(({ deals }) => deals.some((deal) => !seen.has(toFirstSeenKey(deal))))
-  const lapsed = await takeLapsed(
-    transaction,
-    copyId,
-    unseen.map(({ content }) => content.gtin),
+  const seen = await readFirstSeen(transaction, replacedIds)
+  const unseen = shapes.flatMap(({ content: { gtin }, deals }) =>
+    deals.some(({ offer }) => !seen.has(toFirstSeenKey(gtin, toOfferKey(offer)))) ? gtin : [],
   )
-  return new Map([...lapsed, ...replaced].map((offer) => [toFirstSeenKey(offer), offer.first_seen_ms]))
+  return new Map([...(await takeLapsed(transaction, copyId, unseen)), ...seen])
 }
 
 /** Read the deals of some versions; the earliest time where two versions have the same offer. */
 async function readFirstSeen(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
-): Promise<readonly SeenOffer[]> {
-  if (productIds.length === 0) return []
+): Promise<FirstSeen> {
+  if (productIds.length === 0) return new Map()
   const { rows } = await sql<SeenOffer>`
     select gtin, offer_key, min(first_seen_ms) as first_seen_ms from deals
     where ${isIn(transaction, 'product_id', productIds)} group by gtin, offer_key`.execute(transaction)
-  return rows
+  return toFirstSeen(rows)
 }
 
 /** Keep the first times of the offers of versions whose product is absent from now on. Call it before they are deleted. */
@@ -178,42 +154,11 @@ export async function takeLapsed(
   transaction: Transaction<CopyTables>,
   copyId: number,
   gtins: readonly string[],
-): Promise<readonly SeenOffer[]> {
-  if (gtins.length === 0) return []
+): Promise<FirstSeen> {
+  if (gtins.length === 0) return new Map()
   const isBack = sql`copy_id = ${copyId} and ${isIn(transaction, 'gtin', gtins)}`
-  const { rows } =
-    await sql<SeenOffer>`select gtin, offer_key, first_seen_ms from lapsed_deals where ${isBack}`.execute(
-      transaction,
-    )
+  const { rows } = await sql<SeenOffer>`
+    select gtin, offer_key, first_seen_ms from lapsed_deals where ${isBack}`.execute(transaction)
   if (rows.length > 0) await sql`delete from lapsed_deals where ${isBack}`.execute(transaction)
-  return rows
-}
-
-function toDealRows(
-  { deals }: StoredShape,
-  productId: number,
-  { copyId, fromWalk, asOfMs, firstSeen }: VersionPlace,
-): readonly Omit<DealsTable, 'id'>[] {
-  return deals.map((deal) => ({
-    product_id: productId,
-    copy_id: copyId,
-    gtin: deal.gtin,
-    from_walk: fromWalk,
-    until_walk: null,
-    offer_index: deal.offer_index,
-    offer: deal.offer,
-    offer_key: deal.offer_key,
-    currency: deal.currency,
-    merchant_key: deal.merchant_key,
-    brand_key: deal.brand_key,
-    search_text: deal.search_text,
-    is_in_stock: deal.is_in_stock,
-    is_best: deal.is_best,
-    is_best_in_stock: deal.is_best_in_stock,
-    discount_percent: deal.discount_percent,
-    ratio_key: deal.ratio_key,
-    price_key: deal.price_key,
-    saving_key: deal.saving_key,
-    first_seen_ms: Math.min(firstSeen.get(toFirstSeenKey(deal)) ?? Infinity, asOfMs),
-  }))
+  return toFirstSeen(rows)
 }

@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely'
+import { isPostgres } from '../database/is-postgres.ts'
 import type { CopyTables } from './schema.ts'
 
 /**
  * The indexes of deals while the first copy of a database is walked. Each deal lies at four unrelated places of them, so that
  * keeping them in step costs more than all else of a walk; made at once from what is there, they cost a tenth. Nobody reads
- * them before the first walk is complete: grids wait for it (ADR 0036). SQLite's own, as `sqlite-search.ts` is.
+ * them before the first walk is complete: grids wait for it (ADR 0036). A server keeps its indexes.
  */
 
 /**
@@ -26,6 +27,7 @@ const OLD_INDEX = 'deals_by_ratio'
 
 /** Do without the indexes until the first walk of the first copy is complete; with any complete copy it changes nothing. */
 export async function dropDealIndexes(database: Kysely<CopyTables>): Promise<void> {
+  if (isPostgres(database)) return
   await database.transaction().execute(async (transaction) => {
     const { rows } = await sql`select 1 from copies where current_walk > 0 limit 1`.execute(transaction)
     if (rows.length > 0) return
@@ -36,6 +38,7 @@ export async function dropDealIndexes(database: Kysely<CopyTables>): Promise<voi
 
 /** Make the indexes that are missing, each in a transaction of its own; where none is, that costs nothing. */
 export async function createDealIndexes(database: Kysely<CopyTables>): Promise<void> {
+  if (isPostgres(database)) return
   for (const [name, columns] of Object.entries(DEAL_INDEXES))
     await sql`create index if not exists ${sql.ref(name)} on deals (${sql.raw(columns)})`.execute(database)
   await sql`drop index if exists ${sql.ref(OLD_INDEX)}`.execute(database)

@@ -79,35 +79,14 @@ export async function insertWithWords(
  * meets a damaged index is run again after the index was rebuilt, empty: products and offers are whole without it.
  */
 export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
-  const rebuilder = createRebuilder(database)
-  const run = async <T>(action: () => Promise<T>): Promise<T> => {
-    const rebuiltBefore = rebuilder.count()
-    try {
-      return await action()
-    } catch (error) {
-      if (!isSaying(error, INDEX_DAMAGE)) throw error
-      // The failure of another call may have had it rebuilt while this one was under way.
-      if (rebuilder.count() === rebuiltBefore) await rebuilder.rebuild(error)
-      filler.wake()
-      return action()
-    }
-  }
-  const filler = startFilling(() => run(() => fillSome(database)))
-  return { run, stop: filler.stop }
-}
-
-/** Rebuild the index once for all calls that find it damaged at the same time. */
-function createRebuilder(
-  database: Kysely<CopyTables>,
-): Readonly<{ count(): number; rebuild(damage: unknown): Promise<void> }> {
   const pause = createPause(systemClock, { firstMs: REBUILD_PAUSE_MS, longestMs: REBUILD_PAUSE_MS })
-  let count = 0
+  let rebuilds = 0
   let rebuilding: Promise<void> | undefined
-  const rebuildNow = async (): Promise<void> => {
+  const rebuild = async (): Promise<void> => {
     pause.start()
     try {
       await rebuildIndex(database)
-      count++
+      rebuilds++
     } catch (error) {
       // A later call tries again at once.
       if (isSaying(error, HELD)) pause.end()
@@ -116,13 +95,23 @@ function createRebuilder(
       rebuilding = undefined
     }
   }
-  return {
-    count: () => count,
-    async rebuild(damage) {
-      if (rebuilding === undefined && pause.isOn()) throw damage
-      await (rebuilding ??= rebuildNow())
-    },
+  const run = async <T>(action: () => Promise<T>): Promise<T> => {
+    const rebuildsBefore = rebuilds
+    try {
+      return await action()
+    } catch (error) {
+      if (!isSaying(error, INDEX_DAMAGE)) throw error
+      // The failure of another call may have had it rebuilt while this one was under way.
+      if (rebuilds === rebuildsBefore) {
+        if (rebuilding === undefined && pause.isOn()) throw error
+        await (rebuilding ??= rebuild())
+      }
+      filler.wake()
+      return action()
+    }
   }
+  const filler = startFilling(() => run(() => fillSome(database)))
+  return { run, stop: filler.stop }
 }
 
 /** Replace the index by an empty one, with every product in its backlog. */
@@ -169,12 +158,12 @@ function isSaying(error: unknown, words: RegExp): boolean {
 
 /** Put the next products into the index. Several processes may do so at the same time. */
 async function fillSome(database: Kysely<CopyTables>): Promise<'more' | 'done'> {
-  if ((await findBacklog(database)) === undefined) return 'done'
+  if ((await findBacklogEnd(database)) === undefined) return 'done'
   return database.transaction().execute(async (transaction) => {
-    const backlog = await findBacklog(transaction)
-    if (backlog === undefined) return 'done'
+    const belowId = await findBacklogEnd(transaction)
+    if (belowId === undefined) return 'done'
     const { rows } = await sql<{ id: number | null }>`select min(id) as id from (
-      select id from products where id < ${backlog.below_id} order by id desc limit ${FILLED_AT_ONCE})`.execute(
+      select id from products where id < ${belowId} order by id desc limit ${FILLED_AT_ONCE})`.execute(
       transaction,
     )
     const firstId = rows[0]?.id ?? null
@@ -184,7 +173,7 @@ async function fillSome(database: Kysely<CopyTables>): Promise<'more' | 'done'> 
     }
     // One that was written since is there already.
     await sql`insert or replace into product_words(rowid, words)
-      select copy_id << 40 | id, search_text from products where id >= ${firstId} and id < ${backlog.below_id}`.execute(
+      select copy_id << 40 | id, search_text from products where id >= ${firstId} and id < ${belowId}`.execute(
       transaction,
     )
     await sql`update search_backlog set below_id = ${firstId}`.execute(transaction)
@@ -192,6 +181,8 @@ async function fillSome(database: Kysely<CopyTables>): Promise<'more' | 'done'> 
   })
 }
 
-function findBacklog(database: Kysely<CopyTables>): Promise<Readonly<{ below_id: number }> | undefined> {
-  return database.selectFrom('search_backlog').select('below_id').executeTakeFirst()
+/** Return the id below which products are still to come; `undefined`: none. */
+async function findBacklogEnd(database: Kysely<CopyTables>): Promise<number | undefined> {
+  const { rows } = await sql<{ below_id: number }>`select below_id from search_backlog`.execute(database)
+  return rows[0]?.below_id
 }

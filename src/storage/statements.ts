@@ -15,8 +15,8 @@ export async function insertRows(
 ): Promise<readonly number[]> {
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return []
+  const columns = names.map((name) => `"${name}"`).join(', ')
   if (isPostgres(transaction)) {
-    const columns = names.join(', ')
     const text = `insert into ${table} (${columns}) select ${columns}
       from json_populate_recordset(null::${table}, ?::json) returning id, gtin`
     const inserted = await execute<{ id: number; gtin: string }>(transaction, text, [JSON.stringify(rows)])
@@ -24,7 +24,6 @@ export async function insertRows(
     const ids = new Map(inserted.map(({ id, gtin }) => [gtin, id]))
     return rows.map(({ gtin }) => ids.get(gtin) ?? 0)
   }
-  const columns = names.map((name) => `"${name}"`).join(', ')
   const query = CompiledQuery.raw(
     `insert into "${table}" (${columns}) values (${names.map(() => '?').join(', ')})`,
   )

@@ -1,4 +1,5 @@
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
+import { listCauses } from '../database/causes.ts'
 import { StoreError } from '../errors.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
@@ -67,7 +68,7 @@ export function createStoreHealth({
 
 /** What happened and what to do where a database that cannot be opened is the cause; else what the database said. */
 function describeReason(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
+  for (const cause of listCauses(error))
     if (cause instanceof StoreError && cause.remedy !== null) return `${cause.message}. ${cause.remedy}`
   return describeStoreFailure(error)
 }

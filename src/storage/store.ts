@@ -150,7 +150,6 @@ type Lease = Readonly<{ owner: string; forMs: number }>
 
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the caller treats it as a miss. */
 export type CopyStore = QuotaStore &
-  ChannelListStore &
   Readonly<{
     /** `undefined`: the copy knows nothing of it. */
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
@@ -160,6 +159,10 @@ export type CopyStore = QuotaStore &
     claimLookup(product: Claimed, claim: Lease): Promise<boolean>
     releaseLookup(product: Claimed, claim: Pick<Lease, 'owner'>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
+    putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
+    /** Note that the catalog listed no channels at `asOfMs`, and keep the list. The first such time stays. */
+    holdChannelList(asOfMs: number): Promise<void>
+    getCopyState(channelId: string): Promise<CopyState>
     /** Find the cards of a page of a grid. @throws UnavailableError when it takes longer than `withinMs` */
     findDeals(query: DealQuery, withinMs?: number): Promise<readonly DealEntry[]>
     /**
@@ -181,42 +184,32 @@ export type CopyStore = QuotaStore &
     ping(): Promise<void>
     /** Throws when a server only reads, as a standby does. A file is not tried. */
     checkWritable(): Promise<void>
+    close(): Promise<void>
   }>
 
-/** The walk's side of the copy. */
-export type WalkStore = QuotaStore &
-  ChannelListStore &
-  Readonly<{
-    /** Take or extend the lease; `false` while another owner holds it. */
-    takeLease(channelId: string, lease: Lease): Promise<boolean>
-    releaseLease(channelId: string, owner: string): Promise<void>
-    /** Find who holds the lease, or held it last without giving it back; `null`: nobody. */
-    findLeaseOwner(channelId: string): Promise<string | null>
-    /** Return the place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
-    beginWalk(
-      channelId: string,
-      times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
-    ): Promise<WalkPlace>
-    /** Put a page into the copy; what is newer there stays. */
-    applyPage(channelId: string, page: WalkPage): Promise<void>
-    /** Were most offers or products of a walk malformed? Its pages are all in the copy; where some were, it reads every product. */
-    isWalkMalformed(channelId: string, walk: number): Promise<boolean>
-    /** Note what a walk found that is not believed: the copy before it stays current, and the next walk begins anew. */
-    holdWalk(channelId: string, walk: number, held: HeldWalk): Promise<void>
-    /** Make the walk the one that readers see, then remove what ended with it. */
-    completeWalk(
-      channelId: string,
-      walk: number,
-      end: Readonly<{ nowMs: number; isMalformed: boolean }>,
-    ): Promise<void>
-    failWalk(channelId: string, code: string, nowMs: number): Promise<void>
-  }>
-
-/** What visitors' and walks' sides have in common. */
-export type ChannelListStore = Readonly<{
-  putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
-  /** Note that the catalog listed no channels at `asOfMs`, and keep the list. The first such time stays. */
-  holdChannelList(asOfMs: number): Promise<void>
-  getCopyState(channelId: string): Promise<CopyState>
-  close(): Promise<void>
+/** What walks alone do with the copy. */
+export type WalkStore = Readonly<{
+  /** Take or extend the lease; `false` while another owner holds it. */
+  takeLease(channelId: string, lease: Lease): Promise<boolean>
+  releaseLease(channelId: string, owner: string): Promise<void>
+  /** Find who holds the lease, or held it last without giving it back; `null`: nobody. */
+  findLeaseOwner(channelId: string): Promise<string | null>
+  /** Return the place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
+  beginWalk(
+    channelId: string,
+    times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
+  ): Promise<WalkPlace>
+  /** Put a page into the copy; what is newer there stays. */
+  applyPage(channelId: string, page: WalkPage): Promise<void>
+  /** Were most offers or products of a walk malformed? Its pages are all in the copy; where some were, it reads every product. */
+  isWalkMalformed(channelId: string, walk: number): Promise<boolean>
+  /** Note what a walk found that is not believed: the copy before it stays current, and the next walk begins anew. */
+  holdWalk(channelId: string, walk: number, held: HeldWalk): Promise<void>
+  /** Make the walk the one that readers see, then remove what ended with it. */
+  completeWalk(
+    channelId: string,
+    walk: number,
+    end: Readonly<{ nowMs: number; isMalformed: boolean }>,
+  ): Promise<void>
+  failWalk(channelId: string, code: string, nowMs: number): Promise<void>
 }>

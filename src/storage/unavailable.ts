@@ -1,3 +1,4 @@
+import { listCauses } from '../database/causes.ts'
 import { findSqlState } from '../database/transact.ts'
 import { StoreError, type VitrineError } from '../errors.ts'
 
@@ -33,17 +34,15 @@ export function isReadOnly(error: unknown): boolean {
 export function isUnavailable(error: unknown): boolean {
   const state = findSqlState(error)
   if (state !== undefined) return state !== TOO_LONG && UNAVAILABLE_CLASS.test(state)
-  const cause = findCause(error)
+  const cause = listCauses(error).at(-1)
   const isOfSystem = cause !== undefined && 'code' in cause && SYSTEM_CODE.test(String(cause.code))
   return isOfSystem || CONNECTION_LOST.test(cause?.message ?? '')
 }
 
 /** Was the database not reached, or not asked because it is known to be unavailable? */
 export function isUnreached(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return (
-    (error instanceof StoreError && error.isUnreached) || isUnavailable(error) || isUnreached(error.cause)
-  )
+  const isKnown = listCauses(error).some((cause) => cause instanceof StoreError && cause.isUnreached)
+  return isKnown || isUnavailable(error)
 }
 
 /** Did the database refuse a value of the statement (a text with NUL, a number out of range)? Then it works. */
@@ -68,16 +67,10 @@ export function isFileDamaged(error: unknown): boolean {
 
 /** Return why the store failed, in the words of the database, which name no data. */
 export function describeStoreFailure(error: unknown): string {
-  return findCause(error)?.message ?? 'unknown reason'
+  return listCauses(error).at(-1)?.message ?? 'unknown reason'
 }
 
 /** Return why something failed: for the store in the words of the database, else in our own. */
 export function describeFailure(error: VitrineError): string {
   return error instanceof StoreError ? describeStoreFailure(error) : error.message
-}
-
-/** Find the error at the bottom of an error. */
-function findCause(error: unknown): Error | undefined {
-  if (!(error instanceof Error)) return undefined
-  return findCause(error.cause) ?? error
 }

@@ -1,11 +1,20 @@
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import { expect, test } from 'vitest'
-import { ROOM, TEXT, adaptStatement } from '../../src/database/postgres-statements.ts'
+import { ROOM, TEXT, runStatements } from '../../src/database/postgres-statements.ts'
 
 const STATEMENT = `create table texts (name ${TEXT} primary key, other ${TEXT})${ROOM}`
 
 test.each([
   ['PostgreSQL 18.4 on x86_64-pc-linux-gnu', STATEMENT],
   ['CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu)', 'create table texts (name text primary key, other text)'],
-])('statement for %s - is one that it takes', (version, expected) => {
-  expect(adaptStatement(STATEMENT, version)).toBe(expected)
+])('statement for %s - is one that it takes', async (version, expected) => {
+  const executed: string[] = []
+  const query = (text: string): Promise<unknown> => {
+    executed.push(text)
+    return Promise.resolve({ rows: [{ version }] })
+  }
+  const client = { query, release: () => {} } as unknown as PostgresPoolClient
+  const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve() }
+  await runStatements(new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }), [STATEMENT])
+  expect(executed).toEqual(['select version() as version', expected])
 })

@@ -81,13 +81,13 @@ describe('opening', () => {
 })
 
 describe('reading and writing', () => {
-  it('values - text, null, boolean - come back; counts and new ids are told', async () => {
+  it('values - text, null, number - come back; counts and new ids are told', async () => {
     const writer = await openWithTable(newPath())
     const result = await writer
       .insertInto('items')
       .values([
-        { id: 1, text: 'ü😀', flag: true as unknown as number },
-        { id: 2, text: null, flag: false as unknown as number },
+        { id: 1, text: 'ü😀', flag: 1 },
+        { id: 2, text: null, flag: 0 },
       ])
       .executeTakeFirstOrThrow()
     expect(result).toMatchObject({ insertId: 2n, numInsertedOrUpdatedRows: 2n })

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
+import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type RateLimiter, createRateLimiter } from '../../src/catalog/rate-limiter.ts'
 import {
@@ -192,9 +193,9 @@ describe('quota of two catalogs in one database', () => {
 
 const countRows = async (path: string): Promise<Readonly<{ days: number[]; minutes: number }>> => {
   const { writer, close } = await openCopyDatabase({ kind: 'sqlite', path })
-  const days = await writer.selectFrom('quota_days').select('day').orderBy('day').execute()
-  const minutes = await writer.selectFrom('quota_minutes').select('minute').execute()
-  const pauses = await writer.selectFrom('quotas').select('catalog').execute()
+  const { rows: days } = await sql<{ day: number }>`select day from quota_days order by day`.execute(writer)
+  const { rows: minutes } = await sql<{ minute: number }>`select minute from quota_minutes`.execute(writer)
+  const { rows: pauses } = await sql`select catalog from quotas`.execute(writer)
   await close()
   expect(pauses.length).toBeLessThanOrEqual(1)
   return { days: days.map(({ day }) => day - toDay(NOON_MS)), minutes: minutes.length }

@@ -1,7 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
-import { findDealInRow, findProductInRow, parseDrops, toStoredShape } from '../../src/storage/rows.ts'
+import {
+  completeShape,
+  findDealInRow,
+  findProductInRow,
+  parseDrops,
+  toDealRows,
+  toShownProduct,
+} from '../../src/storage/rows.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { closePrice } from '../offers/prices.ts'
 
@@ -26,6 +33,16 @@ const anyOffers: fc.Arbitrary<Offer[]> = fc.uniqueArray(
 const anyOrders = anyOffers.chain((offers) =>
   fc.tuple(fc.constant(offers), fc.shuffledSubarray(offers, { minLength: offers.length })),
 )
+
+/** The columns that depend on a product, and the rows of its deals. */
+function toStoredShape(product: Product, knownBrand: string | null = null) {
+  const shape = completeShape(toShownProduct(product, knownBrand))
+  const place = { copyId: 1, fromWalk: 1, asOfMs: 1, firstSeen: new Map<string, number>() }
+  return {
+    content: { ...shape.content, search_text: shape.searchText },
+    deals: toDealRows(shape, 1, place),
+  }
+}
 
 const digestOf = (product: Product, knownBrand: string | null = null): string =>
   toStoredShape(product, knownBrand).content.digest
@@ -113,7 +130,11 @@ describe('stored shape, deals', () => {
     const offers = [{ ...SALE, merchant: 'ÉTÉ  Shop' }, makeParsedOffer({ merchant: 'A' })]
     expect(toStoredShape(makeProduct({ brand: 'LUMEN', offers }), null).deals).toEqual([
       {
+        product_id: 1,
+        copy_id: 1,
         gtin: toGtin(1),
+        from_walk: 1,
+        until_walk: null,
         offer_index: 1,
         offer: JSON.stringify(offers[0]),
         offer_key: '["brightlink","ÉTÉ  Shop","EUR"]',
@@ -128,6 +149,7 @@ describe('stored shape, deals', () => {
         ratio_key: `075${'0'.repeat(32)}`,
         price_key: '0000000000750000',
         saving_key: '0000000000250000',
+        first_seen_ms: 1,
       },
     ])
   })

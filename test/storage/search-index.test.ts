@@ -192,7 +192,7 @@ describe('copy of many products', () => {
     await walkAll(store, [makeNamed(1, 'Lamp')], 100)
     await multiply(connect(), 30_000)
     const database = connect()
-    const copy = { id: 1, currentWalk: 1, runningWalk: 1, visibleWalk: 1, nowMs: 200 }
+    const copy = { id: 1, currentWalk: 1, runningWalk: 1, visibleWalk: 1, dealCurrency: 'EUR', nowMs: 200 }
     const find = async (text: string): Promise<unknown[]> =>
       (await searchProducts(database, copy, { text, limit: 8 }))
         .slice(0, 3)
