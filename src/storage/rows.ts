@@ -5,7 +5,7 @@ import type { Drops } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import { type Deal, collectDeals, toOfferKey } from '../offers/deals.ts'
+import { collectDeals, toOfferKey } from '../offers/deals.ts'
 import { isOnSale } from '../offers/sale.ts'
 import { foldCase, foldText } from '../offers/text.ts'
 import type { DealsTable, ProductsTable } from './schema.ts'
@@ -21,7 +21,7 @@ export type ProductContent = Pick<
 export type ShownProduct = Readonly<{ content: ProductContent; offers: readonly Offer[] }>
 
 /** All that is stored of a product. */
-export type StoredShape = ShownProduct & Readonly<{ searchText: string; deals: readonly Deal<Offer>[] }>
+export type StoredShape = ShownProduct & Readonly<{ searchText: string; deals: ReturnType<typeof collectDeals<Offer>> }>
 
 /** When each offer of some products was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
 export type FirstSeen = ReadonlyMap<string, number>

@@ -74,7 +74,7 @@ test('rounds - each subject is measured once a round, and each round begins with
   const subject = (name: string) => (seconds: number) => Promise.resolve(void order.push(`${name}${seconds}`))
   const run = { options: { rounds: 2, seconds: 4 }, say: () => {} }
   await runRounds(run, { a: subject('a'), b: subject('b') })
-  expect(order).toEqual(['a2', 'b2', 'a4', 'b4', 'b4', 'a4'])
+  expect(order).toEqual(['a12', 'b12', 'a4', 'b4', 'b4', 'a4'])
 })
 
 test('outcome - is Markdown with table, targets and notes', () => {
