@@ -67,9 +67,6 @@ export type RateLimiterOptions = Readonly<{
   onStoreFailure?(error: unknown): void
 }>
 
-/** A commit costs more than all other work of a count, so calls that come close together share one. */
-const COUNT_PAUSE_MS = 5
-
 const REFUSALS = {
   paused: 'calls to the catalog are paused: its request limit was reached',
   degraded: 'the database in which all machines count calls is unavailable',
@@ -184,7 +181,7 @@ function createCounter({ clock, store, isShared = false, onStoreFailure }: RateL
     synced = after
     isDegraded = false
   }
-  const countAll = async (steps: readonly Step[]): Promise<readonly QuotaState[]> => {
+  const update = createBatcher<Step, QuotaState>(async (steps) => {
     const nowMs = clock.nowMs()
     const toChange = (degraded: boolean) => (state: QuotaState) =>
       steps.reduce((before, step) => step(before, nowMs, degraded), state)
@@ -198,9 +195,9 @@ function createCounter({ clock, store, isShared = false, onStoreFailure }: RateL
     }
     seenAtMs = nowMs
     return steps.map(() => seen)
-  }
+  })
   return {
-    update: createBatcher(countAll, { pauseMs: store === undefined ? 0 : COUNT_PAUSE_MS }),
+    update,
     /** The state as this process saw it last. */
     seen: () => correctPause(seen, clock.nowMs()),
     /** Was the store asked a moment ago? */

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 /** Items in one batch, at most. */
 const MAX_ITEMS = 200
@@ -10,18 +10,18 @@ type Waiting<Item, Result> = Readonly<{
 }>
 
 /**
- * Process items in batches: items that come while a batch is under way, or within `pauseMs` after it, form the next one. An
- * item that comes alone does not wait. `process` returns one result for each item, in their order; what it throws, each item
- * of the batch throws.
+ * Process items in batches: items that come while a batch is under way form the next one, and so do items of one turn of the
+ * event loop. `process` returns one result for each item, in their order; what it throws, each item of the batch throws.
  */
 export function createBatcher<Item, Result>(
   process: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { pauseMs = 0 }: Readonly<{ pauseMs?: number }> = {},
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = []
   let isRunning = false
   const processAll = async (): Promise<void> => {
     while (waiting.length > 0) {
+      // SQLite would end a batch before the next request is read.
+      await yieldToEventLoop()
       const batch = waiting.splice(0, MAX_ITEMS)
       try {
         const results = await process(batch.map(({ item }) => item))
@@ -29,7 +29,6 @@ export function createBatcher<Item, Result>(
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      if (pauseMs > 0) await wait(pauseMs)
     }
     isRunning = false
   }

@@ -49,11 +49,11 @@ async function listStored(): Promise<readonly string[]> {
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
 
-test('forty look-ups at once - the first is written at once, the others in few transactions', async () => {
+test('forty look-ups at once - are written in few transactions', async () => {
   const results = await putAll(range(40).map((index) => makeLookup(index)))
   expect(results.every(({ status }) => status === 'fulfilled')).toBe(true)
   expect(await listStored()).toEqual(range(40).map(toGtin))
-  expect(transactions).toEqual([1, 16, 16, 7])
+  expect(transactions).toEqual([16, 16, 8])
 })
 
 test('look-ups with many offers - more transactions, with one product at least in each', async () => {
