@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { array, guid, literal, number, object, string, union, unknown } from 'zod'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
 import { cleanText } from '../offers/text.ts'
@@ -38,54 +38,52 @@ export type ChannelKind = (typeof CHANNEL_KINDS)[number]
  * A channel as it travels. An unknown `kind` is read as `other`: it decides nothing here. An id is a uuid by its form,
  * of any version and variant.
  */
-export const wireChannelSchema = z.object({
-  id: z.guid().transform((id) => id.toLowerCase()),
-  name: z.string(),
-  kind: z.enum(CHANNEL_KINDS).catch('other'),
-  url: z
-    .string()
+export const wireChannelSchema = object({
+  id: guid().transform((id) => id.toLowerCase()),
+  name: string(),
+  kind: literal(CHANNEL_KINDS).catch('other'),
+  url: string()
     .nullish()
     .transform((url) => url ?? null),
 })
 
 /** `{ items: [Channel, …] }`; the channels themselves are checked one by one. */
-export const wireChannelListSchema = z.object({ items: z.array(z.unknown()) })
+export const wireChannelListSchema = object({ items: array(unknown()) })
 
 /** `{ items: [Product, …], next_cursor }`; the products themselves are checked one by one. */
-export const wireProductPageSchema = z.object({
-  items: z.array(z.unknown()),
-  next_cursor: z
-    .string()
+export const wireProductPageSchema = object({
+  items: array(unknown()),
+  next_cursor: string()
     .min(1)
     .nullish()
     .transform((cursor) => cursor ?? null),
 })
 
 /** A product as it travels, with its parts still unchecked. `brand` and `images` may be absent. */
-export const wireProductSchema = z.object({
-  gtin: z.string().regex(/^\d{1,14}$/),
-  title: z.string().min(1),
-  brand: z.string().nullish().catch(null),
-  images: z.array(z.unknown()).nullish().catch(null),
-  offers: z.array(z.unknown()),
+export const wireProductSchema = object({
+  gtin: string().regex(/^\d{1,14}$/),
+  title: string().min(1),
+  brand: string().nullish().catch(null),
+  images: array(unknown()).nullish().catch(null),
+  offers: array(unknown()),
 })
 
 /** A decimal as it travels: text by the contract, a JSON number by mistake. */
-const wireDecimalSchema = z.union([z.string(), z.number().transform(String)])
+const wireDecimalSchema = union([string(), number().transform(String)])
 
 /** An offer as it travels. Values of `availability` and `network` are open. */
-export const wireOfferSchema = z.object({
-  merchant: z.object({ name: z.string() }),
-  network: z.string().nullish().catch(null),
+export const wireOfferSchema = object({
+  merchant: object({ name: string() }),
+  network: string().nullish().catch(null),
   price: wireDecimalSchema,
   old_price: wireDecimalSchema.nullish().catch(null),
-  currency: z.string(),
-  availability: z.string().nullish().catch(null),
-  affiliate_url: z.string(),
+  currency: string(),
+  availability: string().nullish().catch(null),
+  affiliate_url: string(),
 })
 
 /** An image as it travels. */
-export const wireImageSchema = z.object({ url: z.string() })
+export const wireImageSchema = object({ url: string() })
 
 /** A channel as the service sends it. */
 export type WireChannel = Readonly<{ id: string; name: string; kind: ChannelKind; url: string | null }>

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { z } from 'zod'
+import { array, number, object, record, string } from 'zod'
 import type { Offer, Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
@@ -21,7 +21,8 @@ export type ProductContent = Pick<
 export type ShownProduct = Readonly<{ content: ProductContent; offers: readonly Offer[] }>
 
 /** All that is stored of a product. */
-export type StoredShape = ShownProduct & Readonly<{ searchText: string; deals: ReturnType<typeof collectDeals<Offer>> }>
+export type StoredShape = ShownProduct &
+  Readonly<{ searchText: string; deals: ReturnType<typeof collectDeals<Offer>> }>
 
 /** When each offer of some products was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
 export type FirstSeen = ReadonlyMap<string, number>
@@ -34,17 +35,17 @@ export type VersionPlace = Readonly<{
   firstSeen: FirstSeen
 }>
 
-const offerSchema = z.object({
-  merchant: z.string().min(1),
-  network: z.string(),
-  price: z.string().refine(isPrice),
-  oldPrice: z.string().refine(isPrice).nullable(),
-  currency: z.string().regex(/^[A-Z]{3}$/),
-  availability: z.string(),
-  affiliateUrl: z.string().refine(isUsableLink),
+const offerSchema = object({
+  merchant: string().min(1),
+  network: string(),
+  price: string().refine(isPrice),
+  oldPrice: string().refine(isPrice).nullable(),
+  currency: string().regex(/^[A-Z]{3}$/),
+  availability: string(),
+  affiliateUrl: string().refine(isUsableLink),
 })
-const offersSchema = z.array(offerSchema)
-const imagesSchema = z.array(z.string())
+const offersSchema = array(offerSchema)
+const imagesSchema = array(string())
 
 /** Shape what tells by its digest whether anything changed; most products of a walk need no more. */
 export function toShownProduct(product: Product, knownBrand: string | null = null): ShownProduct {
@@ -141,7 +142,7 @@ export function findOfferInRow(json: string): Offer | undefined {
 /** Counts of what was left out, from their JSON; nothing when it is damaged. */
 export function parseDrops(json: string): Drops {
   if (json === '{}') return {}
-  const drops = z.record(z.string(), z.number()).safeParse(parseJson(json))
+  const drops = record(string(), number()).safeParse(parseJson(json))
   return drops.success ? drops.data : {}
 }
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { output as Output, core } from 'zod'
 import {
   type DropReason,
   parseOffer,
@@ -111,7 +111,7 @@ const NUL_ESCAPE = /(?<!\\)(?:\\\\)*\\u0000/
 
 type Refusal = readonly [field: string, reason: string]
 
-type WireRow = z.output<typeof wireProductSchema>
+type WireRow = Output<typeof wireProductSchema>
 
 /** Reads one line in the Product shape. Never throws: what cannot be used is a reject. Blank lines give nothing. */
 export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
@@ -216,7 +216,7 @@ function readOldPrice(value: unknown): string | null | undefined {
   return isPrice(text) ? text : undefined
 }
 
-type Issue = z.core.$ZodIssue
+type Issue = core.$ZodIssue
 
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'a text in quotes',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { z } from 'zod'
+import { uuid } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { insertChannel } from '../store/channels.ts'
 import { getOrMakeOrganizationId } from '../store/organizations.ts'
@@ -51,7 +51,7 @@ export async function prepareTarget(
 
 function parseChannelId(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
-  const id = z.uuid().safeParse(text)
+  const id = uuid().safeParse(text)
   if (!id.success) throw new UsageError('--channel accepts the id of a channel, a uuid')
   return id.data.toLowerCase()
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { uuid } from 'zod'
 import { CHANNEL_KINDS, type ChannelKind, MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
 import { makeAffiliateLink } from '../../catalog-service/store/networks.ts'
 import { wholeNumber } from '../../config/readers.ts'
@@ -59,7 +59,7 @@ function describeAddressFault(address: string): string {
 }
 
 export function parseNewId(text: string): string {
-  const id = z.uuid().safeParse(text)
+  const id = uuid().safeParse(text)
   if (!id.success) throw new UsageError('--id accepts a uuid')
   return id.data.toLowerCase()
 }
