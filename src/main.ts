@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { setPriority } from 'node:os'
 import { isRunByNpm, readEnvironment } from './config/env.ts'
+import { HOUR_MS } from './clock.ts'
 import { createCommandIo } from './cli/command.ts'
 import { runCommandLine } from './cli/program.ts'
 import { createShutdown } from './lib/shutdown.ts'
@@ -54,5 +55,8 @@ const io = createCommandIo({
   signal: shutdown.signal,
 })
 
+// No wait of the clock keeps a process alive: without this, Node would end it in the middle of a command.
+const alive = setInterval(() => {}, HOUR_MS)
 const code = await runCommandLine(process.argv.slice(2), readEnvironment, io)
+clearInterval(alive)
 process.exitCode = shutdown.toExitCode(code)

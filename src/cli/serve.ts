@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { HOUR_MS, SECOND_MS } from '../clock.ts'
+import { SECOND_MS } from '../clock.ts'
 import type { Primary } from '../cluster/primary.ts'
 import { readEnvironment } from '../config/env.ts'
 import type { Context } from '../context.ts'
@@ -46,8 +46,6 @@ export async function runServe(command: CommandContext): Promise<void> {
   io.onHangUp(() => reload())
   const isSingle = config.workers === 1
   const listener = await (isSingle ? listenHere(command) : listenWithWorkers(command))
-  // No wait of ours keeps a process alive, and while no worker lives nothing else may: Node would end this one.
-  const alive = setInterval(() => {}, HOUR_MS)
   try {
     const parts = { walkRunner: runWalkInThread, ...(isSingle && { openLongReads: openReadThread }) }
     const context = await openContext(command, parts, { port: listener.port, mayPutSample: true })
@@ -72,7 +70,6 @@ export async function runServe(command: CommandContext): Promise<void> {
     }
   } finally {
     await listener.stop()
-    clearInterval(alive)
   }
 }
 

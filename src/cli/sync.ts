@@ -1,4 +1,4 @@
-import { HOUR_MS, SECOND_MS } from '../clock.ts'
+import { SECOND_MS } from '../clock.ts'
 import { isServed } from '../config/config.ts'
 import type { Context } from '../context.ts'
 import { NoChannelsError, StoreError, UsageError, WalkHeldError } from '../errors.ts'
@@ -36,7 +36,10 @@ export async function runSync(
   const context = await openContext(command, {
     walkRunner: (order, watch) => runWalk(order, watch, clock),
   })
-  io.signal.addEventListener('abort', () => void context.walks.stop())
+  const stop = (): void => void context.walks.stop()
+  io.signal.addEventListener('abort', stop)
+  // It may have been told to stop while the context was opened.
+  if (io.signal.aborted) stop()
   try {
     await refuseUnwritable(context.store)
     const channelIds = channel === undefined ? undefined : [channel]
@@ -146,12 +149,6 @@ async function waitForOthers(
     (await store.findUnfinishedWalks()).some(
       ({ channelId, owner, isOver }) => channelIds.includes(channelId) && !isOver && !isOwnerGone(owner),
     )
-  // The clock keeps no process alive.
-  const alive = setInterval(() => {}, HOUR_MS)
-  try {
-    do await clock.wait(LOOK_EVERY_MS, signal)
-    while (!signal.aborted && (await isWalked()))
-  } finally {
-    clearInterval(alive)
-  }
+  do await clock.wait(LOOK_EVERY_MS, signal)
+  while (!signal.aborted && (await isWalked()))
 }

@@ -84,8 +84,9 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     findDeals: (query, withinMs) =>
       run('findDeals', () => (isShortRead(query) ? reads : longReads).findDeals(query, withinMs)),
     countDeals: (query) => run('countDeals', () => longReads.countDeals(query)),
+    // The first products stand at the start of an index: a server that says at its start what to open needs no thread.
     searchProducts: (channelId, text, limit) =>
-      run('searchProducts', () => longReads.searchProducts(channelId, text, limit)),
+      run('searchProducts', () => (text === '' ? reads : longReads).searchProducts(channelId, text, limit)),
     findDealCurrency: (channelId) =>
       run('findDealCurrency', () => readCopy<string | undefined>(channelId, undefined, findDealCurrency)),
     updateQuota: (nowMs, change) => run('updateQuota', () => updateQuota(writer, catalog, nowMs, change)),

@@ -70,3 +70,9 @@ test('grid without a filter - does not wait for one that has to be searched for'
   reads.endNext()
   expect(await searched).toBe('hidden')
 })
+
+test('first products - are read without the thread of long reads, and those of a search with it', async () => {
+  const { context } = await startStocked([makeSale()], { over: { openLongReads: createReads().open } })
+  expect(await context.store.searchProducts(CHANNEL_ID, '', 1)).toHaveLength(1)
+  expect(await context.store.searchProducts(CHANNEL_ID, 'anything', 1)).toEqual([])
+})

@@ -28,6 +28,20 @@ describe('sync as a process', () => {
     expect(out + err).not.toContain(FAKE_KEY)
   })
 
+  it('call that fails without leaving a connection - is retried, and nothing ends the process meanwhile', async () => {
+    const { catalog, settings } = await startFilled()
+    catalog.fault = {
+      matches: /products/,
+      does(_request, response) {
+        catalog.fault = null
+        response.writeHead(500, { Connection: 'close' }).end()
+      },
+    }
+    const { code, out } = await runBuilt(['sync'], settings)
+    expect(code).toBe(0)
+    expect(out).toContain(': 3 products in ')
+  })
+
   it('--accept - while another process walks - waits for it and walks then', async () => {
     const { catalog, settings } = await startFilled()
     await runBuilt(['sync'], settings)
