@@ -36,10 +36,7 @@ export async function runSync(
   const context = await openContext(command, {
     walkRunner: (order, watch) => runWalk(order, watch, clock),
   })
-  const stop = (): void => void context.walks.stop()
-  io.signal.addEventListener('abort', stop)
-  // It may have been told to stop while the context was opened.
-  if (io.signal.aborted) stop()
+  runOnAbort(io.signal, () => void context.walks.stop())
   try {
     await refuseUnwritable(context.store)
     const channelIds = channel === undefined ? undefined : [channel]
@@ -55,6 +52,12 @@ export async function runSync(
   } finally {
     await context.dispose()
   }
+}
+
+/** A signal may have been aborted before, such as while a context was opened. */
+function runOnAbort(signal: AbortSignal, run: () => void): void {
+  if (signal.aborted) run()
+  else signal.addEventListener('abort', run)
 }
 
 /** Does the catalog list none, where it listed some that are still shown? */

@@ -3,11 +3,11 @@ import { databaseAddress } from './database-address.ts'
 import * as readers from './readers.ts'
 
 /** Log levels of pino, from quiet to loud. */
-export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Headers that shared caches read tags from, to purge by them. */
-export const CACHE_TAG_HEADERS = ['Surrogate-Key', 'Cache-Tag', 'Edge-Cache-Tag', 'xkey'] as const
+const CACHE_TAG_HEADERS = ['Surrogate-Key', 'Cache-Tag', 'Edge-Cache-Tag', 'xkey'] as const
 export type CacheTagHeader = (typeof CACHE_TAG_HEADERS)[number]
 
 /** One setting: its reader, what stands when it is not set (as text, read the same way), and what it means. */

@@ -8,7 +8,7 @@ const WHOLE_DIGITS = 12
 const RATIO_DIGITS = 34
 
 /** The form of a price: one to twelve digits, up to four decimals. Zero has it, too. */
-export const PRICE_PATTERN: RegExp = /^\d{1,12}(?:\.\d{1,4})?$/
+const PRICE_PATTERN: RegExp = /^\d{1,12}(?:\.\d{1,4})?$/
 
 /** The upper-case form of an ISO 4217 code that Intl knows; `undefined` for any other text. */
 export function findCurrency(text: string): string | undefined {

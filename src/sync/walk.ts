@@ -6,15 +6,14 @@ import { isServed } from '../config/config.ts'
 import { parseDatabaseText } from '../config/database-address.ts'
 import { createFixedKey } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
-import { NoChannelsError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
+import { NoChannelsError, VitrineError, WalkHeldError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
-import { isClockWrong, readDatabaseDifference } from '../observability/clock-watch.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
-import type { CopyStore } from '../storage/store.ts'
 import { describeFailure } from '../storage/unavailable.ts'
 import { walkChannel } from './channel-walk.ts'
 import { UNKNOWN_TIME_MS, isLater } from './held-walk.ts'
 import { createStopped, withRetries } from './walk-calls.ts'
+import { checkWalkClock } from './walk-clock.ts'
 import type { ChannelWalk, Walk, WalkOrder, WalkReport, WalkWatch } from './walk-runner.ts'
 
 /** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
@@ -176,32 +175,4 @@ async function findShared(details: Walk): Promise<readonly Channel[] | undefined
     await systemClock.wait(LOOK_EVERY_MS, signal)
   }
   return undefined
-}
-
-type ClockDetails = Readonly<{
-  store: Pick<CopyStore, 'readTime' | 'findFutureCopies'>
-  clock: Clock
-  /** By how much the catalog's clock is ahead of this one, in milliseconds; `undefined`: unknown. */
-  catalogDifferenceMs: number | undefined
-}>
-
-/**
- * Compare this machine's clock before a walk dates everything by it. A machine that is behind would take what the others wrote for
- * future data, and write it anew with times that are too old.
- * @throws WalkError when the clock is wrong by every other one: another machine, or a later walk, walks then
- */
-export async function checkWalkClock({
-  store,
-  clock,
-  catalogDifferenceMs,
-}: ClockDetails): Promise<Readonly<{ isDoubtful: boolean }>> {
-  const databaseMs = await readDatabaseDifference(store, clock)
-  const known = [databaseMs, catalogDifferenceMs].filter((differenceMs) => typeof differenceMs === 'number')
-  if (known.length === 0 || !known.every(isClockWrong)) return { isDoubtful: false }
-  const isBehind = known.some((differenceMs) => differenceMs > 0)
-  if (known.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
-    throw new WalkError(
-      `the clock of this machine differs from that of the ${typeof databaseMs === 'number' ? 'database' : 'catalog'} by more than a minute, so it walks nothing; set the wrong clock by NTP`,
-    )
-  return { isDoubtful: true }
 }

@@ -1,11 +1,11 @@
-import type { Offer, Product } from '../catalog/contract.ts'
-import { comparePrices } from '../offers/money.ts'
+import type { Product } from '../catalog/contract.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { formatCount } from './format.ts'
 import { findSpeech } from './locales/index.ts'
 import { selectOffers } from './offer-choice.ts'
 import type { BoxOptions } from './options.ts'
 import { type Presentation, isPriceShown, toFrame, toHonesty, toOfferView } from './presentation.ts'
+import { toSchema } from './schema.ts'
 
 /**
  * The view of a where-to-buy box; `undefined` when there is nothing to show and the box hides. `asOfMs`: when the catalog gave the
@@ -50,25 +50,5 @@ export function toBoxView(
     honesty: toHonesty(asOfMs, words.boxOrder, speech, presentation),
     /** JSON-LD; `null` without `markup=schema`. */
     schema: options.markup === 'schema' && isPriced ? toSchema(product, offers) : null,
-  }
-}
-
-/** schema.org `Product` with `AggregateOffer`, equal to what the box shows: one currency, its shops, its prices. */
-export function toSchema(product: Product, offers: readonly Offer[]): object {
-  const prices = offers.map((offer) => offer.price).sort(comparePrices)
-  return {
-    '@context': 'https://schema.org',
-    '@type': 'Product',
-    name: product.title,
-    gtin: product.gtin,
-    ...(product.brand !== null && { brand: { '@type': 'Brand', name: product.brand } }),
-    ...(product.images[0] !== undefined && { image: product.images[0] }),
-    offers: {
-      '@type': 'AggregateOffer',
-      priceCurrency: offers[0]?.currency,
-      lowPrice: prices[0],
-      highPrice: prices.at(-1),
-      offerCount: offers.length,
-    },
   }
 }

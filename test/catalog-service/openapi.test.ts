@@ -5,7 +5,7 @@ import request from 'supertest'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ResponseObject } from '../../src/catalog-service/openapi/pages.ts'
 import { CHANNEL_KINDS, MAX_PAGE_PRODUCTS } from '../../src/catalog/contract.ts'
-import { PRICE_PATTERN } from '../../src/offers/money.ts'
+import { isPrice } from '../../src/offers/money.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { findHtmlFaults } from '../helpers/html-faults.ts'
 import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
@@ -40,7 +40,9 @@ describe('document', () => {
   test('what it says of kinds, prices and pages - is what the code does', () => {
     const { schemas, parameters } = DOCUMENT.components
     expect(schemas['Channel']).toMatchObject({ properties: { kind: { enum: CHANNEL_KINDS } } })
-    expect(schemas['Offer']).toMatchObject({ properties: { price: { pattern: PRICE_PATTERN.source } } })
+    const { price } = (schemas['Offer'] as { properties: { price: { pattern: string } } }).properties
+    for (const text of ['7', '123456789012.3456', '1234567890123', '1.23456', '1,5', '.5', '-1', '1e3', ''])
+      expect([text, new RegExp(price.pattern).test(text)]).toEqual([text, isPrice(text)])
     expect(parameters['Limit']?.schema).toMatchObject({ minimum: 1, maximum: MAX_PAGE_PRODUCTS, default: 50 })
   })
 

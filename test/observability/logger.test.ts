@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest'
 import type { Secrets } from '../../src/config/secrets.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { StoreError } from '../../src/errors.ts'
-import { LOG_LEVELS, type LogLevel } from '../../src/config/settings.ts'
+import type { LogLevel } from '../../src/config/settings.ts'
 import { type Logger, createLogger } from '../../src/observability/logger.ts'
 
 const KEY = 'vk_0123456789-of-the-test'
 const PASSWORD = 'password-of-the-test'
+const LOG_LEVELS: readonly LogLevel[] = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
 const LOUD_LEVELS = LOG_LEVELS.filter((level) => level !== 'silent')
 
 /** A logger with the lines that it wrote. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
-import { toSchema } from '../../src/widgets/where-to-buy.ts'
+import { toSchema } from '../../src/widgets/schema.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { makeBox } from '../helpers/views.ts'
 

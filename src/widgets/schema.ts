@@ -1,0 +1,22 @@
+import type { Offer, Product } from '../catalog/contract.ts'
+import { comparePrices } from '../offers/money.ts'
+
+/** schema.org `Product` with `AggregateOffer`, equal to what the box shows: one currency, its shops, its prices. */
+export function toSchema(product: Product, offers: readonly Offer[]): object {
+  const prices = offers.map((offer) => offer.price).sort(comparePrices)
+  return {
+    '@context': 'https://schema.org',
+    '@type': 'Product',
+    name: product.title,
+    gtin: product.gtin,
+    ...(product.brand !== null && { brand: { '@type': 'Brand', name: product.brand } }),
+    ...(product.images[0] !== undefined && { image: product.images[0] }),
+    offers: {
+      '@type': 'AggregateOffer',
+      priceCurrency: offers[0]?.currency,
+      lowPrice: prices[0],
+      highPrice: prices.at(-1),
+      offerCount: offers.length,
+    },
+  }
+}
