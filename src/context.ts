@@ -97,6 +97,9 @@ export type Context = Omit<ContextDetails, 'catalog' | 'walkRunner' | 'openLongR
 export async function createContext(details: ContextDetails): Promise<Context> {
   const { config, secrets, clock, logger, publicUrl, catalog, demo, worker } = details
   const ownOrigin = new URL(publicUrl).origin
+  // What may be missing is loaded first: nothing is open yet that would have to be closed.
+  const assets = loadAssets(BUILT_FOLDER)
+  const renderer = createRenderer()
   const metrics = createMetrics()
   const storeHealth = createStoreHealth({ clock, logger, metrics })
   // The walks exist by then: a database that could not be opened is not tried again within a second.
@@ -132,7 +135,6 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const parts = { config, clock, client, gate, store, memories }
   const sources = createSources({ ...parts, onStoreFailure: storeHealth.note, onDrops: metrics.countDrops })
   const walks = new Walks({ ...details, gate, store, clocks, metrics, ownOrigin })
-  const assets = loadAssets(BUILT_FOLDER)
   const stylePath = assets.get('vitrine.css').path
   return {
     config,
@@ -147,7 +149,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,
     version: computeVersion(config, publicUrl, assets),
-    renderer: createRenderer(),
+    renderer,
     assets,
     key: catalog.key,
     gate,

@@ -99,11 +99,11 @@ class ReadThread {
   #start(): Readonly<{ worker: Worker; ended: AbortSignal }> {
     const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#place })
     const ended = new AbortController()
-    // The read that it has fails with the error.
-    worker.on('error', () => {})
+    let cause: unknown
+    worker.on('error', (error) => (cause = error))
     worker.once('exit', () => {
       this.#running = undefined
-      ended.abort(new Error('the thread that reads grids has ended'))
+      ended.abort(new Error('the thread that reads grids has ended', { cause }))
     })
     worker.unref()
     return { worker, ended: ended.signal }

@@ -11,7 +11,7 @@ import {
 } from './long-reads.ts'
 import { createReadCopy } from './sql-copies.ts'
 
-/** Body of a thread that makes the long reads of a SQLite file, each before it is told of the next. */
+/** Body of a thread that makes the long reads of a SQLite file, one after the other. */
 const { path, catalog } = workerData as ReadThreadData
 const reader = openReader(path)
 const reads = createLongReads(createReadCopy(reader, catalog))

@@ -120,8 +120,8 @@ class LeasedWalk {
   }
 
   /**
-   * Read the pages of the channel and put them into the copy. While a page is written, the next one is under way, and never more:
-   * its cursor is known before. The last page of a walk that is held is not written: it would end every product behind the page
+   * Read the pages of the channel and put them into the copy. While a page is written, the next one with products is under way, and
+   * never more: its cursor is known before. The last page of a walk that is held is not written: it would end every product behind the page
    * before.
    */
   async #walkPages(): Promise<Readonly<{ place: WalkPlace; held: HeldWalk | null }>> {
@@ -150,7 +150,7 @@ class LeasedWalk {
     return store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
   }
 
-  /** Only the first cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go. */
+  /** The cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go, and the walk begins anew. */
   async #fetchFirst(place: WalkPlace): Promise<FetchedPage> {
     try {
       return await this.#fetchPage(place)
