@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Catalog } from './schema.ts'
 
-// Whoever gets the number of a removed network, merchant or network channel later must not find offers under it.
+// Numbers of removed networks, merchants and network channels are given out again: no offers may be left under them.
 
 /** What went: offers, and products that had no other offer. */
 type Removed = Readonly<{ offers: number; products: number }>
