@@ -22,18 +22,13 @@ export type ShownProduct = Readonly<{ content: ProductContent; offers: readonly 
 
 /** All that is stored of a product. */
 export type StoredShape = ShownProduct &
-  Readonly<{ searchText: string; deals: ReturnType<typeof collectDeals<Offer>> }>
+  Readonly<{ searchText: string; deals: ReturnType<typeof collectDeals<Offer>>; asOfMs: number }>
 
 /** When each offer of some products was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
 export type FirstSeen = ReadonlyMap<string, number>
 
-/** Where a version belongs, and when it was seen. */
-export type VersionPlace = Readonly<{
-  copyId: number
-  fromWalk: number
-  asOfMs: number
-  firstSeen: FirstSeen
-}>
+/** Where versions belong, and since when their deals are known. */
+export type VersionPlace = Readonly<{ copyId: number; fromWalk: number; firstSeen: FirstSeen }>
 
 const offerSchema = object({
   merchant: string().min(1),
@@ -61,10 +56,10 @@ export function toShownProduct(product: Product, knownBrand: string | null = nul
   return { content: { gtin, digest, title, brand, images, offers, drops }, offers: list }
 }
 
-/** Add what searches and grids need. */
-export function completeShape({ content, offers }: ShownProduct): StoredShape {
+/** Add what searches and grids need, and when the catalog said so. */
+export function completeShape({ content, offers }: ShownProduct, asOfMs: number): StoredShape {
   const searchText = foldText(`${content.title} ${content.brand ?? ''}`)
-  return { content, offers, searchText, deals: collectDeals(offers) }
+  return { content, offers, searchText, deals: collectDeals(offers), asOfMs }
 }
 
 /** In an order that does not depend on that of the offers; `null`: nothing was left out. */
@@ -80,9 +75,9 @@ export function toFirstSeenKey(gtin: string, offerKey: string): string {
 
 /** Return the rows of a version's deals. Each column by name: a spread costs as much as the insert. */
 export function toDealRows(
-  { content, offers, searchText, deals }: StoredShape,
+  { content, offers, searchText, deals, asOfMs }: StoredShape,
   productId: number,
-  { copyId, fromWalk, asOfMs, firstSeen }: VersionPlace,
+  { copyId, fromWalk, firstSeen }: VersionPlace,
 ): readonly Omit<DealsTable, 'id'>[] {
   const { gtin, brand } = content
   return deals.map((deal) => {

@@ -18,20 +18,22 @@ export function toAsOfMs({ as_of_ms: rowMs, page_as_of_ms: pageMs }: RowTimes, n
   return toNewer(rowMs, pageMs ?? rowMs, nowMs)
 }
 
-function toPageTime(copyId: string | number, walk: string | number): string {
+/** The expression for when a walk last saw the page that holds `p.gtin`. */
+export function toPageTime(copyId: string | number, walk: string | number): string {
   return `(select w.as_of_ms from walk_pages w where w.copy_id = ${copyId} and w.walk = ${walk}
-    and w.after_gtin < p.gtin and w.until_gtin >= p.gtin order by w.after_gtin desc limit 1) as page_as_of_ms`
+    and w.after_gtin < p.gtin and w.until_gtin >= p.gtin order by w.after_gtin desc limit 1)`
 }
 
 /** Select when a walk last saw the page of a visible row of `products p`, as `page_as_of_ms`. */
 export function selectPageTime(copy: CopyRow): RawBuilder<unknown> {
-  return sql.raw(toPageTime(copy.id, copy.visibleWalk))
+  return sql.raw(`${toPageTime(copy.id, copy.visibleWalk)} as page_as_of_ms`)
 }
 
 /** What boxes read: the current walk, or the running one before there is any. */
 const VISIBLE_WALK = 'case when c.current_walk > 0 then c.current_walk else c.running_walk end'
 
-const FIND_PRODUCT = `select ${PRODUCT_COLUMNS}, a.as_of_ms as absent_at_ms, ${toPageTime('c.id', VISIBLE_WALK)}
+const FIND_PRODUCT = `select ${PRODUCT_COLUMNS}, a.as_of_ms as absent_at_ms,
+  ${toPageTime('c.id', VISIBLE_WALK)} as page_as_of_ms
   from copies c
   left join products p on p.copy_id = c.id and p.gtin = ? and p.from_walk <= ${VISIBLE_WALK}
     and (p.until_walk is null or p.until_walk > ${VISIBLE_WALK})

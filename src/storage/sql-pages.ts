@@ -177,7 +177,7 @@ function findChange(product: Product, versions: readonly Version[], page: WalkPa
   if (newest !== undefined && newest.as_of_ms > page.asOfMs) return findRevival(newest)
   const shown = toShownProduct(product, newest?.brand)
   if (newest?.digest === shown.content.digest) return findRevival(newest)
-  return [{ kind: 'insert', gtin: product.gtin, version: newest, shape: completeShape(shown) }]
+  return [{ kind: 'insert', gtin: product.gtin, version: newest, shape: completeShape(shown, page.asOfMs) }]
 }
 
 function findRevival(version: Version): readonly Change[] {
@@ -257,7 +257,7 @@ async function makeChanges(
   await takeLapsed(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, [...listIds('delete'), ...toIds(rewritten)])
   await markUntil(transaction, [...listIds('end'), ...toIds(outdated)], walk)
-  await insertVersions(transaction, shapes, { copyId, fromWalk: walk, asOfMs, firstSeen })
+  await insertVersions(transaction, shapes, { copyId, fromWalk: walk, firstSeen })
 }
 
 /** Give what is still current and was dated while a clock was wrong the page's time: the future would arrive some day. */

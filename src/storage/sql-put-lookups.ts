@@ -1,35 +1,35 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Kysely, SqlBool, Transaction } from 'kysely'
+import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
-import { type Clock, DAY_MS, isNewer, toLatestMs } from '../clock.ts'
+import { type Clock, DAY_MS, isNewer } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { isConflict, transact } from '../database/transact.ts'
 import { createBatcher } from '../lib/batcher.ts'
-import { completeShape, toShownProduct } from './rows.ts'
+import { type StoredShape, completeShape, toShownProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
 import { readTime } from './sql-leases.ts'
+import { toPageTime } from './sql-lookups.ts'
 import {
   type Version,
   carryFirstSeen,
   deleteVersions,
   insertVersions,
   keepFirstSeen,
-  updateVersion,
 } from './sql-versions.ts'
-import { execute } from './statements.ts'
-import type { Lookup } from './store.ts'
+import { execute, isIn } from './statements.ts'
+import type { CopyEntry, Lookup } from './store.ts'
 import { isUnavailable } from './unavailable.ts'
 
 /** How long an absence is kept: no page under way is that old. */
 const ABSENCE_KEPT_MS: number = DAY_MS
 
 /** Look-ups in a transaction, and the offers in them: its statements block the event loop and the database. */
-const MAX_LOOKUPS = 16
-const MAX_OFFERS = 200
+const MAX_LOOKUPS = 32
+const MAX_OFFERS = 400
 
-/** The pause after a transaction: a commit blocks the event loop, so look-ups that come close together share one. */
-const GATHER_MS = 5
+/** The pause after a transaction: a commit costs as much as the rows of five products, so those that come meanwhile share the next. */
+const GATHER_MS = 25
 
 /** What one call writes: all of it or nothing. */
 type Lookups = readonly Lookup[]
@@ -92,84 +92,166 @@ async function putLookups(
   clock: Clock,
 ): Promise<void> {
   await transact(database, async (transaction) => {
-    const copies = new Map<string, CopyRow>()
     // To a machine with a clock that is behind, newer look-ups of the others would be from the future.
     const nowMs = (await readTime(transaction)) ?? clock.nowMs()
-    for (const lookup of lookups) {
-      const { channelId } = lookup
-      const copy = copies.get(channelId) ?? (await getCopy(transaction, catalog, channelId))
-      copies.set(channelId, copy)
-      await putLookup(transaction, copy, { nowMs, ...lookup })
+    for (const [channelId, entries] of groupByChannel(lookups, nowMs)) {
+      const copy = await getCopy(transaction, catalog, channelId)
+      await putEntries(transaction, copy, { entries, nowMs })
     }
   })
 }
 
-const FIND_VERSIONS = `select id, gtin, from_walk, until_walk, digest, brand, as_of_ms from products
-  where copy_id = ? and gtin = ? and (until_walk is null or until_walk > ?)`
+/** What was found of some products, by GTIN. */
+type Entries = ReadonlyMap<string, CopyEntry>
 
-/** Is an absence remembered, and has it, or a page whose range holds the product, said something newer? */
-const FIND_NEWER = `select exists (select 1 from absences where copy_id = ? and gtin = ?) as is_absent,
-  exists (select 1 from absences where copy_id = ? and gtin = ? and as_of_ms > ? and as_of_ms <= ?)
-  or exists (select 1 from walk_pages where copy_id = ? and walk >= ? and after_gtin < ? and until_gtin >= ?
-    and as_of_ms > ? and as_of_ms <= ?) as is_outdated`
-type Newer = Readonly<{ is_absent: SqlBool; is_outdated: SqlBool }>
+/** Group look-ups by their channel; of those of one product, the last one that is not older than another. */
+function groupByChannel(lookups: readonly Lookup[], nowMs: number): ReadonlyMap<string, Entries> {
+  const channels = new Map<string, Map<string, CopyEntry>>()
+  for (const { channelId, gtin, entry } of lookups) {
+    const entries = channels.get(channelId) ?? new Map<string, CopyEntry>()
+    channels.set(channelId, entries)
+    const other = entries.get(gtin)
+    if (other === undefined || !isNewer(other.asOfMs, entry.asOfMs, nowMs)) entries.set(gtin, entry)
+  }
+  return channels
+}
 
-async function putLookup(
+/** What entries change in the copy. */
+type Changes = Readonly<{
+  /** Products that no shop sells any more. */
+  absences: Absence[]
+  /** Versions that show what was found. */
+  confirmed: Pick<Version, 'id' | 'as_of_ms'>[]
+  /** What is new, and the ids of the versions that it replaces. */
+  shapes: StoredShape[]
+  replacedIds: number[]
+  /** Products that were absent until now. */
+  backGtins: string[]
+}>
+
+type Absence = Readonly<{ gtin: string; asOfMs: number; versions: readonly Version[] }>
+
+async function putEntries(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
-  { gtin, entry: { product, asOfMs }, nowMs }: Lookup & Readonly<{ nowMs: number }>,
+  { entries, nowMs }: Readonly<{ entries: Entries; nowMs: number }>,
 ): Promise<void> {
-  const { id, currentWalk, visibleWalk } = copy
-  const versions = await execute<Version>(transaction, FIND_VERSIONS, [id, gtin, visibleWalk])
-  if (versions.some((version) => isNewer(version.as_of_ms, asOfMs, nowMs))) return
-  const latestMs = toLatestMs(nowMs)
-  const ofAbsence = [id, gtin, id, gtin, asOfMs, latestMs]
-  const ofPage = [id, currentWalk, gtin, gtin, asOfMs, latestMs]
-  const [newer] = await execute<Newer>(transaction, FIND_NEWER, [...ofAbsence, ...ofPage])
-  if (newer?.is_outdated) return
-  if (product === null) return putAbsence(transaction, gtin, { copy, versions, asOfMs })
-  await putProduct(transaction, product, { copy, versions, asOfMs })
-  if (newer?.is_absent)
-    await execute(transaction, 'delete from absences where copy_id = ? and gtin = ?', [id, gtin])
+  const known = await readKnown(transaction, copy, [...entries.keys()])
+  const { absences, confirmed, shapes, replacedIds, backGtins } = compareToKnown(entries, known, copy, nowMs)
+  await putAbsences(transaction, copy, absences)
+  for (const { id, as_of_ms: asOfMs } of confirmed)
+    await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, id])
+  if (backGtins.length > 0)
+    await sql`delete from absences
+      where copy_id = ${copy.id} and ${isIn(transaction, 'gtin', backGtins)}`.execute(transaction)
+  const firstSeen = await carryFirstSeen(transaction, copy.id, { replacedIds, shapes })
+  await deleteVersions(transaction, replacedIds)
+  await insertVersions(transaction, shapes, { copyId: copy.id, fromWalk: copy.visibleWalk, firstSeen })
 }
 
-type Put = Readonly<{ copy: CopyRow; versions: readonly Version[]; asOfMs: number }>
-
-async function putAbsence(
-  transaction: Transaction<CopyTables>,
-  gtin: string,
-  { copy, versions, asOfMs }: Put,
-): Promise<void> {
-  const ids = versions.map((version) => version.id)
-  await keepFirstSeen(transaction, ids, asOfMs)
-  await deleteVersions(transaction, ids)
-  // Walks clear absences, too; where none runs, this does.
-  const oldestMs = asOfMs - ABSENCE_KEPT_MS
-  await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copy.id, oldestMs])
-  const put = `insert into absences (copy_id, gtin, as_of_ms) values (?, ?, ?)
-    on conflict (copy_id, gtin) do update set as_of_ms = excluded.as_of_ms`
-  await execute(transaction, put, [copy.id, gtin, asOfMs])
+function compareToKnown(
+  entries: Entries,
+  known: ReadonlyMap<string, Known>,
+  copy: CopyRow,
+  nowMs: number,
+): Changes {
+  const changes: Changes = { absences: [], confirmed: [], shapes: [], replacedIds: [], backGtins: [] }
+  for (const [gtin, { product, asOfMs }] of entries) {
+    const ofProduct = known.get(gtin) ?? NOTHING_KNOWN
+    if (ofProduct.timesMs.some((timeMs) => isNewer(timeMs, asOfMs, nowMs))) continue
+    if (product === null) changes.absences.push({ gtin, asOfMs, versions: ofProduct.versions })
+    else addProduct(changes, copy, { product, asOfMs, known: ofProduct })
+  }
+  return changes
 }
 
-async function putProduct(
-  transaction: Transaction<CopyTables>,
-  product: Product,
-  { copy, versions, asOfMs }: Put,
-): Promise<void> {
-  const visible = versions.find((version) => version.from_walk <= copy.visibleWalk)
-  const shown = toShownProduct(product, versions.find((version) => version.brand !== null)?.brand)
-  const isAlone = versions.length === 1 && visible?.until_walk === null
-  if (isAlone && visible.digest === shown.content.digest) {
-    // Nearly all refreshes find what is there.
-    await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, visible.id])
+function addProduct(
+  changes: Changes,
+  copy: CopyRow,
+  { product, asOfMs, known }: Readonly<{ product: Product; asOfMs: number; known: Known }>,
+): void {
+  const { versions, isAbsent } = known
+  if (isAbsent) changes.backGtins.push(product.gtin)
+  const shown = toShownProduct(product, versions.find(({ brand }) => brand !== null)?.brand)
+  const [version] = versions
+  const isSame = version?.digest === shown.content.digest && versions.length === 1
+  // Nearly all refreshes find what is there.
+  if (isSame && isCurrent(version, copy)) {
+    changes.confirmed.push({ id: version.id, as_of_ms: asOfMs })
     return
   }
-  const shape = completeShape(shown)
-  const ids = versions.map((version) => version.id)
-  const firstSeen = await carryFirstSeen(transaction, copy.id, { replacedIds: ids, shapes: [shape] })
-  const place = { copyId: copy.id, fromWalk: visible?.from_walk ?? copy.visibleWalk, asOfMs, firstSeen }
-  const staged = ids.filter((id) => id !== visible?.id)
-  await deleteVersions(transaction, staged)
-  if (visible === undefined) await insertVersions(transaction, [shape], place)
-  else await updateVersion(transaction, shape, { ...place, productId: visible.id })
+  changes.shapes.push(completeShape(shown, asOfMs))
+  changes.replacedIds.push(...versions.map(({ id }) => id))
+}
+
+/** Do readers see the version, and will they after the running walk? */
+function isCurrent({ from_walk: fromWalk, until_walk: untilWalk }: Version, copy: CopyRow): boolean {
+  return fromWalk <= copy.visibleWalk && untilWalk === null
+}
+
+/**
+ * What the copy knows of one product: its versions that have not ended, and when each source of the copy last told of it: they,
+ * a remembered absence, and the pages of walks that hold its GTIN.
+ */
+type Known = Readonly<{
+  versions: readonly Version[]
+  isAbsent: boolean
+  timesMs: readonly number[]
+}>
+
+const NOTHING_KNOWN: Known = { versions: [], isAbsent: false, timesMs: [] }
+
+const KNOWN_TIMES = `p.gtin, (select a.as_of_ms from absences a where a.copy_id = ? and a.gtin = p.gtin) as absent_at_ms,
+  ${toPageTime('?', '?')} as current_ms, ${toPageTime('?', '?')} as running_ms`
+
+const FIND_KNOWN_TIMES = {
+  sqlite: `select ${KNOWN_TIMES} from (select value as gtin from json_each(?)) p`,
+  postgres: `select ${KNOWN_TIMES} from (select json_array_elements_text(?::json) as gtin) p`,
+} as const
+
+type KnownTimes = Readonly<{
+  gtin: string
+  absent_at_ms: number | null
+  current_ms: number | null
+  running_ms: number | null
+}>
+
+async function readKnown(
+  transaction: Transaction<CopyTables>,
+  { id, currentWalk, runningWalk, visibleWalk }: CopyRow,
+  gtins: readonly string[],
+): Promise<ReadonlyMap<string, Known>> {
+  const { rows } = await sql<Version>`
+    select id, gtin, from_walk, until_walk, digest, brand, as_of_ms from products
+    where copy_id = ${id} and ${isIn(transaction, 'gtin', gtins)}
+    and (until_walk is null or until_walk > ${visibleWalk})`.execute(transaction)
+  const text = FIND_KNOWN_TIMES[isPostgres(transaction) ? 'postgres' : 'sqlite']
+  const values = [id, id, currentWalk, id, runningWalk, JSON.stringify(gtins)]
+  const times = await execute<KnownTimes>(transaction, text, values)
+  return new Map(
+    times.map(({ gtin, absent_at_ms: absentAtMs, current_ms: currentMs, running_ms: runningMs }) => {
+      const versions = rows.filter((version) => version.gtin === gtin)
+      const toldMs = [...versions.map((version) => version.as_of_ms), absentAtMs, currentMs, runningMs]
+      const timesMs = toldMs.filter((timeMs): timeMs is number => timeMs !== null)
+      return [gtin, { versions, isAbsent: absentAtMs !== null, timesMs }]
+    }),
+  )
+}
+
+async function putAbsences(
+  transaction: Transaction<CopyTables>,
+  { id: copyId }: CopyRow,
+  absences: readonly Absence[],
+): Promise<void> {
+  for (const { gtin, asOfMs, versions } of absences) {
+    const ids = versions.map(({ id }) => id)
+    await keepFirstSeen(transaction, ids, asOfMs)
+    await deleteVersions(transaction, ids)
+    // Walks clear absences, too; where none runs, this does.
+    const oldestMs = asOfMs - ABSENCE_KEPT_MS
+    await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copyId, oldestMs])
+    const put = `insert into absences (copy_id, gtin, as_of_ms) values (?, ?, ?)
+      on conflict (copy_id, gtin) do update set as_of_ms = excluded.as_of_ms`
+    await execute(transaction, put, [copyId, gtin, asOfMs])
+  }
 }

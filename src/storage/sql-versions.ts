@@ -5,7 +5,7 @@ import { type FirstSeen, type StoredShape, type VersionPlace, toDealRows, toFirs
 import type { CopyTables, ProductsTable } from './schema.ts'
 import { toWordList } from './sql-search.ts'
 import { insertWithWords } from './sqlite-search.ts'
-import { execute, insertRows, isIn } from './statements.ts'
+import { insertRows, isIn } from './statements.ts'
 
 /** From here on, putting words in at once costs less than letting the trigger do it product by product. */
 const MANY_PRODUCTS = 8
@@ -30,24 +30,10 @@ export async function insertVersions(
   await insertRows(transaction, 'deals', deals)
 }
 
-/** Overwrite a version in place: it is current again. */
-export async function updateVersion(
-  transaction: Transaction<CopyTables>,
-  shape: StoredShape,
-  { productId, ...place }: VersionPlace & Readonly<{ productId: number }>,
-): Promise<void> {
-  const row = toProductRow(transaction, shape, place)
-  const columns = Object.keys(row).map((name) => `${name} = ?`)
-  const text = `update products set ${columns.join(', ')} where id = ?`
-  await execute(transaction, text, [...Object.values(row), productId])
-  await execute(transaction, 'delete from deals where product_id = ?', [productId])
-  await insertRows(transaction, 'deals', toDealRows(shape, productId, place))
-}
-
 function toProductRow(
   transaction: Transaction<CopyTables>,
-  { content, searchText }: StoredShape,
-  { copyId, fromWalk, asOfMs }: VersionPlace,
+  { content, searchText, asOfMs }: StoredShape,
+  { copyId, fromWalk }: VersionPlace,
 ): Omit<ProductsTable, 'id'> {
   // An object that begins with a spread, and goes on, is very slow to make.
   return {

@@ -36,8 +36,8 @@ const anyOrders = anyOffers.chain((offers) =>
 
 /** The columns that depend on a product, and the rows of its deals. */
 function toStoredShape(product: Product, knownBrand: string | null = null) {
-  const shape = completeShape(toShownProduct(product, knownBrand))
-  const place = { copyId: 1, fromWalk: 1, asOfMs: 1, firstSeen: new Map<string, number>() }
+  const shape = completeShape(toShownProduct(product, knownBrand), 1)
+  const place = { copyId: 1, fromWalk: 1, firstSeen: new Map<string, number>() }
   return {
     content: { ...shape.content, search_text: shape.searchText },
     deals: toDealRows(shape, 1, place),

@@ -1,12 +1,23 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import type { Product } from '../../../src/catalog/contract.ts'
 import type { SqlStore } from '../../../src/storage/sql-store.ts'
-import { CHANNEL, type Place, type Subject, readBox, readGrid, walkAll } from './subject.ts'
+import type { Lookup } from '../../../src/storage/store.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import { CHANNEL, type Place, type Subject, makeQuery, readBox, readGrid, walkAll } from './subject.ts'
 
 const GTIN = toGtin(1)
 const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
 
-/** Look-ups, one product at a time. */
+/** A product with one deal. */
+function makeDeal(index: number, title: string, price: string): Product {
+  return makeProduct({ gtin: toGtin(index), title, offers: [makeParsedOffer({ price, oldPrice: '99.00' })] })
+}
+
+function toLookup(index: number, product: Product | null, asOfMs: number, channelId = CHANNEL): Lookup {
+  return { channelId, gtin: toGtin(index), entry: { product, asOfMs } }
+}
+
+/** Look-ups, alone and many in one call. */
 export function describeLookups(subject: Subject): void {
   describe(`${subject.name}: look-ups`, () => {
     let place: Place
@@ -138,6 +149,52 @@ export function describeLookups(subject: Subject): void {
       await walkAll(copy, [makeProduct({ brand: null, title: 'Again' })], 300)
       const entry = await copy.findProduct(CHANNEL, GTIN)
       expect(entry?.product).toMatchObject({ title: 'Again', brand: 'Lumen' })
+    })
+
+    test('many look-ups in one call - new, unchanged, changed, absent, back, older, twice - are put as if each came alone', async () => {
+      const known = [2, 3, 4, 5].map((index) => makeDeal(index, `Lamp ${index}`, '50.00'))
+      await walkAll(copy, known, 100)
+      await copy.putLookups([toLookup(6, null, 150)])
+      const added = [10, 11, 12, 13, 14, 15, 16, 17]
+      await copy.putLookups([
+        ...added.map((index) => toLookup(index, makeDeal(index, 'New', '40.00'), 200)),
+        toLookup(2, makeDeal(2, 'Lamp 2', '50.00'), 200),
+        toLookup(3, makeDeal(3, 'Lamp 3', '45.00'), 210),
+        toLookup(4, null, 220),
+        toLookup(5, makeDeal(5, 'From a cache', '1.00'), 50),
+        toLookup(6, makeDeal(6, 'Back', '30.00'), 230),
+        toLookup(7, makeDeal(7, 'Second', '30.00'), 240),
+        toLookup(7, makeDeal(7, 'First', '35.00'), 235),
+        toLookup(2, makeDeal(2, 'Elsewhere', '50.00'), 200, OTHER_CHANNEL),
+      ])
+      const boxes = [2, 3, 4, 5, 6, 7, 10, 17].map((index) => readBox(copy, toGtin(index)))
+      expect(await Promise.all(boxes)).toEqual([
+        'Lamp 2 @200',
+        'Lamp 3 @210',
+        'absent @220',
+        'Lamp 5 @100',
+        'Back @230',
+        'Second @240',
+        'New @200',
+        'New @200',
+      ])
+      expect((await copy.findProduct(OTHER_CHANNEL, toGtin(2)))?.product?.title).toBe('Elsewhere')
+      const deals = await copy.findDeals(makeQuery())
+      const prices = deals.map(({ gtin, offer }): [string, string] => [gtin, offer.price])
+      expect(prices).toHaveLength(13)
+      expect(new Map(prices)).toEqual(
+        new Map([
+          [toGtin(2), '50.00'],
+          [toGtin(3), '45.00'],
+          [toGtin(5), '50.00'],
+          [toGtin(6), '30.00'],
+          [toGtin(7), '30.00'],
+          ...added.map((index): [string, string] => [toGtin(index), '40.00']),
+        ]),
+      )
+      const hits = await copy.searchProducts(CHANNEL, 'new', 50)
+      expect(new Set(hits.map(({ product }) => product?.gtin))).toEqual(new Set(added.map(toGtin)))
+      expect(await copy.searchProducts(CHANNEL, 'elsewhere', 50)).toEqual([])
     })
 
     test('ping - open database - resolves', async () => {
