@@ -118,7 +118,9 @@ function toConfig(values: Values) {
     cacheMaxBytes: values.VITRINE_CACHE_MAX_BYTES,
     cacheMaxEntries: values.VITRINE_CACHE_MAX_ENTRIES,
     cacheTagHeader: values.VITRINE_CACHE_TAG_HEADER,
-    syncCron: values.VITRINE_SYNC_CRON,
+    syncCron: values.VITRINE_SYNC_CRON?.pattern ?? null,
+    /** Two scheduled walks lie at most this far apart; `null`: none or only one runs by itself. */
+    walkPeriodMs: values.VITRINE_SYNC_CRON?.periodMs ?? null,
     workers: values.VITRINE_WORKERS,
     locale: values.VITRINE_LOCALE,
     currency: values.VITRINE_CURRENCY,

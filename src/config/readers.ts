@@ -74,18 +74,32 @@ export const originList: Reader<readonly string[]> = reader(
   },
 )
 
-/** A cron pattern, or `off` as `null`. */
-export const cronPattern: Reader<string | null> = reader(
+/** A cron pattern in UTC. `periodMs`: the longest time between its next runs; `null`: only one is left. */
+type Schedule = Readonly<{ pattern: string; periodMs: number | null }>
+
+/** Runs that tell how far apart the runs of a pattern are. */
+const PERIOD_RUNS = 8
+
+/** A cron pattern and its period, or `off` as `null`. */
+export const cronPattern: Reader<Schedule | null> = reader(
   'a cron pattern such as "7 * * * *", or off',
   (text) => {
     if (text === 'off') return null
     try {
-      return new Cron(text, { paused: true, timezone: 'UTC' }).nextRun() === null ? undefined : text
+      const runs = createCron(text).nextRuns(PERIOD_RUNS)
+      if (runs.length === 0) return undefined
+      const apartMs = runs.slice(1).map((run, index) => Number(run) - Number(runs[index]))
+      return { pattern: text, periodMs: apartMs.length > 0 ? Math.max(...apartMs) : null }
     } catch {
       return undefined
     }
   },
 )
+
+/** Create a cron that starts no timer. UTC is given as an offset: a named time zone costs a start ten times as much. */
+export function createCron(pattern: string): Cron {
+  return new Cron(pattern, { utcOffset: 0, paused: true })
+}
 
 export const localeTag: Reader<string> = reader('a language tag such as en or de-AT', (text) => {
   try {

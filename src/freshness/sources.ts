@@ -5,7 +5,6 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import { computePeriodMs } from '../sync/walk-schedule.ts'
 import { judgeAge } from './age.ts'
 import { ChannelSource } from './channels.ts'
 import { type CachedDeals, DealSource } from './deals.ts'
@@ -43,7 +42,7 @@ export function createSources({ config, memories, onDrops, ...parts }: SourcesDe
     channels,
     failures,
     memory: memories.products,
-    walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
+    walkPeriodMs: config.walkPeriodMs,
     onDrops,
   })
   const deals = new DealSource({ ...shared, memory: memories.deals })

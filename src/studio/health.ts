@@ -4,7 +4,6 @@ import type { Context } from '../context.ts'
 import { readServerState } from '../server-status.ts'
 import type { CopyState } from '../storage/store.ts'
 import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
-import { computePeriodMs } from '../sync/walk-schedule.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatWhen } from '../widgets/format.ts'
 
@@ -32,7 +31,7 @@ export async function readHealth(context: Context, channels: readonly Channel[])
     ),
     channelCount: channels.length,
     channelsHeldSinceMs,
-    walkPeriodMs: computePeriodMs(config.syncCron, clock.nowMs()),
+    walkPeriodMs: config.walkPeriodMs,
   }
 }
 

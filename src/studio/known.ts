@@ -3,7 +3,6 @@ import { isNewer } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { findCompleteWalkTime } from '../freshness/products.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
-import { computePeriodMs } from '../sync/walk-schedule.ts'
 
 /** What the catalog says of the product now, or why it was not asked. */
 export type CatalogAnswer =
@@ -33,8 +32,7 @@ export async function readKnown(
   catalog: CatalogAnswer,
 ): Promise<Known> {
   const nowMs = clock.nowMs()
-  const walkPeriodMs = computePeriodMs(config.syncCron, nowMs)
-  const details = { store, clock, walkPeriodMs, config: config.freshness }
+  const details = { store, clock, walkPeriodMs: config.walkPeriodMs, config: config.freshness }
   const patientUntilMs = nowMs + config.freshness.visitorTimeoutMs
   const remembered = memories.products.get([channelId, gtin].join(' '))
   const stored = await store.findProduct(channelId, gtin)

@@ -1,9 +1,10 @@
-import { Cron } from 'croner'
+import type { Cron } from 'croner'
 import type { CallGate } from '../catalog/call-gate.ts'
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 import { divideLimit } from '../catalog/quota.ts'
 import { type Clock, DAY_MS, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
+import { createCron } from '../config/readers.ts'
 import type { Logger } from '../observability/logger.ts'
 import { isOwnerGone } from '../storage/lease-owner.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
@@ -50,25 +51,8 @@ async function waitUntil(dueMs: number, cron: Cron, clock: Clock, signal: AbortS
   }
 }
 
-function createCron(pattern: string): Cron {
-  return new Cron(pattern, { timezone: 'UTC', paused: true })
-}
-
 function findNextMs(cron: Cron, nowMs: number): number | undefined {
   return cron.nextRun(new Date(nowMs))?.getTime()
-}
-
-/**
- * How long the pattern lets pass between two runs at most, in milliseconds, looking at the next few runs: "two walk
- * periods" is the age up to which a complete copy is believed to know every product. `null` for `off`.
- */
-export function computePeriodMs(pattern: string | null, nowMs: number): number | null {
-  if (pattern === null) return null
-  const runsMs = createCron(pattern)
-    .nextRuns(8, new Date(nowMs))
-    .map((run) => run.getTime())
-  const apartMs = runsMs.slice(1).map((runMs, index) => runMs - (runsMs[index] ?? runMs))
-  return apartMs.length > 0 ? Math.max(...apartMs) : null
 }
 
 /** A walk that begins a moment later than the one before did is not put off by a whole period. */
@@ -83,7 +67,7 @@ export type WalkDueDetails = Readonly<{
   logger: Logger
   gate: Pick<CallGate, 'readState'>
   store: Pick<CopyStore, 'findChannelList' | 'getCopyState'>
-  config: Pick<Config, 'channels' | 'syncCron'>
+  config: Pick<Config, 'channels' | 'walkPeriodMs'>
 }>
 
 /**
@@ -103,7 +87,7 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
   const states = await readServedCopies(details).catch(() => [])
   const startedAtMs = findLastStart(states, nowMs)
   if (startedAtMs === undefined) return true
-  const periodMs = computePeriodMs(details.config.syncCron, nowMs) ?? Infinity
+  const periodMs = details.config.walkPeriodMs ?? Infinity
   if (isWithin(startedAtMs, Math.min(JUST_WALKED_MS, periodMs / 2), nowMs)) return false
   if (limit === undefined) return true
   // One call for the channels, and one a page.

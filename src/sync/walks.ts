@@ -13,7 +13,6 @@ import { HOLD_REMEDY } from './held-walk.ts'
 import {
   JUST_WALKED_MS,
   type UrgentWalk,
-  computePeriodMs,
   findUrgent,
   isWalkDue,
   readServedCopies,
@@ -194,8 +193,6 @@ async function runOnce(details: WalksDetails, occasion: Occasion, watch: WalkWat
   if (walkRunner === null) throw new WalkError('another process makes the walks')
   if (watch.signal.aborted) throw new WalkError('the server is stopping')
   const { why, isAccepted = false, channelIds } = occasion
-  const nowMs = clock.nowMs()
-  const periodMs = computePeriodMs(config.syncCron, nowMs)
   const order = {
     database: toDatabaseText(config.database),
     catalog: catalog.identity,
@@ -209,11 +206,12 @@ async function runOnce(details: WalksDetails, occasion: Occasion, watch: WalkWat
     dailyLimit: config.catalogDailyLimit,
     mayWait: why !== 'told',
     isTakeOver: why === 'taken-over',
-    walkedSinceMs: why === 'told' ? null : nowMs - Math.min(JUST_WALKED_MS, (periodMs ?? 0) / 2),
+    walkedSinceMs:
+      why === 'told' ? null : clock.nowMs() - Math.min(JUST_WALKED_MS, (config.walkPeriodMs ?? 0) / 2),
     owner: createLeaseOwner(),
     isAccepted,
     isListAccepted: isAccepted && channelIds === undefined,
-    confirmAfterMs: periodMs ?? HOUR_MS,
+    confirmAfterMs: config.walkPeriodMs ?? HOUR_MS,
   }
   return walkRunner(order, watch)
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { ConfigError } from '../../src/errors.ts'
 
@@ -47,6 +48,7 @@ describe('settings: none', () => {
       cacheMaxEntries: 20_000,
       cacheTagHeader: null,
       syncCron: '7 * * * *',
+      walkPeriodMs: HOUR_MS,
       workers: 1,
       locale: 'en',
       currency: null,
@@ -86,7 +88,7 @@ const TABLE: Readonly<Record<keyof typeof SETTINGS, readonly [good: string, bad:
   VITRINE_CACHE_MAX_BYTES: ['1', ['0', '64MB']],
   VITRINE_CACHE_MAX_ENTRIES: ['1', ['0']],
   VITRINE_CACHE_TAG_HEADER: ['surrogate-KEY', ['Surrogate-Keys', 'X-Tags', 'xkey,xkey', 'x\nkey']],
-  VITRINE_SYNC_CRON: ['off', ['hourly']],
+  VITRINE_SYNC_CRON: ['off', ['hourly', '0 0 30 2 *']],
   VITRINE_CATALOG_TIMEOUT_MS: ['600000', ['0', '600001']],
   VITRINE_CATALOG_MAX_BYTES: ['1099511627776', ['0', '1099511627777']],
   VITRINE_WORKERS: ['64', ['0', '65', '-1', '2.5', 'two', 'AUTO', 'auto ']],
@@ -126,6 +128,22 @@ describe('settings: each', () => {
 
   it('table - of this test - has every setting', () => {
     expect(Object.keys(TABLE).toSorted()).toEqual(Object.keys(SETTINGS).toSorted())
+  })
+})
+
+describe('settings: period of the walks', () => {
+  it.each([
+    ['off', null],
+    ['7 * * * *', HOUR_MS],
+    ['*/15 * * * *', 15 * MINUTE_MS],
+    ['0 3 * * *', DAY_MS],
+    // Twice a day at uneven times: the longer of both.
+    ['0 6,8 * * *', 22 * HOUR_MS],
+    ['0 0 * * 1', 7 * DAY_MS],
+    // A single run has no period.
+    ['2099-01-01T00:00:00', null],
+  ])('%s - %j ms', (pattern, periodMs) => {
+    expect(parseConfig({ VITRINE_SYNC_CRON: pattern }).config.walkPeriodMs).toBe(periodMs)
   })
 })
 

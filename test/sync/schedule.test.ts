@@ -1,25 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { computePeriodMs, runSchedule } from '../../src/sync/walk-schedule.ts'
+import { runSchedule } from '../../src/sync/walk-schedule.ts'
 import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
-
-describe('walk period', () => {
-  test.each([
-    [null, null],
-    ['7 * * * *', HOUR_MS],
-    ['*/15 * * * *', 15 * MINUTE_MS],
-    ['0 3 * * *', DAY_MS],
-    // Twice a day at uneven times: the longer of both.
-    ['0 6,8 * * *', 22 * HOUR_MS],
-    // Never again: a pattern without a next run has no period.
-    ['0 0 30 2 *', null],
-  ])('%s - %j ms', (pattern, expected) => {
-    expect(computePeriodMs(pattern, NOON_MS)).toBe(expected)
-  })
-})
 
 describe('schedule', () => {
   let clock: FakeClock

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { toDatabaseText } from '../../src/config/database-address.ts'
-import { computePeriodMs } from '../../src/sync/walk-schedule.ts'
 import { LEASE_MS } from '../../src/storage/sql-leases.ts'
 import { runWalk } from '../../src/sync/walk.ts'
 import type { WalkProgress } from '../../src/sync/walk-runner.ts'
@@ -217,23 +216,5 @@ describe('walks within a daily limit', () => {
     clock.advance(12 * HOUR_MS)
     expect((await context.walks.runNow()).walks).toMatchObject([{ outcome: 'complete' }])
     expect(catalog.countCalls(PAGES)).toBe(5)
-  })
-})
-
-describe('period of a schedule', () => {
-  test.each([
-    ['7 * * * *', HOUR_MS],
-    ['*/20 * * * *', 20 * MINUTE_MS],
-    ['0 3 * * *', 24 * HOUR_MS],
-    ['0 8,20 * * *', 12 * HOUR_MS],
-    ['0 8,9 * * *', 23 * HOUR_MS],
-    ['0 0 * * 1', 7 * 24 * HOUR_MS],
-  ])('pattern %s - the longest wait of its next runs', (pattern, periodMs) => {
-    expect(computePeriodMs(pattern, NOON_MS)).toBe(periodMs)
-  })
-
-  test('off, or a single run - has none', () => {
-    expect(computePeriodMs(null, NOON_MS)).toBeNull()
-    expect(computePeriodMs('2027-01-01T00:00:00', NOON_MS)).toBeNull()
   })
 })
