@@ -59,6 +59,9 @@ export function isPauseOn(pause: Readonly<{ untilMs: number; nowMs: number; long
 /** Clocks of one system agree within this. */
 const CLOCK_TOLERANCE_MS: number = MINUTE_MS
 
+/** The latest time that a date can have: dates what no reliable clock has dated, since it is in the future of every clock. */
+export const UNKNOWN_TIME_MS = 8_640_000_000_000_000
+
 /** Is the time more than a minute ahead? It was noted while a clock was wrong, so the age of what it dates is unknown. */
 export function isFuture(timeMs: number, nowMs: number): boolean {
   return timeMs - nowMs > CLOCK_TOLERANCE_MS

@@ -1,4 +1,4 @@
-import { MINUTE_MS, isFuture } from '../clock.ts'
+import { MINUTE_MS, UNKNOWN_TIME_MS, isFuture } from '../clock.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { CopyState, HeldWalk, HoldReason } from '../storage/store.ts'
 
@@ -29,9 +29,6 @@ export type GuardedCopy = Pick<CopyState, 'currentWalk' | 'productCount' | 'isMa
  * contradicts this machine's, so that its times confirm nothing.
  */
 export type HoldRules = Readonly<{ confirmAfterMs: number; isClockDoubtful: boolean }>
-
-/** When nobody knows by a reliable clock when something was found: in the future of every clock, so that a later walk begins anew. */
-export const UNKNOWN_TIME_MS = 8_640_000_000_000_000
 
 /** Return the walk as it is held; `null`: it is believed. */
 export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: HoldRules): HeldWalk | null {

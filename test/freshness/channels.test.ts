@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { SECOND_MS } from '../../src/clock.ts'
-import { UNKNOWN_TIME_MS } from '../../src/sync/held-walk.ts'
+import { SECOND_MS, UNKNOWN_TIME_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID, type FakeCatalog, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'

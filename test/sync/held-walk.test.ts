@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { type GuardedCopy, type WalkFindings, UNKNOWN_TIME_MS, judgeWalk } from '../../src/sync/held-walk.ts'
+import { HOUR_MS, MINUTE_MS, UNKNOWN_TIME_MS } from '../../src/clock.ts'
+import { type GuardedCopy, type WalkFindings, judgeWalk } from '../../src/sync/held-walk.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
 const COPY: GuardedCopy = { currentWalk: 1, productCount: 120, isMalformed: false, held: null }

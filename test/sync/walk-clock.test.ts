@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { UNKNOWN_TIME_MS } from '../../src/sync/held-walk.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, UNKNOWN_TIME_MS } from '../../src/clock.ts'
 import { checkWalkClock } from '../../src/sync/walk-clock.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
