@@ -1,5 +1,5 @@
-import { readFileSync, readdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
 import type { BoxView, DemoShopView, EmbedView, GridView, MistakeView } from './view-models.ts'
@@ -7,17 +7,21 @@ import type { BoxView, DemoShopView, EmbedView, GridView, MistakeView } from './
 /** Views to strings. Every method is pure and synchronous; the templates were read and compiled before. */
 export type Renderer = ReturnType<typeof createRenderer>
 
+/** Templates by name, which render and include each other as `@` and the name. The catalog service has some of its own. */
+const PAGES = ['demo-shop', 'embed', 'fragment', 'gallery', 'mistake', 'studio']
+const PARTS = (
+  'box cost deal go grid honesty links picture price state offers-button offers-list offers-table ' +
+  'studio-deals studio-fields studio-health studio-preview studio-snippets studio-why'
+).split(' ')
+
 /**
- * Read and compile every template, which others include as `@` and its name; throws at once when one does not compile. Templates
- * that change later are not read again.
+ * Read and compile every template. Templates that change later are not read again.
+ * @throws Error when one is missing or does not compile.
  */
-export function createRenderer() {
+export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
   const eta = new Templates({ autoEscape: true, rmWhitespace: true, useWith: false })
-  for (const file of readdirSync(VIEWS_FOLDER, { encoding: 'utf8', recursive: true })) {
-    if (!file.endsWith('.eta')) continue
-    const source = readFileSync(join(VIEWS_FOLDER, file), 'utf8')
-    eta.loadTemplate(`@${basename(file, '.eta')}`, eta.compile(source))
-  }
+  for (const name of PAGES) eta.load(viewsFolder, name)
+  for (const name of PARTS) eta.load(join(viewsFolder, 'partials'), name)
   return {
     /** A fragment: first byte `<`, no document tags. */
     renderBox(view: BoxView): string {
@@ -42,6 +46,15 @@ export function createRenderer() {
 
 /** Templates call each other by name: each is a compiled function, and options of a rendering are never read. */
 class Templates extends Eta {
+  load(folder: string, name: string): void {
+    const file = join(folder, `${name}.eta`)
+    try {
+      this.loadTemplate(`@${name}`, this.compile(readFileSync(file, 'utf8')))
+    } catch (cause) {
+      throw new Error(`The template ${file} is missing or broken. Install this server again.`, { cause })
+    }
+  }
+
   override render = (name: unknown, data: object): string => {
     const template = this.templatesSync.get(String(name))
     if (template === undefined) throw new TypeError(`there is no template "${String(name)}"`)

@@ -1,6 +1,10 @@
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type DefaultTreeAdapterMap, parse, parseFragment } from 'parse5'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { VIEWS_FOLDER } from '../../src/lib/paths.ts'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { findHtmlFaults } from '../helpers/html-faults.ts'
@@ -327,5 +331,37 @@ describe('documents', () => {
     ],
   ])('%s – valid HTML', async (_name, render) => {
     expect(await findHtmlFaults(render())).toEqual([])
+  })
+})
+
+/** A folder with all templates, which the test may break. */
+function copyViews(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-views-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  cpSync(VIEWS_FOLDER, folder, { recursive: true })
+  return folder
+}
+
+describe('templates at a start', () => {
+  const names = readdirSync(VIEWS_FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.eta'),
+  )
+  const own = names.filter((name) => !name.includes('catalog'))
+
+  test.each(own)('%s missing or broken – fails and names it', (name) => {
+    const folder = copyViews()
+    const message = `The template ${join(folder, name)} is missing or broken. Install this server again.`
+    writeFileSync(join(folder, name), '<% if ( %>')
+    expect(() => createRenderer(folder)).toThrow(message)
+    rmSync(join(folder, name))
+    expect(() => createRenderer(folder)).toThrow(message)
+  })
+
+  test('those of the catalog service – are not read', () => {
+    const folder = copyViews()
+    const others = names.filter((name) => name.includes('catalog'))
+    expect(others).toHaveLength(3)
+    for (const name of others) writeFileSync(join(folder, name), '<% if ( %>')
+    expect(() => createRenderer(folder)).not.toThrow()
   })
 })
