@@ -16,7 +16,7 @@ import {
 import { describeBug } from '../lib/bugs.ts'
 import { discardBody, readJson } from './body.ts'
 import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
-import { type Channel, type Product, VERSION_PATH } from './contract.ts'
+import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './contract.ts'
 import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
 import { computeClockDifferenceMs, parseRetryAfter, readAgeMs } from './response-headers.ts'
@@ -37,8 +37,8 @@ export type CatalogClient = Readonly<{
   close(): Promise<void>
 }>
 
-/** Which page: the first one has no cursor. `limit` is at most 200. */
-export type ProductPageQuery = Readonly<{ channelId: string; cursor: string | null; limit: number }>
+/** Which page of the largest size: the first one has no cursor. */
+export type ProductPageQuery = Readonly<{ channelId: string; cursor: string | null }>
 
 /** Which product, and why it is asked for: refreshes of known products and first look-ups have budgets of their own. */
 export type ProductQuery = Readonly<{ channelId: string; gtin: string; purpose: CallPurpose }>
@@ -96,8 +96,9 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
       const path = `${basePath}/channels`
       return call({ operation: 'channels', purpose, path }, ({ json }) => parseChannelList(json))
     },
-    fetchProductPage({ channelId, cursor, limit }) {
-      const query = new URLSearchParams({ limit: String(limit), ...(cursor !== null && { cursor }) })
+    fetchProductPage({ channelId, cursor }) {
+      const limit = String(MAX_PAGE_PRODUCTS)
+      const query = new URLSearchParams({ limit, ...(cursor !== null && { cursor }) })
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
       return call({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
         parseProductPage(json, options),

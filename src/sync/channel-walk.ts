@@ -197,7 +197,7 @@ class LeasedWalk {
     const { client, channel } = this.#walk
     const answer = await withRetries(this.#walk, async () => {
       await this.#extendLease()
-      return client.fetchProductPage({ channelId: channel.id, cursor, limit: MAX_PAGE_PRODUCTS })
+      return client.fetchProductPage({ channelId: channel.id, cursor })
     })
     addDroppedGtins(this.#droppedGtins, answer.value.droppedGtins)
     return answer

@@ -57,7 +57,7 @@ export async function startCatalog(): Promise<FakeCatalog> {
 /** One call of each operation. */
 export const OPERATIONS: Readonly<Record<string, (client: CatalogClient) => Promise<unknown>>> = {
   channels: (client) => client.fetchChannels(),
-  products: (client) => client.fetchProductPage({ channelId: CHANNEL_ID, cursor: null, limit: 200 }),
+  products: (client) => client.fetchProductPage({ channelId: CHANNEL_ID, cursor: null }),
   product: (client) => client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' }),
 }
 

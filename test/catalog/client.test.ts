@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createCatalogClient } from '../../src/catalog/client.ts'
+import { MAX_PAGE_PRODUCTS } from '../../src/catalog/contract.ts'
 import { openKeySource } from '../../src/config/key-source.ts'
 import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
 import { CatalogInvalidError } from '../../src/errors.ts'
@@ -50,22 +51,22 @@ describe('catalog client: the three operations', () => {
     expect(outcomes).toEqual(['channels ok'])
   })
 
-  it('products - two pages - limit and cursor are passed on, the last page has no cursor', async () => {
+  it('products - two pages - the largest size is asked for, the cursor is passed on, the last page has none', async () => {
     const catalog = await startCatalog()
-    const gtins = ['00000000000017', '00000000000024', '00000000000031']
+    const gtins = Array.from({ length: MAX_PAGE_PRODUCTS + 1 }, (_, index) => String(index).padStart(14, '0'))
     catalog.products.set(
       CHANNEL_ID,
       gtins.map((gtin) => makeWireProduct({ gtin })),
     )
     const { client } = makeClient(catalog.url)
-    const first = await client.fetchProductPage({ channelId: CHANNEL_ID, cursor: null, limit: 2 })
-    expect(first.value.products.map(({ gtin }) => gtin)).toEqual(gtins.slice(0, 2))
+    const first = await client.fetchProductPage({ channelId: CHANNEL_ID, cursor: null })
+    expect(first.value.products.map(({ gtin }) => gtin)).toEqual(gtins.slice(0, MAX_PAGE_PRODUCTS))
     const cursor = first.value.nextCursor
-    const second = await client.fetchProductPage({ channelId: CHANNEL_ID, cursor, limit: 2 })
-    expect(second.value).toMatchObject({ products: [{ gtin: gtins[2] }], nextCursor: null })
+    const second = await client.fetchProductPage({ channelId: CHANNEL_ID, cursor })
+    expect(second.value).toMatchObject({ products: [{ gtin: gtins[MAX_PAGE_PRODUCTS] }], nextCursor: null })
     expect(catalog.calls.map(({ path }) => path)).toEqual([
-      `/v0/channels/${CHANNEL_ID}/products?limit=2`,
-      `/v0/channels/${CHANNEL_ID}/products?limit=2&cursor=${gtins[1]}`,
+      `/v0/channels/${CHANNEL_ID}/products?limit=200`,
+      `/v0/channels/${CHANNEL_ID}/products?limit=200&cursor=${cursor}`,
     ])
   })
 
@@ -114,12 +115,12 @@ describe('catalog client: the request', () => {
     const catalog = await startCatalog()
     const { client } = makeClient(catalog.url)
     const hostile = '../../x?a=1&b=ü#c d\r\nX-Evil: 1'
-    await client.fetchProductPage({ channelId: hostile, cursor: hostile, limit: 1 }).catch(() => {})
+    await client.fetchProductPage({ channelId: hostile, cursor: hostile }).catch(() => {})
     await client.findProduct({ channelId: hostile, gtin: hostile, purpose: 'lookup' }).catch(() => {})
     const [page, product] = catalog.calls.map(({ path }) => new URL(path, 'http://x'))
     expect(page?.pathname).toBe(`/v0/channels/${encodeURIComponent(hostile)}/products`)
     expect([...(page?.searchParams ?? [])]).toEqual([
-      ['limit', '1'],
+      ['limit', '200'],
       ['cursor', hostile],
     ])
     const encoded = encodeURIComponent(hostile)
