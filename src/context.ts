@@ -22,7 +22,7 @@ import { openSqlStore } from './storage/sql-store.ts'
 import type { CopyStore } from './storage/store.ts'
 import { type StoreFailure, type StoreHealth, createStoreHealth, logHealed } from './storage/store-health.ts'
 import type { WalkRunner } from './sync/walk-runner.ts'
-import { Walks } from './sync/walks.ts'
+import { Walks, type WalksDetails } from './sync/walks.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
@@ -42,7 +42,7 @@ export type Demo = Readonly<{
 }>
 
 /** Which catalog is called: its address, its key, and the name under which its copy is stored. */
-export type CatalogPlace = Readonly<{ baseUrl: string; key: KeySource; identity: string }>
+export type CatalogPlace = WalksDetails['catalog']
 
 /** What a context is made of. */
 export type ContextDetails = Readonly<{

@@ -27,7 +27,7 @@ export function createNegativeCache(clock: Clock, random: () => number = Math.ra
   return {
     has: (key: string): boolean =>
       isPauseOn({ untilMs: untilMs.get(key) ?? 0, nowMs: clock.nowMs(), longestMs: LONGEST_MS }),
-    /** `error` is `undefined` for an answer that is of no use to the next visitor. */
+    /** `error` is `undefined` for an answer that is of no use to the next visitor. A call that was not made is no failure. */
     add(key: string, error: unknown): void {
       if (error instanceof CallNotMadeError) return
       const isUnusable = UNUSABLE.some((kind) => error instanceof kind)

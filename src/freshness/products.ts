@@ -4,7 +4,7 @@ import type { Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
-import { CallNotMadeError, CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
+import { CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
 import type { Memory } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
@@ -161,7 +161,7 @@ export class ProductSource {
       else failures.add(key, undefined)
       return { entry, bytes: this.#remember(wanted, entry) }
     } catch (error) {
-      if (!(error instanceof CallNotMadeError)) failures.add(key, error)
+      failures.add(key, error)
       throw error
     }
   }

@@ -25,7 +25,7 @@ type SourcesDetails = Readonly<{
 
 /** Create the sources of one process: where widgets get their data from. */
 export function createSources({ config, memories, onDrops, ...parts }: SourcesDetails) {
-  const { clock, onStoreFailure } = parts
+  const { clock } = parts
   const shared = { ...parts, config: config.freshness }
   const failures = createNegativeCache(clock)
   const channels = new ChannelSource({ ...shared, failures, channels: config.channels })
@@ -34,7 +34,6 @@ export function createSources({ config, memories, onDrops, ...parts }: SourcesDe
     isShared: config.workers > 1 || config.database.kind === 'postgres',
     timeoutMs: config.catalogTimeoutMs,
     isFresh: (asOfMs) => judgeAge(asOfMs, clock.nowMs(), config.freshness) === 'fresh',
-    onStoreFailure,
   })
   const products = new ProductSource({
     ...shared,

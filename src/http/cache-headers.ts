@@ -1,5 +1,4 @@
 import { MINUTE_SECONDS, SECOND_MS, isFuture } from '../clock.ts'
-import type { FreshnessConfig } from '../config/config.ts'
 import type { CacheTagHeader } from '../config/settings.ts'
 import type { Headers } from './response.ts'
 
@@ -16,7 +15,7 @@ export type Ages = Readonly<{
   asOfMs: number
   /** When the oldest price in it was given; `null`: it has none that could grow too old. */
   oldestPriceMs: number | null
-  config: FreshnessConfig
+  freshSeconds: number
   priceMaxAgeSeconds: number
   /** A grid comes from the copy, so its own freshness does not count down. */
   isGrid: boolean
@@ -40,9 +39,9 @@ export function toCacheControl(ages: Ages, nowMs: number): string {
 }
 
 /** An answer of unknown age is asked for again soon, as one that is about to expire. */
-function computeFreshLeftSeconds({ asOfMs, config, isGrid }: Ages, nowMs: number): number {
+function computeFreshLeftSeconds({ asOfMs, freshSeconds, isGrid }: Ages, nowMs: number): number {
   if (isFuture(asOfMs, nowMs)) return 0
-  return isGrid ? MAX_AGE_SECONDS : config.freshSeconds - computeAgeSeconds(asOfMs, nowMs)
+  return isGrid ? MAX_AGE_SECONDS : freshSeconds - computeAgeSeconds(asOfMs, nowMs)
 }
 
 function computeAgeSeconds(asOfMs: number, nowMs: number): number {

@@ -185,7 +185,7 @@ function toAges({ config }: Context, widget: AnyWidget, isShown: boolean): Ages 
   return {
     asOfMs: widget.asOfMs,
     oldestPriceMs: isShown ? widget.oldestPriceMs : null,
-    config: config.freshness,
+    freshSeconds: config.freshness.freshSeconds,
     priceMaxAgeSeconds: config.priceMaxAgeSeconds,
     isGrid: widget.kind === 'deals',
   }
@@ -248,8 +248,9 @@ function toFailureHeaders(
   channelId: string | null,
 ): Headers {
   const nowMs = clock.nowMs()
-  const { freshness, priceMaxAgeSeconds, cacheTagHeader } = config
-  const ages = { asOfMs: nowMs, oldestPriceMs: null, config: freshness, priceMaxAgeSeconds, isGrid: true }
+  const { priceMaxAgeSeconds, cacheTagHeader } = config
+  const { freshSeconds } = config.freshness
+  const ages = { asOfMs: nowMs, oldestPriceMs: null, freshSeconds, priceMaxAgeSeconds, isGrid: true }
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': isCacheable ? toCacheControl(ages, nowMs) : 'no-store',

@@ -1,4 +1,3 @@
-import { parseConfig } from '../../src/config/config.ts'
 import { type CachedResponse, toHeaderBlock } from '../../src/http/response-cache.ts'
 
 /** A cached response of time 0: five minutes fresh from then on, and shown for a day. */
@@ -13,7 +12,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     ages: {
       asOfMs: 0,
       oldestPriceMs: 0,
-      config: parseConfig({}).config.freshness,
+      freshSeconds: 300,
       priceMaxAgeSeconds: 86_400,
       isGrid: false,
     },

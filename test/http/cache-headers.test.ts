@@ -4,12 +4,12 @@ import { DAY_SECONDS, HOUR_SECONDS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { type Ages, toCacheControl, toCacheStatus } from '../../src/http/cache-headers.ts'
 
-const config = parseConfig({}).config.freshness
+const { freshSeconds } = parseConfig({}).config.freshness
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
 
 function toHeader(ageSeconds: number, over: Partial<Ages> = {}): string {
   const asOfMs = NOW_MS - ageSeconds * 1_000
-  const ages = { asOfMs, oldestPriceMs: asOfMs, config, priceMaxAgeSeconds: DAY_SECONDS, isGrid: false }
+  const ages = { asOfMs, oldestPriceMs: asOfMs, freshSeconds, priceMaxAgeSeconds: DAY_SECONDS, isGrid: false }
   return toCacheControl({ ...ages, ...over }, NOW_MS)
 }
 
@@ -34,9 +34,8 @@ describe('Cache-Control of a box', () => {
   })
 
   it('a short freshness - is what is left, at least a minute', () => {
-    const short = { ...config, freshSeconds: 90 }
-    expect(readTimes(toHeader(0, { config: short }))[0]).toBe(90)
-    expect(readTimes(toHeader(50, { config: short }))[0]).toBe(60)
+    expect(readTimes(toHeader(0, { freshSeconds: 90 }))[0]).toBe(90)
+    expect(readTimes(toHeader(50, { freshSeconds: 90 }))[0]).toBe(60)
   })
 
   it('no price in it - the stale times are whole', () => {
@@ -79,7 +78,7 @@ function computeTimes({ asOfMs, oldestPriceMs, priceMaxAgeSeconds }: Ages, nowMs
   const toAge = (sinceMs: number): number => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000))
   const left = oldestPriceMs === null ? Infinity : Math.max(0, priceMaxAgeSeconds - toAge(oldestPriceMs))
   // What is dated more than a minute ahead has no known age.
-  const freshLeft = asOfMs - nowMs > 60_000 ? 0 : config.freshSeconds - toAge(asOfMs)
+  const freshLeft = asOfMs - nowMs > 60_000 ? 0 : freshSeconds - toAge(asOfMs)
   const maxAge = Math.min(300, Math.max(60, freshLeft))
   return [maxAge, Math.min(600, left), Math.min(86_400, left)]
 }
@@ -91,7 +90,7 @@ describe('countdown of one answer', () => {
     fc.assert(
       fc.property(anyTime, fc.option(anyTime), fc.array(anyTime, { maxLength: 20 }), (...given) => {
         const [asOfMs, oldestPriceMs, times] = given
-        const ages = { asOfMs, oldestPriceMs, config, priceMaxAgeSeconds: 300, isGrid: false }
+        const ages = { asOfMs, oldestPriceMs, freshSeconds, priceMaxAgeSeconds: 300, isGrid: false }
         for (const timeMs of times.flatMap((one) => [one, one + 1, one + 999, one + 1_000]))
           expect(readTimes(toCacheControl(ages, timeMs))).toEqual(computeTimes(ages, timeMs))
       }),
