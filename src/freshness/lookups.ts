@@ -50,7 +50,7 @@ export function createLookups(details: LookupsDetails): Lookups {
   const stopping = new AbortController()
   // There is no limit to the number of products that are waited for.
   setMaxListeners(0, stopping.signal)
-  const writes = createWrites(store, onStoreFailure)
+  const writes = createWrites(details)
   const running = new Set<Promise<unknown>>()
   const claimMs = details.timeoutMs + WRITING_MS
 
@@ -120,21 +120,13 @@ export function createLookups(details: LookupsDetails): Lookups {
   }
 }
 
-type Writes = Readonly<{
-  /** Resolve when the copy has what was fetched, or failed to take it. */
-  put(product: ProductId, fetched: Fetched): Promise<void>
-  find(product: ProductId): CopyEntry | undefined
-  settle(): Promise<void>
-}>
-
-function createWrites(
-  store: Pick<CopyStore, 'putLookups'>,
-  onStoreFailure: (error: unknown) => void,
-): Writes {
+/** What is being written: at most `MAX_BYTES`, unless it is one look-up alone. */
+function createWrites({ store, onStoreFailure }: LookupsDetails) {
   const writing = new Map<string, Readonly<{ entry: CopyEntry; done: Promise<void> }>>()
   let bytesWriting = 0
   return {
-    async put(product, { entry, bytes }) {
+    /** Resolve when the copy has what was fetched, or failed to take it. */
+    async put(product: ProductId, { entry, bytes }: Fetched): Promise<void> {
       if (writing.size > 0 && bytesWriting + bytes > MAX_BYTES)
         return onStoreFailure(new StoreError('too many look-ups are being written'))
       bytesWriting += bytes
@@ -146,8 +138,8 @@ function createWrites(
       bytesWriting -= bytes
       if (writing.get(key)?.done === done) writing.delete(key)
     },
-    find: (product) => writing.get(toKey(product))?.entry,
-    async settle() {
+    find: (product: ProductId) => writing.get(toKey(product))?.entry,
+    async settle(): Promise<void> {
       while (writing.size > 0) await Promise.all([...writing.values()].map(({ done }) => done))
     },
   }
