@@ -77,8 +77,8 @@ export const originList: Reader<readonly string[]> = reader(
 /** A cron pattern in UTC. `periodMs`: the longest time between its next runs; `null`: only one is left. */
 type Schedule = Readonly<{ pattern: string; periodMs: number | null }>
 
-/** Runs that tell how far apart the runs of a pattern are. */
-const PERIOD_RUNS = 8
+/** Runs that tell how far apart the runs of a pattern are: more than an hourly one has in a day, which may pause at night. */
+const PERIOD_RUNS = 25
 
 /** A cron pattern and its period, or `off` as `null`. */
 export const cronPattern: Reader<Schedule | null> = reader(

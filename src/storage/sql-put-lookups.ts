@@ -175,8 +175,8 @@ function addProduct(
   const shown = toShownProduct(product, versions.find(({ brand }) => brand !== null)?.brand)
   const [version] = versions
   const isSame = version?.digest === shown.content.digest && versions.length === 1
-  // Nearly all refreshes find what is there.
-  if (isSame && isCurrent(version, copy)) {
+  // Nearly all refreshes find what is there, seen by readers now and after the running walk.
+  if (isSame && version.from_walk <= copy.visibleWalk && version.until_walk === null) {
     changes.confirmed.push({ id: version.id, as_of_ms: asOfMs })
     return
   }
@@ -184,20 +184,11 @@ function addProduct(
   changes.replacedIds.push(...versions.map(({ id }) => id))
 }
 
-/** Do readers see the version, and will they after the running walk? */
-function isCurrent({ from_walk: fromWalk, until_walk: untilWalk }: Version, copy: CopyRow): boolean {
-  return fromWalk <= copy.visibleWalk && untilWalk === null
-}
-
 /**
  * What the copy knows of one product: its versions that have not ended, and when each source of the copy last told of it: they,
  * a remembered absence, and the pages of walks that hold its GTIN.
  */
-type Known = Readonly<{
-  versions: readonly Version[]
-  isAbsent: boolean
-  timesMs: readonly number[]
-}>
+type Known = Readonly<{ versions: readonly Version[]; isAbsent: boolean; timesMs: readonly number[] }>
 
 const NOTHING_KNOWN: Known = { versions: [], isAbsent: false, timesMs: [] }
 

@@ -139,6 +139,8 @@ describe('settings: period of the walks', () => {
     ['0 3 * * *', DAY_MS],
     // Twice a day at uneven times: the longer of both.
     ['0 6,8 * * *', 22 * HOUR_MS],
+    // Hourly by day: the night, whenever the server starts.
+    ['0 8-20 * * *', 12 * HOUR_MS],
     ['0 0 * * 1', 7 * DAY_MS],
     // A single run has no period.
     ['2099-01-01T00:00:00', null],
