@@ -1,4 +1,5 @@
 import { CompiledQuery, type Expression, type Kysely, type SqlBool, type Transaction, sql } from 'kysely'
+import { executeEach } from '../database/execute-each.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import type { CopyTables } from './schema.ts'
 
@@ -24,21 +25,11 @@ export async function insertRows(
     const ids = new Map(inserted.map(({ id, gtin }) => [gtin, id]))
     return rows.map(({ gtin }) => ids.get(gtin) ?? 0)
   }
-  const query = CompiledQuery.raw(
-    `insert into "${table}" (${columns}) values (${names.map(() => '?').join(', ')})`,
-  )
+  const text = `insert into "${table}" (${columns}) values (${names.map(() => '?').join(', ')})`
+  const lists = rows.map((row) => names.map((name) => row[name]))
   // One statement for each row: in SQLite, a statement with many rows costs twice as much for its many parameters.
-  return transaction.getExecutor().provideConnection(async (connection) => {
-    const ids: number[] = []
-    for (const row of rows) {
-      const { insertId } = await connection.executeQuery({
-        ...query,
-        parameters: names.map((name) => row[name]),
-      })
-      ids.push(Number(insertId))
-    }
-    return ids
-  })
+  const results = await executeEach(transaction, text, lists)
+  return results.map(({ insertId }) => Number(insertId))
 }
 
 /** Texts with the numbered parameters of PostgreSQL, by their texts with question marks. */

@@ -1,0 +1,15 @@
+import { CompiledQuery, type Kysely, type QueryResult } from 'kysely'
+
+/** Execute one statement for each list of values, one after the other, over one connection. */
+export async function executeEach<Tables>(
+  database: Pick<Kysely<Tables>, 'getExecutor'>,
+  text: string,
+  lists: readonly (readonly unknown[])[],
+): Promise<readonly QueryResult<unknown>[]> {
+  const query = CompiledQuery.raw(text)
+  return database.getExecutor().provideConnection(async (connection) => {
+    const results: QueryResult<unknown>[] = []
+    for (const parameters of lists) results.push(await connection.executeQuery({ ...query, parameters }))
+    return results
+  })
+}
