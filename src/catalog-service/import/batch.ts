@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
+import { executeEach } from '../../database/execute-each.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
 import { noteTouched, removeTouchedProducts } from '../store/removal.ts'
 import type { Catalog } from '../store/schema.ts'
 
-// The statements of an import. Rows go to either database as JSON: one parameter, whatever the size of a batch.
+// The statements of an import. Many values go to either database as JSON: one parameter, whatever the size of a batch.
 
 /** An offer as it is written, without the number of the import. The first six values tell offers apart. */
 export type OfferRow = readonly [
@@ -30,25 +31,53 @@ export type ProductRow = readonly [
 /** From so many offers on, the table is read from end to end instead of shop by shop, which reads its pages again for each. */
 const MANY_OFFERS = 200_000
 
-/** Characters that PostgreSQL cannot keep, as JSON writes them: U+0000 and halves of surrogate pairs. */
-const UNSTORABLE = /\\u(?:0000|d[89a-f])/
+/** A table that an import writes. `types`: of a row's values, by which PostgreSQL reads them from JSON. */
+type Table<Row> = Readonly<{ into: string; types: { [N in keyof Row]: string }; onConflict: string }>
 
-/** Return rows as a table `r` with one JSON array `value` for each. */
-function toTable(database: Catalog, rows: readonly (readonly unknown[])[]): RawBuilder<unknown> {
-  const json = JSON.stringify(rows)
-  const storable = json.includes('\\u') && UNSTORABLE.test(json) ? JSON.stringify(rows, toStorable) : json
-  return isPostgres(database)
-    ? sql`jsonb_array_elements(cast(${storable} as jsonb)) as r (value)`
-    : sql`json_each(${storable}) as r`
+/** A product that is there already is merged: the title that is given, and brand and images where they are given. */
+export const PRODUCTS: Table<ProductRow> = {
+  into: 'products (gtin, title, brand, images, source, import_id)',
+  types: ['text', 'text', 'text', 'text', 'text'],
+  onConflict: `(gtin) do update set title = excluded.title, brand = coalesce(excluded.brand, products.brand),
+    images = case when excluded.images = '[]' then products.images else excluded.images end,
+    source = excluded.source, import_id = excluded.import_id`,
 }
 
-function toStorable(_key: string, value: unknown): unknown {
+export const OFFERS: Table<OfferRow> = {
+  into: `offers (gtin, network_id, merchant_id, network_channel_id, currency, variant, price, old_price,
+    availability, url, import_id)`,
+  types: ['text', 'bigint', 'bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'],
+  onConflict: `(gtin, network_id, merchant_id, network_channel_id, currency, variant) do update set price = excluded.price,
+    old_price = excluded.old_price, availability = excluded.availability, url = excluded.url,
+    import_id = excluded.import_id`,
+}
+
+/** Write each product or offer once. SQLite takes a statement for each: it parses the JSON of a row again for each column. */
+export async function writeRows<Row extends readonly unknown[]>(
+  database: Catalog,
+  { into, types, onConflict }: Table<Row>,
+  importId: number | null,
+  rows: readonly Row[],
+): Promise<void> {
+  const lists = rows.map((row) => [...row.map(toStorable), importId])
+  const columns = [...types, 'bigint']
+  const isServer = isPostgres(database)
+  const source = isServer
+    ? `select ${columns.map((type, index) => `cast(r.value ->> ${index} as ${type})`).join(', ')}
+      from jsonb_array_elements(cast($1 as jsonb)) as r (value)`
+    : `values (${columns.map(() => '?').join(', ')})`
+  const text = `insert into ${into} ${source} on conflict ${onConflict}`
+  await executeEach(database, text, isServer ? [[JSON.stringify(lists)]] : lists)
+}
+
+/** Remove what PostgreSQL cannot keep: U+0000 and halves of surrogate pairs. */
+function toStorable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value
 }
 
 function toProducts(database: Catalog, gtins: readonly string[]): RawBuilder<unknown> {
-  const rows = gtins.map((gtin) => [gtin])
-  return sql`${toTable(database, rows)} join products p on p.gtin = r.value ->> 0`
+  const expand = sql.raw(isPostgres(database) ? 'jsonb_array_elements_text' : 'json_each')
+  return sql`${expand}(${JSON.stringify(gtins)}) as r join products p on p.gtin = r.value`
 }
 
 /** `offers`: how many offers the product has of the import that wrote it. */
@@ -96,39 +125,6 @@ export async function claimMet(
     await database.deleteFrom('unchanged_products').where('gtin', 'in', unchanged).execute()
   }
   return rows.map(({ gtin }) => gtin)
-}
-
-/** Each GTIN once. One that is there already is merged: the title that is given, and brand and images where they are given. */
-export async function writeProducts(
-  database: Catalog,
-  importId: number | null,
-  rows: readonly ProductRow[],
-): Promise<void> {
-  await sql`
-    insert into products (gtin, title, brand, images, source, import_id)
-    select r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 3, r.value ->> 4, cast(${importId} as bigint)
-    from ${toTable(database, rows)} where true
-    on conflict (gtin) do update set title = excluded.title, brand = coalesce(excluded.brand, products.brand),
-      images = case when excluded.images = '[]' then products.images else excluded.images end,
-      source = excluded.source, import_id = excluded.import_id`.execute(database)
-}
-
-/** Each offer once. */
-export async function writeOffers(
-  database: Catalog,
-  importId: number | null,
-  rows: readonly OfferRow[],
-): Promise<void> {
-  await sql`
-    insert into offers (gtin, network_id, merchant_id, network_channel_id, currency, variant, price, old_price,
-      availability, url, import_id)
-    select r.value ->> 0, cast(r.value ->> 1 as bigint), cast(r.value ->> 2 as bigint), cast(r.value ->> 3 as bigint),
-      r.value ->> 4, cast(r.value ->> 5 as bigint), r.value ->> 6, r.value ->> 7, r.value ->> 8, r.value ->> 9,
-      cast(${importId} as bigint)
-    from ${toTable(database, rows)} where true
-    on conflict (gtin, network_id, merchant_id, network_channel_id, currency, variant) do update
-    set price = excluded.price, old_price = excluded.old_price, availability = excluded.availability,
-      url = excluded.url, import_id = excluded.import_id`.execute(database)
 }
 
 /**

@@ -7,14 +7,15 @@ import { makeAffiliateLink } from '../store/networks.ts'
 import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
 import {
   type FoundSource,
+  OFFERS,
   type OfferRow,
+  PRODUCTS,
   type ProductRow,
   claimMet,
   fetchSources,
   noteUnchanged,
   removeOlder,
-  writeOffers,
-  writeProducts,
+  writeRows,
 } from './batch.ts'
 import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
 import { type ImportTarget, type Shop, type Shops, createShops } from './target.ts'
@@ -75,8 +76,8 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
         for (const { row } of candidates.values()) if (row !== undefined) offerRows.push(row)
         offers += candidates.size
       }
-      await writeProducts(database, importId, productRows)
-      await writeOffers(database, importId, offerRows)
+      await writeRows(database, PRODUCTS, importId, productRows)
+      await writeRows(database, OFFERS, importId, offerRows)
       return rejects
     },
     /** Remove what the imported shops no longer offer, and count. */
@@ -139,10 +140,7 @@ async function mergeProduct(
 ): Promise<Reject[]> {
   const { gtin, offers } = product
   const earlier = merged.get(gtin)
-  const { candidates, shopKeys } = earlier ?? {
-    candidates: new Map<string, Candidate>(),
-    shopKeys: new Set(),
-  }
+  const { candidates, shopKeys }: Merged = earlier ?? { candidates: new Map(), shopKeys: new Set(), digest }
   let leftOut = 0
   for (const offer of offers) {
     if (candidates.size >= MAX_OFFERS) {
@@ -172,8 +170,8 @@ function toOfferRow(gtin: string, offer: FeedOffer, shop: Shop): OfferRow {
 }
 
 /** Return what tells the offers of a product apart: the values after the GTIN and before the price. */
-function toKey(values: readonly unknown[]): string {
-  return values.slice(1, 6).join(' ')
+function toKey([, network, shop, channel, currency, variant]: readonly (string | number | null)[]): string {
+  return `${network} ${shop} ${channel} ${currency} ${variant}`
 }
 
 /**

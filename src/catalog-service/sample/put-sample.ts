@@ -1,4 +1,4 @@
-import { writeOffers, writeProducts } from '../import/batch.ts'
+import { OFFERS, PRODUCTS, writeRows } from '../import/batch.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { insertChannel } from '../store/channels.ts'
 import { insertMerchant } from '../store/merchants.ts'
@@ -60,7 +60,7 @@ async function writeSample(database: Catalog, base: string, nowMs: number): Prom
     const images = picture === undefined ? [] : [toPictureUrl(base, picture)]
     return [gtin, title, brand, JSON.stringify(images), null] as const
   })
-  await writeProducts(database, null, productRows)
+  await writeRows(database, PRODUCTS, null, productRows)
   const offerRows = products.flatMap(({ gtin, offers }) =>
     offers.map((offer) => {
       const { network, shop, currency, price, oldPrice = null, availability = 'in_stock' } = offer
@@ -68,7 +68,7 @@ async function writeSample(database: Catalog, base: string, nowMs: number): Prom
       return [gtin, ...ids, currency, 0, price, oldPrice, availability, toPageUrl(gtin, offer)] as const
     }),
   )
-  await writeOffers(database, null, offerRows)
+  await writeRows(database, OFFERS, null, offerRows)
   await putMeta(database, 'sample_base', base)
   await renewCatalogId(database)
 }

@@ -282,6 +282,26 @@ describe('offers of one product', () => {
   })
 })
 
+describe('texts that PostgreSQL cannot keep', () => {
+  test('U+0000 and half a surrogate pair - every database keeps the same', async () => {
+    const under = await openWithChannel()
+    const offer = { link: 'tracked', url: 'https://shop.example/\ud83d?a=\u0000b' } as const
+    const images = ['https://shop.example/\udd25\u0000.jpg']
+    await write(under, [
+      { ...makeFeedProduct(17, offer), title: 'a\u0000b\ud83d \u{1f525}', brand: '\u0000', images },
+    ])
+    const { reader } = under.store
+    const product = await reader
+      .selectFrom('products')
+      .select(['title', 'brand', 'images'])
+      .executeTakeFirst()
+    const kept = '["https://shop.example/\\udd25\\u0000.jpg"]'
+    expect(product).toEqual({ title: 'ab\ufffd \u{1f525}', brand: '', images: kept })
+    const stored = await reader.selectFrom('offers').select('url').executeTakeFirst()
+    expect(stored?.url).toBe('https://shop.example/\ufffd?a=b')
+  })
+})
+
 describe('counting', () => {
   test('product in two batches, offer twice, two offers of a shop - what is in the catalog afterwards', async () => {
     const under = await openWithChannel()
