@@ -94,10 +94,10 @@ const OLD_ROWS = 300
 /** Links are long, so that a feed holds more than the writer keeps in memory, and its pages go to the log before the end. */
 const LINK_CHARACTERS = 3_500
 
-/** Of the statements that write offers, two hundred products each: the first, one behind those that filled the memory, and the end. */
+/** Of the statements that write offers, one each: the first, one behind those that filled the memory, and the end. */
 const IMPORT_MOMENTS: readonly Moment[] = [
   ['first offers', /insert into offers/, 1],
-  ['pages in the log', /insert into offers/, 58],
+  ['pages in the log', /insert into offers/, 57 * 200 + 1],
   ['end', /^commit$/, 1],
 ]
 
