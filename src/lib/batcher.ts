@@ -12,9 +12,11 @@ type Waiting<Item, Result> = Readonly<{
 /**
  * Process items in batches: items that come while a batch is under way form the next one, and so do items of one turn of the
  * event loop. `process` returns one result for each item, in their order; what it throws, each item of the batch throws.
+ * `pause`: how long the next batch gathers items after one that has its results.
  */
 export function createBatcher<Item, Result>(
   process: (items: readonly Item[]) => Promise<readonly Result[]>,
+  pause: () => Promise<void> = () => Promise.resolve(),
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = []
   let isRunning = false
@@ -29,6 +31,7 @@ export function createBatcher<Item, Result>(
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
+      await pause()
     }
     isRunning = false
   }

@@ -18,10 +18,10 @@ export function toAsOfMs({ as_of_ms: rowMs, page_as_of_ms: pageMs }: RowTimes, n
   return toNewer(rowMs, pageMs ?? rowMs, nowMs)
 }
 
-/** The expression for when a walk last saw the page that holds `p.gtin`. */
+/** When a walk last saw the page that holds `p.gtin`: pages do not overlap, so only the last that begins below can hold it. */
 export function toPageTime(copyId: string | number, walk: string | number): string {
-  return `(select w.as_of_ms from walk_pages w where w.copy_id = ${copyId} and w.walk = ${walk}
-    and w.after_gtin < p.gtin and w.until_gtin >= p.gtin order by w.after_gtin desc limit 1)`
+  return `(select case when w.until_gtin >= p.gtin then w.as_of_ms end from walk_pages w where w.copy_id = ${copyId}
+    and w.walk = ${walk} and w.after_gtin < p.gtin order by w.after_gtin desc limit 1)`
 }
 
 /** Select when a walk last saw the page of a visible row of `products p`, as `page_as_of_ms`. */

@@ -1,10 +1,11 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate, setTimeout as wait } from 'node:timers/promises'
 import { type Kysely, type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
-import { type Clock, DAY_MS, isNewer } from '../clock.ts'
+import { type Clock, DAY_MS, isFuture, isNewer } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { isConflict, transact } from '../database/transact.ts'
 import { createBatcher } from '../lib/batcher.ts'
+import { compareTexts } from '../offers/ranking.ts'
 import { type StoredShape, completeShape, toShownProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getCopy } from './sql-copies.ts'
@@ -28,7 +29,7 @@ const ABSENCE_KEPT_MS: number = DAY_MS
 const MAX_LOOKUPS = 32
 const MAX_OFFERS = 400
 
-/** The pause after a transaction: a commit costs as much as the rows of five products, so those that come meanwhile share the next. */
+/** The pause after the calls that came together: a commit costs as much as the rows of five products, so the next ones share one. */
 const GATHER_MS = 25
 
 /** What one call writes: all of it or nothing. */
@@ -44,22 +45,26 @@ export function createLookupWriter(
   clock: Clock,
 ): (lookups: Lookups) => Promise<void> {
   const put = (calls: readonly Lookups[]): Promise<void> => putLookups(database, catalog, calls.flat(), clock)
-  const putOrFail = createBatcher(async (calls: readonly Lookups[]) => {
-    const failures = new Map<Lookups, unknown>()
-    for (const some of splitCalls(calls)) {
-      try {
-        await put(some)
-      } catch (error) {
-        const isOfServer = isPostgres(database) && (isConflict(error) || isUnavailable(error))
-        // A look-up that cannot be written takes no other with it.
-        for (const call of some)
-          if (isOfServer || some.length === 1) failures.set(call, error)
-          else await put([call]).catch((own: unknown) => failures.set(call, own))
+  const putOrFail = createBatcher(
+    async (calls: readonly Lookups[]) => {
+      const failures = new Map<Lookups, unknown>()
+      for (const some of splitCalls(calls)) {
+        try {
+          await put(some)
+        } catch (error) {
+          const isOfServer = isPostgres(database) && (isConflict(error) || isUnavailable(error))
+          // A look-up that cannot be written takes no other with it.
+          for (const call of some)
+            if (isOfServer || some.length === 1) failures.set(call, error)
+            else await put([call]).catch((own: unknown) => failures.set(call, own))
+        }
+        // Visitors are answered between two transactions.
+        await setImmediate()
       }
-      await wait(GATHER_MS)
-    }
-    return calls.map((call) => failures.get(call))
-  })
+      return calls.map((call) => failures.get(call))
+    },
+    () => wait(GATHER_MS),
+  )
   return async (lookups) => {
     const failure = await putOrFail(lookups)
     if (failure !== undefined) throw failure
@@ -104,10 +109,16 @@ async function putLookups(
 /** What was found of some products, by GTIN. */
 type Entries = ReadonlyMap<string, CopyEntry>
 
-/** Group look-ups by their channel; of those of one product, the last one that is not older than another. */
+/**
+ * Group look-ups by their channel; of those of one product, the last one that is not older than another. All in one order, so that
+ * two machines that write the same ones do not wait for each other.
+ */
 function groupByChannel(lookups: readonly Lookup[], nowMs: number): ReadonlyMap<string, Entries> {
   const channels = new Map<string, Map<string, CopyEntry>>()
-  for (const { channelId, gtin, entry } of lookups) {
+  const sorted = lookups.toSorted(
+    (a, b) => compareTexts(a.channelId, b.channelId) || compareTexts(a.gtin, b.gtin),
+  )
+  for (const { channelId, gtin, entry } of sorted) {
     const entries = channels.get(channelId) ?? new Map<string, CopyEntry>()
     channels.set(channelId, entries)
     const other = entries.get(gtin)
@@ -138,7 +149,7 @@ async function putEntries(
 ): Promise<void> {
   const known = await readKnown(transaction, copy, [...entries.keys()])
   const { absences, confirmed, shapes, replacedIds, backGtins } = compareToKnown(entries, known, copy, nowMs)
-  await putAbsences(transaction, copy, absences)
+  await putAbsences(transaction, copy, { absences, nowMs })
   for (const { id, as_of_ms: asOfMs } of confirmed)
     await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, id])
   if (backGtins.length > 0)
@@ -151,18 +162,27 @@ async function putEntries(
 
 function compareToKnown(
   entries: Entries,
-  known: ReadonlyMap<string, Known>,
+  knownByGtin: ReadonlyMap<string, Known>,
   copy: CopyRow,
   nowMs: number,
 ): Changes {
   const changes: Changes = { absences: [], confirmed: [], shapes: [], replacedIds: [], backGtins: [] }
   for (const [gtin, { product, asOfMs }] of entries) {
-    const ofProduct = known.get(gtin) ?? NOTHING_KNOWN
-    if (ofProduct.timesMs.some((timeMs) => isNewer(timeMs, asOfMs, nowMs))) continue
-    if (product === null) changes.absences.push({ gtin, asOfMs, versions: ofProduct.versions })
-    else addProduct(changes, copy, { product, asOfMs, known: ofProduct })
+    const known = knownByGtin.get(gtin)
+    if (known === undefined || isOutdated(asOfMs, known, nowMs)) continue
+    if (product === null) changes.absences.push({ gtin, asOfMs, versions: known.versions })
+    else addProduct(changes, copy, { product, asOfMs, known })
   }
   return changes
+}
+
+/** Has a version, an absence or a page said something newer? To the last two, a look-up of the future is newer. */
+function isOutdated(asOfMs: number, known: Known, nowMs: number): boolean {
+  const { versions, absent_at_ms: absentMs, current_ms: currentMs, running_ms: runningMs } = known
+  return (
+    versions.some((version) => isNewer(version.as_of_ms, asOfMs, nowMs)) ||
+    [absentMs, currentMs, runningMs].some((timeMs) => timeMs > asOfMs && !isFuture(timeMs, nowMs))
+  )
 }
 
 function addProduct(
@@ -170,8 +190,8 @@ function addProduct(
   copy: CopyRow,
   { product, asOfMs, known }: Readonly<{ product: Product; asOfMs: number; known: Known }>,
 ): void {
-  const { versions, isAbsent } = known
-  if (isAbsent) changes.backGtins.push(product.gtin)
+  const { versions } = known
+  if (known.absent_at_ms > 0) changes.backGtins.push(product.gtin)
   const shown = toShownProduct(product, versions.find(({ brand }) => brand !== null)?.brand)
   const [version] = versions
   const isSame = version?.digest === shown.content.digest && versions.length === 1
@@ -184,29 +204,14 @@ function addProduct(
   changes.replacedIds.push(...versions.map(({ id }) => id))
 }
 
-/**
- * What the copy knows of one product: its versions that have not ended, and when each source of the copy last told of it: they,
- * a remembered absence, and the pages of walks that hold its GTIN.
- */
-type Known = Readonly<{ versions: readonly Version[]; isAbsent: boolean; timesMs: readonly number[] }>
+/** What the copy knows of one product: when a remembered absence and pages of walks told of it, 0 for never, and its versions. */
+type Known = KnownTimes & Readonly<{ versions: readonly Version[] }>
+type KnownTimes = Readonly<{ gtin: string; absent_at_ms: number; current_ms: number; running_ms: number }>
 
-const NOTHING_KNOWN: Known = { versions: [], isAbsent: false, timesMs: [] }
+const SELECT_KNOWN_TIMES = `select p.gtin, coalesce((select a.as_of_ms from absences a where a.copy_id = ? and a.gtin = p.gtin), 0) as absent_at_ms,
+  coalesce(${toPageTime('?', '?')}, 0) as current_ms, coalesce(${toPageTime('?', '?')}, 0) as running_ms`
 
-const KNOWN_TIMES = `p.gtin, (select a.as_of_ms from absences a where a.copy_id = ? and a.gtin = p.gtin) as absent_at_ms,
-  ${toPageTime('?', '?')} as current_ms, ${toPageTime('?', '?')} as running_ms`
-
-const FIND_KNOWN_TIMES = {
-  sqlite: `select ${KNOWN_TIMES} from (select value as gtin from json_each(?)) p`,
-  postgres: `select ${KNOWN_TIMES} from (select json_array_elements_text(?::json) as gtin) p`,
-} as const
-
-type KnownTimes = Readonly<{
-  gtin: string
-  absent_at_ms: number | null
-  current_ms: number | null
-  running_ms: number | null
-}>
-
+/** Read what is known of each of these products, and the versions of it that readers see or will see. */
 async function readKnown(
   transaction: Transaction<CopyTables>,
   { id, currentWalk, runningWalk, visibleWalk }: CopyRow,
@@ -216,31 +221,31 @@ async function readKnown(
     select id, gtin, from_walk, until_walk, digest, brand, as_of_ms from products
     where copy_id = ${id} and ${isIn(transaction, 'gtin', gtins)}
     and (until_walk is null or until_walk > ${visibleWalk})`.execute(transaction)
-  const text = FIND_KNOWN_TIMES[isPostgres(transaction) ? 'postgres' : 'sqlite']
+  const list = isPostgres(transaction) ? 'json_array_elements_text(?::json)' : 'json_each(?)'
   const values = [id, id, currentWalk, id, runningWalk, JSON.stringify(gtins)]
-  const times = await execute<KnownTimes>(transaction, text, values)
+  const times = await execute<KnownTimes>(
+    transaction,
+    `${SELECT_KNOWN_TIMES} from (select value as gtin from ${list}) p`,
+    values,
+  )
   return new Map(
-    times.map(({ gtin, absent_at_ms: absentAtMs, current_ms: currentMs, running_ms: runningMs }) => {
-      const versions = rows.filter((version) => version.gtin === gtin)
-      const toldMs = [...versions.map((version) => version.as_of_ms), absentAtMs, currentMs, runningMs]
-      const timesMs = toldMs.filter((timeMs): timeMs is number => timeMs !== null)
-      return [gtin, { versions, isAbsent: absentAtMs !== null, timesMs }]
-    }),
+    times.map((row) => [row.gtin, { ...row, versions: rows.filter(({ gtin }) => gtin === row.gtin) }]),
   )
 }
 
 async function putAbsences(
   transaction: Transaction<CopyTables>,
   { id: copyId }: CopyRow,
-  absences: readonly Absence[],
+  { absences, nowMs }: Readonly<{ absences: readonly Absence[]; nowMs: number }>,
 ): Promise<void> {
+  if (absences.length === 0) return
+  // Walks clear absences, too; where none runs, this does. It reads all absences of the copy.
+  const oldestMs = Math.min(nowMs, ...absences.map(({ asOfMs }) => asOfMs)) - ABSENCE_KEPT_MS
+  await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copyId, oldestMs])
   for (const { gtin, asOfMs, versions } of absences) {
     const ids = versions.map(({ id }) => id)
     await keepFirstSeen(transaction, ids, asOfMs)
     await deleteVersions(transaction, ids)
-    // Walks clear absences, too; where none runs, this does.
-    const oldestMs = asOfMs - ABSENCE_KEPT_MS
-    await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copyId, oldestMs])
     const put = `insert into absences (copy_id, gtin, as_of_ms) values (?, ?, ?)
       on conflict (copy_id, gtin) do update set as_of_ms = excluded.as_of_ms`
     await execute(transaction, put, [copyId, gtin, asOfMs])

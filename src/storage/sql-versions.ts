@@ -95,7 +95,7 @@ function toFirstSeen(offers: readonly SeenOffer[]): FirstSeen {
 
 /**
  * Return the first times of the offers that some shapes have: from the versions that they replace, and from products that were
- * absent until now. Call it before the versions are deleted or written over.
+ * absent until now. Call it before the versions are deleted or ended.
  */
 export async function carryFirstSeen(
   transaction: Transaction<CopyTables>,

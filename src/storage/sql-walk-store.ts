@@ -182,7 +182,7 @@ async function removeEnded(database: Kysely<CopyTables>, copyId: number, walk: n
       (row, index) => (count += 2 + row.deal_count) <= MAX_TRANSACTION_ROWS || index === 0,
     )
     const ids = removed.map(({ id }) => id)
-    // A look-up elsewhere may have found one again since.
+    // A walk elsewhere may have found one again since.
     await transact(database, (transaction) => deleteVersions(transaction, ids, walk))
   }
   await sql`delete from walk_pages where copy_id = ${copyId} and walk < ${walk}`.execute(database)

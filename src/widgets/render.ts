@@ -14,10 +14,7 @@ const PARTS = (
   'studio-deals studio-fields studio-health studio-preview studio-snippets studio-why'
 ).split(' ')
 
-/**
- * Read and compile every template. Templates that change later are not read again.
- * @throws Error when one is missing or does not compile.
- */
+/** Read and compile every template, once. @throws Error when one is missing or does not compile. */
 export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
   const eta = new Templates({ autoEscape: true, rmWhitespace: true, useWith: false })
   for (const name of PAGES) eta.load(viewsFolder, name)

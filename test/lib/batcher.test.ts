@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createBatcher } from '../../src/lib/batcher.ts'
+import { defer } from '../helpers/defer.ts'
 
 /** A batcher of words that notes its batches and returns each word twice. */
 function createWordBatcher() {
@@ -42,4 +44,22 @@ test('batch that fails - fails each of its items, and not those that come later'
   const failures = await Promise.allSettled(['a', 'bad', 'b'].map((word) => add(word)))
   expect(failures.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
   expect(await add('c')).toBe('cc')
+})
+
+test('pause after a batch - nobody waits for it, and what comes meanwhile forms one batch', async () => {
+  const batches: (readonly string[])[] = []
+  const pause = defer<void>()
+  const process = (words: readonly string[]): Promise<readonly string[]> => {
+    batches.push(words)
+    return Promise.resolve(words)
+  }
+  const add = createBatcher(process, () => pause.promise)
+  expect(await add('a')).toBe('a')
+  const later = [add('b')]
+  await setImmediate()
+  later.push(add('c'))
+  expect(batches).toEqual([['a']])
+  pause.resolve()
+  await Promise.all(later)
+  expect(batches).toEqual([['a'], ['b', 'c']])
 })

@@ -103,6 +103,17 @@ export function describeFuture(subject: Subject): void {
       ])
     })
 
+    test('look-up of tomorrow - of what a page and an absence of now lack - is stored, as it was never known', async () => {
+      await walkAll(copy, [makeLamp('walked', toGtin(2))], NOW_MS)
+      await put('tomorrow', TOMORROW_MS)
+      expect(await readBox(copy, GTIN)).toBe(`tomorrow @${NOW_MS}`)
+      const absent = { channelId: CHANNEL, gtin: toGtin(3) }
+      await copy.putLookups([{ ...absent, entry: { product: null, asOfMs: NOW_MS } }])
+      const product = makeLamp('back', toGtin(3))
+      await copy.putLookups([{ ...absent, entry: { product, asOfMs: TOMORROW_MS } }])
+      expect(await readBox(copy, toGtin(3))).toBe(`back @${NOW_MS}`)
+    })
+
     test('walk that broke after a page of tomorrow - begins anew', async () => {
       const walk = await begin(copy, TOMORROW_MS)
       await copy.applyPage(

@@ -3,7 +3,17 @@ import type { Product } from '../../../src/catalog/contract.ts'
 import type { SqlStore } from '../../../src/storage/sql-store.ts'
 import type { Lookup } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
-import { CHANNEL, type Place, type Subject, makeQuery, readBox, readGrid, walkAll } from './subject.ts'
+import {
+  CHANNEL,
+  type Place,
+  type Subject,
+  begin,
+  makePage,
+  makeQuery,
+  readBox,
+  readGrid,
+  walkAll,
+} from './subject.ts'
 
 const GTIN = toGtin(1)
 const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
@@ -151,7 +161,7 @@ export function describeLookups(subject: Subject): void {
       expect(entry?.product).toMatchObject({ title: 'Again', brand: 'Lumen' })
     })
 
-    test('many look-ups in one call - new, unchanged, changed, absent, back, older, twice - are put as if each came alone', async () => {
+    test('many look-ups in one call - new, unchanged, changed, absent, back, older, twice - are each put', async () => {
       const known = [2, 3, 4, 5].map((index) => makeDeal(index, `Lamp ${index}`, '50.00'))
       await walkAll(copy, known, 100)
       await copy.putLookups([toLookup(6, null, 150)])
@@ -195,6 +205,51 @@ export function describeLookups(subject: Subject): void {
       const hits = await copy.searchProducts(CHANNEL, 'new', 50)
       expect(new Set(hits.map(({ product }) => product?.gtin))).toEqual(new Set(added.map(toGtin)))
       expect(await copy.searchProducts(CHANNEL, 'elsewhere', 50)).toEqual([])
+    })
+
+    test('many look-ups in one call, in the middle of a walk - are seen at once, and stay when the walk ends', async () => {
+      const old = [1, 2, 3, 4, 5, 6].map((index) => makeDeal(index, `Lamp ${index}`, '50.00'))
+      await walkAll(copy, old, 100)
+      const walk = await begin(copy, 200)
+      // The page changes 1, confirms 2 and lacks 3; the next one is still to come.
+      const first = [makeDeal(1, 'Walked 1', '48.00'), makeDeal(2, 'Lamp 2', '50.00')]
+      const untilThree = makeDeal(4, 'Lamp 4', '50.00')
+      await copy.applyPage(CHANNEL, makePage(walk, [...first, untilThree], { asOfMs: 210, nextCursor: 'c' }))
+      await copy.putLookups([
+        toLookup(1, makeDeal(1, 'Found 1', '40.00'), 220),
+        toLookup(2, makeDeal(2, 'From a cache', '1.00'), 205),
+        toLookup(3, makeDeal(3, 'Lamp 3', '50.00'), 220),
+        toLookup(4, null, 220),
+        toLookup(5, makeDeal(5, 'Found 5', '41.00'), 220),
+        toLookup(6, makeDeal(6, 'Lamp 6', '50.00'), 220),
+        toLookup(7, makeDeal(7, 'Found 7', '42.00'), 220),
+      ])
+      const readAll = (): Promise<readonly string[]> =>
+        Promise.all([1, 3, 4, 5, 6, 7].map((index) => readBox(copy, toGtin(index))))
+      const seen = [
+        'Found 1 @220',
+        'Lamp 3 @220',
+        'absent @220',
+        'Found 5 @220',
+        'Lamp 6 @220',
+        'Found 7 @220',
+      ]
+      expect(await readAll()).toEqual(seen)
+      const rest = { asOfMs: 215, afterGtin: toGtin(4) }
+      await copy.applyPage(CHANNEL, makePage(walk, [makeDeal(5, 'Walked 5', '47.00')], rest))
+      expect(await readAll()).toEqual(seen)
+      await copy.completeWalk(CHANNEL, walk, { nowMs: 230, isMalformed: false })
+      expect(await readAll()).toEqual(seen)
+      expect(await readBox(copy, toGtin(2))).toBe('Lamp 2 @210')
+      const deals = await copy.findDeals(makeQuery({ sort: 'price' }))
+      expect(deals.map(({ title, offer }) => `${title} ${offer.price}`)).toEqual([
+        'Found 1 40.00',
+        'Found 5 41.00',
+        'Found 7 42.00',
+        'Lamp 2 50.00',
+        'Lamp 3 50.00',
+        'Lamp 6 50.00',
+      ])
     })
 
     test('ping - open database - resolves', async () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { Client } from 'pg'
@@ -9,6 +9,7 @@ import { LEASE_MS } from '../../../src/storage/sql-leases.ts'
 import { openCopyDatabase } from '../../../src/storage/dialects.ts'
 import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import type { Lookup } from '../../../src/storage/store.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 import { usePostgres } from '../../helpers/postgres.ts'
@@ -34,9 +35,19 @@ const server = usePostgres()
 const database = useDatabase()
 beforeEach(() => database.empty())
 
+/** A machine's own connections to the one database, which the test closes. */
+const openUnwatched = (): Promise<Copy> => openSqlStore({ database: database.address, catalog: CATALOG })
+
+async function countDeadlocks(): Promise<number> {
+  const [row] = await database.run(
+    'select deadlocks from pg_stat_database where datname = current_database()',
+  )
+  return Number(row?.deadlocks)
+}
+
 /** A machine's own connections to the one database. */
 async function open(): Promise<Copy> {
-  const copy = await openSqlStore({ database: database.address, catalog: CATALOG })
+  const copy = await openUnwatched()
   onTestFinished(() => copy.close())
   return copy
 }
@@ -292,5 +303,31 @@ describe('machines that start together', () => {
       { name: '0003-held-walks' },
       { name: '0004-dropped-offers' },
     ])
+  })
+})
+
+describe('two machines that put the same look-ups, one of them in reverse order', () => {
+  test.each([
+    ['unchanged products', (index: number) => makeProduct({ gtin: toGtin(index), title: 'Lamp' })],
+    ['absences', () => null],
+  ])('%s - never wait for each other in a circle', async (_name, find) => {
+    const stores = [await openUnwatched(), await openUnwatched()]
+    const put = (round: number, isReversed: boolean): readonly Lookup[] => {
+      const indexes = Array.from({ length: 32 }, (_, index) => (isReversed ? 32 - index : index + 1))
+      return indexes.map((index) => ({
+        channelId: CHANNEL,
+        gtin: toGtin(index),
+        entry: { product: find(index), asOfMs: NOON_MS + round },
+      }))
+    }
+    const before = await countDeadlocks()
+    for (let round = 0; round < 8; round += 1)
+      await Promise.all(stores.map((store, index) => store.putLookups(put(round, index === 1))))
+    // A connection tells what it counted when it closes, which the server notices a moment later.
+    for (const store of stores) await store.close()
+    const countOpen = `select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`
+    await vi.waitFor(async () => expect(await database.run(countOpen)).toEqual([{ count: 0 }]), 10_000)
+    expect(await countDeadlocks()).toBe(before)
   })
 })
