@@ -26,11 +26,11 @@ import { isUnavailable } from './unavailable.ts'
 const ABSENCE_KEPT_MS: number = DAY_MS
 
 /** Look-ups in a transaction, and the offers in them: its statements block the event loop and the database. */
-const MAX_LOOKUPS = 32
-const MAX_OFFERS = 400
+const MAX_LOOKUPS = 16
+const MAX_OFFERS = 200
 
-/** The pause after the calls that came together: a commit costs as much as the rows of five products, so the next ones share one. */
-const GATHER_MS = 25
+/** The pause after calls that came together: a commit blocks the event loop, so the next ones share one. */
+const GATHER_MS = 5
 
 /** What one call writes: all of it or nothing. */
 type Lookups = readonly Lookup[]
