@@ -23,7 +23,8 @@ export type NegativeCache = ReturnType<typeof createNegativeCache>
 
 /** Create an empty cache. `random` gives numbers from 0 to 1, for the jitter. */
 export function createNegativeCache(clock: Clock, random: () => number = Math.random) {
-  const untilMs = new LRUCache<string, number>({ max: MAX_FAILURES })
+  // By size: `max` would take the room of all of them at once.
+  const untilMs = new LRUCache<string, number>({ maxSize: MAX_FAILURES, sizeCalculation: () => 1 })
   return {
     has: (key: string): boolean =>
       isPauseOn({ untilMs: untilMs.get(key) ?? 0, nowMs: clock.nowMs(), longestMs: LONGEST_MS }),

@@ -22,7 +22,8 @@ export type AdminLimiter = Readonly<{
 /** Create the limiter that counts; workers ask the one of their primary. */
 export function createAdminLimiter(clock: Clock): AdminLimiter {
   const windows = new LRUCache<string, Readonly<{ untilMs: number; wrongCount: number }>>({
-    max: MAX_ADDRESSES,
+    maxSize: MAX_ADDRESSES,
+    sizeCalculation: () => 1,
   })
   return {
     admit({ address, isWrong }) {

@@ -24,11 +24,12 @@ import { listRows, makeSale, startHarness, visit } from '../app/visit.ts'
 import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
+import { IS_FULL } from '../helpers/property-runs.ts'
 import { startProcess } from './restart.ts'
 
 /** Sequences that are played; more of them find more. With the seed of a failure, the same ones again. */
 // oxlint-disable-next-line node/no-process-env -- for a longer run by hand
-const { KEPT_BOXES_RUNS = '10', KEPT_BOXES_SEED } = process.env
+const { KEPT_BOXES_RUNS = IS_FULL ? '10' : '4', KEPT_BOXES_SEED } = process.env
 
 /**
  * What the catalog says: all is well, nothing, too little, prices that cannot be read (of all products, of a third, of half and

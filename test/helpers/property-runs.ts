@@ -1,7 +1,8 @@
 import { configureGlobal } from 'fast-check'
 
+/** Is everything tried, as in `npm run test:all`? `npm test` makes a choice where there is much of the same. */
 // oxlint-disable-next-line node/no-process-env -- which tests are run, not a setting of the program
-const IS_FULL = process.env['FULL_PROPERTIES'] === '1'
+export const IS_FULL: boolean = process.env['FULL_PROPERTIES'] === '1'
 
 /** Runs of a property in `npm test`, where it would have more in `npm run test:all`. */
 const BOUNDED_RUNS = 25

@@ -74,7 +74,7 @@ async function add(
 }
 
 export function createKeyNotes({ usage, run }: UsageDatabase, clock: Clock): CatalogStore['noteKeyUse'] {
-  const notedAtMs = new LRUCache<string, number>({ max: MAX_NOTED_KEYS })
+  const notedAtMs = new LRUCache<string, number>({ maxSize: MAX_NOTED_KEYS, sizeCalculation: () => 1 })
   return (keyId) => {
     const nowMs = clock.nowMs()
     if (isWithin(notedAtMs.get(keyId) ?? -Infinity, NOTE_EVERY_MS, nowMs)) return

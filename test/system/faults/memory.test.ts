@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { MINUTE_MS } from '../../src/clock.ts'
-import { BOX, startHarness } from '../app/visit.ts'
-import { openFront } from './front.ts'
-import { LARGE_FAULTS } from './matrix-bodies.ts'
+import { MINUTE_MS } from '../../../src/clock.ts'
+import { BOX, startHarness } from '../../app/visit.ts'
+import { openFront } from '../../faults/front.ts'
+import { LARGE_FAULTS } from '../../faults/matrix-bodies.ts'
 
 const ROUNDS = 20
 const MOST_GROWTH_BYTES: number = 150 * 1024 ** 2
