@@ -119,8 +119,8 @@ function toConfig(values: Values) {
     cacheMaxEntries: values.VITRINE_CACHE_MAX_ENTRIES,
     cacheTagHeader: values.VITRINE_CACHE_TAG_HEADER,
     syncCron: values.VITRINE_SYNC_CRON?.pattern ?? null,
-    /** Two scheduled walks lie at most this far apart; `null`: none or only one runs by itself. */
-    walkPeriodMs: values.VITRINE_SYNC_CRON?.periodMs ?? null,
+    /** Return how far two scheduled walks lie apart at a time, at most; `null`: none runs by itself. */
+    findWalkPeriodMs: values.VITRINE_SYNC_CRON?.findPeriodMs ?? (() => null),
     workers: values.VITRINE_WORKERS,
     locale: values.VITRINE_LOCALE,
     currency: values.VITRINE_CURRENCY,

@@ -74,22 +74,22 @@ export const originList: Reader<readonly string[]> = reader(
   },
 )
 
-/** A cron pattern in UTC. `periodMs`: the longest time between its next runs; `null`: only one is left. */
-type Schedule = Readonly<{ pattern: string; periodMs: number | null }>
+/** A cron pattern in UTC. */
+type Schedule = Readonly<{
+  pattern: string
+  /** Return how far its runs lie apart at a time, at most; `null` where none is left. */
+  findPeriodMs(nowMs: number): number | null
+}>
 
-/** Runs that tell how far apart the runs of a pattern are: more than an hourly one has in a day, which may pause at night. */
-const PERIOD_RUNS = 25
-
-/** A cron pattern and its period, or `off` as `null`. */
+/** A cron pattern, or `off` as `null`. */
 export const cronPattern: Reader<Schedule | null> = reader(
   'a cron pattern such as "7 * * * *", or off',
   (text) => {
     if (text === 'off') return null
     try {
-      const runs = createCron(text).nextRuns(PERIOD_RUNS)
-      if (runs.length === 0) return undefined
-      const apartMs = runs.slice(1).map((run, index) => Number(run) - Number(runs[index]))
-      return { pattern: text, periodMs: apartMs.length > 0 ? Math.max(...apartMs) : null }
+      const cron = createCron(text)
+      if (cron.nextRun() === null) return undefined
+      return { pattern: text, findPeriodMs: createPeriod(cron) }
     } catch {
       return undefined
     }
@@ -99,6 +99,20 @@ export const cronPattern: Reader<Schedule | null> = reader(
 /** Create a cron that starts no timer. UTC is given as an offset: a named time zone costs a start ten times as much. */
 export function createCron(pattern: string): Cron {
   return new Cron(pattern, { utcOffset: 0, paused: true })
+}
+
+/** Between two runs the period is the time from one to the other, or from the run before them, if that is longer: it ends a pause. */
+function createPeriod(cron: Cron): Schedule['findPeriodMs'] {
+  let known = { fromMs: 0, untilMs: 0, periodMs: 0 }
+  return (nowMs) => {
+    if (nowMs >= known.fromMs && nowMs < known.untilMs) return known.periodMs
+    const next = cron.nextRun(new Date(nowMs))
+    const [last, beforeLast] = next === null ? [] : cron.previousRuns(2, next).map(Number)
+    if (last === undefined) return null
+    const untilMs = Number(next)
+    known = { fromMs: last, untilMs, periodMs: Math.max(untilMs - last, last - (beforeLast ?? last)) }
+    return known.periodMs
+  }
 }
 
 export const localeTag: Reader<string> = reader('a language tag such as en or de-AT', (text) => {

@@ -3,7 +3,7 @@ import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
 import type { Drops } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
-import type { FreshnessConfig } from '../config/config.ts'
+import type { Config, FreshnessConfig } from '../config/config.ts'
 import { CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
 import type { Memory } from '../lib/lru-cache.ts'
@@ -26,8 +26,7 @@ export type ProductSourceDetails = Readonly<{
   failures: NegativeCache
   clock: Clock
   config: FreshnessConfig
-  /** Two walks lie at most this far apart; `null` when none runs by itself. */
-  walkPeriodMs: number | null
+  findWalkPeriodMs: Config['findWalkPeriodMs']
   onStoreFailure(error: unknown): void
   onDrops(drops: Drops, channelId: string): void
 }>
@@ -231,14 +230,15 @@ function estimateBytes(product: Product | null): number {
 
 /** When the channel was last walked whole, if that is recent enough to believe that the copy knows every product. */
 export async function findCompleteWalkTime(
-  details: Pick<ProductSourceDetails, 'walkPeriodMs' | 'clock' | 'config'> &
+  details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   { channelId, patientUntilMs }: Pick<Wanted, 'channelId' | 'patientUntilMs'>,
 ): Promise<number | undefined> {
-  if (details.walkPeriodMs === null) return undefined
+  const nowMs = details.clock.nowMs()
+  const periodMs = details.findWalkPeriodMs(nowMs)
+  if (periodMs === null) return undefined
   const state = await readInTime(details, patientUntilMs, details.store.getCopyState(channelId))
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
-  const isRecent = isWithin(state.completedAtMs, 2 * details.walkPeriodMs, details.clock.nowMs())
-  return isRecent ? startedAtMs : undefined
+  return isWithin(state.completedAtMs, 2 * periodMs, nowMs) ? startedAtMs : undefined
 }

@@ -41,7 +41,7 @@ export function createSources({ config, memories, onDrops, ...parts }: SourcesDe
     channels,
     failures,
     memory: memories.products,
-    walkPeriodMs: config.walkPeriodMs,
+    findWalkPeriodMs: config.findWalkPeriodMs,
     onDrops,
   })
   const deals = new DealSource({ ...shared, memory: memories.deals })

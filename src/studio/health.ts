@@ -31,7 +31,7 @@ export async function readHealth(context: Context, channels: readonly Channel[])
     ),
     channelCount: channels.length,
     channelsHeldSinceMs,
-    walkPeriodMs: config.walkPeriodMs,
+    walkPeriodMs: config.findWalkPeriodMs(clock.nowMs()),
   }
 }
 

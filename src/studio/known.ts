@@ -32,7 +32,7 @@ export async function readKnown(
   catalog: CatalogAnswer,
 ): Promise<Known> {
   const nowMs = clock.nowMs()
-  const details = { store, clock, walkPeriodMs: config.walkPeriodMs, config: config.freshness }
+  const details = { store, clock, findWalkPeriodMs: config.findWalkPeriodMs, config: config.freshness }
   const patientUntilMs = nowMs + config.freshness.visitorTimeoutMs
   const remembered = memories.products.get([channelId, gtin].join(' '))
   const stored = await store.findProduct(channelId, gtin)

@@ -48,7 +48,7 @@ describe('settings: none', () => {
       cacheMaxEntries: 20_000,
       cacheTagHeader: null,
       syncCron: '7 * * * *',
-      walkPeriodMs: HOUR_MS,
+      findWalkPeriodMs: expect.any(Function),
       workers: 1,
       locale: 'en',
       currency: null,
@@ -131,6 +131,14 @@ describe('settings: each', () => {
   })
 })
 
+function readPeriodsMs(pattern: string, times: readonly number[]): readonly (number | null)[] {
+  const { config } = parseConfig({ VITRINE_SYNC_CRON: pattern })
+  return times.map((timeMs) => config.findWalkPeriodMs(timeMs))
+}
+
+/** A time in November 2026. */
+const at = (day: number, hour: number, minute: number): number => Date.UTC(2026, 10, day, hour, minute)
+
 describe('settings: period of the walks', () => {
   it.each([
     ['off', null],
@@ -139,13 +147,30 @@ describe('settings: period of the walks', () => {
     ['0 3 * * *', DAY_MS],
     // Twice a day at uneven times: the longer of both.
     ['0 6,8 * * *', 22 * HOUR_MS],
-    // Hourly by day: the night, whenever the server starts.
-    ['0 8-20 * * *', 12 * HOUR_MS],
     ['0 0 * * 1', 7 * DAY_MS],
     // A single run has no period.
     ['2099-01-01T00:00:00', null],
-  ])('%s - %j ms', (pattern, periodMs) => {
-    expect(parseConfig({ VITRINE_SYNC_CRON: pattern }).config.walkPeriodMs).toBe(periodMs)
+  ])('%s - %j ms at any time', (pattern, periodMs) => {
+    const times = [at(24, 12, 30), at(25, 12, 30), at(26, 5, 30)]
+    expect(readPeriodsMs(pattern, times)).toEqual(times.map(() => periodMs))
+  })
+
+  it('hourly on working days - an hour; a night or a weekend while it lasts and until the second run after it', () => {
+    const friday = 27
+    const monday = 30
+    const periodsMs = readPeriodsMs('7 8-20 * * 1-5', [
+      at(friday, 8, 7),
+      at(friday, 9, 7),
+      at(friday, 20, 6),
+      at(friday, 20, 7),
+      at(monday, 8, 6),
+      at(monday, 8, 7),
+      at(monday, 9, 6),
+      at(monday, 9, 7),
+      // A clock that was set back.
+      at(friday, 12, 0),
+    ])
+    expect(periodsMs.map((periodMs) => (periodMs ?? 0) / HOUR_MS)).toEqual([12, 1, 1, 60, 60, 60, 60, 1, 1])
   })
 })
 
@@ -198,7 +223,7 @@ describe('settings: empty texts, PORT, Kubernetes', () => {
     const environment = Object.fromEntries(
       [...Object.keys(SETTINGS), 'VITRINE_TYPO', 'PORT'].map((name) => [name, '']),
     )
-    expect(parseConfig(environment)).toEqual(parseConfig({}))
+    expect(JSON.stringify(parseConfig(environment))).toBe(JSON.stringify(parseConfig({})))
   })
 
   it.each<[string, Environment, number]>([
@@ -231,7 +256,7 @@ describe('settings: empty texts, PORT, Kubernetes', () => {
       })
     }
     for (const service of ['VITRINE', 'VITRINE_WEB', 'VITRINE_MY_SHOP_2']) add(service)
-    expect(parseConfig(environment)).toEqual(parseConfig({}))
+    expect(JSON.stringify(parseConfig(environment))).toBe(JSON.stringify(parseConfig({})))
   })
 
   it.each(['VITRINE_WEB_PORT', 'VITRINE_PORT_80', 'VITRINE_SERVICE', 'VITRINE_HOST_SERVICE'])(

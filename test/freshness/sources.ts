@@ -103,7 +103,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     lookups,
     channels,
     memory,
-    walkPeriodMs: options.walkPeriodMs === undefined ? HOUR_MS : options.walkPeriodMs,
+    findWalkPeriodMs: () => (options.walkPeriodMs === undefined ? HOUR_MS : options.walkPeriodMs),
     onDrops: () => {},
   })
   const countChannelCalls = (): number => catalog.countCalls(/channels$/)

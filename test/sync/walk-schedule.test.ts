@@ -66,7 +66,7 @@ function makeDetails(options: Options): WalkDueDetails & Readonly<{ lines: strin
       getCopyState: (id) => Promise.resolve(copies[id] ?? makeCopy(0, 0, { completedStartedAtMs: null })),
       ...options.store,
     },
-    config: { channels: options.channels ?? null, walkPeriodMs: HOUR_MS },
+    config: { channels: options.channels ?? null, findWalkPeriodMs: () => HOUR_MS },
   }
 }
 
