@@ -74,12 +74,8 @@ export const originList: Reader<readonly string[]> = reader(
   },
 )
 
-/** A cron pattern in UTC. */
-type Schedule = Readonly<{
-  pattern: string
-  /** Return how far its runs lie apart at a time, at most; `null` where none is left. */
-  findPeriodMs(nowMs: number): number | null
-}>
+/** A cron pattern in UTC, and how far its runs lie apart at a time, at most; `null` where none is left. */
+type Schedule = Readonly<{ pattern: string; findPeriodMs(nowMs: number): number | null }>
 
 /** A cron pattern, or `off` as `null`. */
 export const cronPattern: Reader<Schedule | null> = reader(

@@ -62,7 +62,7 @@ export class DealSource {
     const key = JSON.stringify(wanted.query)
     const remembered = memory.get(key)
     let failure: UnavailableError | undefined
-    const finding = this.#find(key, wanted).catch((error: unknown) => {
+    const finding = this.#find(wanted, key, remembered).catch((error: unknown) => {
       failure = toUnavailable(error, this.#details)
       throw failure
     })
@@ -73,9 +73,8 @@ export class DealSource {
     throw failure ?? createTooLate(this.#findLastFailure())
   }
 
-  async #find(key: string, wanted: WantedDeals): Promise<Cached<DealPage>> {
+  async #find(wanted: WantedDeals, key: string, remembered?: CachedDeals): Promise<Cached<DealPage>> {
     const { memory, store } = this.#details
-    const remembered = memory.get(key)
     const { currentWalk, completedStartedAtMs } = await store.getCopyState(wanted.query.channelId)
     if (currentWalk === 0 || completedStartedAtMs === null)
       throw new UnavailableError('the catalog was not walked yet')

@@ -15,7 +15,7 @@ const UNUSABLE = [CatalogRedirectError, CatalogTooLargeError, CatalogInvalidErro
 /** Up to this share is added, so that products that failed together are not tried together again. */
 const JITTER_SHARE = 0.2
 const LONGEST_MS: number = UNUSABLE_MS * (1 + JITTER_SHARE)
-/** Failures that are kept at most; the oldest goes first. */
+/** Failures that are kept at most; the oldest goes first. By size: `max` would take the room of all of them at once. */
 const MAX_FAILURES = 20_000
 
 /** What failed a moment ago: the next visitor does not try it again. */
@@ -23,7 +23,6 @@ export type NegativeCache = ReturnType<typeof createNegativeCache>
 
 /** Create an empty cache. `random` gives numbers from 0 to 1, for the jitter. */
 export function createNegativeCache(clock: Clock, random: () => number = Math.random) {
-  // By size: `max` would take the room of all of them at once.
   const untilMs = new LRUCache<string, number>({ maxSize: MAX_FAILURES, sizeCalculation: () => 1 })
   return {
     has: (key: string): boolean =>

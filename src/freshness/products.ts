@@ -47,20 +47,16 @@ export class ProductSource {
 
   /**
    * Return the product; `value: null` when no shop sells it. `patientUntilMs`: Unix milliseconds at which the visitor has
-   * waited long enough, for what came before too; by default `VITRINE_VISITOR_TIMEOUT_MS` from now.
+   * waited long enough, for what came before too.
    * @throws UnavailableError when nothing is known and the catalog cannot say in time.
    */
-  async getProduct(
-    channelId: string,
-    gtin: string,
-    patientUntilMs: number = this.#nowMs() + this.#details.config.visitorTimeoutMs,
-  ): Promise<Cached<Product | null>> {
+  async getProduct(channelId: string, gtin: string, patientUntilMs: number): Promise<Cached<Product | null>> {
     const wanted = { channelId, gtin, key: [channelId, gtin].join(' '), patientUntilMs }
     const found = await this.#findEntry(wanted)
     const { entry } = found
     if (entry?.product === null) {
-      const { notFoundSeconds } = this.#details.config
-      const isRemembered = isWithin(entry.asOfMs, notFoundSeconds * SECOND_MS, this.#nowMs())
+      const { clock, config } = this.#details
+      const isRemembered = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
       return isRemembered ? this.#toCurrent(entry, 'hit') : this.#getUnknown(wanted, found)
     }
     return (entry && (await this.#getKnown(wanted, entry))) ?? this.#getUnknown(wanted, found)
@@ -86,7 +82,8 @@ export class ProductSource {
   async #getUnknown(wanted: Wanted, { isCopyRead, failure }: Found): Promise<Cached<Product | null>> {
     const walkedAtMs = isCopyRead ? await findCompleteWalkTime(this.#details, wanted) : undefined
     if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
-    if (!isCheckDigitRight(wanted.gtin)) return toCached({ product: null, asOfMs: this.#nowMs() }, 'hit')
+    if (!isCheckDigitRight(wanted.gtin))
+      return toCached({ product: null, asOfMs: this.#details.clock.nowMs() }, 'hit')
     const entry = await this.#fetchInTime(wanted, 'lookup')
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
     throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
@@ -96,7 +93,7 @@ export class ProductSource {
 
   /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
   async #findEntry(wanted: Wanted): Promise<Found> {
-    const { memory, lookups, store, onStoreFailure } = this.#details
+    const { memory, lookups, store, clock, onStoreFailure } = this.#details
     const remembered = memory.get(wanted.key) ?? lookups.findUnwritten(wanted)
     if (remembered !== undefined && this.#judgeAge(remembered) === 'fresh')
       return { entry: remembered, isCopyRead: true }
@@ -116,7 +113,7 @@ export class ProductSource {
     const stored = await readInTime(this.#details, wanted.patientUntilMs, read())
     const isStoredNewer =
       stored !== undefined &&
-      (remembered === undefined || isNewer(stored.asOfMs, remembered.asOfMs, this.#nowMs()))
+      (remembered === undefined || isNewer(stored.asOfMs, remembered.asOfMs, clock.nowMs()))
     if (isStoredNewer) this.#remember(wanted, stored)
     return { entry: isStoredNewer ? stored : remembered, isCopyRead, failure }
   }
@@ -201,11 +198,7 @@ export class ProductSource {
   }
 
   #judgeAge({ asOfMs }: CopyEntry): ReturnType<typeof judgeAge> {
-    return judgeAge(asOfMs, this.#nowMs(), this.#details.config)
-  }
-
-  #nowMs(): number {
-    return this.#details.clock.nowMs()
+    return judgeAge(asOfMs, this.#details.clock.nowMs(), this.#details.config)
   }
 }
 
@@ -234,11 +227,10 @@ export async function findCompleteWalkTime(
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   { channelId, patientUntilMs }: Pick<Wanted, 'channelId' | 'patientUntilMs'>,
 ): Promise<number | undefined> {
-  const nowMs = details.clock.nowMs()
-  const periodMs = details.findWalkPeriodMs(nowMs)
+  const periodMs = details.findWalkPeriodMs(details.clock.nowMs())
   if (periodMs === null) return undefined
   const state = await readInTime(details, patientUntilMs, details.store.getCopyState(channelId))
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
-  return isWithin(state.completedAtMs, 2 * periodMs, nowMs) ? startedAtMs : undefined
+  return isWithin(state.completedAtMs, 2 * periodMs, details.clock.nowMs()) ? startedAtMs : undefined
 }

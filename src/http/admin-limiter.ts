@@ -22,8 +22,7 @@ export type AdminLimiter = Readonly<{
 /** Create the limiter that counts; workers ask the one of their primary. */
 export function createAdminLimiter(clock: Clock): AdminLimiter {
   const windows = new LRUCache<string, Readonly<{ untilMs: number; wrongCount: number }>>({
-    maxSize: MAX_ADDRESSES,
-    sizeCalculation: () => 1,
+    max: MAX_ADDRESSES,
   })
   return {
     admit({ address, isWrong }) {

@@ -193,8 +193,7 @@ async function runOnce(details: WalksDetails, occasion: Occasion, watch: WalkWat
   if (walkRunner === null) throw new WalkError('another process makes the walks')
   if (watch.signal.aborted) throw new WalkError('the server is stopping')
   const { why, isAccepted = false, channelIds } = occasion
-  const nowMs = clock.nowMs()
-  const periodMs = config.findWalkPeriodMs(nowMs)
+  const periodMs = config.findWalkPeriodMs(clock.nowMs())
   const order = {
     database: toDatabaseText(config.database),
     catalog: catalog.identity,
@@ -208,7 +207,7 @@ async function runOnce(details: WalksDetails, occasion: Occasion, watch: WalkWat
     dailyLimit: config.catalogDailyLimit,
     mayWait: why !== 'told',
     isTakeOver: why === 'taken-over',
-    walkedSinceMs: why === 'told' ? null : nowMs - Math.min(JUST_WALKED_MS, (periodMs ?? 0) / 2),
+    walkedSinceMs: why === 'told' ? null : clock.nowMs() - Math.min(JUST_WALKED_MS, (periodMs ?? 0) / 2),
     owner: createLeaseOwner(),
     isAccepted,
     isListAccepted: isAccepted && channelIds === undefined,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/errors.ts'
 import { walkAll } from '../storage/conformance/subject.ts'
-import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
 import { makeSources, openStore, setOutcome } from './sources.ts'
@@ -18,7 +17,7 @@ test.each([
     await walkAll(whole, [makeProduct({ gtin: toGtin(1) })], NOON_MS)
     const sources = await makeSources({ store: { ...whole, findProduct } })
     setOutcome(sources.catalog, outcome, toGtin(1))
-    const shown = await sources.products.getProduct(CHANNEL_ID, toGtin(1)).then(
+    const shown = await sources.getProduct(toGtin(1)).then(
       ({ value }) => value?.title ?? 'hidden',
       (error: { code: string }) => error.code,
     )

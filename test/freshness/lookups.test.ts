@@ -18,8 +18,8 @@ async function makePair(): Promise<readonly [Sources, Sources]> {
   return [one, other]
 }
 
-const visit = async ({ products }: Sources): Promise<string> => {
-  const { value, status } = await products.getProduct(CHANNEL_ID, GTIN)
+const visit = async (sources: Sources): Promise<string> => {
+  const { value, status } = await sources.getProduct(GTIN)
   return `${value?.title ?? 'nothing'}, ${status}`
 }
 const fail = (): Promise<never> => Promise.reject(new StoreError('no store'))

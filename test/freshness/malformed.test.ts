@@ -26,8 +26,7 @@ const putCopy = ({ store }: Sources, ageMs: number, offers = makeProduct().offer
     },
   ])
 
-const ask = (sources: Sources): ReturnType<Sources['products']['getProduct']> =>
-  sources.products.getProduct(CHANNEL_ID, GTIN)
+const ask = (sources: Sources): ReturnType<Sources['getProduct']> => sources.getProduct(GTIN)
 
 describe('look-up whose offers are all malformed', () => {
   test('product with usable offers known - they stay, and the catalog is asked again after a minute', async () => {

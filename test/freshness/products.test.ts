@@ -12,8 +12,8 @@ const GTIN = toGtin(1)
 const STALE_AGE_MS = 400 * SECOND_MS
 const RESCUE_AGE_MS = 2 * HOUR_MS
 
-const ask = (sources: Sources, gtin: string = GTIN): ReturnType<Sources['products']['getProduct']> =>
-  sources.products.getProduct(CHANNEL_ID, gtin)
+const ask = (sources: Sources, gtin: string = GTIN): ReturnType<Sources['getProduct']> =>
+  sources.getProduct(gtin)
 
 const putCopy = (sources: Sources, ageMs: number): Promise<void> =>
   sources.store.putLookups([

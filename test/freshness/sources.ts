@@ -57,7 +57,8 @@ export type Sources = Readonly<{
   catalog: FakeCatalog
   clock: FakeClock
   store: CopyStore & WalkStore
-  products: ProductSource
+  /** Asks as a visitor does who has waited for nothing before. */
+  getProduct(gtin: string): ReturnType<ProductSource['getProduct']>
   channels: ChannelSource
   memory: Memory<CopyEntry>
   storeFailures: unknown[]
@@ -111,7 +112,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     catalog,
     clock,
     store,
-    products,
+    getProduct: (gtin) => products.getProduct(CHANNEL_ID, gtin, clock.nowMs() + config.visitorTimeoutMs),
     channels,
     memory,
     storeFailures,

@@ -41,7 +41,7 @@ const KNOWN: readonly Row[] = [
 
 /** Asks as a visitor does who waits as long as visitors wait. */
 async function visit(sources: Sources, gtin: string = GTIN): Promise<string> {
-  const visiting = sources.products.getProduct(CHANNEL_ID, gtin).then(
+  const visiting = sources.getProduct(gtin).then(
     ({ value, status }) => `${value === null ? 'hidden' : value.title}, ${status}`,
     (error: { code: string }) => error.code,
   )
@@ -81,7 +81,7 @@ describe('product that the copy knows', () => {
     setOutcome(sources.catalog, 'answers', GTIN)
     const entry = { product: makeProduct({ gtin: GTIN }), asOfMs: NOON_MS - ageMs }
     await sources.store.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry }])
-    expect((await sources.products.getProduct(CHANNEL_ID, GTIN)).asOfMs).toBe(asOfMs)
+    expect((await sources.getProduct(GTIN)).asOfMs).toBe(asOfMs)
   })
 })
 
