@@ -119,7 +119,7 @@ function toConfig(values: Values) {
     cacheMaxEntries: values.VITRINE_CACHE_MAX_ENTRIES,
     cacheTagHeader: values.VITRINE_CACHE_TAG_HEADER,
     syncCron: values.VITRINE_SYNC_CRON?.pattern ?? null,
-    /** Return how far two scheduled walks lie apart at a time, at most; `null`: none runs by itself. */
+    /** Return how far the scheduled walks before and after a time lie apart; `null`: there are none. */
     findWalkPeriodMs: values.VITRINE_SYNC_CRON?.findPeriodMs ?? (() => null),
     workers: values.VITRINE_WORKERS,
     locale: values.VITRINE_LOCALE,

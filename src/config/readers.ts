@@ -74,10 +74,9 @@ export const originList: Reader<readonly string[]> = reader(
   },
 )
 
-/** A cron pattern in UTC, and how far its runs lie apart at a time, at most; `null` where none is left. */
-type Schedule = Readonly<{ pattern: string; findPeriodMs(nowMs: number): number | null }>
+type Schedule = Readonly<{ pattern: string; findPeriodMs(timeMs: number): number | null }>
 
-/** A cron pattern, or `off` as `null`. */
+/** A cron pattern in UTC, with how far its runs lie apart at a time (`null` before the first and after the last), or `off` as `null`. */
 export const cronPattern: Reader<Schedule | null> = reader(
   'a cron pattern such as "7 * * * *", or off',
   (text) => {
@@ -97,17 +96,17 @@ export function createCron(pattern: string): Cron {
   return new Cron(pattern, { utcOffset: 0, paused: true })
 }
 
-/** Between two runs the period is the time from one to the other, or from the run before them, if that is longer: it ends a pause. */
+/** Between two runs the period is the time from one to the other. */
 function createPeriod(cron: Cron): Schedule['findPeriodMs'] {
-  let known = { fromMs: 0, untilMs: 0, periodMs: 0 }
-  return (nowMs) => {
-    if (nowMs >= known.fromMs && nowMs < known.untilMs) return known.periodMs
-    const next = cron.nextRun(new Date(nowMs))
-    const [last, beforeLast] = next === null ? [] : cron.previousRuns(2, next).map(Number)
-    if (last === undefined) return null
-    const untilMs = Number(next)
-    known = { fromMs: last, untilMs, periodMs: Math.max(untilMs - last, last - (beforeLast ?? last)) }
-    return known.periodMs
+  let known = { fromMs: 0, untilMs: 0 }
+  return (timeMs) => {
+    if (timeMs < known.fromMs || timeMs >= known.untilMs) {
+      const next = cron.nextRun(new Date(timeMs))
+      const [last] = next === null ? [] : cron.previousRuns(1, next)
+      if (last === undefined) return null
+      known = { fromMs: Number(last), untilMs: Number(next) }
+    }
+    return known.untilMs - known.fromMs
   }
 }
 

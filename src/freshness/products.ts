@@ -221,16 +221,16 @@ function estimateBytes(product: Product | null): number {
   return bytes
 }
 
-/** When the channel was last walked whole, if that is recent enough to believe that the copy knows every product. */
+/** When the channel was last walked whole, if that is recent enough, by the schedule of then, to believe that the copy knows all. */
 export async function findCompleteWalkTime(
   details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   { channelId, patientUntilMs }: Pick<Wanted, 'channelId' | 'patientUntilMs'>,
 ): Promise<number | undefined> {
-  const periodMs = details.findWalkPeriodMs(details.clock.nowMs())
-  if (periodMs === null) return undefined
   const state = await readInTime(details, patientUntilMs, details.store.getCopyState(channelId))
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
-  return isWithin(state.completedAtMs, 2 * periodMs, details.clock.nowMs()) ? startedAtMs : undefined
+  const periodMs = details.findWalkPeriodMs(state.completedAtMs)
+  const isRecent = periodMs !== null && isWithin(state.completedAtMs, 2 * periodMs, details.clock.nowMs())
+  return isRecent ? startedAtMs : undefined
 }

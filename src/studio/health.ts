@@ -31,7 +31,7 @@ export async function readHealth(context: Context, channels: readonly Channel[])
     ),
     channelCount: channels.length,
     channelsHeldSinceMs,
-    walkPeriodMs: config.findWalkPeriodMs(clock.nowMs()),
+    findWalkPeriodMs: config.findWalkPeriodMs,
   }
 }
 
@@ -121,11 +121,12 @@ function checkChannels({ channelCount, channelsHeldSinceMs, nowMs }: HealthData)
 
 function toChannelRow(
   { channel, state }: HealthData['channels'][number],
-  { nowMs, walkPeriodMs }: HealthData,
+  { nowMs, findWalkPeriodMs }: HealthData,
 ) {
   const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
-  const isUnknown = isFuture(state.completedAtMs ?? 0, nowMs)
-  const isYoung = ageMs !== null && !isUnknown && (walkPeriodMs === null || ageMs <= 2 * walkPeriodMs)
+  const endedAtMs = state.completedAtMs ?? 0
+  const isUnknown = isFuture(endedAtMs, nowMs)
+  const isYoung = ageMs !== null && !isUnknown && ageMs <= 2 * (findWalkPeriodMs(endedAtMs) ?? Infinity)
   return {
     name: channel.name,
     products: formatCount(state.productCount, 'en'),

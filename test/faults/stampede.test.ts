@@ -6,6 +6,7 @@ import { BOX, BOX_EMBED, GTIN, type Seen, makeSale, readText, startHarness, stoc
 import { CHANNEL_ID, type Fault, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
+import { IS_FULL } from '../helpers/property-runs.ts'
 import { type Front, openFront } from './front.ts'
 import { startProcess } from './restart.ts'
 import { watchUnhandled } from './trial.ts'
@@ -165,8 +166,8 @@ describe('product that fails', () => {
 
 const toPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 
-describe('3,000 GTINs that nobody sells', () => {
-  const COUNT = 3_000
+describe('thousands of GTINs that nobody sells', () => {
+  const COUNT = IS_FULL ? 10_000 : 3_000
   const BATCH = 500
   const BUDGET = 600
   const isKnown = /\/products\/09521234567899$/

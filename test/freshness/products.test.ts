@@ -7,6 +7,8 @@ import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
 import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { findCompleteWalkTime } from '../../src/freshness/products.ts'
 
 const GTIN = toGtin(1)
 const STALE_AGE_MS = 400 * SECOND_MS
@@ -329,4 +331,24 @@ describe('what is kept', () => {
     expect(error).toBeInstanceOf(Error)
     expect(`${String(error)} ${JSON.stringify(error)} ${(error as Error).stack}`).not.toContain(FAKE_KEY)
   })
+})
+
+test('pause of the schedule that begins after a walk - makes no old copy young', async () => {
+  const sources = await makeSources()
+  const state = await sources.store.getCopyState(CHANNEL_ID)
+  const endedAtMs = NOON_MS - 3 * HOUR_MS
+  const findTime = (periodBeforeMs: number): Promise<number | undefined> =>
+    findCompleteWalkTime(
+      {
+        store: {
+          getCopyState: () =>
+            Promise.resolve({ ...state, completedAtMs: endedAtMs, completedStartedAtMs: endedAtMs }),
+        },
+        clock: sources.clock,
+        config: parseConfig({}).config.freshness,
+        findWalkPeriodMs: (timeMs) => (timeMs < NOON_MS - HOUR_MS ? periodBeforeMs : 60 * HOUR_MS),
+      },
+      { channelId: CHANNEL_ID, patientUntilMs: NOON_MS + SECOND_MS },
+    )
+  expect([await findTime(HOUR_MS), await findTime(2 * HOUR_MS)]).toEqual([undefined, endedAtMs])
 })

@@ -43,7 +43,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     VITRINE_CATALOG_URL: catalog.url,
     VITRINE_CATALOG_KEY: options.key ?? FAKE_KEY,
     VITRINE_PUBLIC_URL: 'https://widgets.example',
-    // Caches take their room at once: with that of a real server it would be a tenth of a test.
+    // Caches take their room at once: with that of a real server it would take a tenth of a test's time.
     VITRINE_CACHE_MAX_ENTRIES: '1000',
     ...options.settings,
   })

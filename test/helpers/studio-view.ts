@@ -72,7 +72,7 @@ export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
     channels: [{ channel: CHANNEL, state: WALKED }],
     channelCount: 1,
     channelsHeldSinceMs: null,
-    walkPeriodMs: HOUR_MS,
+    findWalkPeriodMs: () => HOUR_MS,
     ...over,
   }
 }

@@ -44,7 +44,7 @@ function watchMemory(chunks: AsyncIterable<Buffer>): { chunks: AsyncIterable<Buf
   return watched
 }
 
-/** Memory of this thread: other test files run in the same process. */
+/** Memory in use: what is resident stays so for a while. */
 function measureBytes(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

@@ -13,7 +13,7 @@ const LOOK_UP = /\/products\//
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** What this thread keeps: the resident memory of the process belongs to the tests of other threads, too. */
+/** What is kept: resident memory has garbage, too. */
 function measureBytes(): number {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
