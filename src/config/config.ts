@@ -119,8 +119,8 @@ function toConfig(values: Values) {
     cacheMaxEntries: values.VITRINE_CACHE_MAX_ENTRIES,
     cacheTagHeader: values.VITRINE_CACHE_TAG_HEADER,
     syncCron: values.VITRINE_SYNC_CRON?.pattern ?? null,
-    /** Return how far the scheduled walks before and after a time lie apart; `null`: there are none. */
-    findWalkPeriodMs: values.VITRINE_SYNC_CRON?.findPeriodMs ?? (() => null),
+    /** Return how far the scheduled walks before and after a time lie apart, where there are two; `null`: none runs by itself. */
+    findWalkPeriodMs: values.VITRINE_SYNC_CRON?.findPeriodMs ?? null,
     workers: values.VITRINE_WORKERS,
     locale: values.VITRINE_LOCALE,
     currency: values.VITRINE_CURRENCY,

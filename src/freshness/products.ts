@@ -227,6 +227,7 @@ export async function findCompleteWalkTime(
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
   { channelId, patientUntilMs }: Pick<Wanted, 'channelId' | 'patientUntilMs'>,
 ): Promise<number | undefined> {
+  if (details.findWalkPeriodMs === null) return undefined
   const state = await readInTime(details, patientUntilMs, details.store.getCopyState(channelId))
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined

@@ -31,7 +31,7 @@ export async function readHealth(context: Context, channels: readonly Channel[])
     ),
     channelCount: channels.length,
     channelsHeldSinceMs,
-    findWalkPeriodMs: config.findWalkPeriodMs,
+    findWalkPeriodMs: (timeMs: number) => config.findWalkPeriodMs?.(timeMs) ?? Infinity,
   }
 }
 
@@ -126,7 +126,7 @@ function toChannelRow(
   const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
   const endedAtMs = state.completedAtMs ?? 0
   const isUnknown = isFuture(endedAtMs, nowMs)
-  const isYoung = ageMs !== null && !isUnknown && ageMs <= 2 * (findWalkPeriodMs(endedAtMs) ?? Infinity)
+  const isYoung = ageMs !== null && !isUnknown && ageMs <= 2 * findWalkPeriodMs(endedAtMs)
   return {
     name: channel.name,
     products: formatCount(state.productCount, 'en'),

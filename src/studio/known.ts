@@ -35,13 +35,12 @@ export async function readKnown(
   const details = { store, clock, findWalkPeriodMs: config.findWalkPeriodMs, config: config.freshness }
   const patientUntilMs = nowMs + config.freshness.visitorTimeoutMs
   const remembered = memories.products.get([channelId, gtin].join(' '))
-  const stored = await store.findProduct(channelId, gtin)
   return {
     channelId,
     gtin,
     list: await store.findChannelList(),
     state: await store.getCopyState(channelId),
-    entry: findNewer(stored, remembered, nowMs),
+    entry: findNewer(await store.findProduct(channelId, gtin), remembered, nowMs),
     isCopyComplete: (await findCompleteWalkTime(details, { channelId, patientUntilMs })) !== undefined,
     catalog,
   }

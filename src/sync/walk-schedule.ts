@@ -87,7 +87,7 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
   const states = await readServedCopies(details).catch(() => [])
   const startedAtMs = findLastStart(states, nowMs)
   if (startedAtMs === undefined) return true
-  const periodMs = details.config.findWalkPeriodMs(nowMs) ?? Infinity
+  const periodMs = details.config.findWalkPeriodMs?.(nowMs) ?? Infinity
   if (isWithin(startedAtMs, Math.min(JUST_WALKED_MS, periodMs / 2), nowMs)) return false
   if (limit === undefined) return true
   // One call for the channels, and one a page.

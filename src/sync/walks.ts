@@ -193,7 +193,7 @@ async function runOnce(details: WalksDetails, occasion: Occasion, watch: WalkWat
   if (walkRunner === null) throw new WalkError('another process makes the walks')
   if (watch.signal.aborted) throw new WalkError('the server is stopping')
   const { why, isAccepted = false, channelIds } = occasion
-  const periodMs = config.findWalkPeriodMs(clock.nowMs())
+  const periodMs = config.findWalkPeriodMs?.(clock.nowMs())
   const order = {
     database: toDatabaseText(config.database),
     catalog: catalog.identity,

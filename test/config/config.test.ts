@@ -133,7 +133,7 @@ describe('settings: each', () => {
 
 function readPeriodsMs(pattern: string, times: readonly number[]): readonly (number | null)[] {
   const { config } = parseConfig({ VITRINE_SYNC_CRON: pattern })
-  return times.map((timeMs) => config.findWalkPeriodMs(timeMs))
+  return times.map((timeMs) => config.findWalkPeriodMs?.(timeMs) ?? null)
 }
 
 /** A time in November 2026. */

@@ -8,6 +8,7 @@ import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
 import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources.ts'
 import { parseConfig } from '../../src/config/config.ts'
+import type { CopyStore } from '../../src/storage/store.ts'
 import { findCompleteWalkTime } from '../../src/freshness/products.ts'
 
 const GTIN = toGtin(1)
@@ -351,4 +352,15 @@ test('pause of the schedule that begins after a walk - makes no old copy young',
       { channelId: CHANNEL_ID, patientUntilMs: NOON_MS + SECOND_MS },
     )
   expect([await findTime(HOUR_MS), await findTime(2 * HOUR_MS)]).toEqual([undefined, endedAtMs])
+})
+
+test('no walk by itself - the state of the copy is not read before the catalog is asked', async () => {
+  const getCopyState = vi.fn<CopyStore['getCopyState']>()
+  const sources = await makeSources()
+  const { findWalkPeriodMs, freshness } = parseConfig({ VITRINE_SYNC_CRON: 'off' }).config
+  const details = { store: { getCopyState }, clock: sources.clock, config: freshness, findWalkPeriodMs }
+  expect(await findCompleteWalkTime(details, { channelId: CHANNEL_ID, patientUntilMs: NOON_MS })).toBe(
+    undefined,
+  )
+  expect(getCopyState).not.toHaveBeenCalled()
 })

@@ -122,7 +122,7 @@ describe('copies', () => {
   test('old - is good up to two walks, and for ever where none runs by itself', () => {
     expect(readRow(at(2 * HOUR_MS))).toMatchObject({ age: '2 h 0 min', isGood: true })
     expect(readRow(at(2 * HOUR_MS + 1))).toMatchObject({ isGood: false })
-    expect(readRow(at(90 * DAY_MS), { findWalkPeriodMs: () => null })).toMatchObject({
+    expect(readRow(at(90 * DAY_MS), { findWalkPeriodMs: () => Infinity })).toMatchObject({
       age: '90 d 0 h',
       isGood: true,
     })

@@ -14,7 +14,7 @@ const NOTE_EVERY_MS: number = MINUTE_MS
 /** Organizations whose requests are counted together; a service has fewer. */
 const MAX_ORGANIZATIONS = 1_000
 
-/** Keys whose last note is remembered, so as not to repeat it. */
+/** Keys whose last note is remembered, so as not to repeat it. By size: `max` would take the room of all of them at once. */
 const MAX_NOTED_KEYS = 10_000
 
 type UsageDatabase = Pick<CatalogDatabase, 'usage' | 'run'>
