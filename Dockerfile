@@ -1,4 +1,4 @@
-# Vitrine in a container; docs/deploying.md leads through it.
+# Vitrine in a container; docs/operate/deployment.md leads through it.
 #
 #   docker build --tag vitrine .
 #   docker run --rm --publish 127.0.0.1:3000:3000 vitrine

@@ -9,7 +9,7 @@ import { replaceFile } from './replace-file.mjs'
 
 const ROOT_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 const BUILT_FOLDER = join(ROOT_FOLDER, 'public/built')
-const KEPT_FOLDER = join(ROOT_FOLDER, 'public/kept')
+const RELEASED_FOLDER = join(ROOT_FOLDER, 'public/released')
 
 /** Source by the name that `loadAssets` knows the asset under. */
 const SOURCES = {
@@ -62,8 +62,8 @@ function describe(file, content) {
 
 /** Scripts that a release had, by their file names. They stay as they are; their names say what they hold. */
 async function readKept() {
-  const files = (await readdir(KEPT_FOLDER)).filter((file) => /\.(?:css|js)$/.test(file))
-  return Promise.all(files.map(async (file) => [file, await readFile(join(KEPT_FOLDER, file))]))
+  const files = (await readdir(RELEASED_FOLDER)).filter((file) => /\.(?:css|js)$/.test(file))
+  return Promise.all(files.map(async (file) => [file, await readFile(join(RELEASED_FOLDER, file))]))
 }
 
 /** Brotli at its best takes as long as much of a start does: it is done here, once. */

@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes docs/configuration.md and .env.example from the table of settings, docs/options.md from the list
- * of options, docs/openapi.json from the file that the catalog service sends. `npm run docs:check`: exit 1 when they are not in
+ * `npm run docs`: writes docs/operate/configuration.md and .env.example from the table of settings, docs/publish/options.md from the list
+ * of options, docs/operate/openapi.json from the file that the catalog service sends. `npm run docs:check`: exit 1 when they are not in
  * step with them.
  */
 import { readFile, writeFile } from 'node:fs/promises'
@@ -75,11 +75,11 @@ ${toOptionTable('deals')}
 `
 
 for (const [file, text] of [
-  ['docs/configuration.md', configuration],
+  ['docs/operate/configuration.md', configuration],
   ['.env.example', env],
-  ['docs/options.md', options],
+  ['docs/publish/options.md', options],
   [
-    'docs/openapi.json',
+    'docs/operate/openapi.json',
     await readFile(new URL('../src/catalog-service/openapi/openapi.json', import.meta.url), 'utf8'),
   ],
 ]) {

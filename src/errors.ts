@@ -1,7 +1,7 @@
 /** Every error of the project. Messages never hold a key, a query string or a body of the catalog. */
 export abstract class VitrineError extends Error {
   override readonly name: string = this.constructor.name
-  /** Stable identifier, `VITRINE_…`, a heading in docs/errors.md; every class that is thrown has its own. */
+  /** Stable identifier, `VITRINE_…`, a heading in docs/operate/errors.md; every class that is thrown has its own. */
   readonly code: string = (this.constructor as unknown as Readonly<{ code: string }>).code
   /** Plain words for the one who made the request; constants and names of parameters only. */
   readonly publicMessage: string = 'Something went wrong on this server.'
@@ -80,8 +80,8 @@ export class CatalogInvalidError extends CatalogError {
 }
 
 /** Throw this when a call was not made: a failure is remembered, the limit is reached, or the look-up budget is spent. */
-export class CallNotMadeError extends CatalogError {
-  static readonly code = 'VITRINE_CALL_NOT_MADE'
+export class CatalogCallBlockedError extends CatalogError {
+  static readonly code = 'VITRINE_CATALOG_CALL_BLOCKED'
 }
 
 /** Throw this when there is neither an answer nor a copy that may be shown. */
@@ -211,8 +211,8 @@ export class UsageError extends VitrineError {
 }
 
 /** Throw this inside the catalog service to answer `{ "error": … }` with a status of the contract. */
-export class ServiceError extends VitrineError {
-  static readonly code = 'VITRINE_SERVICE_ANSWER'
+export class CatalogServiceError extends VitrineError {
+  static readonly code = 'VITRINE_CATALOG_SERVICE_ERROR'
   readonly statusCode: number
   override readonly publicMessage: string
   /** When it is worth to ask again; `null` when that is not known. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   BadOptionError,
-  CallNotMadeError,
+  CatalogCallBlockedError,
   CatalogDeadlineError,
   CatalogError,
   CatalogInvalidError,
@@ -15,7 +15,7 @@ import {
   ImportError,
   InvalidGtinError,
   MistakeError,
-  ServiceError,
+  CatalogServiceError,
   StoreError,
   StoreNewerError,
   UnavailableError,
@@ -41,7 +41,7 @@ const OF_THE_CATALOG: readonly (readonly [error: CatalogError, message: string])
   [new CatalogStatusError(DETAIL, 500), NO_ANSWER],
   [new CatalogTooLargeError(DETAIL), NO_ANSWER],
   [new CatalogInvalidError(DETAIL), NO_ANSWER],
-  [new CallNotMadeError(DETAIL), NO_ANSWER],
+  [new CatalogCallBlockedError(DETAIL), NO_ANSWER],
 ]
 
 /** The same for everything else whose message is free. */
@@ -108,7 +108,7 @@ describe('errors of this server', () => {
   })
 
   test('answer of the catalog service - its status, and the same words for both sides', () => {
-    const error = new ServiceError(429, 'the daily request limit is reached')
+    const error = new CatalogServiceError(429, 'the daily request limit is reached')
     expect([error.statusCode, error.publicMessage, error.message]).toEqual([
       429,
       'the daily request limit is reached',

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import * as errors from '../src/errors.ts'
 import { SETTINGS, type Setting } from '../src/config/settings.ts'
 import { loadAssets } from '../src/http/assets.ts'
-import { BUILT_FOLDER, KEPT_FOLDER, PACKAGE_FOLDER } from '../src/lib/paths.ts'
+import { BUILT_FOLDER, RELEASED_FOLDER, PACKAGE_FOLDER } from '../src/lib/paths.ts'
 
 const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
 
@@ -18,16 +18,16 @@ function listFiles(folder: string, ending: string): string[] {
 }
 
 describe('the repository', () => {
-  it('public/kept - scripts that publishers pin - are there as built, and none was changed', () => {
+  it('public/released - scripts that publishers pin - are there as built, and none was changed', () => {
     const kept = new Map(
-      readdirSync(KEPT_FOLDER).map((file) => [file, readFileSync(join(KEPT_FOLDER, file))]),
+      readdirSync(RELEASED_FOLDER).map((file) => [file, readFileSync(join(RELEASED_FOLDER, file))]),
     )
     for (const name of ['embed.js', 'frame.js'] as const) {
       const {
         fileName,
         bodies: { identity: body },
       } = loadAssets(BUILT_FOLDER).get(name)
-      expect(kept.get(fileName)?.equals(body), `"npm run keep" keeps ${fileName}`).toBe(true)
+      expect(kept.get(fileName)?.equals(body), `"npm run release:assets" keeps ${fileName}`).toBe(true)
     }
     for (const [file, body] of kept) {
       const hash = createHash('sha256').update(body).digest('hex').slice(0, 8)
@@ -35,11 +35,13 @@ describe('the repository', () => {
     }
   })
 
-  it('docs/errors.md - its headings - are the codes of src/errors.ts', () => {
+  it('docs/operate/errors.md - its headings - are the codes of src/errors.ts', () => {
     const codes = [...read('src/errors.ts').matchAll(/readonly code = '(VITRINE_[A-Z_]+)'/g)].map(
       ([, code]) => code,
     )
-    const headings = [...read('docs/errors.md').matchAll(/^## (VITRINE_[A-Z_]+)$/gm)].map(([, code]) => code)
+    const headings = [...read('docs/operate/errors.md').matchAll(/^## (VITRINE_[A-Z_]+)$/gm)].map(
+      ([, code]) => code,
+    )
     expect(new Set(headings)).toEqual(new Set(codes))
     expect(codes.length).toBe(new Set(codes).size)
   })

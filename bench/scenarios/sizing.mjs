@@ -18,7 +18,7 @@ const REST_MS = 1_000
 /** What a visit costs is asked here, not how long it takes. */
 const PATIENT = { VITRINE_VISITOR_TIMEOUT_MS: '8000' }
 
-/** What views and products cost: the figures of docs/sizing.md. It has no peer and judges nothing. */
+/** What views and products cost: the figures of docs/operate/sizing.md. It has no peer and judges nothing. */
 export const sizing = {
   name: 'sizing',
   about: 'CPU per million views of each kind and per million products walked, on SQLite or --database',

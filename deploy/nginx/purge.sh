@@ -2,7 +2,7 @@
 # Takes every answer with a tag out of the folder of nginx's cache: purge.sh FOLDER TAG
 # TAG: channel-{id}, product-{gtin of 14 digits}, box-{id}-{gtin}, deals-{id}, or vitrine for all boxes and grids.
 # Needs VITRINE_CACHE_TAG_HEADER (any of the four names) at the servers, and whoever runs it the right to delete in the folder.
-# nginx asks again for what it does not find there. docs/in-front.md says what this costs.
+# nginx asks again for what it does not find there. docs/operate/cdn.md says what this costs.
 set -eu
 folder=${1:?'the folder of proxy_cache_path'}
 tag=${2:?'the tag'}

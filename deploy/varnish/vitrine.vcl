@@ -1,5 +1,5 @@
 vcl 4.1;
-# Varnish 7 as a shared cache in front of several Vitrine servers. docs/in-front.md explains it; test/system/front runs this very file.
+# Varnish 7 as a shared cache in front of several Vitrine servers. docs/operate/cdn.md explains it; test/system/front runs this very file.
 # Change: the addresses of the servers (their names stand in three places), and who may purge. With another number of servers than
 # three also the tries in vcl_backend_error (as many retries as servers), and from five on -p max_retries, which is 4.
 

@@ -1,7 +1,7 @@
 /** Version of the messages; every message carries it as `vitrine`. */
 export const PROTOCOL_VERSION = 1
 
-/** What a frame tells the page around it. It goes this way only; see docs/message-protocol.md. */
+/** What a frame tells the page around it. It goes this way only; see docs/publish/frame-messages.md. */
 export type FrameMessage =
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'ready' }>
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'hidden' }>

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../config/secrets.ts'
-import { ServiceError } from '../errors.ts'
+import { CatalogServiceError } from '../errors.ts'
 import type { Caller, CatalogStore } from './store/catalog-store.ts'
 import { hashApiKey } from './store/keys.ts'
 
@@ -10,7 +10,7 @@ const BEARER = /^Bearer +([\w.~+/=-]{1,256}) *$/i
 /**
  * Check keys against the store, and against `ownKey`, a key known to this process only. That stands for the catalog's first
  * organization at the time of each call, so it outlives an import that makes one. The returned function gives the sender of a
- * request, and throws ServiceError 401 when the key is missing, wrong or revoked.
+ * request, and throws CatalogServiceError 401 when the key is missing, wrong or revoked.
  */
 export function createAuthenticate(
   store: Pick<CatalogStore, 'findCaller' | 'findFirstCaller'>,
@@ -20,14 +20,14 @@ export function createAuthenticate(
   return async (authorization: string | undefined): Promise<Caller> => {
     const key = BEARER.exec(authorization ?? '')?.[1]
     if (key === undefined)
-      throw new ServiceError(401, 'the header "Authorization: Bearer <API key>" is missing')
+      throw new CatalogServiceError(401, 'the header "Authorization: Bearer <API key>" is missing')
     if (ownHash !== undefined && timingSafeEqual(Buffer.from(hashApiKey(key)), ownHash)) {
       const first = await store.findFirstCaller()
-      if (first === undefined) throw new ServiceError(503, 'the catalog is empty: import a feed first')
+      if (first === undefined) throw new CatalogServiceError(503, 'the catalog is empty: import a feed first')
       return first
     }
     const caller = await store.findCaller(key)
-    if (caller === undefined) throw new ServiceError(401, 'the API key is wrong or revoked')
+    if (caller === undefined) throw new CatalogServiceError(401, 'the API key is wrong or revoked')
     return caller
   }
 }

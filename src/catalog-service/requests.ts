@@ -1,5 +1,5 @@
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
-import { ServiceError } from '../errors.ts'
+import { CatalogServiceError } from '../errors.ts'
 import { findGtin } from '../offers/gtin.ts'
 
 /** Products in a page when the request names no `limit`. */
@@ -8,15 +8,15 @@ const DEFAULT_PAGE_PRODUCTS = 50
 /** A decoded cursor. Its mark lets a later form tell old ones apart. */
 const CURSOR = /^gtin:(\d{14})$/
 
-/** @throws ServiceError 400 when `limit` or `cursor` is invalid. */
+/** @throws CatalogServiceError 400 when `limit` or `cursor` is invalid. */
 export function parsePageRequest(query: Readonly<Record<string, unknown>>) {
   return { limit: parseLimit(query['limit']), afterGtin: parseCursor(query['cursor']) }
 }
 
-/** Parse the GTIN of an address, padded to 14 digits. @throws ServiceError 400 when it is not 1 to 14 digits. */
+/** Parse the GTIN of an address, padded to 14 digits. @throws CatalogServiceError 400 when it is not 1 to 14 digits. */
 export function parseGtin(text: unknown): string {
   const gtin = findGtin(typeof text === 'string' ? text : '')
-  if (gtin === undefined) throw new ServiceError(400, 'gtin must be 1 to 14 digits')
+  if (gtin === undefined) throw new CatalogServiceError(400, 'gtin must be 1 to 14 digits')
   return gtin
 }
 
@@ -29,7 +29,7 @@ function parseLimit(text: unknown): number {
   if (text === undefined) return DEFAULT_PAGE_PRODUCTS
   const limit = typeof text === 'string' && /^[1-9]\d{0,2}$/.test(text) ? Number(text) : Infinity
   if (limit > MAX_PAGE_PRODUCTS)
-    throw new ServiceError(400, `limit must be a whole number from 1 to ${MAX_PAGE_PRODUCTS}`)
+    throw new CatalogServiceError(400, `limit must be a whole number from 1 to ${MAX_PAGE_PRODUCTS}`)
   return limit
 }
 
@@ -39,6 +39,6 @@ function parseCursor(text: unknown): string {
   const gtin = CURSOR.exec(decoded)?.[1]
   // Several texts decode to the same bytes: only the one that was given out is accepted.
   if (gtin === undefined || makeCursor(gtin) !== text)
-    throw new ServiceError(400, 'cursor must be the next_cursor of an earlier answer, unchanged')
+    throw new CatalogServiceError(400, 'cursor must be the next_cursor of an earlier answer, unchanged')
   return gtin
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import { CACHE_SECONDS } from '../catalog/contract.ts'
-import { ServiceError } from '../errors.ts'
+import { CatalogServiceError } from '../errors.ts'
 import { type Encoding, chooseEncoding } from '../http/response.ts'
 import type { FormatRefusal } from '../http/refusals.ts'
 
@@ -47,7 +47,7 @@ function encode(bytes: Buffer, encoding: Encoding): Buffer {
   return encoding === 'gzip' ? gzipSync(bytes, GZIP_OPTIONS) : bytes
 }
 
-export function sendFailure(response: Response, failure: ServiceError): void {
+export function sendFailure(response: Response, failure: CatalogServiceError): void {
   // The connection broke in the middle of a response: nothing more can be said.
   if (response.headersSent) return void response.destroy()
   const { statusCode, publicMessage, retryAfterSeconds } = failure
@@ -62,7 +62,7 @@ export function sendFailure(response: Response, failure: ServiceError): void {
 
 /** Refuse every method that has no handler before it. */
 export const refuseMethod: RequestHandler = () => {
-  throw new ServiceError(405, 'only GET is possible here')
+  throw new CatalogServiceError(405, 'only GET is possible here')
 }
 
 /** Format a refusal of a request that never reached the interface as `{ "error": … }`. */

@@ -6,7 +6,7 @@ import express, { type Express, type NextFunction, type Request, type Response, 
 import { VERSION_PATH } from '../catalog/contract.ts'
 import { SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
-import { ServiceError, StoreError, UsageError } from '../errors.ts'
+import { CatalogServiceError, StoreError, UsageError } from '../errors.ts'
 import { createGuardedServer } from '../http/guarded-server.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createOpenApiRouter } from './openapi/routes.ts'
@@ -113,7 +113,7 @@ function createOperationsRouter({ store, ownKey, alone }: CatalogServiceOptions)
       response.locals.operation = operation
       const organizationId = await admit(request, response)
       if (request.method !== 'GET' && request.method !== 'HEAD')
-        throw new ServiceError(405, 'only GET is possible here')
+        throw new CatalogServiceError(405, 'only GET is possible here')
       const value = await find(request, organizationId)
       sendFound(request, response, { value, canCompress: alone !== undefined })
     }
@@ -133,28 +133,28 @@ function createOperationsRouter({ store, ownKey, alone }: CatalogServiceOptions)
   )
   router.use(async (request, response) => {
     await admit(request, response)
-    throw new ServiceError(404, 'there is no such address')
+    throw new CatalogServiceError(404, 'there is no such address')
   })
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   router.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
     // Express could not decode a parameter, before the key was looked at.
     if (!(error instanceof URIError)) throw error
     await admit(request, response)
-    throw new ServiceError(400, 'the address is malformed')
+    throw new CatalogServiceError(400, 'the address is malformed')
   })
   return router
 }
 
 function parseChannel({ params }: Request, organizationId: string): ChannelQuery {
   const channelId = String(params['channelId']).toLowerCase()
-  if (!CHANNEL_ID.test(channelId)) throw new ServiceError(404, NO_CHANNEL)
+  if (!CHANNEL_ID.test(channelId)) throw new CatalogServiceError(404, NO_CHANNEL)
   return { organizationId, channelId }
 }
 
 async function fetchPage(store: CatalogStore, request: Request, organizationId: string): Promise<unknown> {
   const pageRequest = parsePageRequest(request.query)
   const page = await store.fetchPage({ ...parseChannel(request, organizationId), ...pageRequest })
-  if (page === undefined) throw new ServiceError(404, NO_CHANNEL)
+  if (page === undefined) throw new CatalogServiceError(404, NO_CHANNEL)
   const { items, lastGtin } = page
   return { items, next_cursor: lastGtin === null ? null : makeCursor(lastGtin) }
 }
@@ -162,21 +162,23 @@ async function fetchPage(store: CatalogStore, request: Request, organizationId: 
 async function findProduct(store: CatalogStore, request: Request, organizationId: string): Promise<unknown> {
   const gtin = parseGtin(request.params['gtin'])
   const product = await store.findProduct(parseChannel(request, organizationId), gtin)
-  if (product === undefined) throw new ServiceError(404, NO_CHANNEL)
-  if (product === null) throw new ServiceError(404, 'no shop that the channel is approved for sells it')
+  if (product === undefined) throw new CatalogServiceError(404, NO_CHANNEL)
+  if (product === null)
+    throw new CatalogServiceError(404, 'no shop that the channel is approved for sells it')
   return product
 }
 
 /** An error that is not meant for the caller is a fault of the service. */
-function toServiceError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error
-  if (error instanceof StoreError) return new ServiceError(503, 'the catalog is busy; try again in a moment')
-  return new ServiceError(500, 'something went wrong in the catalog service')
+function toServiceError(error: unknown): CatalogServiceError {
+  if (error instanceof CatalogServiceError) return error
+  if (error instanceof StoreError)
+    return new CatalogServiceError(503, 'the catalog is busy; try again in a moment')
+  return new CatalogServiceError(500, 'something went wrong in the catalog service')
 }
 
 /** A request that came before midnight was counted on the day that is over. */
-function toLimitError(askedAtMs: number, nowMs: number): ServiceError {
+function toLimitError(askedAtMs: number, nowMs: number): CatalogServiceError {
   const waitMs = Math.max(0, nextMidnightUtcMs(askedAtMs) - nowMs)
   const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS))
-  return new ServiceError(429, 'the daily request limit is reached; it resets at 00:00 UTC', seconds)
+  return new CatalogServiceError(429, 'the daily request limit is reached; it resets at 00:00 UTC', seconds)
 }

@@ -1,5 +1,5 @@
 import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts'
-import { CallNotMadeError, CatalogDeadlineError, CatalogUnreachableError } from '../errors.ts'
+import { CatalogCallBlockedError, CatalogDeadlineError, CatalogUnreachableError } from '../errors.ts'
 import { createPause } from '../lib/backoff.ts'
 
 /** Failures of the connection in a row, of whatever products, that open the breaker. */
@@ -28,7 +28,7 @@ export function createBreaker(clock: Pick<Clock, 'nowMs'>, random: () => number 
     pause.end()
   }
   const noteFailure = (error: unknown, isProbe: boolean): void => {
-    if (error instanceof CallNotMadeError) return
+    if (error instanceof CatalogCallBlockedError) return
     if (!(error instanceof CatalogUnreachableError || error instanceof CatalogDeadlineError))
       return noteConnected()
     // A call from before the opening says nothing about the probe that may be under way.
@@ -43,10 +43,10 @@ export function createBreaker(clock: Pick<Clock, 'nowMs'>, random: () => number 
     isPassable,
     /**
      * Make the call. Only failures of the connection count: an answer, whatever it says, shows that there is one.
-     * @throws what the call throws; CallNotMadeError while the breaker is open or a probe is under way
+     * @throws what the call throws; CatalogCallBlockedError while the breaker is open or a probe is under way
      */
     async run<T>(call: () => Promise<T>): Promise<T> {
-      if (!isPassable()) throw new CallNotMadeError('the catalog could not be reached a moment ago')
+      if (!isPassable()) throw new CatalogCallBlockedError('the catalog could not be reached a moment ago')
       const isProbe = !isClosed()
       if (isProbe) isProbing = true
       try {

@@ -1,5 +1,5 @@
 import { MINUTE_MS, SECOND_MS } from '../clock.ts'
-import { CallNotMadeError, CatalogKeyRefusedError, CatalogRateLimitedError } from '../errors.ts'
+import { CatalogCallBlockedError, CatalogKeyRefusedError, CatalogRateLimitedError } from '../errors.ts'
 import { createPause } from '../lib/backoff.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 import { type BreakerState, createBreaker } from './breaker.ts'
@@ -24,7 +24,7 @@ const KEY_PAUSES = { firstMs: 5 * SECOND_MS, longestMs: 10 * MINUTE_MS } as cons
 export type CallGate = Readonly<{
   /**
    * Make the call, or do not.
-   * @throws CallNotMadeError while calls are paused, or when what the purpose may use is spent; else what the call throws.
+   * @throws CatalogCallBlockedError while calls are paused, or when what the purpose may use is spent; else what the call throws.
    */
   pass<T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T>
   /** Would a call go, as far as this process knows? Nothing is counted and nothing is asked. */
@@ -78,7 +78,7 @@ export function createCallGate(options: CallGateOptions): CallGate {
   const callCounted = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
     await limiter.take(purpose)
     if (breaker.state() === 'open')
-      throw new CallNotMadeError('other calls did not reach the catalog meanwhile')
+      throw new CatalogCallBlockedError('other calls did not reach the catalog meanwhile')
     const calledAtMs = clock.nowMs()
     try {
       const answer = await call()
@@ -98,12 +98,12 @@ export function createCallGate(options: CallGateOptions): CallGate {
   })
   return {
     async pass(purpose, call) {
-      if (!hasRoom(purpose)) throw new CallNotMadeError('calls to the catalog are paused')
+      if (!hasRoom(purpose)) throw new CatalogCallBlockedError('calls to the catalog are paused')
       underWay[purpose] += 1
       const release = await semaphore.acquire(MAX_WAIT_MS)
       try {
         if (release === undefined || keyPause.isOn())
-          throw new CallNotMadeError('calls to the catalog are paused, or too many wait')
+          throw new CatalogCallBlockedError('calls to the catalog are paused, or too many wait')
         return await breaker.run(() => callCounted(purpose, call))
       } finally {
         underWay[purpose] -= 1

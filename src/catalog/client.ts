@@ -3,7 +3,7 @@ import { type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { KeySource } from '../config/key-source.ts'
 import {
-  CallNotMadeError,
+  CatalogCallBlockedError,
   CatalogDeadlineError,
   CatalogError,
   CatalogInvalidError,
@@ -86,7 +86,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
       return { value, asOfMs: reply.asOfMs }
     } catch (error) {
       const failure = toCatalogError(error)
-      if (!(failure instanceof CallNotMadeError))
+      if (!(failure instanceof CatalogCallBlockedError))
         options.onCall?.({ operation, outcome: failure.code, reason: failure.message })
       throw failure
     }

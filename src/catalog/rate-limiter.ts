@@ -1,5 +1,5 @@
 import { type Clock, HOUR_MS, SECOND_MS, isWithin, nextMidnightUtcMs } from '../clock.ts'
-import { CallNotMadeError, type CatalogRateLimitedError } from '../errors.ts'
+import { CatalogCallBlockedError, type CatalogRateLimitedError } from '../errors.ts'
 import { createBatcher } from '../lib/batcher.ts'
 import {
   type CallPurpose,
@@ -36,7 +36,7 @@ export type QuotaReport = Readonly<{
 
 /** Keeps calls within the catalog's limits, together with all processes that share the store. */
 export type RateLimiter = Readonly<{
-  /** Count one call. @throws CallNotMadeError when it may not be made. */
+  /** Count one call. @throws CatalogCallBlockedError when it may not be made. */
   take(purpose: CallPurpose): Promise<void>
   noteAnswered(calledAtMs: number): Promise<void>
   noteLimited(error: CatalogRateLimitedError, calledAtMs: number): Promise<void>
@@ -119,7 +119,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 }
 
 function refuseUnlessAllowed(decision: Decision | 'degraded'): void {
-  if (decision !== 'allowed') throw new CallNotMadeError(REFUSALS[decision])
+  if (decision !== 'allowed') throw new CatalogCallBlockedError(REFUSALS[decision])
 }
 
 /** Spread what is left of the walk's share over the rest of the day; without any, wait until it is renewed. */

@@ -1,6 +1,6 @@
 import {
   BadOptionError,
-  CallNotMadeError,
+  CatalogCallBlockedError,
   CatalogError,
   CatalogKeyRefusedError,
   CatalogRateLimitedError,
@@ -121,7 +121,7 @@ async function describeFailure(
   { gate }: CommandParts,
   error: CatalogError,
 ): Promise<CatalogAnswer> {
-  if (!(error instanceof CallNotMadeError)) {
+  if (!(error instanceof CatalogCallBlockedError)) {
     const remedy = findRemedy(error, config) ?? null
     return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
   }
@@ -138,7 +138,7 @@ async function describeFailure(
     return pause(`the request limit is reached until ${until}`, CatalogRateLimitedError)
   }
   if (breaker !== 'closed') return pause('it did not answer a moment ago', CatalogUnreachableError)
-  return pause("the hour's first look-ups, or the day's, are used up", CallNotMadeError)
+  return pause("the hour's first look-ups, or the day's, are used up", CatalogCallBlockedError)
 }
 
 function toLines({ verdict, remedy, facts, offers }: ExplanationView): readonly string[] {

@@ -47,7 +47,7 @@ export class ClusterMetrics {
       registers,
     })
     this.#timeouts = new Counter({
-      name: 'vitrine_worker_silences_total',
+      name: 'vitrine_worker_scrape_timeouts_total',
       help: 'Times that a worker did not send its metrics in time; its previous values were reused',
       registers,
     })

@@ -39,7 +39,7 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
   const given = collectGiven(environment)
   const problems = [...given.keys()]
     .filter((name) => name !== PORT_NAME && !Object.hasOwn(SETTINGS, name))
-    .map((name) => `${name}: there is no such setting (docs/configuration.md lists them)`)
+    .map((name) => `${name}: there is no such setting (docs/operate/configuration.md lists them)`)
   const values = readValues(given, problems)
   checkPartners(values, problems)
   if (problems.length > 0) throw new ConfigError(problems)

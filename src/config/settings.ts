@@ -43,7 +43,7 @@ function seconds(fallbackSeconds: number, meaning: string): Setting<number, stri
   return number(1, MAX_SECONDS, fallbackSeconds, meaning)
 }
 
-/** Every setting by name, in the order of docs/configuration.md. `PORT` stands in for `VITRINE_PORT`. */
+/** Every setting by name, in the order of docs/operate/configuration.md. `PORT` stands in for `VITRINE_PORT`. */
 export const SETTINGS = {
   VITRINE_CATALOG_URL: setting(
     readers.httpAddress,
@@ -120,7 +120,7 @@ export const SETTINGS = {
   VITRINE_CACHE_TAG_HEADER: setting(
     readers.headerName(CACHE_TAG_HEADERS),
     null,
-    'the header that tells a shared cache whose answer it is, to purge by channel and by product (docs/in-front.md); without it none is sent',
+    'the header that tells a shared cache whose answer it is, to purge by channel and by product (docs/operate/cdn.md); without it none is sent',
   ),
   VITRINE_SYNC_CRON: setting(
     readers.cronPattern,

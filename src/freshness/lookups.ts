@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
-import { CallNotMadeError, StoreError } from '../errors.ts'
+import { CatalogCallBlockedError, StoreError } from '../errors.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 
 /** How often a process reads the copy for what another process fetches. In real time: this is between processes. */
@@ -92,9 +92,9 @@ export function createLookups(details: LookupsDetails): Lookups {
       const found = await findFresh(product)
       if (found !== undefined) return found
       if (!isWithin(beganMs, claimMs, clock.nowMs()))
-        throw new CallNotMadeError('another process fetches the product, and has found nothing')
+        throw new CatalogCallBlockedError('another process fetches the product, and has found nothing')
       await systemClock.wait(waitMs, stopping.signal)
-      if (stopping.signal.aborted) throw new CallNotMadeError('the server is stopping')
+      if (stopping.signal.aborted) throw new CatalogCallBlockedError('the server is stopping')
     }
   }
   const track = <T>(task: Promise<T>): Promise<T> => {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, MINUTE_MS, SECOND_MS, isPauseOn } from '../clock.ts'
 import {
-  CallNotMadeError,
+  CatalogCallBlockedError,
   CatalogInvalidError,
   CatalogRedirectError,
   CatalogTooLargeError,
@@ -29,7 +29,7 @@ export function createNegativeCache(clock: Clock, random: () => number = Math.ra
       isPauseOn({ untilMs: untilMs.get(key) ?? 0, nowMs: clock.nowMs(), longestMs: LONGEST_MS }),
     /** `error` is `undefined` for an answer that is of no use to the next visitor. A call that was not made is no failure. */
     add(key: string, error: unknown): void {
-      if (error instanceof CallNotMadeError) return
+      if (error instanceof CatalogCallBlockedError) return
       const isUnusable = UNUSABLE.some((kind) => error instanceof kind)
       const keptMs = (isUnusable ? UNUSABLE_MS : PASSING_MS) * (1 + JITTER_SHARE * random())
       untilMs.set(key, clock.nowMs() + keptMs)

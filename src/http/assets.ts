@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { KEPT_FOLDER } from '../lib/paths.ts'
+import { RELEASED_FOLDER } from '../lib/paths.ts'
 import type { Bodies } from './response.ts'
 
 /** What `npm run build` makes for browsers. */
@@ -36,7 +36,7 @@ type Manifest = Partial<Record<AssetName, Readonly<{ file: string; integrity: st
  * forms of both are built files, too.
  * @throws Error when `npm run build` has not run since a script was kept. Compressing here would only slow every start down.
  */
-export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER) {
+export function loadAssets(builtFolder: string, releasedFolder: string = RELEASED_FOLDER) {
   const manifest = JSON.parse(readBuilt(builtFolder, 'manifest.json').toString()) as Manifest
   const assets = new Map<string, Asset>(
     NAMES.map((name) => {
@@ -45,10 +45,10 @@ export function loadAssets(builtFolder: string, keptFolder: string = KEPT_FOLDER
     }),
   )
   const kept = new Map<string, Asset>(
-    readdirSync(keptFolder)
+    readdirSync(releasedFolder)
       .filter((file) => HASHED_NAME.test(file))
       .map((file) => {
-        const body = readFileSync(join(keptFolder, file))
+        const body = readFileSync(join(releasedFolder, file))
         return [file, loadAsset(builtFolder, { file, integrity: '', body })]
       }),
   )

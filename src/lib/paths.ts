@@ -17,8 +17,8 @@ export const CATALOG_STYLE_FILE: string = join(PACKAGE_FOLDER, 'public/styles/ca
 /** Built scripts and styles with hashed names, and their manifest (made by `npm run build`). */
 export const BUILT_FOLDER: string = join(PACKAGE_FOLDER, 'public/built')
 
-/** Scripts that a release had, under their hashed names, for ever (`npm run keep` adds the present ones). */
-export const KEPT_FOLDER: string = join(PACKAGE_FOLDER, 'public/kept')
+/** Scripts that a release had, under their hashed names, for ever (`npm run release:assets` adds the present ones). */
+export const RELEASED_FOLDER: string = join(PACKAGE_FOLDER, 'public/released')
 
 /** The version in package.json. */
 export const VERSION: string = (

@@ -2,7 +2,7 @@ import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 
 /**
  * How often each process looks how late its event loop turns: an idle one reads this much. Each look wakes the processor, day and
- * night; docs/notes/metrics.md has the figures.
+ * night; docs/contribute/notes/metrics.md has the figures.
  */
 export const LOOP_LOOK_MS = 100
 
@@ -30,7 +30,7 @@ export function createMetrics() {
     registers,
   })
   const drops = new Counter({
-    name: 'vitrine_dropped_total',
+    name: 'vitrine_catalog_items_dropped_total',
     help: 'Products and offers of the catalog that were left out, by channel and reason',
     labelNames: ['channel', 'reason'],
     registers,
@@ -67,7 +67,7 @@ export function createMetrics() {
 function createAnswerCounters(registry: Registry) {
   const added = new Map<string, { readonly answer: CountedAnswer; count: number; add(): void }>()
   const counter = new Counter({
-    name: 'vitrine_answers_total',
+    name: 'vitrine_http_responses_total',
     help: 'Answers by surface, state and cache status',
     labelNames: ['surface', 'state', 'cache'],
     registers: [registry],

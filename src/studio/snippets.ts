@@ -60,13 +60,13 @@ export function listSnippets(details: SnippetDetails) {
     {
       id: 'ssi',
       label: 'nginx include (SSI)',
-      note: 'nginx fetches the fragment and puts it into the page; docs/embedding.md has the location to go with it, and the like for Apache.',
+      note: 'nginx fetches the fragment and puts it into the page; docs/publish/embedding.md has the location to go with it, and the like for Apache.',
       code: `<!--# include virtual="/vitrine${path}" -->`,
     },
     {
       id: 'esi',
       label: 'Varnish include (ESI)',
-      note: 'Varnish fetches the fragment; docs/embedding.md has the VCL to go with it.',
+      note: 'Varnish fetches the fragment; docs/publish/embedding.md has the VCL to go with it.',
       code: `<esi:include src="/vitrine${escapeAttribute(path)}"/>`,
     },
     {

@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../clock.ts'
 import {
-  CallNotMadeError,
+  CatalogCallBlockedError,
   CatalogError,
   CatalogKeyRefusedError,
   CatalogRateLimitedError,
@@ -13,7 +13,7 @@ import type { Walk } from './walk-runner.ts'
 const RETRY_WAITS_MS: readonly number[] = [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS]
 
 /** A refused key, a reached limit or a pause is the same a second later. */
-const LASTING = [CatalogRateLimitedError, CatalogKeyRefusedError, CallNotMadeError]
+const LASTING = [CatalogRateLimitedError, CatalogKeyRefusedError, CatalogCallBlockedError]
 
 /**
  * Make a call of a walk, and retry it after a wait where that may help.

@@ -41,7 +41,7 @@ function split(target: string): Split {
     : { path: target.slice(0, start), query: target.slice(start + 1) }
 }
 
-/** A cache keyed by an allow list of the documented names, in any order (docs/in-front.md). */
+/** A cache keyed by an allow list of the documented names, in any order (docs/operate/cdn.md). */
 const byAllowList =
   (toName: (text: string) => string): CacheKey =>
   (target) => {

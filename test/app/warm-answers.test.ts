@@ -275,5 +275,5 @@ const listCalls = ({ catalog }: Harness): string[] => catalog.calls.map(({ path 
 
 async function countAnswers({ context }: Harness): Promise<string[]> {
   const { text } = await context.metrics.print()
-  return text.split('\n').filter((line) => line.startsWith('vitrine_answers_total'))
+  return text.split('\n').filter((line) => line.startsWith('vitrine_http_responses_total'))
 }

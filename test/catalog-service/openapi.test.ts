@@ -46,8 +46,10 @@ describe('document', () => {
     expect(parameters['Limit']?.schema).toMatchObject({ minimum: 1, maximum: MAX_PAGE_PRODUCTS, default: 50 })
   })
 
-  test('docs/openapi.json - is the document', () => {
-    expect(JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/openapi.json'), 'utf8'))).toEqual(DOCUMENT)
+  test('docs/operate/openapi.json - is the document', () => {
+    expect(JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/operate/openapi.json'), 'utf8'))).toEqual(
+      DOCUMENT,
+    )
   })
 
   test('every reference - leads to a component, and every component is used', () => {

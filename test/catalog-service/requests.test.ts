@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { makeCursor, parseGtin, parsePageRequest } from '../../src/catalog-service/requests.ts'
-import { ServiceError } from '../../src/errors.ts'
+import { CatalogServiceError } from '../../src/errors.ts'
 
 const GTIN = '00000000000017'
 const CURSOR = 'Z3RpbjowMDAwMDAwMDAwMDAxNw'
@@ -16,7 +16,7 @@ function findRefusal(read: () => unknown): unknown {
     read()
     return undefined
   } catch (error) {
-    return error instanceof ServiceError ? [error.statusCode, error.publicMessage] : error
+    return error instanceof CatalogServiceError ? [error.statusCode, error.publicMessage] : error
   }
 }
 

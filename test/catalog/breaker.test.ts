@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type Breaker, createBreaker } from '../../src/catalog/breaker.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import {
-  CallNotMadeError,
+  CatalogCallBlockedError,
   CatalogDeadlineError,
   CatalogInvalidError,
   CatalogKeyRefusedError,
@@ -32,7 +32,7 @@ const UNREACHABLE = new CatalogUnreachableError('refused')
 const run = (under: Under, failure?: Error): Promise<string> =>
   under.breaker
     .run(() => (failure === undefined ? Promise.resolve('answered') : Promise.reject(failure)))
-    .catch((error: Error) => (error instanceof CallNotMadeError ? 'not called' : error.message))
+    .catch((error: Error) => (error instanceof CatalogCallBlockedError ? 'not called' : error.message))
 
 async function fail(under: Under, times: number, failure: Error = UNREACHABLE): Promise<void> {
   for (let turn = 0; turn < times; turn += 1) expect(await run(under, failure)).toBe(failure.message)
@@ -202,7 +202,7 @@ describe('breaker: a probe', () => {
     const under = makeBreaker()
     await fail(under, BREAKING_FAILURES)
     under.clock.advance(5 * SECOND_MS)
-    expect(await run(under, new CallNotMadeError('spent'))).toBe('not called')
+    expect(await run(under, new CatalogCallBlockedError('spent'))).toBe('not called')
     expect([under.breaker.state(), under.breaker.isPassable()]).toEqual(['probing', true])
   })
 

@@ -9,7 +9,7 @@ import { NOON_MS } from '../helpers/harness.ts'
 import { createMemoryQuotaStore } from './memory-quota-store.ts'
 
 const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
-const NOT_MADE = 'VITRINE_CALL_NOT_MADE'
+const NOT_MADE = 'VITRINE_CATALOG_CALL_BLOCKED'
 
 type Under = { gate: CallGate; clock: FakeClock; leftCount: number }
 

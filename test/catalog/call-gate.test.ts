@@ -55,7 +55,7 @@ async function measurePauses(under: GateUnderTest, failure: CatalogError, count:
   return pauses
 }
 
-const NOT_MADE = 'VITRINE_CALL_NOT_MADE'
+const NOT_MADE = 'VITRINE_CATALOG_CALL_BLOCKED'
 const refused = new CatalogKeyRefusedError('401')
 const limited = (retryAfterMs: number | null): CatalogRateLimitedError =>
   new CatalogRateLimitedError('429', retryAfterMs)

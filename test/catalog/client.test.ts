@@ -208,7 +208,7 @@ describe('catalog client: outcomes for the metrics', () => {
     const catalog = await startCatalog()
     const { client, gate, outcomes } = makeClient(catalog.url)
     await gate.pauseUntil(START_MS + 1)
-    await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
     expect(outcomes).toEqual([])
     expect(catalog.calls).toEqual([])
   })

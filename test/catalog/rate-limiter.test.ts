@@ -6,7 +6,7 @@ import {
   createRateLimiter,
 } from '../../src/catalog/rate-limiter.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
-import { type CallNotMadeError, CatalogRateLimitedError } from '../../src/errors.ts'
+import { type CatalogCallBlockedError, CatalogRateLimitedError } from '../../src/errors.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { createMemoryQuotaStore } from './memory-quota-store.ts'
@@ -106,17 +106,21 @@ describe('rate limiter: shares', () => {
 const refusal = (limiter: RateLimiter, purpose: CallPurpose): Promise<string> =>
   limiter.take(purpose).then(
     () => 'taken',
-    (error: CallNotMadeError) => `${error.code}: ${error.message}`,
+    (error: CatalogCallBlockedError) => `${error.code}: ${error.message}`,
   )
 
 describe('rate limiter: refusals', () => {
   test('each cause - says so', async () => {
     const { limiter, clock } = makeLimiters({ dailyLimit: 10, unknownLookupsPerHour: 0 })
-    expect(await refusal(limiter, 'lookup')).toMatch(/^VITRINE_CALL_NOT_MADE: .*for this hour are spent$/)
+    expect(await refusal(limiter, 'lookup')).toMatch(
+      /^VITRINE_CATALOG_CALL_BLOCKED: .*for this hour are spent$/,
+    )
     await takeAll(limiter, 'walk', 5)
-    expect(await refusal(limiter, 'walk')).toMatch(/^VITRINE_CALL_NOT_MADE: .*spent until 00:00 UTC$/)
+    expect(await refusal(limiter, 'walk')).toMatch(/^VITRINE_CATALOG_CALL_BLOCKED: .*spent until 00:00 UTC$/)
     await limiter.pauseUntil(clock.nowMs() + 1)
-    expect(await refusal(limiter, 'walk')).toMatch(/^VITRINE_CALL_NOT_MADE: .*request limit was reached$/)
+    expect(await refusal(limiter, 'walk')).toMatch(
+      /^VITRINE_CATALOG_CALL_BLOCKED: .*request limit was reached$/,
+    )
   })
 
   test('refused call - counts nowhere', async () => {

@@ -169,7 +169,7 @@ describe('check', () => {
       subject: 'catalog and key',
       found: expect.stringContaining(code),
     })
-    expect(result.bad[0]?.cure).not.toContain('docs/errors.md')
+    expect(result.bad[0]?.cure).not.toContain('docs/operate/errors.md')
   })
 
   it('channel that the catalog does not list - 1, names it and VITRINE_CHANNELS', async () => {
@@ -333,7 +333,7 @@ describe('check, the request limit', () => {
     )
     expect(cure).toContain('VITRINE_CATALOG_DAILY_LIMIT')
     expect(remote.catalog.calls).toEqual([])
-    expect((await check(remote.settings)).bad[0]?.found).toContain('VITRINE_CALL_NOT_MADE')
+    expect((await check(remote.settings)).bad[0]?.found).toContain('VITRINE_CATALOG_CALL_BLOCKED')
   })
 
   it('429 met by the check itself - is reached, for the server beside it, too', async () => {

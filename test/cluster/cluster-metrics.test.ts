@@ -83,7 +83,7 @@ describe('metrics of all processes', () => {
         'g_min 3',
         'g_max 5',
         'vitrine_workers 2',
-        'vitrine_worker_silences_total 0',
+        'vitrine_worker_scrape_timeouts_total 0',
       ]),
     )
     expect(text.match(/^# TYPE c_total/gm)).toHaveLength(1)
@@ -91,7 +91,9 @@ describe('metrics of all processes', () => {
 
   test('worker that does not answer in time - is counted, and its previous values stay', async () => {
     const { text } = await print([await makeValues(3)], { isInTime: false })
-    expect([sumSeries(text, 'c_total'), sumSeries(text, 'vitrine_worker_silences_total')]).toEqual([3, 1])
+    expect([sumSeries(text, 'c_total'), sumSeries(text, 'vitrine_worker_scrape_timeouts_total')]).toEqual([
+      3, 1,
+    ])
   })
 
   test('clocks compared by one worker, and not yet by another - are told of each', async () => {
@@ -109,7 +111,7 @@ describe('metrics of all processes', () => {
     ])
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds\{process="worker-1"\} /m)
     expect(text).toMatch(/^process_start_time_seconds\{process="worker-1"\} /m)
-    expect(sumSeries(text, 'vitrine_answers_total', 'surface="fragment"')).toBe(5)
+    expect(sumSeries(text, 'vitrine_http_responses_total', 'surface="fragment"')).toBe(5)
   })
 
   test('state that all share - is told once', async () => {

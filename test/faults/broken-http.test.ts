@@ -197,7 +197,7 @@ describe('one deadline', () => {
       (call) => call.status === 'rejected' && (call.reason as { code: string }).code,
     )
     expect(codes.filter((code) => code === DEADLINE)).toHaveLength(64)
-    expect(codes.filter((code) => code === 'VITRINE_CALL_NOT_MADE')).toHaveLength(16)
+    expect(codes.filter((code) => code === 'VITRINE_CATALOG_CALL_BLOCKED')).toHaveLength(16)
     expect(server.requests).toHaveLength(64)
   })
 

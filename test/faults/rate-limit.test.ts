@@ -58,7 +58,7 @@ const WHILE_LIMITED = {
   UNKNOWN_BOX: '200 unavailable',
   OTHER_CHANNEL_BOX: '404 invalid',
   GRID: '200 shown',
-  walk: 'VITRINE_CALL_NOT_MADE',
+  walk: 'VITRINE_CATALOG_CALL_BLOCKED',
   ready: '200',
 }
 

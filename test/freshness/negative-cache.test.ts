@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import {
-  CallNotMadeError,
+  CatalogCallBlockedError,
   CatalogDeadlineError,
   CatalogInvalidError,
   CatalogRedirectError,
@@ -41,7 +41,7 @@ describe('negative cache', () => {
 
   test('call that was not made - is no failure', () => {
     const failures = createNegativeCache(createFakeClock(0))
-    failures.add('a', new CallNotMadeError('paused'))
+    failures.add('a', new CatalogCallBlockedError('paused'))
     expect(failures.has('a')).toBe(false)
   })
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadAssets } from '../../src/http/assets.ts'
-import { BUILT_FOLDER, KEPT_FOLDER, PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { BUILT_FOLDER, RELEASED_FOLDER, PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-assets-'))
@@ -108,14 +108,14 @@ describe('build of the page', () => {
     for (const part of ['scripts', 'src/browser', 'public', 'package.json', 'tsconfig.json'])
       cpSync(join(PACKAGE_FOLDER, part), join(tree, part), { recursive: true })
     symlinkSync(join(PACKAGE_FOLDER, 'node_modules'), join(tree, 'node_modules'))
-    writeFileSync(join(tree, 'public/kept', RELEASED), 'once()')
+    writeFileSync(join(tree, 'public/released', RELEASED), 'once()')
     await promisify(execFile)(process.execPath, [join(tree, 'scripts/build.mjs'), '--page'])
-    const assets = loadAssets(join(tree, 'public/built'), join(tree, 'public/kept'))
+    const assets = loadAssets(join(tree, 'public/built'), join(tree, 'public/released'))
     const found = assets.findByFile(RELEASED)
     expect(gunzipSync(found?.asset.bodies.gzip ?? '').toString()).toBe('once()')
     expect(brotliDecompressSync(found?.asset.bodies.br ?? '').toString()).toBe('once()')
-    expect(readdirSync(join(tree, 'public/kept')).toSorted()).toEqual(
-      [...readdirSync(KEPT_FOLDER), RELEASED].toSorted(),
+    expect(readdirSync(join(tree, 'public/released')).toSorted()).toEqual(
+      [...readdirSync(RELEASED_FOLDER), RELEASED].toSorted(),
     )
   })
 

@@ -29,9 +29,9 @@ describe('metrics, page', () => {
     const { contentType, text } = await createMetrics().print()
     expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
     expect([...text.matchAll(/^# TYPE (vitrine_.*)$/gm)].map(([, type]) => type)).toEqual([
-      'vitrine_answers_total counter',
+      'vitrine_http_responses_total counter',
       'vitrine_catalog_calls_total counter',
-      'vitrine_dropped_total counter',
+      'vitrine_catalog_items_dropped_total counter',
       'vitrine_store_failures_total counter',
       'vitrine_walks_total counter',
       'vitrine_walk_duration_seconds gauge',
@@ -83,11 +83,11 @@ describe('metrics, counters', () => {
     const answer = { surface: 'embed deals', state: 'shown', cache: 'hit' }
     for (const change of [{}, {}, { state: 'empty' }, { cache: 'stale' }, { surface: 'page' }])
       metrics.countAnswer({ ...answer, ...change })
-    expect(await readSeries(metrics, 'vitrine_answers_total')).toEqual([
-      'vitrine_answers_total{surface="embed deals",state="shown",cache="hit"} 2',
-      'vitrine_answers_total{surface="embed deals",state="empty",cache="hit"} 1',
-      'vitrine_answers_total{surface="embed deals",state="shown",cache="stale"} 1',
-      'vitrine_answers_total{surface="page",state="shown",cache="hit"} 1',
+    expect(await readSeries(metrics, 'vitrine_http_responses_total')).toEqual([
+      'vitrine_http_responses_total{surface="embed deals",state="shown",cache="hit"} 2',
+      'vitrine_http_responses_total{surface="embed deals",state="empty",cache="hit"} 1',
+      'vitrine_http_responses_total{surface="embed deals",state="shown",cache="stale"} 1',
+      'vitrine_http_responses_total{surface="page",state="shown",cache="hit"} 1',
     ])
   })
 
@@ -105,14 +105,14 @@ describe('metrics, counters', () => {
   test('drops - of several pages - are added up by channel and reason; none - make no series', async () => {
     const metrics = createMetrics()
     metrics.countDrops({}, 'a')
-    expect(await readSeries(metrics, 'vitrine_dropped_total')).toEqual([])
+    expect(await readSeries(metrics, 'vitrine_catalog_items_dropped_total')).toEqual([])
     metrics.countDrops({ price: 3, link: 1 }, 'a')
     metrics.countDrops({ price: 2 }, 'a')
     metrics.countDrops({ price: 7 }, 'b')
-    expect(await readSeries(metrics, 'vitrine_dropped_total')).toEqual([
-      'vitrine_dropped_total{channel="a",reason="price"} 5',
-      'vitrine_dropped_total{channel="a",reason="link"} 1',
-      'vitrine_dropped_total{channel="b",reason="price"} 7',
+    expect(await readSeries(metrics, 'vitrine_catalog_items_dropped_total')).toEqual([
+      'vitrine_catalog_items_dropped_total{channel="a",reason="price"} 5',
+      'vitrine_catalog_items_dropped_total{channel="a",reason="link"} 1',
+      'vitrine_catalog_items_dropped_total{channel="b",reason="price"} 7',
     ])
   })
 

@@ -324,11 +324,11 @@ describe('/metrics', () => {
     for (const path of [BOX, BOX, `${BOX}?limit=0`, '/nothing']) await visit(harness, path)
     const seen = await visit(harness, '/metrics', headers)
     expect(seen.headers['cache-control']).toBe('no-store')
-    const counts = seen.text.split('\n').filter((line) => line.startsWith('vitrine_answers_total'))
+    const counts = seen.text.split('\n').filter((line) => line.startsWith('vitrine_http_responses_total'))
     expect(counts.toSorted()).toEqual([
-      'vitrine_answers_total{surface="fragment where-to-buy",state="shown",cache="hit"} 2',
-      'vitrine_answers_total{surface="fragment",state="invalid",cache="none"} 1',
-      'vitrine_answers_total{surface="page",state="invalid",cache="none"} 1',
+      'vitrine_http_responses_total{surface="fragment where-to-buy",state="shown",cache="hit"} 2',
+      'vitrine_http_responses_total{surface="fragment",state="invalid",cache="none"} 1',
+      'vitrine_http_responses_total{surface="page",state="invalid",cache="none"} 1',
     ])
   })
 
@@ -336,7 +336,7 @@ describe('/metrics', () => {
     const harness = await startHarness({ settings })
     await visit(harness, '/healthz')
     await visit(harness, '/readyz')
-    expect((await visit(harness, '/metrics', headers)).text).not.toMatch(/^vitrine_answers_total\{/m)
+    expect((await visit(harness, '/metrics', headers)).text).not.toMatch(/^vitrine_http_responses_total\{/m)
   })
 
   /** Names and labels of our own series. */

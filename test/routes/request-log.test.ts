@@ -38,7 +38,7 @@ function toExchange(path: string, socket: object = {}, isDestroyed = false): Exc
 
 async function countAnswers({ context }: Harness): Promise<string[]> {
   const { text } = await context.metrics.print()
-  return text.split('\n').filter((line) => line.startsWith('vitrine_answers_total'))
+  return text.split('\n').filter((line) => line.startsWith('vitrine_http_responses_total'))
 }
 
 describe('failure of an answer', () => {
@@ -106,8 +106,8 @@ describe('failure of an answer', () => {
     note('fragment', 'invalid')
     note('embed', 'unavailable')
     expect(await countAnswers(harness)).toEqual([
-      'vitrine_answers_total{surface="fragment",state="invalid",cache="none"} 2',
-      'vitrine_answers_total{surface="embed",state="unavailable",cache="none"} 1',
+      'vitrine_http_responses_total{surface="fragment",state="invalid",cache="none"} 2',
+      'vitrine_http_responses_total{surface="embed",state="unavailable",cache="none"} 1',
     ])
   })
 
@@ -253,7 +253,7 @@ describe('flood of failing visits', () => {
     expect(listLines(harness).slice(50)).toMatchObject([{ path: '/nothing/more', leftOut: 150 }, {}])
     expect(listLines(harness).at(-1)).not.toHaveProperty('leftOut')
     expect(await countAnswers(harness)).toEqual([
-      'vitrine_answers_total{surface="page",state="invalid",cache="none"} 202',
+      'vitrine_http_responses_total{surface="page",state="invalid",cache="none"} 202',
     ])
   })
 

@@ -71,7 +71,7 @@ describe('visitors of one widget', () => {
     expect(new Set(seen.map(({ text }) => text)).size).toBe(1)
     expect(render).toHaveBeenCalledTimes(1)
     expect((await harness.context.metrics.print()).text).toMatch(
-      /vitrine_answers_total\{surface="\w+ where-to-buy",state="shown",cache="hit"\} 3/,
+      /vitrine_http_responses_total\{surface="\w+ where-to-buy",state="shown",cache="hit"\} 3/,
     )
   })
 

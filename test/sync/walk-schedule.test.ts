@@ -162,7 +162,7 @@ describe('scheduled walk: does the day hold it', () => {
   test.each([
     ['never walked', { completedStartedAtMs: null }],
     ['under way', { isRunning: true }],
-    ['broken', { failure: 'VITRINE_CALL_NOT_MADE' }],
+    ['broken', { failure: 'VITRINE_CATALOG_CALL_BLOCKED' }],
   ])('a copy %s - due: it is to be finished', async (_state, over) => {
     const copies = { [A]: makeCopy(2_000, MINUTE_MS), [B]: makeCopy(2_000, MINUTE_MS, over) }
     expect(await judge({ limit: 48, copies })).toBe(true)

@@ -195,11 +195,13 @@ describe('walk that may not wait', () => {
   test('share spent between its pages - fails with what it has stored, and does not wait', async () => {
     const order = { mayWait: false }
     const { walks, calls } = await walkWithin({ order })
-    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CALL_NOT_MADE', durationMs: 0 }])
+    expect(walks).toMatchObject([
+      { outcome: 'failed', failure: 'VITRINE_CATALOG_CALL_BLOCKED', durationMs: 0 },
+    ])
     expect(calls).toContainEqual({ operation: 'products', outcome: 'ok', count: 3 })
     expect(place.clock.pendingWaits).toBe(0)
     expect(await readBox(place.copy, toGtin(599))).toBe(`Lamp 599 @${NOON_MS}`)
-    expect(await walkWithin({ order })).toMatchObject({ walks: [], failure: 'VITRINE_CALL_NOT_MADE' })
+    expect(await walkWithin({ order })).toMatchObject({ walks: [], failure: 'VITRINE_CATALOG_CALL_BLOCKED' })
     place.clock.advance(DAY_MS)
     expect((await walkWithin({ order })).walks).toMatchObject([{ outcome: 'complete' }])
     expect(pageCursors()).toHaveLength(5)

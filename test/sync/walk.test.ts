@@ -157,7 +157,7 @@ describe('retries', () => {
 
   test('pause known before - no call is made', async () => {
     const report = await place.walk({ order: { pausedUntilMs: NOON_MS + 1 } })
-    expect(report.failure).toBe('VITRINE_CALL_NOT_MADE')
+    expect(report.failure).toBe('VITRINE_CATALOG_CALL_BLOCKED')
     expect(place.catalog.calls).toEqual([])
   })
 

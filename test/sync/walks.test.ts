@@ -209,8 +209,8 @@ describe('walks within a daily limit', () => {
     await startLimited()
     const { context, catalog, clock } = harness
     const { walks } = await context.walks.runNow()
-    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CALL_NOT_MADE' }])
-    expect(await context.walks.runNow()).toMatchObject({ walks: [], failure: 'VITRINE_CALL_NOT_MADE' })
+    expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_CALL_BLOCKED' }])
+    expect(await context.walks.runNow()).toMatchObject({ walks: [], failure: 'VITRINE_CATALOG_CALL_BLOCKED' })
     expect([clock.pendingWaits, clock.nowMs()]).toEqual([0, NOON_MS])
     expect(catalog.countCalls(PAGES)).toBe(3)
     clock.advance(12 * HOUR_MS)

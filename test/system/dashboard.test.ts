@@ -19,7 +19,7 @@ type Panel = Readonly<{
 }>
 
 const { panels } = JSON.parse(
-  readFileSync(join(PACKAGE_FOLDER, 'docs/grafana/vitrine.json'), 'utf8'),
+  readFileSync(join(PACKAGE_FOLDER, 'docs/operate/grafana/vitrine.json'), 'utf8'),
 ) as Readonly<{ panels: readonly Panel[] }>
 const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
@@ -98,7 +98,7 @@ type Alert = Readonly<{
   annotations: Readonly<{ summary: string }>
 }>
 
-const { groups } = readYaml('docs/grafana/vitrine-alerts.yml') as Readonly<{
+const { groups } = readYaml('docs/operate/grafana/vitrine-alerts.yml') as Readonly<{
   groups: readonly Readonly<{ rules: readonly Alert[] }>[]
 }>
 const alerts = groups.flatMap(({ rules }) => rules)

@@ -40,7 +40,7 @@ export class Report {
         error.upstreamStatus === EMPTY_STATUS
       const found = isEmpty ? 'it is empty' : `${describe(error)} (${error.code})`
       const setting = subject.startsWith('catalog') ? 'VITRINE_CATALOG_DATABASE_URL' : 'VITRINE_DATABASE_URL'
-      this.bad(subject, found, findRemedy(error, this.config, setting) ?? 'See docs/errors.md.')
+      this.bad(subject, found, findRemedy(error, this.config, setting) ?? 'See docs/operate/errors.md.')
       return undefined
     }
   }
@@ -53,7 +53,7 @@ function describe(error: VitrineError): string {
   return error.message.endsWith(reason) ? error.message : `${error.message}: ${reason}`
 }
 
-/** What to do about each failure of a catalog call, by code; the rest is in docs/errors.md. */
+/** What to do about each failure of a catalog call, by code; the rest is in docs/operate/errors.md. */
 const CALL_REMEDIES: Readonly<Record<string, string>> = {
   VITRINE_CATALOG_UNREACHABLE: 'Is VITRINE_CATALOG_URL right, and does this machine reach it?',
   VITRINE_CATALOG_DEADLINE: 'The catalog is slow; VITRINE_CATALOG_TIMEOUT_MS is how long one call may take.',
@@ -61,7 +61,8 @@ const CALL_REMEDIES: Readonly<Record<string, string>> = {
     'Make a new key where the catalog makes them (Settings, Team, API keys; "vitrine catalog keys add NAME" in a catalog of your own), and set VITRINE_CATALOG_KEY.',
   VITRINE_CATALOG_RATE_LIMITED:
     'The daily limit of the plan is reached; the line about the request limit says until when nothing is called.',
-  VITRINE_CALL_NOT_MADE: 'Nothing was called; the line about the request limit says until when, and why.',
+  VITRINE_CATALOG_CALL_BLOCKED:
+    'Nothing was called; the line about the request limit says until when, and why.',
   VITRINE_CATALOG_REDIRECT:
     'Set VITRINE_CATALOG_URL to the address that the redirect leads to; redirects are not followed.',
   VITRINE_CATALOG_STATUS: 'VITRINE_CATALOG_URL is the part of the address before /v0.',

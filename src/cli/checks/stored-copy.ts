@@ -112,7 +112,7 @@ function findFault(config: Config, copy: CopyState, offerCount: number, nowMs: n
   if (failure !== null)
     return {
       found: `; the last walk failed with ${failure}`,
-      cure: findRemedyByCode(failure, config) ?? 'See docs/errors.md.',
+      cure: findRemedyByCode(failure, config) ?? 'See docs/operate/errors.md.',
     }
   if (!isFuture(copy.completedAtMs ?? 0, nowMs)) return null
   return { found: '', cure: 'A running server walks it again by itself; else run "vitrine sync".' }

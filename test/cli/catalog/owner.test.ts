@@ -128,12 +128,12 @@ describe('catalog built by commands alone, asked over HTTP', () => {
   })
 })
 
-describe('docs/catalog.md', () => {
+describe('docs/operate/catalog-service.md', () => {
   it('its worked example - every line ends with 0, and both keys see the product, each with links of its own', async () => {
     const owner = makeOwner()
     const [, table = '', example = ''] =
       /## From nothing[^]*?```csv\n([^`]*)```[^`]*```sh\n([^`]*)```/.exec(
-        readFileSync('docs/catalog.md', 'utf8'),
+        readFileSync('docs/operate/catalog-service.md', 'utf8'),
       ) ?? []
     const feed = join(owner.folder, 'shop.csv')
     writeFileSync(feed, table)
@@ -168,7 +168,9 @@ describe('docs/catalog.md', () => {
   })
 
   it('its templates - can all be used', async () => {
-    const templates = [...readFileSync('docs/catalog.md', 'utf8').matchAll(/\| `(https:[^`]*\{url\}[^`]*)`/g)]
+    const templates = [
+      ...readFileSync('docs/operate/catalog-service.md', 'utf8').matchAll(/\| `(https:[^`]*\{url\}[^`]*)`/g),
+    ]
     expect(templates.length).toBeGreaterThan(2)
     const owner = makeOwner()
     for (const [index, [, template = '']] of templates.entries())

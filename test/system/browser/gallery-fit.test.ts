@@ -1,7 +1,7 @@
 import { PNG } from 'pngjs'
 import { describe, expect, test } from 'vitest'
 import { LANGUAGE_TAGS } from '../../../src/widgets/locales/index.ts'
-import { useOwnFonts } from '../../helpers/photographs.ts'
+import { useOwnFonts } from '../../helpers/screenshots.ts'
 import { LAYOUTS, useGallery } from './gallery-place.ts'
 
 const gallery = useGallery()

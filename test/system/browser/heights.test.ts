@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
-import { useOwnFonts } from '../../helpers/photographs.ts'
+import { useOwnFonts } from '../../helpers/screenshots.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 

@@ -37,7 +37,7 @@ async function reloadWithEndlessAnswer(): Promise<Readonly<{ outcomes: readonly 
   await vi.waitFor(() => expect(fleet.lines('every worker was replaced')).toHaveLength(1))
   outcomes.push(await endless)
   const page = await read(`${fleet.publicUrl}/metrics`)
-  return { outcomes, shown: sumSeries(page, 'vitrine_answers_total', 'state="shown"') }
+  return { outcomes, shown: sumSeries(page, 'vitrine_http_responses_total', 'state="shown"') }
 }
 
 async function stopWithHungWorker(): Promise<Readonly<{ code: number | null; workers: readonly number[] }>> {

@@ -5,7 +5,7 @@ import { CHANNEL_ID, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { ask, read, startFleet, sumSeries } from './fleet-harness.ts'
 
-const ANSWERS = 'vitrine_answers_total'
+const ANSWERS = 'vitrine_http_responses_total'
 const SHOWN = 'state="shown"'
 
 describe('sample data', () => {
@@ -69,7 +69,7 @@ describe('sample data', () => {
     const page = await read(url)
     process.kill(silent, 'SIGCONT')
     expect(sumSeries(page, ANSWERS, SHOWN)).toBe(before + 20)
-    expect(sumSeries(page, 'vitrine_worker_silences_total')).toBeGreaterThanOrEqual(1)
+    expect(sumSeries(page, 'vitrine_worker_scrape_timeouts_total')).toBeGreaterThanOrEqual(1)
     expect(page).toMatch(/^process_resident_memory_bytes\{process="worker-2"\}/m)
   })
 

@@ -134,8 +134,8 @@ describe('429 that one of two servers meets', () => {
     await look(b, 200)
     expect(catalog.calls.length).toBeGreaterThan(0)
     catalog.calls.length = 0
-    expect((await a.walks.runNow()).failure).toBe('VITRINE_CALL_NOT_MADE')
-    expect((await b.walks.runNow()).failure).toBe('VITRINE_CALL_NOT_MADE')
+    expect((await a.walks.runNow()).failure).toBe('VITRINE_CATALOG_CALL_BLOCKED')
+    expect((await b.walks.runNow()).failure).toBe('VITRINE_CATALOG_CALL_BLOCKED')
     expect(catalog.calls).toEqual([])
   })
 
@@ -153,7 +153,7 @@ describe('429 that one of two servers meets', () => {
     ])
     expect([check.code, sync.code]).toEqual([1, 1])
     expect(check.out).toContain('no call leaves until')
-    expect(sync.err).toContain('VITRINE_CALL_NOT_MADE')
+    expect(sync.err).toContain('VITRINE_CATALOG_CALL_BLOCKED')
     expect(catalog.calls).toEqual([])
 
     folder = makeFolder()
@@ -253,7 +253,7 @@ describe('store that fails', () => {
       )
     expect(made).toBe(6)
     setDown(false)
-    await expect(gate.pass('lookup', answer)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    await expect(gate.pass('lookup', answer)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
     expect((await store.updateQuota(clock.nowMs(), (state) => state)).calls.lookup).toBe(10)
   })
 
@@ -265,11 +265,11 @@ describe('store that fails', () => {
     await own.pass('refresh', answer)
     setDown(true)
     await expect(own.pass('refresh', limited)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_RATE_LIMITED' })
-    await expect(own.pass('refresh', answer)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    await expect(own.pass('refresh', answer)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
     expect(await other.pass('refresh', answer)).toBe('answer')
     setDown(false)
-    await expect(own.pass('refresh', answer)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
-    await expect(other.pass('walk', answer)).rejects.toMatchObject({ code: 'VITRINE_CALL_NOT_MADE' })
+    await expect(own.pass('refresh', answer)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
+    await expect(other.pass('walk', answer)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
     clock.advance(HOUR_MS + 1)
     expect(await other.pass('refresh', answer)).toBe('answer')
   })

@@ -87,7 +87,7 @@ describe('compose.yaml', () => {
   it('the key as a file - where operators are told to put it - is in no commit, and no command leaves it out', () => {
     const [volume = ''] = (readYaml(FILES[1]) as Compose).services['vitrine-a']?.volumes ?? []
     expect(read('.gitignore').split('\n')).toContain(`/${volume.split(':')[0]?.replace('./', '')}/`)
-    const text = read('docs/deploying.md')
+    const text = read('docs/operate/deployment.md')
     expect(text).toContain(`COMPOSE_FILE=${FILES.join(':')}`)
     expect(text).not.toContain('docker compose --file')
   })

@@ -34,7 +34,7 @@ type Kustomization = Readonly<{ resources: string[]; images: { name: string; new
 /** A stop of the server itself, at most. */
 const STOP_SECONDS = 10
 
-/** Cores that a walk takes beside visitors, those that visitors take of each pod of a cell, and how long a walk is: docs/sizing.md. */
+/** Cores that a walk takes beside visitors, those that visitors take of each pod of a cell, and how long a walk is: docs/operate/sizing.md. */
 const WALK_CORES = 0.7
 const VISITORS_CORES = 0.29
 const WALK_SECONDS = 500

@@ -245,6 +245,7 @@ function listColumns(table: string): readonly (readonly [string, GateMode])[] {
 
 function readCell(table: string, row: string, column: string): string {
   const cell = readTable(table).get(row)?.get(column)
-  if (cell === undefined) throw new Error(`docs/embedding.md, "${table}" has no cell ${row} x ${column}`)
+  if (cell === undefined)
+    throw new Error(`docs/publish/embedding.md, "${table}" has no cell ${row} x ${column}`)
   return cell
 }

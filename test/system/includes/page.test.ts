@@ -55,7 +55,7 @@ const tests = readdirSync(join(PACKAGE_FOLDER, 'test/system/includes'))
   .map((name) => readFileSync(join(PACKAGE_FOLDER, 'test/system/includes', name), 'utf8'))
   .join('\n')
 
-describe('docs/embedding.md', () => {
+describe('docs/publish/embedding.md', () => {
   it.each(WAYS)('a way to publish: %s - has a section, and the table at the top leads to it', (way) => {
     expect(listHeadings()).toContain(way)
     const top = PAGE.slice(0, PAGE.indexOf('## Addresses'))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 /** The page whose recipes are run here, word for word. */
-export const PAGE: string = readFileSync(join(PACKAGE_FOLDER, 'docs/embedding.md'), 'utf8')
+export const PAGE: string = readFileSync(join(PACKAGE_FOLDER, 'docs/publish/embedding.md'), 'utf8')
 
 /** Where a block of code stands on the page: its heading, its language, and which one of them it is. */
 export type BlockPlace = Readonly<{ heading: string; language: string; index?: number }>
@@ -17,7 +17,7 @@ export function readRecipe(place: BlockPlace, substitutions: readonly Substituti
   const found = blocks[place.index ?? 0]
   if (found === undefined)
     throw new Error(
-      `docs/embedding.md has no ${place.language} block ${place.index ?? 0} below "${place.heading}"`,
+      `docs/publish/embedding.md has no ${place.language} block ${place.index ?? 0} below "${place.heading}"`,
     )
   return substitutions.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the recipe below "${place.heading}" has no "${from}"`)
@@ -37,7 +37,7 @@ export type Table = ReadonlyMap<string, ReadonlyMap<string, string>>
 export function readTable(heading: string): Table {
   const lines = readSection(heading).split('\n')
   const start = lines.findIndex((line) => line.startsWith('|'))
-  if (start === -1) throw new Error(`docs/embedding.md has no table below "${heading}"`)
+  if (start === -1) throw new Error(`docs/publish/embedding.md has no table below "${heading}"`)
   const rest = lines.slice(start)
   const end = rest.findIndex((line) => !line.startsWith('|'))
   const [head = [], , ...rows] = rest.slice(0, end === -1 ? undefined : end).map(toCells)
@@ -57,7 +57,7 @@ function toCells(line: string): string[] {
 function readSection(heading: string): string {
   const lines = PAGE.split('\n')
   const start = lines.findIndex((line) => /^#{1,6} /.test(line) && line.replace(/^#+ /, '') === heading)
-  if (start === -1) throw new Error(`docs/embedding.md has no heading "${heading}"`)
+  if (start === -1) throw new Error(`docs/publish/embedding.md has no heading "${heading}"`)
   let isCode = false
   const end = lines.findIndex((line, index) => {
     if (index <= start) return false

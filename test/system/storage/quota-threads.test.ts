@@ -52,7 +52,7 @@ function takeInThread(
       for (let turn = 0; turn < 30; turn += 1)
         await limiter.take('walk').then(
           () => { taken += 1 },
-          (error) => { if (error.code !== 'VITRINE_CALL_NOT_MADE') throw error },
+          (error) => { if (error.code !== 'VITRINE_CATALOG_CALL_BLOCKED') throw error },
         )
       await store.close()
       parentPort.postMessage(taken)

@@ -1,0 +1,18 @@
+/**
+ * `npm run release:assets`: puts the built scripts that other sites load into public/released/, under their hashed names. Publishers pin
+ * them by their digest: what a release had is never changed or deleted there.
+ */
+import { copyFile, mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const PUBLIC_FOLDER = fileURLToPath(new URL('../public', import.meta.url))
+const RELEASED_FOLDER = join(PUBLIC_FOLDER, 'released')
+
+const manifest = JSON.parse(await readFile(join(PUBLIC_FOLDER, 'built/manifest.json'), 'utf8'))
+await mkdir(RELEASED_FOLDER, { recursive: true })
+for (const name of ['embed.js', 'frame.js']) {
+  const { file } = manifest[name]
+  await copyFile(join(PUBLIC_FOLDER, 'built', file), join(RELEASED_FOLDER, file))
+  process.stdout.write(`kept ${file}\n`)
+}

@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import pixelmatch from 'pixelmatch'
+import type { Page } from 'playwright-core'
+import { PNG } from 'pngjs'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+
+const SCREENSHOTS_FOLDER = join(PACKAGE_FOLDER, 'test/system/browser/screenshots')
+const FAILED_FOLDER = join(tmpdir(), 'vitrine-screenshots')
+
+/** Differences of colour below this share are those of two browsers' edges of letters. */
+const COLOUR_THRESHOLD = 0.15
+/**
+ * Share of the pixels that may differ, and how many pixels a side may: rounding of lines, not a look. Chromium 147 and 156
+ * differ in 0.27 % at most, the smallest change that a test looks for in 0.6 %.
+ */
+const MAX_DIFFERENT_SHARE = 0.004
+const MAX_SIDE_DIFFERENCE_PX = 2
+
+const require = createRequire(import.meta.url)
+const FONTS = [
+  ['Screenshot', '@fontsource-variable/inter/files/inter-latin-wght-normal.woff2'],
+  [
+    'Screenshot Arabic',
+    '@fontsource-variable/noto-sans-arabic/files/noto-sans-arabic-arabic-wght-normal.woff2',
+  ],
+] as const
+
+/** Puts the screenshots' own fonts into a page: those of a system differ from machine to machine. */
+export async function useOwnFonts(page: Page): Promise<void> {
+  const faces = await Promise.all(
+    FONTS.map(async ([family, file]) => {
+      const data = (await readFile(require.resolve(file))).toString('base64')
+      return `@font-face { font-family: '${family}'; font-weight: 100 900; src: url(data:font/woff2;base64,${data}) }`
+    }),
+  )
+  const use =
+    ":root, .page { --vitrine-font: 'Screenshot', 'Screenshot Arabic'; font-family: 'Screenshot', 'Screenshot Arabic' }"
+  await page.addStyleTag({ content: `${faces.join('\n')}\n${use}` })
+  await page.evaluate(
+    "Promise.all(['Screenshot', 'Screenshot Arabic'].flatMap((name) => [400, 600].map((weight) => document.fonts.load(`${weight} 16px '${name}'`, 'aع'))))",
+  )
+}
+
+/** The whole page as it is painted, at half its size. */
+export type Screenshot = Readonly<{ image: PNG; page: Page }>
+
+/** Screenshots a page once, for all that is looked at on it: each on whole pixels, or its lines would be rounded another way. */
+export async function takeScreenshot(page: Page, selector = '.ground'): Promise<Screenshot> {
+  await page.evaluate(`for (const element of document.querySelectorAll(${JSON.stringify(selector)})) {
+    const { left, top } = element.getBoundingClientRect()
+    const [x, y] = [left + scrollX, top + scrollY]
+    element.style.cssText = 'position:relative;left:' + (Math.round(x) - x) + 'px;top:' + (Math.round(y) - y) + 'px'
+  }`)
+  const bytes = await page.screenshot({ fullPage: true, animations: 'disabled', caret: 'hide' })
+  return { image: PNG.sync.read(bytes), page }
+}
+
+/**
+ * Compares an element of a screenshot with what is kept of it: `undefined` when they are alike, else what differs and
+ * where to look. `npm run screenshots` keeps them all anew, for somebody to look at and commit.
+ */
+export async function compareWithBaseline(
+  { image, page }: Screenshot,
+  selector: string,
+  name: string,
+): Promise<string | undefined> {
+  const taken = await cutOut({ image, page }, selector)
+  const path = join(SCREENSHOTS_FOLDER, `${name}.png`)
+  // oxlint-disable-next-line node/no-process-env -- an order to the tests, not a setting
+  if (process.env['SCREENSHOTS'] === 'update') {
+    await keep(path, taken)
+    return undefined
+  }
+  if (!existsSync(path)) return `${name}: no screenshot is kept; "npm run screenshots" takes it`
+  const difference = compareImages(PNG.sync.read(await readFile(path)), taken)
+  if (difference === undefined) return undefined
+  const place = join(FAILED_FOLDER, `${name}.png`)
+  await keep(place, taken)
+  return `${name}: ${difference}; taken now: ${place}`
+}
+
+/** An element of a screenshot, at half its size; one that is not in the document is looked for in its isolated widget. */
+export async function cutOut({ image, page }: Screenshot, selector: string): Promise<PNG> {
+  return halve(cut(image, await findPlace(page, selector)))
+}
+
+type Place = Readonly<{ x: number; y: number; width: number; height: number }>
+
+async function findPlace(page: Page, selector: string): Promise<Place> {
+  return page.evaluate<Place>(`(() => {
+    const find = (root) => root?.querySelector(${JSON.stringify(selector)})
+    const element = find(document) ?? find(document.querySelector('.vitrine-host')?.shadowRoot)
+    const { left, top, width, height } = element.getBoundingClientRect()
+    return { x: Math.round(left + scrollX), y: Math.round(top + scrollY), width: Math.round(width), height: Math.round(height) }
+  })()`)
+}
+
+async function keep(path: string, image: PNG): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(
+    path,
+    PNG.sync.write(image, { colorType: 2, deflateLevel: 9, deflateStrategy: 0, filterType: 0 }),
+  )
+}
+
+/** What tells two images apart; `undefined`: nothing that a reader would see. */
+export function compareImages(kept: PNG, taken: PNG): string | undefined {
+  const sides = [kept.width - taken.width, kept.height - taken.height].map(Math.abs)
+  if (Math.max(...sides) > MAX_SIDE_DIFFERENCE_PX)
+    return `was ${kept.width} x ${kept.height}, is ${taken.width} x ${taken.height}`
+  const width = Math.min(kept.width, taken.width)
+  const height = Math.min(kept.height, taken.height)
+  const [before, now] = [kept, taken].map((image) => cut(image, { x: 0, y: 0, width, height }).data)
+  const different = pixelmatch(before as Buffer, now as Buffer, undefined, width, height, {
+    threshold: COLOUR_THRESHOLD,
+  })
+  const share = different / (width * height)
+  return share > MAX_DIFFERENT_SHARE ? `${(share * 100).toFixed(2)} % of it differ` : undefined
+}
+
+function cut(image: PNG, { x, y, width, height }: Place): PNG {
+  const part = new PNG({ width, height })
+  PNG.bitblt(image, part, x, y, width, height, 0, 0)
+  return part
+}
+
+/** Each pixel is the mean of four, in 32 steps: what is left is the look, without the browser's own edges, in a small file. */
+function halve({ data, width, height }: PNG): PNG {
+  const half = new PNG({ width: width >> 1, height: height >> 1 })
+  for (let index = 0; index < half.data.length; index += 1) {
+    const channel = index & 3
+    const x = ((index >> 2) % half.width) * 2
+    const y = Math.floor((index >> 2) / half.width) * 2
+    const at = (y * width + x) * 4 + channel
+    const below = at + width * 4
+    const sum = (data[at] ?? 0) + (data[at + 4] ?? 0) + (data[below] ?? 0) + (data[below + 4] ?? 0)
+    half.data[index] = (sum >> 2) & 0xf8
+  }
+  return half
+}

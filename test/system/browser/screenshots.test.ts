@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
+import { compareWithBaseline, takeScreenshot, useOwnFonts } from '../../helpers/screenshots.ts'
+import { LAYOUTS, useGallery } from './gallery-place.ts'
+
+const gallery = useGallery()
+
+/** Every case in a phone's column, a layout a page. */
+const IN_A_PHONE = LAYOUTS.map((layout) => ({
+  set: 'phone',
+  query: `theme=light&layout=${layout}`,
+  specimens: GALLERY_CASES.map(({ id }) => `${layout}-${id}-light`),
+}))
+
+/** Every layout in other themes, columns and languages, a case a page. */
+const ELSEWHERE = (
+  [
+    ['dark', 'theme=dark', ['usual', 'long', 'right-to-left', 'accent']],
+    ['article', 'theme=light&width=article', ['usual', 'long', 'right-to-left', 'old-prices']],
+    ['page', 'theme=light&width=page', ['usual']],
+    ['german', 'theme=light&locale=de', ['usual']],
+  ] as const
+).flatMap(([set, query, cases]) =>
+  cases.map((id) => ({
+    set,
+    query: `${query}&case=${id}`,
+    specimens: LAYOUTS.map((layout) => `${layout}-${id}-${set === 'dark' ? 'dark' : 'light'}`),
+  })),
+)
+
+describe('the gallery', () => {
+  test.each([...IN_A_PHONE, ...ELSEWHERE])(
+    '$set, $query - looks as it did',
+    async ({ set, query, specimens }) => {
+      const page = await gallery.open(query)
+      await useOwnFonts(page)
+      const taken = await takeScreenshot(page)
+      const compare = (id: string): Promise<string | undefined> =>
+        compareWithBaseline(taken, `#${id}`, `${set}/${id}`)
+      const differences = await Promise.all(specimens.map(compare))
+      expect(differences.filter((difference) => difference !== undefined)).toEqual([])
+    },
+  )
+})
+
+describe('theme auto', () => {
+  test.each([
+    ['light', 'phone'],
+    ['dark', 'dark'],
+  ] as const)('reader prefers %s - looks as that theme does', async (colorScheme, set) => {
+    const page = await gallery.open('theme=auto&case=usual', { colorScheme })
+    await useOwnFonts(page)
+    const taken = await takeScreenshot(page)
+    for (const layout of LAYOUTS)
+      expect(
+        await compareWithBaseline(taken, `#${layout}-usual-auto`, `${set}/${layout}-usual-${colorScheme}`),
+      ).toBeUndefined()
+  })
+})
+
+describe('screenshots', () => {
+  test.each([
+    ['a price in another place', '.vitrine-price { translate: 60px 0 }'],
+    ['a line that is gone', '.vitrine-note { display: none !important }'],
+    ['other colours', '.vitrine { --vitrine-accent-text: #b00; --vitrine-ink: #00b }'],
+    ['no picture', '.vitrine-picture img { visibility: hidden }'],
+  ])('%s - is found out', async (_what, rule) => {
+    const page = await gallery.open('layout=where-to-buy-card&case=usual&theme=light')
+    await useOwnFonts(page)
+    await page.addStyleTag({ content: rule })
+    const specimen = '#where-to-buy-card-usual-light'
+    const difference = await compareWithBaseline(
+      await takeScreenshot(page),
+      specimen,
+      'phone/where-to-buy-card-usual-light',
+    )
+    expect(difference).toMatch(/differ|was/)
+  })
+})
