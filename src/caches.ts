@@ -2,21 +2,21 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { CachedDeals } from './freshness/deals.ts'
 import { createResponseCache } from './http/response-cache.ts'
-import { type CacheBounds, createMemory } from './lib/lru-cache.ts'
+import { type CacheBounds, createLruCache } from './lib/lru-cache.ts'
 import type { CopyEntry } from './storage/store.ts'
 
-export type Memories = ReturnType<typeof createMemories>
+export type Caches = ReturnType<typeof createCaches>
 
 /** Create the caches in memory of one process, together within the bounds of the settings. */
-export function createMemories({ cacheMaxEntries, cacheMaxBytes }: Config, clock: Clock) {
+export function createCaches({ cacheMaxEntries, cacheMaxBytes }: Config, clock: Clock) {
   const share = (entriesShare: number, bytesShare: number): CacheBounds => ({
     maxEntries: Math.max(1, Math.floor(cacheMaxEntries * entriesShare)),
     maxBytes: Math.max(1, Math.floor(cacheMaxBytes * bytesShare)),
   })
   // Responses have most: nobody asks for the data of a cached response.
   return {
-    products: createMemory<CopyEntry>(share(1 / 4, 1 / 16)),
-    deals: createMemory<CachedDeals>(share(1 / 8, 1 / 16)),
+    products: createLruCache<CopyEntry>(share(1 / 4, 1 / 16)),
+    deals: createLruCache<CachedDeals>(share(1 / 8, 1 / 16)),
     responses: createResponseCache(share(5 / 8, 7 / 8), clock),
   }
 }

@@ -1,6 +1,6 @@
 import { type CallGate, createCallGate } from './catalog/call-gate.ts'
 import { createCatalogClient } from './catalog/client.ts'
-import { type Memories, createMemories } from './caches.ts'
+import { type Caches, createCaches } from './caches.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { KeySource } from './config/key-source.ts'
@@ -82,7 +82,7 @@ export type Context = Omit<ContextDetails, 'catalog' | 'walkRunner' | 'openLongR
     clocks: ClockWatch
     channels: ChannelSource
     widgets: Widgets
-    memories: Memories
+    memories: Caches
     walks: Walks
     /** Resolves when the stored copy has what was looked up. */
     settle(): Promise<void>
@@ -131,7 +131,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
       noteCall(call)
     },
   })
-  const memories = createMemories(config, clock)
+  const memories = createCaches(config, clock)
   const parts = { config, clock, client, gate, store, memories }
   const sources = createSources({ ...parts, onStoreFailure: storeHealth.note, onDrops: metrics.countDrops })
   const walks = new Walks({ ...details, gate, store, clocks, metrics, ownOrigin })

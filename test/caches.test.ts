@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { type Memories, createMemories } from '../src/caches.ts'
+import { type Caches, createCaches } from '../src/caches.ts'
 import { systemClock } from '../src/clock.ts'
 import { parseConfig } from '../src/config/config.ts'
 import { makeResponse } from './helpers/responses.ts'
 
 const NAMES = ['products', 'deals', 'responses'] as const
 
-const makeMemories = (maxEntries: number, maxBytes: number): Memories => {
+const makeMemories = (maxEntries: number, maxBytes: number): Caches => {
   const settings = {
     VITRINE_CACHE_MAX_ENTRIES: String(maxEntries),
     VITRINE_CACHE_MAX_BYTES: String(maxBytes),
   }
-  return createMemories(parseConfig(settings).config, systemClock)
+  return createCaches(parseConfig(settings).config, systemClock)
 }
 
 /** Puts far more into each cache than all of them may hold together. */
-function fill(memories: Memories, count: number, bytes: number): void {
+function fill(memories: Caches, count: number, bytes: number): void {
   const response = makeResponse({ bodies: { identity: 'x'.repeat(bytes) } })
   for (let index = 0; index < count; index += 1) {
     const key = String(index).padStart(8, '0')
@@ -25,7 +25,7 @@ function fill(memories: Memories, count: number, bytes: number): void {
   }
 }
 
-const sum = (memories: Memories, read: 'entryCount' | 'byteCount'): number =>
+const sum = (memories: Caches, read: 'entryCount' | 'byteCount'): number =>
   NAMES.reduce((total, name) => total + memories[name][read](), 0)
 
 describe('caches in memory', () => {

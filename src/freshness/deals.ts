@@ -3,7 +3,7 @@ import type { FreshnessConfig } from '../config/config.ts'
 import { UnavailableError } from '../errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import { waitInTime } from '../lib/in-time.ts'
-import type { Memory } from '../lib/lru-cache.ts'
+import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../storage/store.ts'
 import { type Cached, judgeAge } from './age.ts'
@@ -22,7 +22,7 @@ export type WantedDeals = Readonly<{
 
 type DealSourceDetails = Readonly<{
   store: Pick<CopyStore, 'getCopyState' | 'findDeals' | 'findDealCurrency'>
-  memory: Memory<CachedDeals>
+  memory: LruCache<CachedDeals>
   clock: Clock
   config: FreshnessConfig
   onStoreFailure(error: unknown): void

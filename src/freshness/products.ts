@@ -6,7 +6,7 @@ import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { Config, FreshnessConfig } from '../config/config.ts'
 import { CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
 import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
-import type { Memory } from '../lib/lru-cache.ts'
+import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { isCheckDigitRight } from '../offers/gtin.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
@@ -22,7 +22,7 @@ export type ProductSourceDetails = Readonly<{
   store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
   lookups: Lookups
   channels: ChannelSource
-  memory: Memory<CopyEntry>
+  memory: LruCache<CopyEntry>
   failures: NegativeCache
   clock: Clock
   config: FreshnessConfig

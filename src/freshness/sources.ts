@@ -3,7 +3,7 @@ import type { CatalogClient } from '../catalog/client.ts'
 import type { Drops } from '../catalog/parse.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import type { Memory } from '../lib/lru-cache.ts'
+import type { LruCache } from '../lib/lru-cache.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { judgeAge } from './age.ts'
 import { ChannelSource } from './channels.ts'
@@ -18,7 +18,7 @@ type SourcesDetails = Readonly<{
   client: CatalogClient
   gate: CallGate
   store: CopyStore
-  memories: Readonly<{ products: Memory<CopyEntry>; deals: Memory<CachedDeals> }>
+  memories: Readonly<{ products: LruCache<CopyEntry>; deals: LruCache<CachedDeals> }>
   onStoreFailure(error: unknown): void
   onDrops(drops: Drops, channelId: string): void
 }>

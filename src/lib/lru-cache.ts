@@ -7,10 +7,10 @@ const ENTRY_OVERHEAD_BYTES = 200
 export type CacheBounds = Readonly<{ maxEntries: number; maxBytes: number }>
 
 /** A bounded cache; the least recently used entry goes first. The caller judges ages. */
-export type Memory<T extends object> = ReturnType<typeof createMemory<T>>
+export type LruCache<T extends object> = ReturnType<typeof createLruCache<T>>
 
 /** Create a cache on lru-cache `get` and `set`; its `fetch` drops good values on failure and is not used. */
-export function createMemory<T extends object>({ maxEntries, maxBytes }: CacheBounds) {
+export function createLruCache<T extends object>({ maxEntries, maxBytes }: CacheBounds) {
   const cache = new LRUCache<string, T>({ max: maxEntries, maxSize: maxBytes })
   return {
     get: (key: string): T | undefined => cache.get(key),

@@ -3,7 +3,7 @@ import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 import type { CopyStore, WalkStore } from '../../src/storage/store.ts'
 import { StoreError } from '../../src/errors.ts'
 import { type CachedDeals, type WantedDeals, DealSource } from '../../src/freshness/deals.ts'
-import { type Memory, createMemory } from '../../src/lib/lru-cache.ts'
+import { type LruCache, createLruCache } from '../../src/lib/lru-cache.ts'
 import { makeQuery, walkAll } from '../storage/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { defer } from '../helpers/defer.ts'
@@ -17,7 +17,7 @@ let store: CopyStore & WalkStore
 let isBroken: boolean
 let readCount: number
 let deals: DealSource
-let memory: Memory<CachedDeals>
+let memory: LruCache<CachedDeals>
 let onRead: () => void
 let onFind: () => Promise<void>
 
@@ -28,7 +28,7 @@ beforeEach(async () => {
   readCount = 0
   onRead = () => {}
   onFind = () => Promise.resolve()
-  memory = createMemory<CachedDeals>({ maxEntries: 10, maxBytes: 1_000_000 })
+  memory = createLruCache<CachedDeals>({ maxEntries: 10, maxBytes: 1_000_000 })
   const failing = <T extends unknown[], R>(read: (...parameters: T) => Promise<R>) => {
     return (...parameters: T): Promise<R> =>
       isBroken ? Promise.reject(new StoreError('broken')) : read(...parameters)

@@ -12,7 +12,7 @@ import type { CopyEntry, CopyStore, WalkStore } from '../../src/storage/store.ts
 import { judgeAge } from '../../src/freshness/age.ts'
 import { ChannelSource } from '../../src/freshness/channels.ts'
 import { createNegativeCache } from '../../src/freshness/negative-cache.ts'
-import { type Memory, createMemory } from '../../src/lib/lru-cache.ts'
+import { type LruCache, createLruCache } from '../../src/lib/lru-cache.ts'
 import { ProductSource } from '../../src/freshness/products.ts'
 import {
   CHANNEL_ID,
@@ -60,7 +60,7 @@ export type Sources = Readonly<{
   /** Asks as a visitor does who has waited for nothing before. */
   getProduct(gtin: string): ReturnType<ProductSource['getProduct']>
   channels: ChannelSource
-  memory: Memory<CopyEntry>
+  memory: LruCache<CopyEntry>
   storeFailures: unknown[]
   /** Resolves when the store has every look-up. */
   settle(): Promise<void>
@@ -91,7 +91,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
   const failures = createNegativeCache(clock, options.random ?? (() => 0))
   const shared = { client, gate, store, clock, config, failures, onStoreFailure }
   const channels = new ChannelSource({ ...shared, channels: options.served ?? null })
-  const memory = createMemory<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
+  const memory = createLruCache<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
   const lookups = createLookups({
     ...shared,
     isShared: options.isOneOfMany === true,

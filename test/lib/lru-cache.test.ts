@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMemory } from '../../src/lib/lru-cache.ts'
+import { createLruCache } from '../../src/lib/lru-cache.ts'
 
 describe('memory', () => {
   test('value - is given again until it is deleted or replaced', () => {
-    const memory = createMemory<{ n: number }>({ maxEntries: 2, maxBytes: 10_000 })
+    const memory = createLruCache<{ n: number }>({ maxEntries: 2, maxBytes: 10_000 })
     memory.set('a', { n: 1 }, 0)
     memory.set('a', { n: 2 }, 0)
     expect([memory.get('a'), memory.get('b'), memory.entryCount()]).toEqual([{ n: 2 }, undefined, 1])
@@ -13,7 +13,7 @@ describe('memory', () => {
   })
 
   test('more entries than allowed - what was used longest ago goes', () => {
-    const memory = createMemory<object>({ maxEntries: 2, maxBytes: 10_000 })
+    const memory = createLruCache<object>({ maxEntries: 2, maxBytes: 10_000 })
     memory.set('a', {}, 0)
     memory.set('b', {}, 0)
     memory.get('a')
@@ -22,14 +22,14 @@ describe('memory', () => {
   })
 
   test('value larger than all of the memory - is not kept, and costs nothing else its place', () => {
-    const memory = createMemory<object>({ maxEntries: 10, maxBytes: 10_000 })
+    const memory = createLruCache<object>({ maxEntries: 10, maxBytes: 10_000 })
     memory.set('a', {}, 100)
     memory.set('b', {}, 10_001)
     expect([memory.get('a'), memory.get('b')]).toEqual([{}, undefined])
   })
 
   test('long keys - count, too', () => {
-    const memory = createMemory<object>({ maxEntries: 10, maxBytes: 10_000 })
+    const memory = createLruCache<object>({ maxEntries: 10, maxBytes: 10_000 })
     memory.set('k'.repeat(2_000), {}, 0)
     expect(memory.byteCount()).toBeGreaterThanOrEqual(4_000)
   })
@@ -38,7 +38,7 @@ describe('memory', () => {
     const entry = fc.tuple(fc.string(), fc.nat(4_000))
     fc.assert(
       fc.property(fc.array(entry), fc.integer({ min: 1, max: 5 }), (entries, maxEntries) => {
-        const memory = createMemory<object>({ maxEntries, maxBytes: 6_000 })
+        const memory = createLruCache<object>({ maxEntries, maxBytes: 6_000 })
         for (const [key, bytes] of entries) {
           memory.set(key, {}, bytes)
           expect(memory.entryCount()).toBeLessThanOrEqual(maxEntries)
