@@ -1,9 +1,9 @@
-/** `npm run bench`: measures the built program beside named peers in alternating rounds, and judges its targets. */
+/** `npm run bench`: measure the built program against named peers in alternating rounds, and check the targets. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { describePlace, formatOutcome } from './lib/report.mjs'
+import { describeEnvironment, formatOutcome } from './lib/report.mjs'
 import { createRun } from './lib/run.mjs'
 import { cold } from './scenarios/cold.mjs'
 import { copy } from './scenarios/copy.mjs'
@@ -21,23 +21,23 @@ const SCENARIOS = [hot, mix, cold, copy, grids, walk, importing, start, memory, 
 
 const USAGE = `npm run bench -- [scenario ...] [options]
 
-Scenarios (all when none is named):
+Scenarios (default: all):
 ${SCENARIOS.map(({ name, about }) => `  ${name.padEnd(9)} ${about}`).join('\n')}
 
 Options:
-  --rounds N      rounds of each scenario; peers take turns in each (5)
-  --seconds N     seconds of a round (2)
-  --products N    products that are walked and imported (100000); targets need at least that many
-  --node PATH     the Node that runs every server, ours and the peers (this one)
-  --database URL  an empty PostgreSQL database for sizing, in place of SQLite
-  --results DIR   where tables and rounds are written (bench/results)
-  --no-judge      exit code 0 even if a target is missed
+  --rounds N      rounds of each scenario; each measures all peers (5)
+  --seconds N     duration of a measurement in a round (2)
+  --products N    products to walk and import (100000); targets need at least as many
+  --node PATH     Node executable for all servers, Vitrine and peers (the current one)
+  --database URL  empty PostgreSQL database for the sizing scenario, instead of SQLite
+  --results DIR   folder for tables and rounds (bench/results)
+  --no-fail       exit with code 0 even if a target is missed
 `
 
 const USAGE_EXIT_CODE = 2
 
-/** @returns options of the run, or a text that says what is wrong */
-function readArguments(words) {
+/** @returns the options of the run, or an error message with the usage */
+function parseArguments(args) {
   const text = { type: 'string' }
   const options = {
     rounds: text,
@@ -46,14 +46,14 @@ function readArguments(words) {
     node: text,
     database: text,
     results: text,
-    judge: { type: 'boolean' },
+    fail: { type: 'boolean' },
     help: { type: 'boolean' },
   }
   try {
-    const parsed = parseArgs({ args: words, options, allowPositionals: true, allowNegative: true })
+    const parsed = parseArgs({ args, options, allowPositionals: true, allowNegative: true })
     const { values, positionals: names } = parsed
     const unknown = names.filter((name) => SCENARIOS.every((scenario) => scenario.name !== name))
-    if (unknown.length > 0) return `There is no scenario ${unknown.join(', ')}.\n\n${USAGE}`
+    if (unknown.length > 0) return `Unknown scenario: ${unknown.join(', ')}.\n\n${USAGE}`
     const numbers = {
       rounds: Number(values.rounds ?? 5),
       seconds: Number(values.seconds ?? 2),
@@ -66,7 +66,7 @@ function readArguments(words) {
       node: values.node ?? process.execPath,
       database: values.database ?? null,
       results: values.results ?? fileURLToPath(new URL('results', import.meta.url)),
-      mayJudge: values.judge !== false,
+      mustMeetTargets: values.fail !== false,
       wantsHelp: values.help === true,
     }
   } catch (error) {
@@ -74,8 +74,8 @@ function readArguments(words) {
   }
 }
 
-async function main(words) {
-  const options = readArguments(words)
+async function main(args) {
+  const options = parseArguments(args)
   if (typeof options === 'string') {
     process.stderr.write(options)
     return USAGE_EXIT_CODE
@@ -91,38 +91,38 @@ async function main(words) {
   const missed = []
   try {
     for (const scenario of options.scenarios) {
-      run.say(`${scenario.name}: ${scenario.about}`)
+      run.log(`${scenario.name}: ${scenario.about}`)
       const outcome = await runSafely(run, scenario)
       const text = `## ${scenario.name}\n\n${formatOutcome(outcome)}`
       process.stdout.write(`\n${text}`)
       writeResults(run, scenario.name, { text, rounds: outcome.rounds })
-      const lost = outcome.targets.filter(({ holds }) => holds === false)
-      missed.push(...lost.map((target) => `${scenario.name}: ${target.text}; measured ${target.measured}`))
+      const failed = outcome.targets.filter(({ isMet }) => isMet === false)
+      missed.push(...failed.map((target) => `${scenario.name}: ${target.text}; measured ${target.measured}`))
       await run.stopAll()
     }
   } finally {
     await run.dispose()
   }
-  for (const line of missed) run.say(`missed: ${line}`)
-  return options.mayJudge && missed.length > 0 ? 1 : 0
+  for (const line of missed) run.log(`missed: ${line}`)
+  return options.mustMeetTargets && missed.length > 0 ? 1 : 0
 }
 
-/** A scenario that fails counts as a missed target, and does not keep the others from running. */
+/** Run a scenario. If it throws, that counts as a missed target, and the other scenarios still run. */
 async function runSafely(run, scenario) {
   try {
     return await scenario.run(run)
   } catch (error) {
-    run.say(`  ${error.stack}`)
+    run.log(`  ${error.stack}`)
     const measured = String(error.message).split('\n')[0]
-    return { tables: [], targets: [{ text: 'the scenario runs', measured, holds: false }] }
+    return { tables: [], targets: [{ text: 'the scenario runs', measured, isMet: false }] }
   }
 }
 
-/** Tables for readers, and every round as JSON. */
+/** Write the tables as Markdown and all rounds as JSON. */
 function writeResults({ options, machine }, name, { text, rounds }) {
   const day = new Date().toISOString().slice(0, 10)
   const base = join(options.results, `${name}-node${/\d+/.exec(machine.node)[0]}`)
-  writeFileSync(`${base}.md`, `${text}\n${describePlace(machine, day)}.\n`)
+  writeFileSync(`${base}.md`, `${text}\n${describeEnvironment(machine, day)}.\n`)
   writeFileSync(`${base}.json`, JSON.stringify({ day, machine, rounds }, null, 2))
 }
 

@@ -9,21 +9,21 @@ const CONNECTIONS = 32
 let fileCount = 0
 
 /**
- * Ask a server for paths as fast as it answers.
+ * Request paths from a server as fast as it responds.
  * @param {import('./run.mjs').Run} run
  * @param {{ origin: string, pid: number }} server
- * @param {{ paths: readonly string[], seconds: number, method?: string, headers?: Record<string, string>, connections?: number, isOnce?: boolean, isClosing?: boolean }} order
- *   `isOnce`: each path is asked for once; `isClosing`: each request has a connection of its own
+ * @param {{ paths: readonly string[], seconds: number, method?: string, headers?: Record<string, string>, connections?: number, isOnce?: boolean, isClosing?: boolean }} options
+ *   `isOnce`: request each path once; `isClosing`: open a connection for each request
  * @returns {Promise<{ requests: number, perSecond: number, p50Ms: number, p99Ms: number, failures: number, cpuUs: number }>}
  */
-export function measureLoad(run, server, order) {
-  const { paths, method = 'GET', headers = {}, connections = CONNECTIONS, ...rest } = order
+export function measureLoad(run, server, options) {
+  const { paths, method = 'GET', headers = {}, connections = CONNECTIONS, ...rest } = options
   const pathsFile = join(run.folder, `paths-${(fileCount += 1)}.txt`)
   writeFileSync(pathsFile, paths.join('\n'))
-  const parameters = { origin: server.origin, pathsFile, method, headers, connections, ...rest }
+  const clientOptions = { origin: server.origin, pathsFile, method, headers, connections, ...rest }
   return withCpu(server.pid, async () => {
-    const printed = await run.runToEnd([CLIENT, JSON.stringify(parameters)], { cpu: run.cpu.client })
-    const result = JSON.parse(printed)
+    const output = await run.runToEnd([CLIENT, JSON.stringify(clientOptions)], { cpu: run.cpu.client })
+    const result = JSON.parse(output)
     if (result.failures > 0) throw new Error(`${paths[0]}: ${result.failures} of ${result.requests} failed`)
     return result
   })

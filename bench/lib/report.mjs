@@ -1,44 +1,48 @@
 /**
- * A target and what was measured; `holds: null` where it is not judged.
- * @typedef {{ text: string, measured: string, holds: boolean | null }} Judged
+ * A target and its measured value; `isMet: null` if it was not checked.
+ * @typedef {{ text: string, measured: string, isMet: boolean | null }} CheckedTarget
  * @typedef {{ title: string, columns: readonly string[], rows: readonly (readonly (string | number)[])[] }} Table
- * @typedef {{ tables: readonly Table[], targets: readonly Judged[], notes?: readonly string[], rounds?: object }} Outcome
+ * @typedef {{ tables: readonly Table[], targets: readonly CheckedTarget[], notes?: readonly string[], rounds?: object }} Outcome
  */
 
-/** Products of the catalog that targets speak of; with fewer they are not judged. */
+/** Targets that depend on the size of the catalog are checked from this many products on. */
 const TARGET_PRODUCTS = 100_000
 
 /**
- * Judge a number, or the median of a ratio's rounds.
+ * Compare a number, or the median of a ratio's rounds, with its target.
  * @param {string} text
  * @param {number | { median: number, min: number, max: number }} value
  * @param {{ atLeast?: number, atMost?: number, unit?: string, digits?: number, products?: number }} target
- *   `products`: of the catalog that was measured, where that matters
- * @returns {Judged}
+ *   `products`: products of the measured catalog, if the target depends on it
+ * @returns {CheckedTarget}
  */
-export function judge(text, value, { atLeast, atMost, unit = '', digits = 2, products = TARGET_PRODUCTS }) {
+export function checkTarget(
+  text,
+  value,
+  { atLeast, atMost, unit = '', digits = 2, products = TARGET_PRODUCTS },
+) {
   const { median, min, max } = typeof value === 'number' ? { median: value, min: value, max: value } : value
   const format = (number) => `${number.toFixed(digits)}${unit}`
   const range = min === max ? '' : ` (${min.toFixed(digits)}–${max.toFixed(digits)})`
   const limit = atLeast === undefined ? `at most ${format(atMost)}` : `at least ${format(atLeast)}`
-  const holds = atLeast === undefined ? median <= atMost : median >= atLeast
+  const isMet = atLeast === undefined ? median <= atMost : median >= atLeast
   return {
     text: `${text}: ${limit}`,
     measured: `${format(median)}${range}`,
-    holds: products < TARGET_PRODUCTS ? null : holds,
+    isMet: products < TARGET_PRODUCTS ? null : isMet,
   }
 }
 
-/** What a scenario found, in Markdown. */
+/** Format the outcome of a scenario as Markdown. */
 export function formatOutcome({ tables, targets, notes = [] }) {
   const parts = tables.map(({ title, columns, rows }) => `${title}:\n\n${formatTable(columns, rows)}`)
-  const judged = targets.map(({ text, measured, holds }) => [text, measured, VERDICTS[String(holds)]])
-  if (judged.length > 0) parts.push(formatTable(['target', 'measured', ''], judged))
+  const checked = targets.map(({ text, measured, isMet }) => [text, measured, RESULTS[String(isMet)]])
+  if (checked.length > 0) parts.push(formatTable(['target', 'measured', ''], checked))
   if (notes.length > 0) parts.push(notes.map((note) => `- ${note}\n`).join(''))
   return parts.join('\n')
 }
 
-const VERDICTS = { true: 'holds', false: 'missed', null: 'not judged' }
+const RESULTS = { true: 'met', false: 'missed', null: 'not checked' }
 
 const toLine = (cells) => `| ${cells.join(' | ')} |\n`
 
@@ -46,7 +50,7 @@ function formatTable(columns, rows) {
   return `${toLine(columns)}| --- |${' ---: |'.repeat(columns.length - 1)}\n${rows.map(toLine).join('')}`
 }
 
-/** One line on where and when. */
-export function describePlace({ vitrine, node, cores, cpu, kernel, load }, day) {
+/** Describe day and machine in one line. */
+export function describeEnvironment({ vitrine, node, cores, cpu, kernel, load }, day) {
   return `${day}, Vitrine ${vitrine}, Node ${node}, ${cores} cores of ${cpu}, Linux ${kernel}, load ${load.toFixed(1)} at the start`
 }

@@ -11,13 +11,13 @@ import { fileURLToPath } from 'node:url'
 
 const PATH = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
 
-/** A program that does not end within this time after SIGTERM is killed. */
+/** Kill a program that has not ended this long after SIGTERM. */
 const STOP_TIMEOUT_MS = 15_000
 
-/** What a scenario works with. @typedef {ReturnType<typeof createRun>} Run */
+/** The context of a scenario. @typedef {ReturnType<typeof createRun>} Run */
 
 /**
- * One run of the bench: its options, the machine, and every program that it starts.
+ * Create a benchmark run: its options, the machine, and the programs that it starts.
  * @param {{ rounds: number, seconds: number, products: number, node: string, database: string | null }} options
  */
 export function createRun(options) {
@@ -26,10 +26,10 @@ export function createRun(options) {
   /** @type {Set<import('node:child_process').ChildProcess>} */
   const running = new Set()
 
-  /** @param {{ env?: Record<string, string>, cpu?: string | null }} [extra] `cpu`: the core that it is pinned to */
-  function start(parameters, { env = {}, cpu = null } = {}) {
+  /** @param {{ env?: Record<string, string>, cpu?: string | null }} [extra] `cpu`: the core to pin it to */
+  function start(args, { env = {}, cpu = null } = {}) {
     const command = isPinned && cpu !== null ? ['taskset', '-c', cpu, options.node] : [options.node]
-    const child = spawn(command[0], [...command.slice(1), ...parameters], {
+    const child = spawn(command[0], [...command.slice(1), ...args], {
       cwd: folder,
       env: { PATH, HOME: folder, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,28 +52,27 @@ export function createRun(options) {
     folder,
     isPinned,
     machine: describeMachine(options.node),
-    /** The client and the catalog have one core, the measured server another one. */
+    /** Client and catalog share one core; the measured server has the other. */
     cpu: { client: '0', server: '1' },
-    say: (text) => process.stderr.write(`${text}\n`),
+    log: (text) => process.stderr.write(`${text}\n`),
     start,
     stop,
     stopAll,
 
-    /** Run a program to its end and return what it printed. */
-    async runToEnd(parameters, extra) {
-      const child = start(parameters, extra)
-      let printed = ''
-      child.stdout.setEncoding('utf8').on('data', (text) => (printed += text))
+    /** Run a program to its end and return its output. */
+    async runToEnd(args, extra) {
+      const child = start(args, extra)
+      let output = ''
+      child.stdout.setEncoding('utf8').on('data', (text) => (output += text))
       const [code] = await once(child, 'close')
-      if (code !== 0)
-        throw new Error(`${parameters.join(' ')} ended with ${code}: ${child.errors || printed}`)
-      return printed
+      if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${child.errors || output}`)
+      return output
     },
 
     /** Start a server of bench/peers/, which prints its port. */
-    async startPeer(script, parameters = [], cpu = '1') {
+    async startPeer(script, args = [], cpu = '1') {
       const path = fileURLToPath(new URL(`../peers/${script}`, import.meta.url))
-      const child = start([path, ...parameters], { cpu })
+      const child = start([path, ...args], { cpu })
       const { port } = await readFirstLine(child)
       return { child, pid: child.pid, origin: `http://127.0.0.1:${port}` }
     },
@@ -85,7 +84,7 @@ export function createRun(options) {
   }
 }
 
-/** The first line that a program prints, parsed as JSON. */
+/** Read the first line of a program's output as JSON. */
 export async function readFirstLine(child) {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`ended with ${code} before it was ready: ${child.errors}`)
@@ -104,13 +103,13 @@ async function stop(child) {
   clearTimeout(timer)
 }
 
-/** Ports that no system hands out by itself: no connection takes one before the program listens. Tests use 20,000 and up. */
+/** Below the ephemeral ports, so that no connection takes one before the program listens. Tests use ports from 20,000 on. */
 const FIRST_PORT = 10_000
-const PORTS = 10_000
+const PORT_COUNT = 10_000
 
-/** A port that nobody listens on now. */
+/** Return a port without a listener. */
 export async function findFreePort() {
-  const port = FIRST_PORT + randomInt(PORTS)
+  const port = FIRST_PORT + randomInt(PORT_COUNT)
   const server = createServer().listen(port, '127.0.0.1')
   try {
     await once(server, 'listening')
@@ -122,12 +121,12 @@ export async function findFreePort() {
   return port
 }
 
-/** Ask until `isReady` resolves to true; a failure counts as false. */
+/** Call `isReady` until it resolves to true; an error counts as false. */
 export async function waitUntil(isReady, { what, child, everyMs = 5, timeoutMs = 600_000 }) {
-  const untilMs = performance.now() + timeoutMs
+  const deadlineMs = performance.now() + timeoutMs
   while (!(await isReady().catch(() => false))) {
     if (child.exitCode !== null) throw new Error(`${what}: the program ended: ${child.errors}`)
-    if (performance.now() > untilMs) throw new Error(`${what}: not within ${timeoutMs} ms`)
+    if (performance.now() > deadlineMs) throw new Error(`${what}: not within ${timeoutMs} ms`)
     await wait(everyMs)
   }
 }
@@ -145,9 +144,9 @@ function describeMachine(node) {
   }
 }
 
-function succeeds(command, parameters) {
+function succeeds(command, args) {
   try {
-    execFileSync(command, parameters, { stdio: 'ignore' })
+    execFileSync(command, args, { stdio: 'ignore' })
     return true
   } catch {
     return false

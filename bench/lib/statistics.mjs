@@ -1,24 +1,24 @@
-/** The middle of some numbers; of an even count the mean of both middle ones. */
+/** Return the median; for an even count the mean of the two middle numbers. */
 export function computeMedian(numbers) {
-  if (numbers.length === 0) throw new RangeError('no numbers, no median')
+  if (numbers.length === 0) throw new RangeError('the median needs numbers')
   const sorted = numbers.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** The smallest number that at least `share` of all do not exceed (nearest rank). */
+/** Return the smallest number that at least `share` of all do not exceed (nearest rank). */
 export function computeQuantile(numbers, share) {
-  if (numbers.length === 0) throw new RangeError('no numbers, no quantile')
+  if (numbers.length === 0) throw new RangeError('the quantile needs numbers')
   const sorted = Float64Array.from(numbers).sort()
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
 }
 
-/** Median, lowest and highest of some numbers. */
+/** Return median, minimum and maximum. */
 export function summarize(numbers) {
   return { median: computeMedian(numbers), min: Math.min(...numbers), max: Math.max(...numbers) }
 }
 
-/** A seeded source of numbers from 0 to below 1, the same on every machine (mulberry32). */
+/** Create a seeded random source of numbers in [0, 1), the same on every machine (mulberry32). */
 export function createRandom(seed) {
   let state = seed >>> 0
   return () => {
@@ -29,7 +29,7 @@ export function createRandom(seed) {
   }
 }
 
-/** Draws of ranks 0 to `count` - 1, where rank r is drawn in proportion to 1 / (r + 1): Zipf's law with exponent 1. */
+/** Draw ranks 0 to `count` - 1 in proportion to 1 / (rank + 1): Zipf's law with exponent 1. */
 export function drawZipfRanks({ count, draws, seed }) {
   const sums = new Float64Array(count)
   let sum = 0

@@ -7,41 +7,41 @@ import { findFreePort, waitUntil } from './run.mjs'
 /** The built program. */
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
-/** The server walks at its start, and not while anything is measured. A rarer schedule takes long to compute. */
+/** The server walks at its start and not during measurements. A less frequent schedule takes long to compute. */
 const ONCE_A_MONTH = '0 0 1 * *'
 
-/** Every box is a look-up, and none is refused. */
-export const WITHOUT_A_WALK = {
+/** Without walks, every box is a look-up; the limit is high enough for all of them. */
+export const WITHOUT_WALKS = {
   VITRINE_SYNC_CRON: 'off',
   VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '1000000',
 }
 
 let databaseCount = 0
 
-/** The address of a new stored copy. */
-export function nameDatabase(run) {
+/** Create the address of a new SQLite database. */
+export function createDatabaseUrl(run) {
   return `sqlite:${join(run.folder, `database-${(databaseCount += 1)}.db`)}`
 }
 
-/** Settings of a server over a catalog, with a stored copy of its own. */
-export function toSettings(run, catalog) {
+/** Create the settings of a server for a catalog, with a new stored copy. */
+export function createSettings(run, catalog) {
   return {
     VITRINE_CATALOG_URL: catalog.origin,
     VITRINE_CATALOG_KEY: 'bench',
-    VITRINE_DATABASE_URL: nameDatabase(run),
+    VITRINE_DATABASE_URL: createDatabaseUrl(run),
     VITRINE_SYNC_CRON: ONCE_A_MONTH,
     VITRINE_LOG_LEVEL: 'warn',
   }
 }
 
-/** Start a catalog of `count` products that takes `delayMs` to answer. */
+/** Start a catalog of `count` products that responds after `delayMs`. */
 export function startCatalog(run, { count, delayMs = 0 }) {
   return run.startPeer('catalog.mjs', [JSON.stringify({ count, delayMs })], run.cpu.client)
 }
 
-/** Ask the catalog what it was asked; `action` is `state`, `reset`, or `generation?value=N`. */
-export async function askCatalog(catalog, action) {
-  return JSON.parse((await fetchAnswer(`${catalog.origin}/control/${action}`)).bytes)
+/** Control the catalog and return its counts; `action` is `state`, `reset`, or `generation?value=N`. */
+export async function controlCatalog(catalog, action) {
+  return JSON.parse((await fetchResponse(`${catalog.origin}/control/${action}`)).bytes)
 }
 
 /** Start `vitrine serve` on a free port and wait until `isReady`, by default until it listens. */
@@ -53,22 +53,22 @@ export async function startVitrine(run, settings, { cpu = run.cpu.server, readyP
   })
   child.stdout.resume()
   const origin = `http://127.0.0.1:${port}`
-  const isReady = async () => (await fetchAnswer(`${origin}${readyPath}`)).status === 200
-  await waitUntil(isReady, { what: 'vitrine listens', child })
+  const isReady = async () => (await fetchResponse(`${origin}${readyPath}`)).status === 200
+  await waitUntil(isReady, { what: 'start of vitrine', child })
   return { child, origin, pid: child.pid }
 }
 
-/** Start Vitrine over a catalog, and wait until it has walked it. */
+/** Start Vitrine for a catalog and wait until the walk has ended. */
 export async function startWalkedVitrine(run, catalog, { settings = {}, cpu = run.cpu.server } = {}) {
-  const vitrine = await startVitrine(run, { ...toSettings(run, catalog), ...settings }, { cpu })
-  // The grid is there when the walk has ended.
+  const vitrine = await startVitrine(run, { ...createSettings(run, catalog), ...settings }, { cpu })
+  // Grids are unavailable until the walk has ended.
   const grid = `${vitrine.origin}${toGridPath()}`
-  const isWalked = async () => (await fetchAnswer(grid)).headers['vitrine-state'] === 'shown'
-  await waitUntil(isWalked, { what: 'the walk', child: vitrine.child, everyMs: 50 })
+  const isWalked = async () => (await fetchResponse(grid)).headers['vitrine-state'] === 'shown'
+  await waitUntil(isWalked, { what: 'walk', child: vitrine.child, everyMs: 50 })
   return vitrine
 }
 
-/** The path of the box of a product by its place in the catalog. */
+/** Return the path of a product's box, by the product's index in the catalog. */
 export function toBoxPath(index) {
   return `/fragments/${CHANNEL.id}/where-to-buy/${toGtin(index)}`
 }
@@ -77,24 +77,24 @@ export function toGridPath() {
   return `/fragments/${CHANNEL.id}/deals`
 }
 
-/** Paths of the boxes from `first` to before `end`. */
+/** Return the paths of the boxes from `first` up to, but not including, `end`. */
 export function listBoxPaths(first, end) {
-  return Array.from({ length: end - first }, (_, place) => toBoxPath(first + place))
+  return Array.from({ length: end - first }, (_, offset) => toBoxPath(first + offset))
 }
 
-/** A response as it came. */
-export async function fetchAnswer(url, headers = {}) {
-  const answer = await request(url, { headers })
-  const bytes = Buffer.from(await answer.body.arrayBuffer())
-  return { status: answer.statusCode, headers: answer.headers, bytes }
+/** Fetch a response with its raw body. */
+export async function fetchResponse(url, headers = {}) {
+  const response = await request(url, { headers })
+  const bytes = Buffer.from(await response.body.arrayBuffer())
+  return { status: response.statusCode, headers: response.headers, bytes }
 }
 
-/** The warm box of an address. @throws when it is not shown. */
+/** Fetch a box twice and return the second, cached response. @throws if the box is not shown. */
 export async function fetchWarmBox(url) {
-  await fetchAnswer(url)
-  const answer = await fetchAnswer(url)
-  const { 'vitrine-state': state } = answer.headers
-  if (answer.status !== 200 || state !== 'shown')
-    throw new Error(`${url}: ${answer.status}, ${String(state)}`)
-  return answer
+  await fetchResponse(url)
+  const response = await fetchResponse(url)
+  const { 'vitrine-state': state } = response.headers
+  if (response.status !== 200 || state !== 'shown')
+    throw new Error(`${url}: ${response.status}, ${String(state)}`)
+  return response
 }

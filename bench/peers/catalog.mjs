@@ -1,6 +1,6 @@
 /**
- * A catalog that answers from ready bytes: `node bench/peers/catalog.mjs '{"count":1000,"delayMs":0}'`. It counts what it is
- * asked; `/control/state`, `/control/reset` and `/control/generation?value=N` are for the bench.
+ * A catalog service with generated products: `node bench/peers/catalog.mjs '{"count":1000,"delayMs":0}'`. It counts requests;
+ * the benchmark uses `/control/state`, `/control/reset` and `/control/generation?value=N`.
  */
 import { createServer } from 'node:http'
 import { CHANNEL, createCatalogData } from '../lib/catalog-data.mjs'
@@ -18,9 +18,9 @@ function createCounts() {
 
 function send(response, body, status = 200) {
   const headers = { 'Content-Type': 'application/json', 'Content-Length': body.length }
-  const answer = () => response.writeHead(status, headers).end(body)
-  if (delayMs > 0) setTimeout(answer, delayMs)
-  else answer()
+  const sendNow = () => response.writeHead(status, headers).end(body)
+  if (delayMs > 0) setTimeout(sendNow, delayMs)
+  else sendNow()
 }
 
 function sendPage(response, query) {
@@ -38,18 +38,18 @@ function sendProduct(response, gtin) {
   else send(response, data.toProduct(index, generation))
 }
 
-function control(response, { pathname, searchParams }) {
+function sendControl(response, { pathname, searchParams }) {
   if (pathname === '/control/reset') counts = createCounts()
   if (pathname === '/control/generation') generation = Number(searchParams.get('value'))
   const { lookups, ...rest } = counts
   const calls = [...lookups.values()]
   const sum = calls.reduce((total, value) => total + value, 0)
-  response.end(JSON.stringify({ ...rest, lookups: sum, mostOfOne: Math.max(0, ...calls) }))
+  response.end(JSON.stringify({ ...rest, lookups: sum, maxPerProduct: Math.max(0, ...calls) }))
 }
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   const url = new URL(request.url, 'http://catalog.example')
-  if (url.pathname.startsWith('/control/')) return control(response, url)
+  if (url.pathname.startsWith('/control/')) return sendControl(response, url)
   counts.firstCallAtMs ??= Date.now()
   const [, , , channel, , gtin] = url.pathname.split('/')
   if (channel === undefined) return send(response, channels)

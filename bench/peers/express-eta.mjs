@@ -1,7 +1,7 @@
 /**
- * What a publisher would write without Vitrine: Express renders the box of a product with Eta for each request.
- * `node bench/peers/express-eta.mjs [CATALOG]`: with the origin of a catalog the product is fetched from it by undici, else
- * it is in memory.
+ * A simple server without Vitrine: Express renders the box of a product with Eta for each request.
+ * `node bench/peers/express-eta.mjs [CATALOG]`: with the origin of a catalog, undici fetches the product from it; otherwise
+ * products are in memory.
  */
 import { createServer } from 'node:http'
 import { Eta } from 'eta'

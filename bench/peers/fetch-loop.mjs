@@ -1,4 +1,4 @@
-/** The least that a walk can be: each page is fetched and parsed. `node bench/peers/fetch-loop.mjs CATALOG`. */
+/** A minimal walk: fetch and parse each page. `node bench/peers/fetch-loop.mjs CATALOG`. */
 import { Pool } from 'undici'
 import { CHANNEL } from '../lib/catalog-data.mjs'
 

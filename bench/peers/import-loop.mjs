@@ -1,5 +1,5 @@
 /**
- * The least that an import can be: each line of a feed is parsed and written as one row, in one transaction.
+ * A minimal import: parse each line of a feed and write it as a row, in one transaction.
  * `node bench/peers/import-loop.mjs FEED DATABASE`.
  */
 import { createReadStream } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Bare `node:http`: one write of a ready body with a ready header array, read from the file `{ headers, body }` in argv. */
+/** Bare `node:http`: sends the fixed headers and body of the JSON file `{ headers, body }` named in argv. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { serve } from './serve.mjs'

@@ -2,17 +2,17 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createCatalogData } from '../lib/catalog-data.mjs'
-import { judge } from '../lib/report.mjs'
+import { checkTarget } from '../lib/report.mjs'
 import { computeFieldMedian, computeRatio, runRounds } from '../lib/rounds.mjs'
 import { summarize } from '../lib/statistics.mjs'
-import { MAIN, nameDatabase } from '../lib/vitrine.mjs'
+import { MAIN, createDatabaseUrl } from '../lib/vitrine.mjs'
 
 const LOOP = fileURLToPath(new URL('../peers/import-loop.mjs', import.meta.url))
 
-/** A feed into the catalog service: the first time, and again without a change. */
+/** Import a feed into the catalog service, then import it again unchanged. */
 export const importing = {
   name: 'import',
-  about: 'a feed of --products products beside a plain Node loop that writes a row for each',
+  about: 'import of a feed with --products products, against a plain Node loop that writes a row for each',
   /** @param {import('../lib/run.mjs').Run} run */
   async run(run) {
     const { products } = run.options
@@ -20,22 +20,22 @@ export const importing = {
     writeFeed(feed, products)
     const importOnce = async (settings) => {
       const beganMs = performance.now()
-      const printed = await run.runToEnd([MAIN, 'catalog', 'import', feed, '--json'], { env: settings })
+      const output = await run.runToEnd([MAIN, 'catalog', 'import', feed, '--json'], { env: settings })
       const perSecond = products / ((performance.now() - beganMs) / 1e3)
-      const result = JSON.parse(printed)
-      if (result.products !== products) throw new Error(`the import brought ${printed}`)
+      const result = JSON.parse(output)
+      if (result.products !== products) throw new Error(`unexpected result of the import: ${output}`)
       return { perSecond }
     }
     const measured = await runRounds(
       run,
       {
         loop: async () => {
-          const file = nameDatabase(run).replace('sqlite:', '')
+          const file = createDatabaseUrl(run).replace('sqlite:', '')
           const { seconds } = JSON.parse(await run.runToEnd([LOOP, feed, file]))
           return { perSecond: products / seconds }
         },
         imports: async () => {
-          const settings = { VITRINE_CATALOG_DATABASE_URL: nameDatabase(run), VITRINE_LOG_LEVEL: 'warn' }
+          const settings = { VITRINE_CATALOG_DATABASE_URL: createDatabaseUrl(run), VITRINE_LOG_LEVEL: 'warn' }
           return { first: await importOnce(settings), again: await importOnce(settings) }
         },
       },
@@ -51,7 +51,7 @@ export const importing = {
     return {
       tables: [
         {
-          title: `Imports of ${products.toLocaleString('en')} products, the start of the program included`,
+          title: `Imports of ${products.toLocaleString('en')} products, including the start of the program`,
           columns: ['', 'products/s'],
           rows: Object.entries(rounds).map(([name, list]) => [
             name,
@@ -60,8 +60,8 @@ export const importing = {
         },
       ],
       targets: [
-        judge('first import', first, { atLeast: 15_000, unit: ' products/s', digits: 0, products }),
-        judge('nothing changed, of the first import', again, { atLeast: 3, products }),
+        checkTarget('first import', first, { atLeast: 15_000, unit: ' products/s', digits: 0, products }),
+        checkTarget('nothing changed, relative to the first import', again, { atLeast: 3, products }),
       ],
       rounds,
     }

@@ -1,24 +1,25 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { measureLoad } from '../lib/load.mjs'
 import {
-  WITHOUT_A_WALK,
-  askCatalog,
+  WITHOUT_WALKS,
+  controlCatalog,
   listBoxPaths,
   startCatalog,
   startVitrine,
   toBoxPath,
-  toSettings,
+  createSettings,
 } from '../lib/vitrine.mjs'
 import { measureWalk } from '../lib/walks.mjs'
 
-/** Boxes that are visited once each. */
+/** Number of boxes, each visited once. */
 const VISITS = 4_000
 const CONNECTIONS = 8
-const REST_MS = 1_000
-/** What a visit costs is asked here, not how long it takes. */
-const PATIENT = { VITRINE_VISITOR_TIMEOUT_MS: '8000' }
+/** Wait after the start until the stored copy is older than VITRINE_FRESH_SECONDS=1. */
+const STALE_AFTER_MS = 1_000
+/** The scenario measures the cost of a visit, not its duration. */
+const LONG_TIMEOUT = { VITRINE_VISITOR_TIMEOUT_MS: '8000' }
 
-/** What views and products cost: the figures of docs/operate/sizing.md. It has no peer and judges nothing. */
+/** Cost of views and products, for docs/operate/sizing.md. It has no peer and no target. */
 export const sizing = {
   name: 'sizing',
   about: 'CPU per million views of each kind and per million products walked, on SQLite or --database',
@@ -27,22 +28,22 @@ export const sizing = {
     const { products, database } = run.options
     const visits = Math.min(VISITS, Math.floor(products / 2))
     const catalog = await startCatalog(run, { count: products })
-    const place = database === null ? {} : { VITRINE_DATABASE_URL: database }
-    const settings = { ...toSettings(run, catalog), ...PATIENT, ...place }
-    const visit = async (server, paths, order = { isOnce: true, seconds: 600 }) => {
-      const { cpuUs } = await measureLoad(run, server, { paths, connections: CONNECTIONS, ...order })
+    const databaseSettings = database === null ? {} : { VITRINE_DATABASE_URL: database }
+    const settings = { ...createSettings(run, catalog), ...LONG_TIMEOUT, ...databaseSettings }
+    const visit = async (server, paths, load = { isOnce: true, seconds: 600 }) => {
+      const { cpuUs } = await measureLoad(run, server, { paths, connections: CONNECTIONS, ...load })
       return cpuUs
     }
     const views = {}
 
-    const empty = await startVitrine(run, { ...settings, ...WITHOUT_A_WALK })
+    const empty = await startVitrine(run, { ...settings, ...WITHOUT_WALKS })
     await visit(empty, listBoxPaths(0, visits))
-    views['unknown: waited for a call'] = await visit(empty, listBoxPaths(visits, 2 * visits))
+    views['unknown, waits for a call'] = await visit(empty, listBoxPaths(visits, 2 * visits))
     await run.stop(empty.child)
 
     const walks = { 'first walk': await measureWalk(run, catalog, settings) }
     walks['nothing changed'] = await measureWalk(run, catalog, settings)
-    await askCatalog(catalog, 'generation?value=1')
+    await controlCatalog(catalog, 'generation?value=1')
     walks['1 % changed'] = await measureWalk(run, catalog, settings)
 
     const walked = await startVitrine(run, settings)
@@ -53,8 +54,8 @@ export const sizing = {
     await run.stop(walked.child)
 
     const aged = await startVitrine(run, { ...settings, VITRINE_FRESH_SECONDS: '1' })
-    await wait(REST_MS)
-    views['old: sent, and refreshed by a call'] = await visit(aged, listBoxPaths(0, 2 * visits))
+    await wait(STALE_AFTER_MS)
+    views['stale, refreshed in the background'] = await visit(aged, listBoxPaths(0, 2 * visits))
     return {
       tables: [
         {
@@ -67,21 +68,21 @@ export const sizing = {
           columns: ['', 'seconds', 'CPU s', 'MB fetched'],
           rows: Object.entries(walks).map(([name, walk]) => [
             name,
-            perMillion(walk, walk.seconds),
-            perMillion(walk, walk.cpuSeconds),
-            perMillion(walk, walk.bytes / 1e6),
+            toPerMillion(walk, walk.seconds),
+            toPerMillion(walk, walk.cpuSeconds),
+            toPerMillion(walk, walk.bytes / 1e6),
           ]),
         },
       ],
       targets: [],
       notes: [
-        'CPU of the server or of the walk, the start of its program included; that of a database server is not.',
+        'CPU of the server or the walk, including the start of the program, without the database server.',
       ],
       rounds: { views, walks },
     }
   },
 }
 
-function perMillion({ products }, value) {
+function toPerMillion({ products }, value) {
   return ((value / products) * 1e6).toFixed(0)
 }

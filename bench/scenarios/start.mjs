@@ -1,29 +1,29 @@
-import { judge } from '../lib/report.mjs'
+import { checkTarget } from '../lib/report.mjs'
 import { runRounds } from '../lib/rounds.mjs'
 import { summarize } from '../lib/statistics.mjs'
-import { startCatalog, startVitrine, toSettings } from '../lib/vitrine.mjs'
+import { startCatalog, startVitrine, createSettings } from '../lib/vitrine.mjs'
 import { measureWalk } from '../lib/walks.mjs'
 
-/** From the start of the program until it is ready. */
+/** Time from the start of the program until it is ready. */
 export const start = {
   name: 'start',
-  about: 'from spawn to /readyz with a copy of --products products, beside Express + undici + Eta',
+  about: 'from spawn to /readyz with a copy of --products products, against Express + undici + Eta',
   /** @param {import('../lib/run.mjs').Run} run */
   async run(run) {
     const { products } = run.options
     const catalog = await startCatalog(run, { count: products })
-    const settings = toSettings(run, catalog)
+    const settings = createSettings(run, catalog)
     await measureWalk(run, catalog, settings)
-    const time = (begin) => async () => {
-      const beganMs = performance.now()
-      const server = await begin()
-      const startMs = performance.now() - beganMs
+    const measureStart = (launch) => async () => {
+      const startedMs = performance.now()
+      const server = await launch()
+      const startMs = performance.now() - startedMs
       await run.stop(server.child)
       return { startMs }
     }
     const rounds = await runRounds(run, {
-      Vitrine: time(() => startVitrine(run, settings, { readyPath: '/readyz' })),
-      'Express + undici + Eta': time(() => run.startPeer('express-eta.mjs', [catalog.origin])),
+      Vitrine: measureStart(() => startVitrine(run, settings, { readyPath: '/readyz' })),
+      'Express + undici + Eta': measureStart(() => run.startPeer('express-eta.mjs', [catalog.origin])),
     })
     const summaries = Object.entries(rounds).map(([name, list]) => [
       name,
@@ -37,7 +37,9 @@ export const start = {
           rows: summaries.map(([name, { median, max }]) => [name, Math.round(median), Math.round(max)]),
         },
       ],
-      targets: [judge('start to ready', summaries[0][1], { atMost: 500, unit: ' ms', digits: 0, products })],
+      targets: [
+        checkTarget('start to ready', summaries[0][1], { atMost: 500, unit: ' ms', digits: 0, products }),
+      ],
       rounds,
     }
   },

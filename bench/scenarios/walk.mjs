@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url'
-import { judge } from '../lib/report.mjs'
+import { checkTarget } from '../lib/report.mjs'
 import { computeFieldMedian, computeRatio, runRounds } from '../lib/rounds.mjs'
-import { askCatalog, startCatalog, toSettings } from '../lib/vitrine.mjs'
+import { controlCatalog, startCatalog, createSettings } from '../lib/vitrine.mjs'
 import { measureWalk } from '../lib/walks.mjs'
 
 const LOOP = fileURLToPath(new URL('../peers/fetch-loop.mjs', import.meta.url))
 
-/** The whole catalog into an empty copy, and again. */
+/** Walk the whole catalog into an empty copy, then twice more. */
 export const walk = {
   name: 'walk',
-  about: 'a walk of --products products beside a loop that only fetches and parses them',
+  about: 'a walk of --products products, against a loop that only fetches and parses them',
   /** @param {import('../lib/run.mjs').Run} run */
   async run(run) {
     const { products } = run.options
@@ -18,14 +18,14 @@ export const walk = {
       const { seconds } = JSON.parse(await run.runToEnd([LOOP, catalog.origin]))
       return { perSecond: products / seconds }
     }
-    // The walks of a round build on each other.
+    // Each walk of a round continues with the copy of the one before.
     const walkThrice = async () => {
-      const settings = toSettings(run, catalog)
+      const settings = createSettings(run, catalog)
       const first = await measureWalk(run, catalog, settings)
       const unchanged = await measureWalk(run, catalog, settings)
-      await askCatalog(catalog, 'generation?value=1')
+      await controlCatalog(catalog, 'generation?value=1')
       const changed = await measureWalk(run, catalog, settings)
-      await askCatalog(catalog, 'generation?value=0')
+      await controlCatalog(catalog, 'generation?value=0')
       return { first, unchanged, changed }
     }
     const measured = await runRounds(run, { loop: fetchAndParse, walks: walkThrice }, { warmUp: false })
@@ -52,7 +52,7 @@ export const walk = {
         },
       ],
       targets: names.map((name, index) =>
-        judge(`${name}, of fetching and parsing`, toLoop(name), {
+        checkTarget(`${name}, relative to fetching and parsing`, toLoop(name), {
           atLeast: index === 0 ? 0.2 : 0.4,
           products,
         }),

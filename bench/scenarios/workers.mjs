@@ -1,18 +1,18 @@
 import { measureLoad } from '../lib/load.mjs'
 import { readMemoryMb } from '../lib/proc.mjs'
-import { judge } from '../lib/report.mjs'
+import { checkTarget } from '../lib/report.mjs'
 import { computeRatio, runRounds, toLoadTable } from '../lib/rounds.mjs'
 import { fetchWarmBox, startCatalog, startWalkedVitrine, toBoxPath } from '../lib/vitrine.mjs'
 
 /** One core for the client and one for each worker. */
 const NEEDED_CORES = 3
-/** Until each worker has the box in its own cache. */
+/** Enough visits for each worker to cache the box. */
 const WARM_UP_VISITS = 20
 
-/** Two workers beside one. */
+/** Two workers against one. */
 export const workers = {
   name: 'workers',
-  about: 'the hot box with VITRINE_WORKERS=2 beside 1',
+  about: 'the hot box with VITRINE_WORKERS=2, against 1',
   /** @param {import('../lib/run.mjs').Run} run */
   async run(run) {
     const catalog = await startCatalog(run, { count: 200 })
@@ -30,11 +30,11 @@ export const workers = {
     }
     const rounds = await runRounds(run, subjects)
     const ratio = computeRatio(rounds, { of: '2 workers', to: '1 worker', field: 'perSecond' })
-    const judged = judge('two workers, of one', ratio, { atLeast: 1.6 })
-    if (!hasCores) notes.push(`Not judged: ${NEEDED_CORES} cores are needed.`)
+    const target = checkTarget('two workers, relative to one', ratio, { atLeast: 1.6 })
+    if (!hasCores) notes.push(`Not checked: this target needs ${NEEDED_CORES} cores.`)
     return {
-      tables: [toLoadTable('One worker and two', rounds)],
-      targets: [{ ...judged, holds: hasCores ? judged.holds : null }],
+      tables: [toLoadTable('One and two workers', rounds)],
+      targets: [{ ...target, isMet: hasCores ? target.isMet : null }],
       notes,
       rounds,
     }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { importBench } from './bench-library.ts'
 
-type Judged = Readonly<{ text: string; measured: string; holds: boolean | null }>
+type CheckedTarget = Readonly<{ text: string; measured: string; isMet: boolean | null }>
 type Range = Readonly<{ median: number; min: number; max: number }>
 type Target = Readonly<{
   atLeast?: number
@@ -16,11 +16,11 @@ type Outcome = Readonly<{
     columns: readonly string[]
     rows: readonly (readonly string[])[]
   }>[]
-  targets: readonly Judged[]
+  targets: readonly CheckedTarget[]
   notes?: readonly string[]
 }>
-const { judge, formatOutcome } = await importBench<{
-  judge(text: string, value: number | Range, target: Target): Judged
+const { checkTarget, formatOutcome } = await importBench<{
+  checkTarget(text: string, value: number | Range, target: Target): CheckedTarget
   formatOutcome(outcome: Outcome): string
 }>('lib/report.mjs')
 
@@ -34,26 +34,26 @@ const { computeRatio, runRounds } = await importBench<{
 }>('lib/rounds.mjs')
 
 describe('targets', () => {
-  test('exactly the limit - holds', () => {
-    expect(judge('of bare', 0.95, { atLeast: 0.95 }).holds).toBe(true)
-    expect(judge('CPU', 200, { atMost: 200, unit: ' µs', digits: 0 })).toEqual({
+  test('exactly the limit - is met', () => {
+    expect(checkTarget('of bare', 0.95, { atLeast: 0.95 }).isMet).toBe(true)
+    expect(checkTarget('CPU', 200, { atMost: 200, unit: ' µs', digits: 0 })).toEqual({
       text: 'CPU: at most 200 µs',
       measured: '200 µs',
-      holds: true,
+      isMet: true,
     })
   })
 
-  test('a ratio of rounds - its median is judged, and its range is shown', () => {
-    expect(judge('of bare', { median: 0.9, min: 0.8, max: 1.1 }, { atLeast: 0.95 })).toEqual({
+  test('a ratio of rounds - its median is checked and its range is shown', () => {
+    expect(checkTarget('of bare', { median: 0.9, min: 0.8, max: 1.1 }, { atLeast: 0.95 })).toEqual({
       text: 'of bare: at least 0.95',
       measured: '0.90 (0.80–1.10)',
-      holds: false,
+      isMet: false,
     })
   })
 
-  test('fewer products than targets speak of - not judged', () => {
-    expect(judge('walk', 0.1, { atLeast: 0.4, products: 99_999 }).holds).toBeNull()
-    expect(judge('walk', 0.1, { atLeast: 0.4, products: 100_000 }).holds).toBe(false)
+  test('fewer products than a target needs - not checked', () => {
+    expect(checkTarget('walk', 0.1, { atLeast: 0.4, products: 99_999 }).isMet).toBeNull()
+    expect(checkTarget('walk', 0.1, { atLeast: 0.4, products: 100_000 }).isMet).toBe(false)
   })
 })
 
@@ -72,7 +72,7 @@ test('ratio - is taken round by round', () => {
 test('rounds - each subject is measured once a round, and each round begins with another one', async () => {
   const order: string[] = []
   const subject = (name: string) => (seconds: number) => Promise.resolve(void order.push(`${name}${seconds}`))
-  const run = { options: { rounds: 2, seconds: 4 }, say: () => {} }
+  const run = { options: { rounds: 2, seconds: 4 }, log: () => {} }
   await runRounds(run, { a: subject('a'), b: subject('b') })
   expect(order).toEqual(['a12', 'b12', 'a4', 'b4', 'b4', 'a4'])
 })
@@ -80,7 +80,7 @@ test('rounds - each subject is measured once a round, and each round begins with
 test('outcome - is Markdown with table, targets and notes', () => {
   const text = formatOutcome({
     tables: [{ title: 'A box', columns: ['', 'CPU µs'], rows: [['Vitrine', '13']] }],
-    targets: [judge('of bare', 1, { atLeast: 0.95 })],
+    targets: [checkTarget('of bare', 1, { atLeast: 0.95 })],
     notes: ['Nothing else ran.'],
   })
   expect(text).toBe(
@@ -92,7 +92,7 @@ test('outcome - is Markdown with table, targets and notes', () => {
 
 | target | measured |  |
 | --- | ---: | ---: |
-| of bare: at least 0.95 | 1.00 | holds |
+| of bare: at least 0.95 | 1.00 | met |
 
 - Nothing else ran.
 `,

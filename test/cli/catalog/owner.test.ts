@@ -132,7 +132,7 @@ describe('docs/operate/catalog-service.md', () => {
   it('its worked example - every line ends with 0, and both keys see the product, each with links of its own', async () => {
     const owner = makeOwner()
     const [, table = '', example = ''] =
-      /## From nothing[^]*?```csv\n([^`]*)```[^`]*```sh\n([^`]*)```/.exec(
+      /## Example: two teams[^]*?```csv\n([^`]*)```[^`]*```sh\n([^`]*)```/.exec(
         readFileSync('docs/operate/catalog-service.md', 'utf8'),
       ) ?? []
     const feed = join(owner.folder, 'shop.csv')

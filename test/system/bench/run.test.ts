@@ -20,7 +20,7 @@ function runBench(folder: string, ...words: string[]): Promise<Ended> {
   })
 }
 
-const SMALLEST = ['--rounds', '1', '--seconds', '0.5', '--products', '200', '--no-judge']
+const SMALLEST = ['--rounds', '1', '--seconds', '0.5', '--products', '200', '--no-fail']
 
 // A bench mostly waits for programs that start, or that are to be at rest.
 describe.concurrent('the bench', () => {
@@ -39,7 +39,7 @@ describe.concurrent('the bench', () => {
       expect(page).toContain(`Node ${process.version}, `)
       expect(out).toContain(page.split('\n')[0])
       // A number, or a number with its range.
-      expect(page).toMatch(/^\| .*: at (?:most|least) .* \| \d[^|]* \| (?:holds|missed|not judged) \|$/m)
+      expect(page).toMatch(/^\| .*: at (?:most|least) .* \| \d[^|]* \| (?:met|missed|not checked) \|$/m)
     }
     expect(readdirSync(folder)).toEqual(['results'])
   })
@@ -54,7 +54,7 @@ describe.concurrent('the bench', () => {
   })
 
   test.each([
-    ['a word that is no scenario', ['warm'], /^There is no scenario warm\./],
+    ['a word that is no scenario', ['warm'], /^Unknown scenario: warm\./],
     ['an option that does not exist', ['hot', '--warm'], /--warm/],
     ['a number that is none', ['hot', '--rounds', 'many'], /^Numbers must be positive\./],
   ])('%s - ends with code 2 and says what is possible', async (_what, words, said) => {
