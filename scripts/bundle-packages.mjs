@@ -1,7 +1,7 @@
 /**
  * Packages that are made of many files, as one file each in `packages/` of the compiled server, and the server's imports
  * led there: finding, reading and compiling hundreds of files is most of what a start costs, in time and in memory, and
- * every worker and thread pays it again. docs/contribute/notes/starting.md has the figures.
+ * every worker and thread pays it again. docs/contribute/notes/dependencies.md says more.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'

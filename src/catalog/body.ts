@@ -28,7 +28,7 @@ export async function readJson(answer: Dispatcher.ResponseData, maxBytes: number
 
 /**
  * Throw an unwanted body away. Without the listener, undici's destroy ends the whole process with an unhandled error
- * (docs/contribute/notes/undici.md).
+ * (docs/contribute/notes/dependencies.md).
  */
 export function discardBody(body: Body): void {
   body.on('error', () => {})

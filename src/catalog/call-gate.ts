@@ -20,7 +20,7 @@ const MAX_WAIT_MS: number = 5 * SECOND_MS
 /** Pauses after a refused key. */
 const KEY_PAUSES = { firstMs: 5 * SECOND_MS, longestMs: 10 * MINUTE_MS } as const
 
-/** The one place that every catalog call passes, whatever its purpose (ADR 0009, 0037). */
+/** The one place that every catalog call passes, whatever its purpose (ADR 0004). */
 export type CallGate = Readonly<{
   /**
    * Make the call, or do not.

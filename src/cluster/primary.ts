@@ -42,7 +42,7 @@ export class Primary {
   constructor(options: PrimaryOptions) {
     this.#options = options
     this.#metrics = new ClusterMetrics(options.context, this.#running)
-    // Workers accept connections themselves, not through the primary: see docs/contribute/decisions/0016-processes.md.
+    // Workers accept connections themselves, not through the primary (ADR 0017).
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ exec: options.workerFile, args: [], serialization: 'advanced' })
   }

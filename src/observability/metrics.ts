@@ -2,7 +2,7 @@ import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 
 /**
  * How often each process looks how late its event loop turns: an idle one reads this much. Each look wakes the processor, day and
- * night; docs/contribute/notes/metrics.md has the figures.
+ * night; docs/contribute/notes/dependencies.md says why this often.
  */
 export const LOOP_LOOK_MS = 100
 

@@ -4,7 +4,7 @@ const DECIMALS = 4
 /** Digits before the point that a price may have. */
 const WHOLE_DIGITS = 12
 
-/** Digits of the exact price ratio, enough to tell any two prices of 16 digits apart (see docs/contribute/decisions/0004). */
+/** Digits of the exact price ratio, enough to tell any two prices of 16 digits apart (ADR 0003). */
 const RATIO_DIGITS = 34
 
 /** The form of a price: one to twelve digits, up to four decimals. Zero has it, too. */

@@ -5,7 +5,7 @@ import type { CopyTables } from './schema.ts'
 /**
  * The indexes of deals while the first copy of a database is walked. Each deal lies at four unrelated places of them, so that
  * keeping them in step costs more than all else of a walk; made at once from what is there, they cost a tenth. Nobody reads
- * them before the first walk is complete: grids wait for it (ADR 0036). A server keeps its indexes.
+ * them before the first walk is complete: grids wait for it (ADR 0007). A server keeps its indexes.
  */
 
 /**

@@ -7,7 +7,7 @@ type Entry = readonly [key: string, text: string]
 /** What the page's script puts in place after a change: texts and links by their key, and attributes of the previews. */
 export type StudioLive = ReturnType<typeof toStudioLive>
 
-/** Build what of a view changes with an option (ADR 0013). */
+/** Build what of a view changes with an option (ADR 0015). */
 export function toStudioLive(view: StudioView) {
   const { widget } = view
   const facetEntries = view.deals?.facets.flatMap(({ entries }) => entries) ?? []

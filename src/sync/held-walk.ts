@@ -2,7 +2,7 @@ import { MINUTE_MS, UNKNOWN_TIME_MS, isFuture } from '../clock.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { CopyState, HeldWalk, HoldReason } from '../storage/store.ts'
 
-/** Which walks are held instead of becoming the current one (ADR 0031). Pure. */
+/** Which walks are held instead of becoming the current one (ADR 0008). Pure. */
 
 /** Copies smaller than this may shrink freely: in a small channel a halved selection is ordinary. */
 const MIN_GUARDED_PRODUCTS = 100

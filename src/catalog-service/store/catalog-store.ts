@@ -53,7 +53,7 @@ export type CatalogDatabase = Readonly<{
 }>
 
 /**
- * The catalog's data (docs/contribute/decisions/0038). Nothing that a request needs is kept between requests: what one process has committed
+ * The catalog's data (ADR 0023). Nothing that a request needs is kept between requests: what one process has committed
  * holds for the next request to any other.
  */
 export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 'failure' | 'close'> &

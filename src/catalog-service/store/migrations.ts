@@ -50,7 +50,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
     `create unique index offers_feed
       on offers (network_channel_id, merchant_id, gtin, currency, feed_url) where network_channel_id is not null`,
   ]),
-  // Offers of a product lie side by side, and a shop's are found in the order of their GTINs: docs/contribute/decisions/0020.
+  // Offers of a product lie side by side, and a shop's are found in the order of their GTINs: ADR 0023.
   '0003-offers-by-gtin': toMigration([
     `alter table offers rename to former_offers`,
     `create table offers (
@@ -77,7 +77,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
       merchant_id integer not null references merchants (id) on delete cascade, reference text not null,
       primary key (network_id, merchant_id)) without rowid`,
   ]),
-  // Imports skip rows that they know: docs/contribute/decisions/0039.
+  // Imports skip rows that they know: ADR 0024.
   '0005-sources': toMigration([
     `alter table products add column import_id integer`,
     `alter table products add column source text`,
@@ -111,7 +111,7 @@ export const POSTGRES_CATALOG_MIGRATIONS: Migrations = {
       await sql`insert into meta (key, value) values ('catalog_id', ${randomUUID()})`.execute(database)
     },
   },
-  // Imports skip rows that they know: docs/contribute/decisions/0039.
+  // Imports skip rows that they know: ADR 0024.
   'postgres-0002-sources': {
     up: (database: Kysely<unknown>) =>
       runStatements(database, [

@@ -49,7 +49,7 @@ export type CatalogTables = {
     images: string
     /** Which import wrote the row last; `null` for sample data. */
     import_id: number | null
-    /** The feed row that alone made the product, by which an import skips it: docs/contribute/decisions/0039. `null`: several did, or none. */
+    /** The feed row that alone made the product, by which an import skips it: ADR 0024. `null`: several did, or none. */
     source: string | null
   }
   /** Offers, in the order of their products. Prices are text and stay as they came. */

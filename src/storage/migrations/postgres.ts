@@ -6,7 +6,7 @@ import { ID, ROOM, TEXT, runStatements } from '../../database/postgres-statement
  * never changes. Texts that are compared or sorted do so by their bytes, as in SQLite and in the program.
  */
 export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  // The tables of SQLite's migrations 0001 to 0006 (ADR 0023).
+  // The tables of SQLite's migrations 0001 to 0006 (ADR 0018).
   '0001-first': toMigration([
     `create table if not exists channels (
       catalog ${TEXT} not null, channel_id ${TEXT} not null, position integer not null, name text not null,

@@ -4,7 +4,7 @@ import { createSearchIndex, letWritersHoldWords } from '../sqlite-search.ts'
 
 /** Migrations of a copy in a SQLite file by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  // The first tables (ADR 0003).
+  // The first tables (ADR 0006).
   '0001-first': toMigration([
     `create table channels (
       catalog text not null, channel_id text not null, position integer not null, name text not null,
@@ -44,7 +44,7 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     'create index deals_by_price on deals (copy_id, currency, price_key, ratio_key, gtin)',
     'create index deals_by_newest on deals (copy_id, currency, first_seen_ms desc, ratio_key, price_key, gtin)',
   ]),
-  // What all processes know of the catalog's daily limit (ADR 0009).
+  // What all processes know of the catalog's daily limit (ADR 0004).
   '0002-quota': toMigration([
     `create table quotas (
       catalog text primary key, limited_until_ms bigint not null, pause_count integer not null,
@@ -56,24 +56,24 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       catalog text not null, minute integer not null, lookups integer not null,
       constraint quota_minutes_pk primary key (catalog, minute))`,
   ]),
-  // The index of words behind the search of products (ADR 0003).
+  // The index of words behind the search of products (ADR 0011).
   '0003-search': { up: (database: Kysely<unknown>) => createSearchIndex(database) },
-  // A writer of many products puts their words into the index at once (ADR 0015).
+  // A writer of many products puts their words into the index at once (ADR 0007).
   '0004-words': { up: (database: Kysely<unknown>) => letWritersHoldWords(database) },
-  // Which process asks the catalog for which product (ADR 0018).
+  // Which process asks the catalog for which product (ADR 0005).
   '0005-claims': toMigration([
     `create table lookup_claims (
       catalog text not null, channel_id text not null, gtin text not null, owner text not null,
       until_ms bigint not null, constraint lookup_claims_pk primary key (catalog, channel_id, gtin))`,
   ]),
-  // A number for each holder of a lease, and calls that are reserved (ADR 0023).
+  // A number for each holder of a lease, and calls that are reserved (ADR 0018).
   '0006-fleets': toMigration([
     'alter table copies add column lease_fence bigint default 0 not null',
     'alter table quota_days add column reserved integer default 0 not null',
   ]),
-  // Indexes for the filters of grids (ADR 0029).
+  // Indexes for the filters of grids (ADR 0011).
   '0007-deal-filters': { up: createDealIndexes },
-  // Walks and lists of channels that are held, and first times of offers whose product is absent (ADR 0031).
+  // Walks and lists of channels that are held, and first times of offers whose product is absent (ADR 0008).
   '0008-held-walks': toMigration([
     // Of the walks of earlier versions it is not known: the next one is not held for it.
     'alter table copies add column is_malformed integer not null default 1',

@@ -121,6 +121,6 @@ test('visitors of both workers at one moment - cost one call a product', async (
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => ask(url)))
     expect(new Set(outcomes)).toEqual(new Set(['200 shown']))
   }
-  // Who cannot write a claim within a third of a second, as on a machine that stands still, asks by himself (ADR 0018).
+  // Who cannot write a claim within a third of a second, as on a machine that stands still, asks by himself (ADR 0005).
   expect(catalog.countCalls(/\/products\/\d/)).toBeLessThan(gtins.length * 1.5)
 })

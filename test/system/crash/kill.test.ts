@@ -83,7 +83,7 @@ async function expectWalked(place: CrashPlace, pages: readonly number[]): Promis
   expect(takePages(place)).toEqual(pages)
 }
 
-/** A server believes for a moment that no other process has walked (ADR 0014). */
+/** A server believes for a moment that no other process has walked (ADR 0012). */
 async function waitForGrids(url: string, price: string): Promise<void> {
   for (const page of [1, 2])
     await vi.waitFor(async () =>
