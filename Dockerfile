@@ -1,12 +1,12 @@
-# Vitrine in a container; docs/operate/deployment.md leads through it.
+# Vitrine in a container; docs/operate/deployment.md has the steps.
 #
 #   docker build --tag vitrine .
 #   docker run --rm --publish 127.0.0.1:3000:3000 vitrine
 
-# To build the same image again next year, give a digest: --build-arg NODE_IMAGE=node:24-trixie-slim@sha256:…
+# For a reproducible build give a digest: --build-arg NODE_IMAGE=node:24-trixie-slim@sha256:…
 ARG NODE_IMAGE=node:24-trixie-slim
 
-# The server and the page's files, with everything that building needs.
+# Build the server and the browser files, with the development packages.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -18,7 +18,7 @@ COPY public public
 COPY src src
 RUN npm run build
 
-# What running needs. The one optional package is SQLite for a Node that has none of its own.
+# Packages of the server. The optional one is SQLite for Node versions without it.
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -35,11 +35,11 @@ COPY views views
 COPY --from=build /app/public public
 COPY --from=build /app/dist dist
 
-# The only folder that is written to, and the current one: what an import rejects is written there too.
+# The only writable folder. It is also the current one, so that imports can write rejected rows there.
 WORKDIR /data
 RUN chown 1000:1000 /data
 
-# The user "node" by its number, so that an orchestrator can see that it is not root.
+# The user "node" by its number, so that an orchestrator can check that it is not root.
 USER 1000:1000
 
 ENV NODE_ENV=production \
@@ -52,6 +52,6 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.VITRINE_PORT || process.env.PORT || 3000) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
-# Node itself is process 1 and gets the signals: SIGTERM ends it within 10 s, SIGHUP reads the key's file again.
+# Node is process 1 and receives the signals: SIGTERM stops it within 10 s, SIGHUP reads the key file again.
 ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["serve"]
