@@ -104,7 +104,7 @@ function toFilledPage(html: string): string {
 }
 
 function toRecommended(url: string): string {
-  return readRecipe({ heading: 'Plain fetch', language: 'html' }, [
+  return readRecipe({ heading: 'Fetch', language: 'html' }, [
     ['https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN', url],
   ])
 }

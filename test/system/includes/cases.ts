@@ -6,10 +6,10 @@ import { HANG_PATIENCE_MS, type Sight, WAITING_MS } from './sight.ts'
 import { VISITOR_HEADERS, findVisitorHeaders } from './visitor.ts'
 
 /** Heading of the table of pages that nothing is kept for yet. */
-export const COLD_TABLE = 'Nothing kept yet'
+export const COLD_TABLE = 'Without a cached box'
 
 /** Heading of the table of pages whose box is kept, and no longer fresh. */
-export const KEPT_TABLE = 'With a box kept'
+export const KEPT_TABLE = 'With a cached box'
 
 /** What a consumer meets, by the column of both tables. */
 const MODES: Readonly<Record<string, GateMode>> = {
@@ -246,6 +246,6 @@ function listColumns(table: string): readonly (readonly [string, GateMode])[] {
 function readCell(table: string, row: string, column: string): string {
   const cell = readTable(table).get(row)?.get(column)
   if (cell === undefined)
-    throw new Error(`docs/publish/embedding.md, "${table}" has no cell ${row} x ${column}`)
+    throw new Error(`bench/results/includes.md, "${table}" has no cell ${row} x ${column}`)
   return cell
 }

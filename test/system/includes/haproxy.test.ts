@@ -17,7 +17,7 @@ import { describeWithProgram, findFreePort, findProgram, startProgram } from './
 import { type Substitution, readRecipe } from './recipe.ts'
 import { PATIENCE_MS, judgeBox } from './sight.ts'
 
-const HEADING = 'HAProxy guard'
+const HEADING = 'HAProxy error filter'
 const SERVER_LINE = '  server vitrine 127.0.0.1:3000\n'
 
 describeWithProgram('haproxy', HEADING, () => {

@@ -7,7 +7,7 @@ import { type Place, openPlace } from './place.ts'
 import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
 
-const HEADING = 'From your own host'
+const HEADING = 'Serve from your own domain'
 
 /** nginx in front of the real server, with pages of the publisher beside it. */
 type OwnHost = Readonly<{ origin: string; server: BuiltServer; folder: string }>

@@ -6,21 +6,21 @@ import { COLD_TABLE, KEPT_TABLE } from './cases.ts'
 import { PAGE, listHeadings, readRecipe, readTable } from './recipe.ts'
 
 const WAYS = [
-  'The loader',
-  'A plain iframe',
+  'Loader script',
+  'Plain iframe',
   'oEmbed',
-  'From your own host',
+  'Serve from your own domain',
   'nginx (SSI)',
   'Varnish (ESI)',
   'Apache (mod_include)',
-  'HAProxy guard',
+  'HAProxy error filter',
   'PHP',
   'WordPress',
   'Drupal',
   'Hugo',
   'Eleventy',
   'Next.js',
-  'Plain fetch',
+  'Fetch',
 ]
 
 /** Blocks of the recipes that no test of this folder runs: commands, and lines of a page of Next.js. */
@@ -35,9 +35,9 @@ const RUN = [
   'Varnish (ESI): html',
   'Apache (mod_include): apache',
   'Apache (mod_include): html',
-  'HAProxy guard: haproxy',
-  'HAProxy guard: http',
-  'HAProxy guard: haproxy',
+  'HAProxy error filter: haproxy',
+  'HAProxy error filter: http',
+  'HAProxy error filter: haproxy',
   'PHP: php',
   'Hugo: go-html-template',
   'Hugo: go-html-template',
@@ -46,8 +46,8 @@ const RUN = [
   'Eleventy: js',
   'Eleventy: njk',
   'Next.js: tsx',
-  'Plain fetch: html',
-  'Plain fetch: sh',
+  'Fetch: html',
+  'Fetch: sh',
 ]
 
 const tests = readdirSync(join(PACKAGE_FOLDER, 'test/system/includes'))
@@ -57,8 +57,9 @@ const tests = readdirSync(join(PACKAGE_FOLDER, 'test/system/includes'))
 
 describe('docs/publish/embedding.md', () => {
   it.each(WAYS)('a way to publish: %s - has a section, and the table at the top leads to it', (way) => {
-    expect(listHeadings()).toContain(way)
-    const top = PAGE.slice(0, PAGE.indexOf('## Addresses'))
+    // WordPress has a page of its own.
+    expect([...listHeadings(), 'WordPress']).toContain(way)
+    const top = PAGE.slice(0, PAGE.indexOf('## URLs and responses'))
     expect(top).toContain(way === 'WordPress' ? '](wordpress.md)' : `](#${toAnchor(way)})`)
   })
 
@@ -73,7 +74,7 @@ describe('docs/publish/embedding.md', () => {
     for (const way of WAYS.slice(4).filter((name) => name !== 'WordPress')) {
       const start = PAGE.indexOf(`\n## ${way}\n`)
       const section = PAGE.slice(start, PAGE.indexOf('\n## ', start + 4))
-      for (const word of ['- **Kept:**', '- **Outage:**', '- **Traps:**'])
+      for (const word of ['- **Cache:**', '- **Outage:**', '- **Pitfalls:**'])
         expect(section, way).toContain(word)
     }
   })
@@ -106,7 +107,7 @@ function toAnchor(heading: string): string {
 }
 
 function listRecipeBlocks(): string[] {
-  const recipes = PAGE.slice(PAGE.indexOf('\n## nginx (SSI)\n'), PAGE.indexOf('\n## What readers see\n'))
+  const recipes = PAGE.slice(PAGE.indexOf('\n## nginx (SSI)\n'))
   let heading = ''
   return [...recipes.matchAll(/^## (.+)$|^```([\w-]+)$/gm)].flatMap(([, title, language]) => {
     if (title !== undefined) heading = title

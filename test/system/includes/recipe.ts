@@ -5,6 +5,9 @@ import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 /** The page whose recipes are run here, word for word. */
 export const PAGE: string = readFileSync(join(PACKAGE_FOLDER, 'docs/publish/embedding.md'), 'utf8')
 
+/** The page with the tables of results. */
+const RESULTS: string = readFileSync(join(PACKAGE_FOLDER, 'bench/results/includes.md'), 'utf8')
+
 /** Where a block of code stands on the page: its heading, its language, and which one of them it is. */
 export type BlockPlace = Readonly<{ heading: string; language: string; index?: number }>
 
@@ -33,11 +36,11 @@ export function listHeadings(): readonly string[] {
 /** A table of the page: cells by the text of the first column, and by the heading of theirs. */
 export type Table = ReadonlyMap<string, ReadonlyMap<string, string>>
 
-/** The first table below a heading. */
+/** The first table below a heading of the page with results. */
 export function readTable(heading: string): Table {
-  const lines = readSection(heading).split('\n')
+  const lines = readSection(RESULTS, heading).split('\n')
   const start = lines.findIndex((line) => line.startsWith('|'))
-  if (start === -1) throw new Error(`docs/publish/embedding.md has no table below "${heading}"`)
+  if (start === -1) throw new Error(`bench/results/includes.md has no table below "${heading}"`)
   const rest = lines.slice(start)
   const end = rest.findIndex((line) => !line.startsWith('|'))
   const [head = [], , ...rows] = rest.slice(0, end === -1 ? undefined : end).map(toCells)
@@ -54,10 +57,10 @@ function toCells(line: string): string[] {
 }
 
 /** From a heading to the next one of any level. */
-function readSection(heading: string): string {
-  const lines = PAGE.split('\n')
+function readSection(page: string, heading: string): string {
+  const lines = page.split('\n')
   const start = lines.findIndex((line) => /^#{1,6} /.test(line) && line.replace(/^#+ /, '') === heading)
-  if (start === -1) throw new Error(`docs/publish/embedding.md has no heading "${heading}"`)
+  if (start === -1) throw new Error(`the page has no heading "${heading}"`)
   let isCode = false
   const end = lines.findIndex((line, index) => {
     if (index <= start) return false
@@ -68,7 +71,7 @@ function readSection(heading: string): string {
 }
 
 function listBlocks({ heading, language }: BlockPlace): readonly string[] {
-  return [...readSection(heading).matchAll(/^```(\S+)\n([\s\S]*?)^```$/gm)]
+  return [...readSection(PAGE, heading).matchAll(/^```(\S+)\n([\s\S]*?)^```$/gm)]
     .filter(([, name]) => name === language)
     .map(([, , text = '']) => text)
 }

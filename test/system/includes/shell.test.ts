@@ -36,7 +36,7 @@ describeWithProgram('curl', 'Shell', () => {
     }
   }
   const addRecommended = (lane?: PageLane): Promise<See> =>
-    addSite(readRecipe({ heading: 'Plain fetch', language: 'sh' }), lane)
+    addSite(readRecipe({ heading: 'Fetch', language: 'sh' }), lane)
 
   itIsAsTheTableSays('Shell, plain', {
     place: () => place,

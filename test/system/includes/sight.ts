@@ -1,6 +1,6 @@
 import { ERROR_PAGE } from './gate.ts'
 
-/** What a reader sees of a page, in the words of the tables in docs/publish/embedding.md. */
+/** What a reader sees of a page, in the terms of the tables in bench/results/includes.md. */
 export type Sight = 'box' | 'nothing' | 'error text' | 'garbage' | 'waits' | 'page cut' | 'no page'
 
 /** How long a reader waits for a server that hangs, where the page says that the reader waits. */
